@@ -27,7 +27,7 @@ from irclient.terminal.output import note, print_line
 from irdaemon.config.edit import write_privately
 from irdaemon.runtime import toml
 from irdaemon.runtime.plugins import did_you_mean
-from irdaemon.source.mcp_tools import dump_directory
+from irdaemon.source.mcp_tools import find_dump_directory
 from irdaemon.source.redact import Redactor
 
 # The user's own files, below the home directory: agents keep their servers under one of the keys.
@@ -93,7 +93,7 @@ def run(names: Sequence[str], files: Sequence[str], timeout: float) -> bool:
         if not servers:
             print_line("no servers")
         return True
-    is_new = not os.path.isdir(dump_directory(home, os.environ))
+    is_new = not os.path.isdir(find_dump_directory(home, os.environ))
     asked = [_ask_and_keep(server, home, timeout) for server in chosen(servers, names)]
     if any(asked) and is_new:
         note("irdaemon restart: then they are found, and watched from now on")
@@ -173,7 +173,7 @@ def keep(server: ToolServer, tools: list[dict[str, Any]], home: str, env: Mappin
     """Write the tools of a server as its dump, and return the path."""
     if not _NAME.match(server.name) or server.name.startswith("."):
         raise QueryError(f"{server.name!r} is no name for a file", "rename the server")
-    path = os.path.join(dump_directory(home, env), f"{server.name}.json")
+    path = os.path.join(find_dump_directory(home, env), f"{server.name}.json")
     write_privately(path, json.dumps({"tools": tools}, indent=1, ensure_ascii=False) + "\n")
     return path
 

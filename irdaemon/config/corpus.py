@@ -29,9 +29,9 @@ from irdaemon.runtime.memory import MB
 from irdaemon.runtime.plugins import did_you_mean, load
 from irdaemon.source import SOURCES, Source
 from irdaemon.source.invalid import InvalidSource
-from irdaemon.source.opening import resolved
-from irdaemon.source.redact import recipe
-from irdaemon.strategy import IndexingStrategy, recipe_of, strategy_from_spec
+from irdaemon.source.opening import resolve_path
+from irdaemon.source.redact import make_recipe
+from irdaemon.strategy import IndexingStrategy, build_recipe, strategy_from_spec
 from irdaemon.strategy.edges import EdgeExtractor
 from irdaemon.types import LinkPolicy, Problem, Root
 
@@ -121,7 +121,7 @@ class Corpus:
     def recipe(self) -> str:
         """Return the identity of this corpus' redaction and decomposition."""
         synopsis = " synopsis" if self.synopsis else ""
-        return f"{recipe_of(self.strategy)} {recipe(self.redaction)}{synopsis}"
+        return f"{build_recipe(self.strategy)} {make_recipe(self.redaction)}{synopsis}"
 
     @property
     def redaction(self) -> str:
@@ -142,7 +142,7 @@ class Corpus:
 
     def real_roots(self) -> dict[str, str]:
         """Return the roots as they are given, each with its real path as it is now."""
-        return {root.path: resolved(root.path) for root in self.source.roots()}
+        return {root.path: resolve_path(root.path) for root in self.source.roots()}
 
 
 _NONE: Mapping[str, Corpus] = MappingProxyType({})
@@ -308,8 +308,8 @@ def _written_to(given: CorpusConfig, config: Config) -> tuple[str, tuple[str, ..
 
 
 def _with_vanished(found: tuple[Root, ...], before: tuple[Root, ...]) -> tuple[Root, ...]:
-    there = {resolved(root.path) for root in found}
-    return found + tuple(root for root in before if resolved(root.path) not in there)
+    there = {resolve_path(root.path) for root in found}
+    return found + tuple(root for root in before if resolve_path(root.path) not in there)
 
 
 def _source(given: CorpusConfig, config: Config, found: tuple[Root, ...]) -> Source:

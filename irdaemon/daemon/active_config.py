@@ -30,7 +30,7 @@ from irdaemon.engine.health import Policy
 from irdaemon.index import Images
 from irdaemon.runtime.power import on_battery
 from irdaemon.serve.listen import check_endpoints, rules_of
-from irdaemon.source.opening import resolved
+from irdaemon.source.opening import resolve_path
 from irdaemon.types import Tuning
 from irdaemon.watch import Settings
 
@@ -248,7 +248,7 @@ def _usage_options(config: Config) -> UsageOptions | None:
 def watch_settings(config: Config, socket: str) -> Settings:
     """Return how the configuration wants the roots to be watched."""
     return Settings(
-        ignored=(resolved(config.state_dir), resolved(os.path.dirname(socket))),
+        ignored=(resolve_path(config.state_dir), resolve_path(os.path.dirname(socket))),
         polling=config.watch.polling,
         poll_interval=config.watch.poll_s,
         settle=config.watch.settle_ms / 1e3,

@@ -36,15 +36,15 @@ from irdaemon.discovery.expand import (
 from irdaemon.ledger import Ledger, Namesake, StoredArtifact
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
-from irdaemon.source.asset_types import asset_type
+from irdaemon.source.asset_types import find_asset_type
 from irdaemon.source.opening import (
-    at_or_under,
-    followed,
+    follow_link,
+    is_within,
     open_directory,
     open_regular,
     read_regular,
-    resolved,
-    status_of,
+    read_status,
+    resolve_path,
 )
 from irdaemon.source.redact import Redactor
 from irdaemon.strategy import IndexingStrategy
@@ -196,7 +196,7 @@ class Bounds:
 
     def root_of(self, path: str) -> str:
         """Return the innermost root a path lies at or under, "" for none."""
-        around = [root for root in self.roots if path and at_or_under(os.path.normpath(path), root)]
+        around = [root for root in self.roots if path and is_within(os.path.normpath(path), root)]
         return max(around, key=len, default="")
 
 
@@ -220,7 +220,7 @@ def read_payload(pointer: str, bounds: Bounds) -> PointerContent:
     if os.pardir in pointer.split(os.sep):
         raise SourceError(f"{pointer}: a pointer that leads upwards")
     path = _readme(pointer) if os.path.isdir(pointer) else pointer
-    with open_regular(followed(path, bounds.roots, by_name=bounds.by_name)) as file:
+    with open_regular(follow_link(path, bounds.roots, by_name=bounds.by_name)) as file:
         status = os.fstat(file.fileno())
         if status.st_size > _READ_BYTES:
             raise SourceError(f"{path}: {status.st_size:,} bytes, the limit is {_READ_BYTES:,}")
@@ -285,7 +285,7 @@ def collect_bundle(pointer: str, bounds: Bounds, cleaner: Redactor) -> Bundle:
     Where the artifact's directory has become a link out of the roots, nothing does.
     """
     home = pointer if os.path.isdir(pointer) else os.path.dirname(pointer)
-    real = resolved(home)
+    real = resolve_path(home)
     if real != home and not bounds.root_of(real):
         return Bundle((), 0)
     named = list(islice(_named(real), BUNDLE_COUNTED))
@@ -295,8 +295,8 @@ def collect_bundle(pointer: str, bounds: Bounds, cleaner: Redactor) -> Bundle:
 
 def _named(home: str) -> Iterator[_Named]:
     for folder in _FOLDERS:
-        top = resolved(os.path.join(home, folder))
-        if not at_or_under(top, home):
+        top = resolve_path(os.path.join(home, folder))
+        if not is_within(top, home):
             yield _Named(folder, os.path.join(home, folder))
             continue
         try:
@@ -335,12 +335,12 @@ def _file(home: str, named: _Named, left: int, cleaner: Redactor) -> BundledFile
     shown = named.shown.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     if shown != named.shown:
         return BundledFile(shown, 0, None, NO_UTF8)
-    real = resolved(named.path)
-    if not at_or_under(real, home):  # not even the size of what lies elsewhere is given
+    real = resolve_path(named.path)
+    if not is_within(real, home):  # not even the size of what lies elsewhere is given
         exists = os.path.lexists(real)
         return BundledFile(shown, 0, None, LEADS_OUT if exists else UNREADABLE)
     try:
-        status = status_of(real)
+        status = read_status(real)
     except (OSError, SourceError):
         return BundledFile(shown, 0, None, UNREADABLE)
     if refused := _refused(status, left):
@@ -377,7 +377,7 @@ def disclose(artifact: StoredArtifact, level: str, bounds: Bounds = ANYWHERE) ->
     plain = _origin(artifact, level, bounds)
     if level == "metadata":
         return plain
-    if asset_type(artifact.fields) in _EXTRACTED and artifact.body is not None:
+    if find_asset_type(artifact.fields) in _EXTRACTED and artifact.body is not None:
         dated = _compared(replace(plain, indexed_digest=artifact.digest), bounds)
         return _flagged(_with_body(dated, artifact.body))
     if not artifact.pointer or artifact.body is not None:

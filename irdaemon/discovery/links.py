@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 from irclient.errors import QueryError
 from irclient.types import RelatedItem
 from irdaemon.ledger import ArtifactLinks, LinkedArtifact
-from irdaemon.strategy.edges import NAMES, REF, USED, link_name
+from irdaemon.strategy.edges import NAMES, REF, USED, normalize_name
 from irdaemon.types import Hit
 
 # Walks along links: `traverse` is the loop, a policy says what a node is and where it leads.
@@ -260,7 +260,7 @@ class _RelatedFinder:
 
     def _leading_to(self, name: str, type: str, kind: str) -> Iterator[LinkedArtifact]:
         for shelf in self._scopes:
-            linked = shelf.links.leading_to(link_name(name), type, shelf.corpora, _LOOKED_AT)
+            linked = shelf.links.leading_to(normalize_name(name), type, shelf.corpora, _LOOKED_AT)
             yield from (each for each in linked if classify_fields(each.fields) == kind)
 
     def _sessions(self, skill: str) -> list[LinkedArtifact]:
@@ -292,4 +292,4 @@ def _identity(item: RelatedItem) -> str:
     """Return what is shown once: a session, whichever of its turns, and else a name."""
     if item.kind == SESSION:
         return item.artifact_id.rpartition(":")[0]
-    return link_name(item.name)
+    return normalize_name(item.name)

@@ -15,8 +15,8 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
-from irdaemon.source.opening import at_or_under, resolved
-from irdaemon.source.tree import is_editors
+from irdaemon.source.opening import is_within, resolve_path
+from irdaemon.source.tree import is_editor_file
 
 
 def jobs_for_hint(path: str, corpora: Iterable[Corpus]) -> list[Job]:
@@ -30,11 +30,11 @@ def jobs_for_hint(path: str, corpora: Iterable[Corpus]) -> list[Job]:
         raise QueryError(
             f"not an absolute path: {path!r:.100}", "give the absolute path of the file"
         )
-    real = resolved(path)
+    real = resolve_path(path)
     inside = [
         corpus
         for corpus in corpora
-        if any(at_or_under(real, top) for top in corpus.real_roots().values())
+        if any(is_within(real, top) for top in corpus.real_roots().values())
     ]
     if not inside:
         raise NotFound(
@@ -76,12 +76,12 @@ def jobs_for_changes(
 
 
 def _is_editors_file(path: str, tops: Iterable[str]) -> bool:
-    named_so = is_editors(os.path.basename(path)) and not os.path.isdir(path)
-    return named_so and not any(at_or_under(top, path) for top in tops)
+    named_so = is_editor_file(os.path.basename(path)) and not os.path.isdir(path)
+    return named_so and not any(is_within(top, path) for top in tops)
 
 
 def _job(corpus: str, tops: Sequence[str], paths: tuple[str, ...]) -> Job:
-    uprooted = [path for path in paths if any(at_or_under(top, path) for top in tops)]
+    uprooted = [path for path in paths if any(is_within(top, path) for top in tops)]
     whole = any(not os.path.isfile(path) for path in uprooted)
     return Job("reconcile", corpus, ScanRequest() if whole else ScanRequest(under=paths))
 
@@ -92,7 +92,7 @@ def _concerned(tops: Iterable[str], names: Iterable[str]) -> bool:
 
 def _touches(path: str, top: str) -> bool:
     """Return whether a path lies at, below or above a root, or beside it as SQLite's log does."""
-    return at_or_under(path, top) or at_or_under(top, path) or path.startswith(f"{top}-")
+    return is_within(path, top) or is_within(top, path) or path.startswith(f"{top}-")
 
 
 def _follows_links(corpus: Corpus) -> bool:

@@ -20,9 +20,9 @@ from irdaemon.ingest.scan import MARKER, OptOuts
 from irdaemon.ledger.rows import storable
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.source.expected import Expected, SeenPath
-from irdaemon.source.opening import resolved
+from irdaemon.source.opening import resolve_path
 from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import is_editors
+from irdaemon.source.tree import is_editor_file
 
 MOST_PATHS = 1_000
 # A walk of more is not a walk of documents; what was seen until then is reported.
@@ -97,7 +97,7 @@ class _Comparison:
     def _judge(self, seen: SeenPath, expected: Expected) -> None:
         entry = expected.entry(seen)
         if seen.is_link:
-            entry = resolved(entry)
+            entry = resolve_path(entry)
         if entry in self.met:
             return
         holds = self.held.entries.get(entry)
@@ -148,7 +148,7 @@ class _RootWalk:
     def files(self, corpus: Corpus) -> Iterator[SeenPath]:
         """Yield each file below the roots; counts the directories that are not looked into."""
         for root in corpus.source.roots():
-            top = resolved(root.path)
+            top = resolve_path(root.path)
             if os.path.isfile(top):
                 yield SeenPath(top, os.path.basename(top), top)
             elif os.path.isdir(top):
@@ -170,7 +170,7 @@ class _RootWalk:
                     if real := self._looked_into(entry, seen):
                         pending.append((real, seen.relative))
                 elif _is_file(entry):
-                    if not is_editors(entry.name):
+                    if not is_editor_file(entry.name):
                         yield seen
                     else:
                         self.excluded[_EDITORS] += 1
@@ -184,7 +184,7 @@ class _RootWalk:
 
     def _looked_into(self, entry: os.DirEntry[str], seen: SeenPath) -> str:
         """Return the real path of a directory to look into, "" for one that is left out."""
-        real = resolved(entry.path) if seen.is_link else entry.path
+        real = resolve_path(entry.path) if seen.is_link else entry.path
         reason = self.expected.directory(seen)
         if reason == "" and real != entry.path and not self._follows(entry.path, real):
             reason = "a link that is not followed"

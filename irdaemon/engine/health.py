@@ -15,7 +15,7 @@ from irclient.types import Plain
 from irdaemon.config.reindex import INTERVAL, MANUAL, Reindex
 from irdaemon.engine.queue import Watermarks
 from irdaemon.ledger import Failure
-from irdaemon.source.opening import at_or_under
+from irdaemon.source.opening import is_within
 from irdaemon.types import Problem, RootWatch
 
 Level = Literal["ok", "stale", "offline"]
@@ -175,7 +175,7 @@ def _of_corpus(facts: Facts, process: ProcessHealth, policy: Policy, now: float)
 
 def _watches(facts: Facts, process: ProcessHealth) -> Iterator[RootWatch]:
     for watch in process.watched or ():
-        if any(at_or_under(watch.path, root) for root in facts.roots):
+        if any(is_within(watch.path, root) for root in facts.roots):
             yield watch
 
 

@@ -11,7 +11,7 @@ import logging
 from dataclasses import dataclass, replace
 
 from irdaemon.engine.queue import Job, merge_scans
-from irdaemon.source.opening import at_or_under
+from irdaemon.source.opening import is_within
 
 log = logging.getLogger(__name__)
 
@@ -144,7 +144,7 @@ def _subtract(failed: Job, done: Job) -> Job | None:
     """Return what is left of a failed job once another of its key was done, None for nothing."""
     wanted, did = failed.scan, done.scan
     if wanted.under:
-        left = tuple(p for p in wanted.under if not any(at_or_under(p, top) for top in did.under))
+        left = tuple(p for p in wanted.under if not any(is_within(p, top) for top in did.under))
         return replace(failed, scan=replace(wanted, under=left)) if left else None
     fuller = (wanted.full, did.full), (wanted.prune, did.prune), (wanted.from_start, did.from_start)
     return failed if any(each and not also for each, also in fuller) else None

@@ -21,7 +21,7 @@ from irclient.errors import Unavailable
 from irdaemon.index.growing import Growing, Packed, Ragged
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.index_rows import SUMMARY_CHARS
-from irdaemon.source.asset_types import FIELD, asset_type
+from irdaemon.source.asset_types import FIELD, find_asset_type
 from irdaemon.strategy.code import SYMBOL
 from irdaemon.text import name_tokens
 
@@ -47,7 +47,7 @@ class Card(NamedTuple):
     def fields(self) -> dict[str, Any]:
         """Unpack the artifact's filter fields, its asset type among them."""
         fields: dict[str, Any] = msgpack.unpackb(self.packed)
-        fields[FIELD] = asset_type(fields)
+        fields[FIELD] = find_asset_type(fields)
         return fields
 
 

@@ -23,10 +23,10 @@ from irdaemon.ledger import (
 )
 from irdaemon.ledger.learned import Synopses
 from irdaemon.ledger.rows import storable
-from irdaemon.source.opening import followed, open_regular
+from irdaemon.source.opening import follow_link, open_regular
 from irdaemon.source.redact import FoundSecret, Redactor
 from irdaemon.source.redact.private_blocks import has_private
-from irdaemon.strategy.edges import edges_of
+from irdaemon.strategy.edges import find_edges
 from irdaemon.text import name_tokens, term_counts
 from irdaemon.types import Artifact, Entry, IndexPlan, Reading, Refused, SessionTurn, SourceError
 
@@ -128,7 +128,7 @@ def _lines(path: str, kinds: Mapping[str, str], *, by_name: bool) -> Iterator[Se
     }
     left = _MOST_PLACES
     try:
-        with open_regular(followed(path, by_name=by_name)) as file:
+        with open_regular(follow_link(path, by_name=by_name)) as file:
             for number, line in enumerate(file, start=1):
                 if b"\0" in line:  # a database has no lines
                     return
@@ -211,7 +211,7 @@ def _decomposed(corpus: Corpus, artifact: Artifact, synopses: Synopses | None) -
             version_hash(artifact, plan.filter_fields, recipe),
             # A turn is called after its first words, which name nothing.
             tuple(name_tokens(artifact.name)) if getattr(corpus.strategy, "named", True) else (),
-            edges_of(artifact, plan.filter_fields, corpus.edge_extractor),
+            find_edges(artifact, plan.filter_fields, corpus.edge_extractor),
         )
 
 

@@ -24,7 +24,7 @@ from irdaemon.ingest.scan import OptOuts, ScanRequest, compare, present_roots, r
 from irdaemon.ledger import Delta, Failure, KnownEntry, Ledger, Upsert
 from irdaemon.ledger.index_rows import ALL_ROWS
 from irdaemon.ledger.learned import prompts_of
-from irdaemon.source.opening import at_or_under
+from irdaemon.source.opening import is_within
 from irdaemon.source.redact import Redactor
 from irdaemon.types import Entry, Problem, Refused, SourceError
 
@@ -295,7 +295,7 @@ class _Store:
 def _root_is_lost(corpus: Corpus, path: str) -> bool:
     """Return whether a root above a path is missing or empty: then its absence proves nothing."""
     tops = set(corpus.real_roots().values())
-    return any(at_or_under(path, top) and not _has_anything(top) for top in tops)
+    return any(is_within(path, top) and not _has_anything(top) for top in tops)
 
 
 def _has_anything(top: str) -> bool:

@@ -16,7 +16,7 @@ from irdaemon.ledger import (
 )
 from irdaemon.ledger.rows import storable
 from irdaemon.source import Source
-from irdaemon.source.opening import at_or_under
+from irdaemon.source.opening import is_within
 from irdaemon.source.redact import Redactor
 from irdaemon.types import Entry, Problem, Refused, Scan, SourceError
 
@@ -98,7 +98,7 @@ def _outside(corpus: Corpus, entries: Iterable[Entry]) -> tuple[Entry, ...]:
     return tuple(
         entry
         for entry in entries
-        if entry.path and not any(at_or_under(entry.path, top) for top in tops)
+        if entry.path and not any(is_within(entry.path, top) for top in tops)
     )
 
 
@@ -191,8 +191,8 @@ def _authoritative(ledger: Ledger, corpus: Corpus, request: ScanRequest, scan: S
     suspects += [
         Problem(root, "suddenly empty; what was in it is kept until it is back")
         for root in sorted(filter(os.path.isdir, roots))
-        if any(at_or_under(root, top) for top in scan.covered)
-        and not any(at_or_under(entry.path, root) for entry in scan.entries)
+        if any(is_within(root, top) for top in scan.covered)
+        and not any(is_within(entry.path, root) for entry in scan.entries)
         and _lost_unseen(ledger, corpus.name, root, request.under)
     ]
     return replace(scan, problems=(*scan.problems, *suspects)) if suspects else scan
@@ -225,6 +225,6 @@ def _lost_unseen(ledger: Ledger, corpus: str, root: str, seen: tuple[str, ...]) 
 
     A deletion that was seen, at its own path below the root, is no reason for doubt.
     """
-    below = [path for path in seen if path != root and at_or_under(path, root)]
+    below = [path for path in seen if path != root and is_within(path, root)]
     seen_going = sum(ledger.entries.known_under(corpus, path) for path in below)
     return ledger.entries.known_under(corpus, root) > seen_going

@@ -11,7 +11,7 @@ import msgpack
 
 from irdaemon.ledger.rows import ArtifactPage, Counts, Namesake, Pin, StoredArtifact, storable
 from irdaemon.ledger.store import Store
-from irdaemon.source.asset_types import asset_type
+from irdaemon.source.asset_types import find_asset_type
 
 # Pins: the text of each artifact as it was last disclosed, to show what changed since.
 #
@@ -168,7 +168,7 @@ class Artifacts:
             wanted.under,
             wanted.limit,
         )
-        return [(*row[:-1], asset_type(msgpack.unpackb(row[-1]))) for row in rows]
+        return [(*row[:-1], find_asset_type(msgpack.unpackb(row[-1]))) for row in rows]
 
     def records_of(self, corpus: str, artifact_id: str) -> list[dict[str, Any]]:
         """Return the stored records of an artifact in plan order."""

@@ -25,7 +25,7 @@ from irdaemon.ledger.schema import MIGRATIONS, LedgerError
 from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_transient, without_text
 from irdaemon.ledger.store import Store, advice
 from irdaemon.source import SOURCES
-from irdaemon.source.opening import at_or_under
+from irdaemon.source.opening import is_within
 from irdaemon.types import Floor
 
 REPAIR = "irdaemon check --repair repairs it, with the daemon stopped"
@@ -202,7 +202,7 @@ def invalid_artifacts(store: Store) -> Iterator[InvalidArtifact]:
     ):
         if corpus != owner:
             yield InvalidArtifact(row, corpus, "their entry is of another corpus")
-        if corpus in own and pointer and not (path and at_or_under(pointer, path)):
+        if corpus in own and pointer and not (path and is_within(pointer, path)):
             yield InvalidArtifact(
                 row, corpus, "their pointer leads to elsewhere than they were read from"
             )

@@ -27,7 +27,7 @@ from irdaemon.ledger.rows import (
 )
 from irdaemon.ledger.store import Store, note_forgotten, note_replaced
 from irdaemon.ledger.terms import Terms
-from irdaemon.source.opening import at_or_under
+from irdaemon.source.opening import is_within
 from irdaemon.types import Entry, Scan
 
 # Projects that entries are about, and whether each had opted out when it was read.
@@ -402,8 +402,8 @@ def _under(corpus: str, top: str) -> tuple[str, tuple[str, ...]]:
 
 def is_authoritative(path: str, scan: Scan) -> bool:
     """Return whether a scan is authoritative for a path: what it did not find there is gone."""
-    covered = any(at_or_under(path, top) for top in scan.covered)
-    return covered and not any(at_or_under(path, problem.path) for problem in scan.problems)
+    covered = any(is_within(path, top) for top in scan.covered)
+    return covered and not any(is_within(path, problem.path) for problem in scan.problems)
 
 
 def _is_stale(entry: Entry, known: KnownEntry | None, failed: str | None, recipe: str) -> bool:

@@ -189,7 +189,7 @@ def add_spec(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE corpora ADD COLUMN spec TEXT NOT NULL DEFAULT ''")
 
 
-# The name by which links find an artifact, as `irdaemon.strategy.edges.link_name` writes it.
+# The name by which links find an artifact, as `irdaemon.strategy.edges.normalize_name` writes it.
 LINK_NAME = (
     "lower(replace(replace(replace(replace(name, '_', '-'), '.', '-'), '--', '-'), '--', '-'))"
 )

@@ -38,7 +38,7 @@ from irdaemon.strategy import (
     STRATEGY_REGISTRY,
     IndexingStrategy,
     WholeText,
-    recipe_of,
+    build_recipe,
     strategy_from_spec,
     strategy_to_spec,
 )
@@ -149,7 +149,7 @@ def _is_registered(strategy: IndexingStrategy, spec: Mapping[str, Any]) -> bool:
     if STRATEGY_REGISTRY.get(spec["name"]) is not type(strategy):
         return False
     made = strategy_from_spec(spec)
-    return made is not None and recipe_of(made) == recipe_of(strategy)
+    return made is not None and build_recipe(made) == build_recipe(strategy)
 
 
 _DEFAULT_EMBEDDER = "wordllama"

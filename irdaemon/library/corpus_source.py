@@ -13,9 +13,9 @@ from irdaemon.config.config import KNOWN_KINDS
 from irdaemon.config.corpus import DEFAULT_STRATEGIES, known_roots
 from irdaemon.runtime.plugins import load
 from irdaemon.source import SOURCES, Source
-from irdaemon.source.mapping import content_stamp, plain
+from irdaemon.source.mapping import simplify, stamp_content
 from irdaemon.source.records import Fetcher
-from irdaemon.source.tool import as_definition, is_tool
+from irdaemon.source.tool import is_tool, read_definition
 from irdaemon.strategy import ClaudeTurn, IndexingStrategy, Skill, WholeText, strategy_from_spec
 from irdaemon.types import Artifact, Entry, Reading, Root, Scan, SourceError
 
@@ -64,7 +64,7 @@ class Adjusted:
         except (OSError, SourceError):
             return entry  # it fails again where it is read, and is listed there
         signals = [str(self.change_signal(each.artifact_id, each.raw)) for each in artifacts]
-        return replace(entry, stamp=content_stamp(signals), mtime_ns=0)
+        return replace(entry, stamp=stamp_content(signals), mtime_ns=0)
 
     def _with_fields(self, artifact: Artifact) -> Artifact:
         assert self.metadata_of is not None
@@ -73,7 +73,7 @@ class Adjusted:
         except Exception as error:  # the owner's code may raise anything
             reason = f"metadata_of: {type(error).__name__}: {error}"
             raise SourceError(f"{artifact.artifact_id}: {reason}") from error
-        further = {str(name): plain(value) for name, value in fields.items()}
+        further = {str(name): simplify(value) for name, value in fields.items()}
         return replace(artifact, metadata={**artifact.metadata, **further})
 
 
@@ -330,13 +330,13 @@ class CorpusSource:
 
 def _named(tools: Mapping[str, Any]) -> list[object]:
     """Return definitions by name as ones that hold their names."""
-    given = ((name, as_definition(each, name)) for name, each in tools.items())
+    given = ((name, read_definition(each, name)) for name, each in tools.items())
     return [{"name": name, **each} if isinstance(each, Mapping) else each for name, each in given]
 
 
 def _definitions(tools: Sequence[object]) -> list[Mapping[str, Any]]:
     """Return the definitions of tools. Raises QueryError for what is none, naming its place."""
-    tools = [as_definition(tool) for tool in tools]
+    tools = [read_definition(tool) for tool in tools]
     for position, tool in enumerate(tools, start=1):
         if not is_tool(tool):
             kind = "one without a name" if isinstance(tool, Mapping) else f"a {type(tool).__name__}"

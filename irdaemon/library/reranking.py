@@ -25,7 +25,7 @@ from irdaemon.discovery.retrieve import Candidate
 from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker, check_reranker, make_reranker
 from irdaemon.library.built import Built
 from irdaemon.runtime.plugins import did_you_mean
-from irdaemon.strategy.edges import link_name
+from irdaemon.strategy.edges import normalize_name
 from irdaemon.types import Hit
 
 # Dependencies as evidence: what a package is built on says what it is for, whatever its prose.
@@ -46,12 +46,12 @@ def dependency_evidence_boost(
         raise QueryError(f"weight must be a finite number from 0, not {weight!r:.60}")
     if not isinstance(saturate, int) or isinstance(saturate, bool) or saturate < 1:
         raise QueryError(f"saturate must be a whole number from 1, not {saturate!r:.60}")
-    wanted = frozenset(link_name(name) for name in relevant_libs)
+    wanted = frozenset(normalize_name(name) for name in relevant_libs)
 
     def boost(hit: Hit) -> float:
         listed = hit.fields.get(deps_field) or ()
         deps = [listed] if isinstance(listed, str) else listed
-        found = len(wanted & {link_name(str(dep)) for dep in deps})
+        found = len(wanted & {normalize_name(str(dep)) for dep in deps})
         return weight * min(found, saturate) / saturate
 
     return boost

@@ -29,7 +29,7 @@ from irdaemon.discovery.merge import is_number
 from irdaemon.discovery.query import analyse_query, embed_question, make_ranking_query, parse_query
 from irdaemon.discovery.retrieve import Candidate
 from irdaemon.library.built import Built, open_corpus
-from irdaemon.strategy.edges import BY_NAME, REF, Target, link_name
+from irdaemon.strategy.edges import BY_NAME, REF, Target, normalize_name
 from irdaemon.types import Edge, Hit, Query
 
 # The links of a corpus as a graph: from an artifact to its neighbours, and back.
@@ -111,8 +111,8 @@ class CorpusGraph:
             return str(corpus), target
         if edge_type not in BY_NAME or self._built.holds(target):
             return target
-        ids = self._ids_called(link_name(target))
-        return next(ids, link_name(target))
+        ids = self._ids_called(normalize_name(target))
+        return next(ids, normalize_name(target))
 
     def _edges(self, node_id: Target, type: str) -> list[Edge]:
         """Return the edges that would lead to a node, each once."""
@@ -121,7 +121,7 @@ class CorpusGraph:
             return [Edge(type, target, corpus or "")]
         held = self._built.engine.ledger.artifacts.get(self.source, target)
         names = [target, held.name] if held else [target]
-        return list(dict.fromkeys(Edge(type, link_name(name)) for name in names))
+        return list(dict.fromkeys(Edge(type, normalize_name(name)) for name in names))
 
     def _ids_called(self, name: str) -> Iterator[str]:
         found = self._built.engine.ledger.links.named(name, [self.source], _NAMESAKES)

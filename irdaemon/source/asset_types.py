@@ -24,12 +24,12 @@ CODE = frozenset(
 )
 
 
-def suffix_of(path: str) -> str:
+def get_suffix(path: str) -> str:
     """Return the suffix of a path, in small letters."""
     return os.path.splitext(path)[1].lower()
 
 
-def asset_type(fields: Mapping[str, Any]) -> str:
+def find_asset_type(fields: Mapping[str, Any]) -> str:
     """Return the asset type of an artifact with these fields.
 
     The one that they state, where they state one of the five; else that of their `suffix`; else

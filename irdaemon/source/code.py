@@ -11,20 +11,20 @@ from collections.abc import Mapping
 
 from irdaemon.source.asset_types import CODE
 from irdaemon.source.files import OPTIONS, Files
-from irdaemon.source.files.file_finder import in_any_case, patterns
-from irdaemon.source.options import checked, switch
+from irdaemon.source.files.file_finder import compile_patterns, ignore_case
+from irdaemon.source.options import check_options, get_switch
 from irdaemon.types import Entry, Reading, Root
 
-_BY_DEFAULT = tuple(f"**/*{in_any_case(suffix)}" for suffix in sorted(CODE))
+_BY_DEFAULT = tuple(f"**/*{ignore_case(suffix)}" for suffix in sorted(CODE))
 _UNWANTED = {
-    "generated": patterns(
+    "generated": compile_patterns(
         (
             "*.generated.*", "*_generated.*", "*.gen.go", "*.gen.ts", "*_pb2.py", "*_pb2_grpc.py",
             "*.pb.go", "*_pb.js", "*_pb.d.ts", "*.pb.cc", "*.pb.h", "*.g.dart", "*.g.cs",
             "*.designer.cs", "zz_generated.*",
         )
     ),
-    "minified": patterns(("*.min.*", "*-min.js", "*-min.css", "*.bundle.js", "*.chunk.js")),
+    "minified": compile_patterns(("*.min.*", "*-min.js", "*-min.css", "*.bundle.js", "*.chunk.js")),
 }  # fmt: skip
 _HEAD_LINES = 20
 _IN_COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|<!--|\"\"\"|''')")
@@ -47,19 +47,19 @@ class CodeFiles(Files):
     """
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        given = checked("code", options, {**OPTIONS, "generated": bool})
-        self._generated = switch(given, "generated", False)
+        given = check_options("code", options, {**OPTIONS, "generated": bool})
+        self._generated = get_switch(given, "generated", False)
         self._take(roots, given, _BY_DEFAULT, {} if self._generated else _UNWANTED)
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one file; nothing is kept of one that is generated or minified."""
         reading = super().read(entry, cursor)
-        reasons = [_made(artifact.raw) for artifact in reading.artifacts]
+        reasons = [detect_machine_text(artifact.raw) for artifact in reading.artifacts]
         why = next(filter(None, reasons), "")
         return Reading((), skipped={why: 1}) if why and not self._generated else reading
 
 
-def _made(raw: object) -> str:
+def detect_machine_text(raw: object) -> str:
     """Return how a program made a text, "" for one that a person wrote."""
     text = str(raw.get("text") or "") if isinstance(raw, Mapping) else ""
     if len(text) >= _SHORTEST and len(text) > _LONG_LINES * (text.count("\n") + 1):

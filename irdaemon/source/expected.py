@@ -44,12 +44,12 @@ class SeenPath:
 Judge = Callable[[SeenPath], str | None]
 
 
-def same(seen: SeenPath) -> str:
+def get_path(seen: SeenPath) -> str:
     """Return the path of the entry that a file is."""
     return seen.path
 
 
-def directory_of(seen: SeenPath) -> str:
+def get_directory(seen: SeenPath) -> str:
     """Return the path of the entry whose directory holds a telling file."""
     return os.path.dirname(seen.path)
 
@@ -63,10 +63,10 @@ class Expected:
 
     file: Judge
     directory: Judge
-    entry: Callable[[SeenPath], str] = same
+    entry: Callable[[SeenPath], str] = get_path
 
 
-def why_not_below(seen: SeenPath, max_depth: int) -> str:
+def explain_skip(seen: SeenPath, max_depth: int) -> str:
     """Return why a directory is not looked into by sources that look a few levels deep."""
     if seen.name in PRUNED:
         return PRUNED_REASON

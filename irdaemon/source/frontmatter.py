@@ -28,27 +28,27 @@ def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
     try:
         text, flags = data.decode("utf-8-sig"), ()
     except UnicodeDecodeError:
-        return _unix(data.decode("utf-8-sig", errors="replace")), ("invalid_utf8",)
-    return _unix(text), flags
+        return _fix_line_ends(data.decode("utf-8-sig", errors="replace")), ("invalid_utf8",)
+    return _fix_line_ends(text), flags
 
 
-def front(text: str) -> Front:
+def split_front(text: str) -> Front:
     """Take a decoded text apart. Never raises; what YAML cannot read is rescued and flagged."""
     lines = text.lstrip("\n").split("\n")
     if lines[0].rstrip() != "---":
         return Front({}, text, (NONE,))
     end = next((i for i, line in enumerate(lines) if i and line.rstrip() == "---"), None)
     if end is None:
-        return _unclosed(text, lines)
+        return _split_unclosed(text, lines)
     block = "\n".join(lines[1:end])
-    value, flag = lenient_yaml.load(block)
+    value, flag = lenient_yaml.load_yaml(block)
     # A rule (`---`) far down in the body closes nothing: headings before it are no comments.
     if flag and _HEADING.search(block):
-        return _unclosed(text, lines)
-    return _front(value, flag, text, "\n".join(lines[end + 1 :]))
+        return _split_unclosed(text, lines)
+    return _make_front(value, flag, text, "\n".join(lines[end + 1 :]))
 
 
-def _front(value: object, flag: str, text: str, body: str) -> Front:
+def _make_front(value: object, flag: str, text: str, body: str) -> Front:
     if value is None or value == "":
         return Front({}, body)
     if not isinstance(value, dict) or not value:
@@ -56,17 +56,17 @@ def _front(value: object, flag: str, text: str, body: str) -> Front:
     return Front({str(k): v for k, v in value.items()}, body, (flag,) if flag else ())
 
 
-def _unclosed(text: str, lines: list[str]) -> Front:
+def _split_unclosed(text: str, lines: list[str]) -> Front:
     """Take the leading keys for frontmatter; a rule with no key after it is a plain body."""
-    end = _end_of_keys(lines)
-    value, flag = lenient_yaml.load("\n".join(lines[1:end]))
+    end = _find_end_of_keys(lines)
+    value, flag = lenient_yaml.load_yaml("\n".join(lines[1:end]))
     if not isinstance(value, dict) or not value:
         return Front({}, text, (NONE,))
-    found = _front(value, flag, text, "\n".join(lines[end:]))
+    found = _make_front(value, flag, text, "\n".join(lines[end:]))
     return Front(found.fields, found.body, (UNCLOSED, *found.flags))
 
 
-def _end_of_keys(lines: list[str]) -> int:
+def _find_end_of_keys(lines: list[str]) -> int:
     for i in range(1, len(lines)):
         line, following = lines[i], lines[i + 1] if i + 1 < len(lines) else ""
         blank_within = not line.strip() and following[:1] in (" ", "\t")
@@ -75,5 +75,5 @@ def _end_of_keys(lines: list[str]) -> int:
     return len(lines)
 
 
-def _unix(text: str) -> str:
+def _fix_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")

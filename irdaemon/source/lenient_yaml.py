@@ -36,21 +36,21 @@ class _Part:
     unindented: bool = False
 
 
-def load(text: str) -> tuple[object, str]:
+def load_yaml(text: str) -> tuple[object, str]:
     """Return the value of a YAML document and the flag it earned: "", LENIENT or BROKEN.
 
     Values are mappings, lists and strings; None for an empty document. Never raises: a document
     that cannot be repaired gives what could be rescued of its top-level keys.
     """
     if len(text) > MAX_CHARS:
-        return _rescued(text[:MAX_CHARS].expandtabs(2))[0], BROKEN
+        return _rescue(text[:MAX_CHARS].expandtabs(2))[0], BROKEN
     try:
-        return _as_mapping(text, strict(text))
+        return _rescue_scalar(text, parse_strictly(text))
     except yaml.YAMLError:
-        return _rescued(text.expandtabs(2))
+        return _rescue(text.expandtabs(2))
 
 
-def strict(text: str) -> object:
+def parse_strictly(text: str) -> object:
     """Parse YAML, all scalars as strings. Raises yaml.YAMLError."""
     # Nothing nests without one of these signs: few of them need no further check.
     if sum(map(text.count, "[{-:?")) > MAX_DEPTH:
@@ -66,36 +66,36 @@ def _check_depth(text: str) -> None:
             raise yaml.YAMLError(f"nested deeper than {MAX_DEPTH} levels")
 
 
-def _as_mapping(text: str, value: object) -> tuple[object, str]:
+def _rescue_scalar(text: str, value: object) -> tuple[object, str]:
     # `name:pdf` without a space is one scalar to YAML, and two words to its author.
-    if isinstance(value, str) and _begins_with_key(value):
-        return _rescued(text)
+    if isinstance(value, str) and _has_key(value):
+        return _rescue(text)
     return value, ""
 
 
-def _rescued(text: str) -> tuple[dict[str, object], str]:
+def _rescue(text: str) -> tuple[dict[str, object], str]:
     try:
-        value = strict(text)
+        value = parse_strictly(text)
     except yaml.YAMLError:
         value = None
     if isinstance(value, dict):
         return value, LENIENT
-    return _part_by_part(text.split("\n"), nested=False)
+    return _load_parts(text.split("\n"), nested=False)
 
 
-def _part_by_part(lines: list[str], nested: bool) -> tuple[dict[str, object], str]:
+def _load_parts(lines: list[str], nested: bool) -> tuple[dict[str, object], str]:
     found: dict[str, object] = {}
     worst = LENIENT
-    for part in _parts(lines):
+    for part in _split_parts(lines):
         if not part.key:
             worst = BROKEN
             continue
-        found[part.key], flag = _value(part, nested)
+        found[part.key], flag = _load_part(part, nested)
         worst = BROKEN if flag == BROKEN else worst
     return found, worst
 
 
-def _parts(lines: list[str]) -> Iterator[_Part]:
+def _split_parts(lines: list[str]) -> Iterator[_Part]:
     """Split at the keys in the first column; lines before any key form a part without one."""
     part: _Part | None = None
     for line in lines:
@@ -112,24 +112,24 @@ def _parts(lines: list[str]) -> Iterator[_Part]:
         yield part
 
 
-def _value(part: _Part, nested: bool) -> tuple[object, str]:
+def _load_part(part: _Part, nested: bool) -> tuple[object, str]:
     try:
-        value = strict("\n".join([f"{part.key}: {part.first}", *part.lines]))
+        value = parse_strictly("\n".join([f"{part.key}: {part.first}", *part.lines]))
         if isinstance(value, dict) and part.key in value:
             return value[part.key], ""
     except yaml.YAMLError:
         pass
     inner = textwrap.dedent("\n".join(part.lines)).strip("\n")
-    if not part.first.strip() and not nested and _begins_with_key(inner):
-        return _part_by_part(inner.split("\n"), nested=True)
-    return _plain_text(part.first.strip(), inner), BROKEN if part.unindented else LENIENT
+    if not part.first.strip() and not nested and _has_key(inner):
+        return _load_parts(inner.split("\n"), nested=True)
+    return _join_lines(part.first.strip(), inner), BROKEN if part.unindented else LENIENT
 
 
-def _begins_with_key(text: str) -> bool:
+def _has_key(text: str) -> bool:
     return bool(KEY.match(text.partition("\n")[0]))
 
 
-def _plain_text(first: str, inner: str) -> str:
+def _join_lines(first: str, inner: str) -> str:
     if _BLOCK_SCALAR.match(first):
         return inner.strip()
     text = " ".join([first, *(line.strip() for line in inner.split("\n"))]).strip()

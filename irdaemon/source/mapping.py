@@ -34,7 +34,7 @@ class InMemory:
             return Scan((), ())
         named = [(id, value) for id, value in self._items.items() if isinstance(id, str)]
         wrong = [repr(id) for id in self._items if not isinstance(id, str)]
-        entries = [Entry(id, "", content_stamp(value)) for id, value in named]
+        entries = [Entry(id, "", stamp_content(value)) for id, value in named]
         problems = tuple(Problem(id, "an id must be a string") for id in sorted(wrong))
         return Scan(tuple(sorted(entries, key=lambda entry: entry.key)), ("",), problems)
 
@@ -48,10 +48,10 @@ class InMemory:
         if not isinstance(value, Mapping):
             kind = type(value).__name__
             raise SourceError(f"{entry.key}: a {kind} is neither text nor a mapping", "")
-        return Reading((from_parts(entry.key, value, _others(value)),))
+        return Reading((make_artifact(entry.key, value, _read_metadata(value)),))
 
 
-def from_parts(id: str, parts: Mapping[str, Any], metadata: Mapping[str, Any]) -> Artifact:
+def make_artifact(id: str, parts: Mapping[str, Any], metadata: Mapping[str, Any]) -> Artifact:
     """Make an artifact of named parts; its body is the text, else name and description.
 
     Raises SourceError when one of the parts is not text.
@@ -65,30 +65,30 @@ def from_parts(id: str, parts: Mapping[str, Any], metadata: Mapping[str, Any]) -
     return Artifact(id, raw, raw["name"], metadata=metadata, body=body)
 
 
-def content_stamp(value: object) -> str:
+def stamp_content(value: object) -> str:
     """Fingerprint a value by what it holds, whatever the order of its keys."""
-    return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(write_canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def canonical_json(value: object) -> str:
+def write_canonical_json(value: object) -> str:
     """Write a value as JSON in the one form that equal values share."""
     try:
-        return json.dumps(value, sort_keys=True, ensure_ascii=False, default=_as_json)
+        return json.dumps(value, sort_keys=True, ensure_ascii=False, default=_simplify_object)
     except (TypeError, ValueError, RecursionError):
         return repr(value)
 
 
-def plain(value: object) -> Any:
+def simplify(value: object) -> Any:
     """Return a value as what JSON can hold, foreign objects as their text."""
     try:
-        return json.loads(json.dumps(value, default=_as_json))
+        return json.loads(json.dumps(value, default=_simplify_object))
     except (TypeError, ValueError, RecursionError):
         return repr(value)
 
 
-def _as_json(value: object) -> object:
+def _simplify_object(value: object) -> object:
     return dict(value) if isinstance(value, Mapping) else str(value)
 
 
-def _others(value: Mapping[str, Any]) -> dict[str, Any]:
-    return {str(key): plain(value[key]) for key in value if key not in _PARTS}
+def _read_metadata(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(key): simplify(value[key]) for key in value if key not in _PARTS}

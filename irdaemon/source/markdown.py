@@ -51,7 +51,7 @@ class _Parts(list["Token"]):
         super().append(part)
 
 
-def commonmark() -> MarkdownIt:
+def make_parser() -> MarkdownIt:
     """Return a new CommonMark parser. Importing the package takes 20 ms: only who reads pays."""
     from markdown_it import MarkdownIt
 
@@ -59,23 +59,23 @@ def commonmark() -> MarkdownIt:
 
 
 @cache
-def _blocks() -> MarkdownIt:
+def _make_block_parser() -> MarkdownIt:
     # Inline markup is parsed for the one block asked about, not for all of them.
-    return commonmark().disable("inline")
+    return make_parser().disable("inline")
 
 
 @cache
-def _inlines() -> MarkdownIt:
-    return commonmark()
+def _make_inline_parser() -> MarkdownIt:
+    return make_parser()
 
 
-def section_headings(name: str, text: str) -> list[Heading]:
+def list_sections(name: str, text: str) -> list[Heading]:
     """Return the headings of level one and two outside lists and quotes, in the order of a text.
 
     Raises SourceError, saying which limit, for the text called `name` where its parser exceeds one.
     """
     if len(text) <= LONGEST_HERE:
-        return _headings(text)
+        return _list_headings(text)
     try:
         found = json.loads(run_program(__file__, text.encode("utf-8", "replace"), LIMITS, _OUTPUT))
     except Unavailable as error:
@@ -87,8 +87,8 @@ def section_headings(name: str, text: str) -> list[Heading]:
     return [(line, heading) for line, heading in found]
 
 
-def _headings(text: str) -> list[Heading]:
-    parts, parser = _Parts(), _blocks()
+def _list_headings(text: str) -> list[Heading]:
+    parts, parser = _Parts(), _make_block_parser()
     # As its own `parse` has it, for which parts cannot be counted.
     lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
     parser.block.parse(lines, parser, {}, parts)
@@ -102,7 +102,7 @@ def _headings(text: str) -> list[Heading]:
 def _print_headings() -> None:
     """Print the headings of the text on stdin, or what it has too much of."""
     try:
-        found: list[Heading] | str = _headings(sys.stdin.buffer.read().decode("utf-8"))
+        found: list[Heading] | str = _list_headings(sys.stdin.buffer.read().decode("utf-8"))
     except _TooMany:
         found = f"more than {MOST_PARTS:,} parts"
     except MemoryError:
@@ -110,33 +110,33 @@ def _print_headings() -> None:
     print(json.dumps(found))
 
 
-def first_heading(text: str) -> str:
+def find_heading(text: str) -> str:
     """Return the text of the first level-one heading near the top, "" when there is none."""
-    return _first(text, "heading_open", "h1")
+    return _find_first(text, "heading_open", "h1")
 
 
-def first_paragraph(text: str) -> str:
+def find_paragraph(text: str) -> str:
     """Return the text of the first paragraph outside lists and quotes, "" when there is none."""
-    return _first(text, "paragraph_open", "p")
+    return _find_first(text, "paragraph_open", "p")
 
 
-def _first(text: str, kind: str, tag: str) -> str:
+def _find_first(text: str, kind: str, tag: str) -> str:
     # Mostly the very first block is the one: then nothing else need be parsed.
     opening = text.lstrip().partition("\n\n")[0]
-    return _found(opening[:_HEAD], kind, tag) or _found(text[:_HEAD], kind, tag)
+    return _find_block(opening[:_HEAD], kind, tag) or _find_block(text[:_HEAD], kind, tag)
 
 
-def _found(text: str, kind: str, tag: str) -> str:
-    tokens = _blocks().parse(text)
+def _find_block(text: str, kind: str, tag: str) -> str:
+    tokens = _make_block_parser().parse(text)
     for i in range(len(tokens) - 1):
         if tokens[i].type == kind and tokens[i].tag == tag and tokens[i].level == 0:
-            plain = _plain(_inlines().parseInline(tokens[i + 1].content))
+            plain = _join_tokens(_make_inline_parser().parseInline(tokens[i + 1].content))
             if plain:
                 return plain
     return ""
 
 
-def _plain(tokens: list[Token]) -> str:
+def _join_tokens(tokens: list[Token]) -> str:
     pieces = []
     for token in tokens[0].children or [] if tokens else []:
         if token.type in ("softbreak", "hardbreak"):

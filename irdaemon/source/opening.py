@@ -42,7 +42,7 @@ _AT_FDCWD = -100
 _RESOLVE_NO_SYMLINKS = 0x04
 
 
-def resolved(path: str) -> str:
+def resolve_path(path: str) -> str:
     """Return the real path of `path`; the absolute one where the links on the way keep changing.
 
     Never raises: `os.path.realpath` does where a link goes, or becomes a file, between its two
@@ -58,12 +58,12 @@ def resolved(path: str) -> str:
     return os.path.abspath(path)
 
 
-def at_or_under(path: str, top: str) -> bool:
+def is_within(path: str, top: str) -> bool:
     """Return whether `path` is `top` or lies beneath it; everything lies beneath ""."""
     return not top or path == top or path.startswith(top.rstrip("/") + "/")
 
 
-def same_name(path: str, target: str) -> bool:
+def has_same_name(path: str, target: str) -> bool:
     """Return whether a link leads to a file called as it is itself, in any case.
 
     So installers link; what passes off another file as its own is called otherwise.
@@ -71,7 +71,7 @@ def same_name(path: str, target: str) -> bool:
     return os.path.basename(path).lower() == os.path.basename(target).lower()
 
 
-def target_of(path: str) -> str | None:
+def find_target(path: str) -> str | None:
     """Return the real path that a file leads to: its own where it is no link.
 
     None where its directory is gone or reached through a link. Both are decided at one look: the
@@ -79,7 +79,7 @@ def target_of(path: str) -> str | None:
     """
     directory, name = os.path.split(path)
     try:
-        descriptor = _checked(directory, _TO_LOOK | os.O_DIRECTORY)
+        descriptor = _open_real(directory, _TO_LOOK | os.O_DIRECTORY)
     except (FileNotFoundError, SourceError):
         return None
     try:
@@ -88,23 +88,23 @@ def target_of(path: str) -> str | None:
         return path
     finally:
         os.close(descriptor)
-    return resolved(os.path.join(directory, target))
+    return resolve_path(os.path.join(directory, target))
 
 
-def followed(path: str, roots: Iterable[str] = (), *, by_name: bool = False) -> str:
+def follow_link(path: str, roots: Iterable[str] = (), *, by_name: bool = False) -> str:
     """Return the real path of a file that may be a link.
 
     A link may lead into one of `roots` (real paths). Where the file itself is a link, and no
     directory on the way, it may also lead to a file beside or below it and, `by_name`, to one of
     the same name; never to what the kernel shows as files. Raises Refused for any other.
     """
-    own = target_of(path)
-    real = resolved(path) if own is None else own
-    if real == path or any(at_or_under(real, root) for root in roots):
+    own = find_target(path)
+    real = resolve_path(path) if own is None else own
+    if real == path or any(is_within(real, root) for root in roots):
         return real
-    if own is not None and not any(at_or_under(real, top) for top in KERNEL):
-        beside = at_or_under(real, os.path.dirname(path))
-        if beside or (by_name and same_name(path, real)):
+    if own is not None and not any(is_within(real, top) for top in KERNEL):
+        beside = is_within(real, os.path.dirname(path))
+        if beside or (by_name and has_same_name(path, real)):
             return real
     raise Refused(
         f"{path}: a link leads to {real}, out of the corpus' roots",
@@ -118,7 +118,7 @@ def open_regular(path: str) -> BinaryIO:
     Raises FileNotFoundError when it is gone or a link is met on the way, SourceError when it is not
     a regular file or unreadable. Never blocks on a FIFO.
     """
-    descriptor = _checked(path, _FLAGS)
+    descriptor = _open_real(path, _FLAGS)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return open(descriptor, "rb")
     os.close(descriptor)
@@ -131,7 +131,7 @@ def open_directory(path: str) -> Iterator[int]:
 
     What is listed by it is what is in that directory, whatever is put in its place.
     """
-    descriptor = _checked(path, _FLAGS | os.O_DIRECTORY)
+    descriptor = _open_real(path, _FLAGS | os.O_DIRECTORY)
     try:
         yield descriptor
     finally:
@@ -174,10 +174,10 @@ def is_opened_again(file: BinaryIO) -> bool:
     So what a library opened by name is held against the descriptor of what was checked.
     """
     mine = os.fstat(file.fileno())
-    return any(_is_same(mine, other) for other in _descriptors() if other != file.fileno())
+    return any(_is_same(mine, other) for other in _list_descriptors() if other != file.fileno())
 
 
-def _descriptors() -> list[int]:
+def _list_descriptors() -> list[int]:
     return [int(name) for name in os.listdir("/dev/fd")]
 
 
@@ -188,21 +188,21 @@ def _is_same(status: os.stat_result, descriptor: int) -> bool:
         return False
 
 
-def status_of(path: str) -> os.stat_result:
+def read_status(path: str) -> os.stat_result:
     """Return the status of what is at a real path. Raises what `open_regular` does."""
-    descriptor = _checked(path, _TO_LOOK)
+    descriptor = _open_real(path, _TO_LOOK)
     try:
         return os.fstat(descriptor)
     finally:
         os.close(descriptor)
 
 
-def _checked(path: str, flags: int) -> int:
+def _open_real(path: str, flags: int) -> int:
     """Return a descriptor of what is at a real path; `flags` are those of open(2)."""
     if "\0" in path:
         raise FileNotFoundError(errno.ENOENT, "no file can have a NUL in its name", path)
     try:
-        return _without_links(path, flags)
+        return _open_without_links(path, flags)
     except UnicodeEncodeError as error:
         raise FileNotFoundError(errno.ENOENT, "no file can have such a name", path) from error
     except OSError as error:
@@ -211,7 +211,7 @@ def _checked(path: str, flags: int) -> int:
         raise SourceError(f"{path}: {error.strerror}", "check the file's permissions") from error
 
 
-def _without_links(path: str, flags: int) -> int:
+def _open_without_links(path: str, flags: int) -> int:
     if sys.platform == "darwin":
         return os.open(path, flags | os.O_NOFOLLOW_ANY)
     if _has_openat2():
@@ -221,7 +221,7 @@ def _without_links(path: str, flags: int) -> int:
             # Sandboxes of before that system call answer so.
             if error.errno not in (errno.ENOSYS, errno.EPERM):
                 raise
-    return _step_by_step(path, flags)
+    return _open_stepwise(path, flags)
 
 
 @cache
@@ -238,7 +238,7 @@ class _OpenHow(ctypes.Structure):
 
 
 @cache
-def _syscall() -> ctypes._CFuncPtr:  # type: ignore[name-defined]
+def _load_syscall() -> ctypes._CFuncPtr:  # type: ignore[name-defined]
     function = ctypes.CDLL(None, use_errno=True).syscall
     function.argtypes = (
         ctypes.c_long,
@@ -255,7 +255,7 @@ def _openat2(path: str, flags: int) -> int:
     """Open a path without following a link: openat2(2), which Python's os does not have."""
     name, how = os.fsencode(path), _OpenHow(flags, 0, _RESOLVE_NO_SYMLINKS)
     while True:
-        descriptor = _syscall()(
+        descriptor = _load_syscall()(
             _SYS_OPENAT2, _AT_FDCWD, name, ctypes.byref(how), ctypes.sizeof(how)
         )
         if descriptor >= 0:
@@ -265,7 +265,7 @@ def _openat2(path: str, flags: int) -> int:
             raise OSError(number, os.strerror(number), path)
 
 
-def _step_by_step(path: str, flags: int) -> int:
+def _open_stepwise(path: str, flags: int) -> int:
     """Open one directory of a path after the other, and the file last, following no link."""
     *directories, name = [part for part in path.split("/") if part] or ["."]
     through = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

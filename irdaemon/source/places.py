@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 
-from irdaemon.source.opening import resolved
+from irdaemon.source.opening import resolve_path
 from irdaemon.types import Root
 
 # Directories an environment variable can move: variable, default below home.
@@ -22,10 +22,12 @@ Places = Iterable[tuple[str, str, str]]
 
 def list_places(places: Places, home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     """Return the roots that places stand for, existing or not."""
-    return tuple(Root(os.path.join(_base(base, home, env), path), s) for base, path, s in places)
+    return tuple(
+        Root(os.path.join(_find_base(base, home, env), path), s) for base, path, s in places
+    )
 
 
-def existing_places(places: Places, home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+def list_existing(places: Places, home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     """Return the roots among places that exist, each once."""
     return keep_existing(list_places(places, home, env), os.path.exists)
 
@@ -37,11 +39,11 @@ def keep_existing(
     found: dict[str, Root] = {}
     for root in roots:
         if exists(root.path):
-            found.setdefault(resolved(root.path), root)
+            found.setdefault(resolve_path(root.path), root)
     return tuple(found.values())
 
 
-def _base(base: str, home: str, env: Mapping[str, str]) -> str:
+def _find_base(base: str, home: str, env: Mapping[str, str]) -> str:
     if base not in _HOMES:
         return home if base == "home" else base
     variable, default = _HOMES[base]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from irdaemon.source.opening import at_or_under, followed, read_regular, resolved
+from irdaemon.source.opening import follow_link, is_within, read_regular, resolve_path
 from irdaemon.types import Root, SourceError
 
 _LIMIT = 4_000_000
@@ -26,7 +26,7 @@ class Plugin:
     path: str
 
 
-def store_of(path: str) -> str:
+def find_store(path: str) -> str:
     """Return the plugin store that `path` is or lies in, "" when it is in none."""
     while path not in ("/", ""):
         if _is_store(path):
@@ -35,35 +35,35 @@ def store_of(path: str) -> str:
     return ""
 
 
-def control_files(store: str) -> tuple[str, ...]:
+def list_control_files(store: str) -> tuple[str, ...]:
     """Return the files that decide which plugins of a store are in use."""
     settings = os.path.join(os.path.dirname(store), "settings.json")
     return os.path.join(store, "installed_plugins.json"), settings
 
 
-def settings_roots(stores: Iterable[str]) -> tuple[Root, ...]:
+def list_settings(stores: Iterable[str]) -> tuple[Root, ...]:
     """Return the settings that decide about stores, as roots, where there are some.
 
     Those made later are found by the next whole scan.
     """
-    settings = (control_files(store)[1] for store in stores)
+    settings = (list_control_files(store)[1] for store in stores)
     return tuple(Root(path, "plugin") for path in settings if os.path.lexists(path))
 
 
-def plugins_of(store: str) -> tuple[Plugin, ...]:
+def list_plugins(store: str) -> tuple[Plugin, ...]:
     """Return the plugins of a store that are installed and enabled, in the order of their ids.
 
     Without `installed_plugins.json`, the newest version of each cached plugin. Raises SourceError
     when a file that decides about it cannot be understood.
     """
-    installed, settings = control_files(store)
+    installed, settings = list_control_files(store)
     if not os.path.lexists(installed):
-        return tuple(_newest(os.path.join(store, "cache")))
-    records = _json(resolved(installed)).get("plugins")
-    enabled = _enabled(settings)
+        return tuple(_list_newest(os.path.join(store, "cache")))
+    records = _read_json(resolve_path(installed)).get("plugins")
+    enabled = _read_enabled(settings)
     found = {
-        Plugin(id, resolved(path))
-        for id, record in _records(records)
+        Plugin(id, resolve_path(path))
+        for id, record in _list_records(records)
         if _is_path(path := record.get("installPath"))
         and os.path.isabs(path)
         and _is_enabled(id, record, enabled)
@@ -71,55 +71,59 @@ def plugins_of(store: str) -> tuple[Plugin, ...]:
     return tuple(sorted(found, key=lambda plugin: (plugin.id, plugin.path)))
 
 
-def why_not_in_use(path: str, part: str) -> str:
-    """Return why a file is not of `part` (see `places_of`) of a plugin in use, "" where it may be.
+def explain_unused(path: str, part: str) -> str:
+    """Return why no plugin in use has a file as `part` (see `find_places`), "" where one may.
 
     A file in no store may be. What cannot be understood decides nothing.
     """
-    store = store_of(path)
+    store = find_store(path)
     if not store:
         return ""
     try:
-        plugins = [(each.path, places_of(each, part)) for each in plugins_of(store)]
+        plugins = [(each.path, find_places(each, part)) for each in list_plugins(store)]
     except SourceError:
         return "of a plugin store that cannot be understood"
     for top, places in plugins:
-        if os.path.dirname(path) == top or any(at_or_under(path, place) for place in places):
+        if os.path.dirname(path) == top or any(is_within(path, place) for place in places):
             return ""
     return "of a plugin that is not in use"
 
 
-def places_of(plugin: Plugin, part: str) -> tuple[str, ...]:
+def find_places(plugin: Plugin, part: str) -> tuple[str, ...]:
     """Return the files and directories a plugin keeps `part` in; never one outside its root.
 
     What its manifest names under that key is added to the default directory for skills, and takes
     its place for anything else. Raises SourceError when the manifest is not JSON.
     """
     manifest = os.path.join(plugin.path, ".claude-plugin", "plugin.json")
-    named = _json(followed(manifest, by_name=True)).get(part) if os.path.isfile(manifest) else None
+    named = (
+        _read_json(follow_link(manifest, by_name=True)).get(part)
+        if os.path.isfile(manifest)
+        else None
+    )
     paths = [named] if isinstance(named, str) else named if isinstance(named, list) else []
     default = [part] if part == "skills" or not paths else []
     places = [os.path.join(plugin.path, path) for path in [*default, *paths] if _is_path(path)]
-    inside = [path for path in map(resolved, places) if at_or_under(path, plugin.path)]
+    inside = [path for path in map(resolve_path, places) if is_within(path, plugin.path)]
     return tuple(dict.fromkeys(path for path in inside if os.path.exists(path)))
 
 
-def plugin_at(path: str, stores: Iterable[str]) -> str:
+def find_plugin(path: str, stores: Iterable[str]) -> str:
     """Return the id of the plugin that `path` lies in, "" for none.
 
     The store around the path and `stores` are searched, since a store may link to it.
     """
-    around = [store for store in [store_of(path)] if store]
+    around = [store for store in [find_store(path)] if store]
     for store in dict.fromkeys([*around, *stores]):
-        for plugin in _known_plugins(store):
-            if at_or_under(path, plugin.path):
+        for plugin in _try_plugins(store):
+            if is_within(path, plugin.path):
                 return plugin.id
     return ""
 
 
-def _known_plugins(store: str) -> tuple[Plugin, ...]:
+def _try_plugins(store: str) -> tuple[Plugin, ...]:
     try:
-        return plugins_of(store)
+        return list_plugins(store)
     except SourceError:
         return ()
 
@@ -131,7 +135,7 @@ def _is_store(path: str) -> bool:
     return os.path.isfile(installed) or os.path.isdir(os.path.join(path, "cache"))
 
 
-def _records(plugins: object) -> Iterator[tuple[str, dict[str, object]]]:
+def _list_records(plugins: object) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield each installation; format 1 has one per plugin, format 2 a list of them."""
     for id, records in plugins.items() if isinstance(plugins, dict) else ():
         for record in records if isinstance(records, list) else [records]:
@@ -142,30 +146,30 @@ def _records(plugins: object) -> Iterator[tuple[str, dict[str, object]]]:
 def _is_enabled(id: str, record: dict[str, object], enabled: dict[str, object] | None) -> bool:
     project = record.get("projectPath")
     if isinstance(project, str):
-        of_project = _enabled(os.path.join(project, ".claude", "settings.json"))
+        of_project = _read_enabled(os.path.join(project, ".claude", "settings.json"))
         if of_project is not None and id in of_project:
             return bool(of_project[id])
     return enabled is None or bool(enabled.get(id))
 
 
-def _enabled(settings: str) -> dict[str, object] | None:
+def _read_enabled(settings: str) -> dict[str, object] | None:
     """Return the plugins that a settings file enables or disables; None when it names none."""
     if not os.path.lexists(settings):
         return None
-    enabled = _json(resolved(settings)).get("enabledPlugins")
+    enabled = _read_json(resolve_path(settings)).get("enabledPlugins")
     return enabled if isinstance(enabled, dict) else None
 
 
-def _newest(cache: str) -> Iterator[Plugin]:
-    for marketplace in _directories(cache):
-        for plugin in _directories(marketplace):
-            versions = [(_mtime_ns(path), path) for path in _directories(plugin)]
+def _list_newest(cache: str) -> Iterator[Plugin]:
+    for marketplace in _list_directories(cache):
+        for plugin in _list_directories(marketplace):
+            versions = [(_read_mtime_ns(path), path) for path in _list_directories(plugin)]
             if versions:
                 id = f"{os.path.basename(plugin)}@{os.path.basename(marketplace)}"
-                yield Plugin(id, resolved(max(versions)[1]))
+                yield Plugin(id, resolve_path(max(versions)[1]))
 
 
-def _directories(path: str) -> list[str]:
+def _list_directories(path: str) -> list[str]:
     try:
         with os.scandir(path) as found:
             return sorted(entry.path for entry in found if entry.is_dir())
@@ -173,7 +177,7 @@ def _directories(path: str) -> list[str]:
         return []
 
 
-def _mtime_ns(path: str) -> int:
+def _read_mtime_ns(path: str) -> int:
     try:
         return os.stat(path).st_mtime_ns
     except OSError:
@@ -184,7 +188,7 @@ def _is_path(path: object) -> TypeGuard[str]:
     return isinstance(path, str) and "\0" not in path
 
 
-def _json(path: str) -> dict[str, object]:
+def _read_json(path: str) -> dict[str, object]:
     """Read a JSON object. Raises SourceError, also when the file is gone or is no object."""
     try:
         value = json.loads(read_regular(path, _LIMIT).decode("utf-8-sig"))

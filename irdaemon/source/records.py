@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 from irclient.errors import QueryError
-from irdaemon.source.mapping import content_stamp, from_parts, plain
-from irdaemon.source.options import checked, string, strings
+from irdaemon.source.mapping import make_artifact, simplify, stamp_content
+from irdaemon.source.options import check_options, get_string, get_strings
 from irdaemon.types import Entry, Problem, Reading, Root, Scan, SourceError
 
 _OPTIONS = {"fetcher": str, "id_key": str, "text_key": str, "metadata_keys": list}
@@ -29,11 +29,11 @@ class Records:
     limits: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        given = checked("records", options, _OPTIONS)
-        self._fetcher = string(given, "fetcher", "")
-        self._id_key = string(given, "id_key", "id")
-        self._text_key = string(given, "text_key", "text")
-        self._metadata_keys = strings(given, "metadata_keys")
+        given = check_options("records", options, _OPTIONS)
+        self._fetcher = get_string(given, "fetcher", "")
+        self._id_key = get_string(given, "id_key", "id")
+        self._text_key = get_string(given, "text_key", "text")
+        self._metadata_keys = get_strings(given, "metadata_keys")
         self._fetched: dict[str, Record] = {}
         self._function: Fetcher | None = None
         module, _, attribute = self._fetcher.partition(":")
@@ -65,13 +65,13 @@ class Records:
         if under is not None:
             return Scan((), ())
         try:
-            records = list(_records(self._function or _imported(self._fetcher)))
+            records = list(_iterate(self._function or _import_fetcher(self._fetcher)))
         except Exception as error:  # the user's code may raise anything
             return self._failed(f"{type(error).__name__}: {error}")
         if not records:
             return self._failed("returned no records; those known before are kept")
         self._fetched, problems = self._by_id(records)
-        entries = [Entry(id, "", content_stamp(self._fetched[id])) for id in sorted(self._fetched)]
+        entries = [Entry(id, "", stamp_content(self._fetched[id])) for id in sorted(self._fetched)]
         return Scan(tuple(entries), ("",), tuple(problems))
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
@@ -81,11 +81,11 @@ class Records:
         record = self._fetched.get(entry.key)
         if record is None:
             raise FileNotFoundError(entry.key)
-        metadata = {key: plain(record[key]) for key in self._metadata_keys if key in record}
-        return Reading((from_parts(entry.key, self._parts(record), metadata),))
+        metadata = {key: simplify(record[key]) for key in self._metadata_keys if key in record}
+        return Reading((make_artifact(entry.key, self._parts(record), metadata),))
 
     def _parts(self, record: Record) -> dict[str, Any]:
-        parts = {str(key): plain(record[key]) for key in record}
+        parts = {str(key): simplify(record[key]) for key in record}
         if self._text_key in record:
             parts["text"] = parts[self._text_key]
         if isinstance(parts.get("title"), str):
@@ -114,7 +114,7 @@ class Records:
         return Scan((), (), (Problem(self._fetcher, reason),))
 
 
-def _imported(fetcher: str) -> Any:
+def _import_fetcher(fetcher: str) -> Any:
     module, _, attribute = fetcher.partition(":")
     found: Any = importlib.import_module(module)
     for name in attribute.split("."):
@@ -122,7 +122,7 @@ def _imported(fetcher: str) -> Any:
     return found
 
 
-def _records(found: Any) -> Iterator[Any]:
+def _iterate(found: Any) -> Iterator[Any]:
     records = found() if callable(found) else found
     if isinstance(records, str | Mapping) or not isinstance(records, Iterable):
         raise SourceError(f"a {type(records).__name__}, not an iterable of mappings")

@@ -6,21 +6,21 @@ import os
 from collections.abc import Mapping
 from typing import ClassVar
 
-from irdaemon.source.affected import EVERYTHING, affected
+from irdaemon.source.affected import EVERYTHING, confine_change
 from irdaemon.source.expected import Expected, SeenPath
 from irdaemon.source.files.document import read_text
-from irdaemon.source.opening import resolved
-from irdaemon.source.options import checked, number, strings, switch
+from irdaemon.source.opening import resolve_path
+from irdaemon.source.options import check_options, get_number, get_strings, get_switch
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
     PRUNED,
     LeftOut,
     Walk,
-    at_or_under,
-    home_relative,
+    check_root,
     is_regular,
-    missing,
-    stamp_of,
+    is_within,
+    make_stamp,
+    shorten_path,
 )
 from irdaemon.types import Entry, Problem, Reading, Root, Scan
 
@@ -47,11 +47,11 @@ class Reports:
     limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        given = checked("reports", options, _OPTIONS)
+        given = check_options("reports", options, _OPTIONS)
         self._roots = roots
-        self._left_out = _VENDORED | frozenset(strings(given, "exclude"))
-        self._recursive = switch(given, "recursive", True)
-        self._max_bytes = number(given, "max_bytes", 2_000_000)
+        self._left_out = _VENDORED | frozenset(get_strings(given, "exclude"))
+        self._recursive = get_switch(given, "recursive", True)
+        self._max_bytes = get_number(given, "max_bytes", 2_000_000)
 
     def roots(self) -> tuple[Root, ...]:
         """Return the given directories."""
@@ -59,18 +59,18 @@ class Reports:
 
     def scan(self, under: str | None = None) -> Scan:
         """Enumerate reports; projects are found by walking the few levels above their docs."""
-        tops = tuple(resolved(root.path) for root in self._roots)
-        where = EVERYTHING if under is None else affected(under, tops)
-        if where and not (any(at_or_under(where, top) for top in tops) and _may_matter(where)):
+        tops = tuple(resolve_path(root.path) for root in self._roots)
+        where = EVERYTHING if under is None else confine_change(under, tops)
+        if where and not (any(is_within(where, top) for top in tops) and _may_matter(where)):
             return Scan((), ())
         entries: dict[str, Entry] = {}
         problems: list[Problem] = []
         left_out = LeftOut()
         for root, top in zip(self._roots, tops, strict=True):
-            problem = missing(Root(top))
+            problem = check_root(Root(top))
             problems.extend([problem] if problem else self._look(root, top, entries, left_out))
         found = sorted(
-            (e for e in entries.values() if at_or_under(e.path, where)), key=lambda e: e.key
+            (e for e in entries.values() if is_within(e.path, where)), key=lambda e: e.key
         )
         counts = left_out.counts if where == EVERYTHING else {}
         return Scan(tuple(found), (where,), tuple(dict.fromkeys(problems)), counts)
@@ -78,20 +78,20 @@ class Reports:
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one report as text."""
         parts = self._below_root(entry.path)
-        project = _project(parts[:-1])
+        project = _find_project(parts[:-1])
         return Reading(
             (read_text(entry, {"path": entry.key, "project": project}, self._max_bytes),)
         )
 
     def expected(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""
-        return Expected(_why_no_report, self._why_not_into)
+        return Expected(_explain_no_report, self._why_not_into)
 
     def _why_not_into(self, seen: SeenPath) -> str | None:
         parts = tuple(seen.relative.split(os.sep))
         if seen.name.startswith(".") or seen.name in self._left_out:
-            return _HIDDEN if _project(parts[:-1]) else None
-        if not self._recursive and _project(parts[:-1]):
+            return _HIDDEN if _find_project(parts[:-1]) else None
+        if not self._recursive and _find_project(parts[:-1]):
             return _BELOW
         return "" if _leads_to_docs(parts) else None
 
@@ -99,9 +99,9 @@ class Reports:
         self, root: Root, top: str, entries: dict[str, Entry], left_out: LeftOut
     ) -> list[Problem]:
         def descend(entry: os.DirEntry[str]) -> bool:
-            parts = _parts(entry.path, top)
+            parts = _split_below(entry.path, top)
             hidden = entry.name.startswith(".") or entry.name in self._left_out
-            if not _project(parts[:-1]):
+            if not _find_project(parts[:-1]):
                 return not hidden and _leads_to_docs(parts)
             if hidden or not self._recursive:
                 left_out.counts[_HIDDEN if hidden else _BELOW] += 1
@@ -109,11 +109,13 @@ class Reports:
 
         walk = Walk(Symlinks.of(self._roots))
         for directory, found in walk.directories(top, descend):
-            if _project(_parts(directory, top)):
+            if _find_project(_split_below(directory, top)):
                 files = [file for file in found if is_regular(file)]
                 reports = [file for file in files if _is_report(file.name)]
                 self._keep(reports, root.scope, entries, walk.problems)
-                _count([file.name for file in files if not _is_report(file.name)], left_out)
+                _count_left_out(
+                    [file.name for file in files if not _is_report(file.name)], left_out
+                )
         return walk.problems
 
     def _keep(
@@ -133,25 +135,25 @@ class Reports:
 
     def _entry(self, file: os.DirEntry[str], scope: str) -> Entry:
         status = file.stat()
-        real = resolved(file.path)
+        real = resolve_path(file.path)
         inside = len(self._roots) == 1 and self._below_root(real)
-        key = "/".join(inside) if inside else home_relative(real)
-        return Entry(key, real, stamp_of(status), status.st_mtime_ns, scope)
+        key = "/".join(inside) if inside else shorten_path(real)
+        return Entry(key, real, make_stamp(status), status.st_mtime_ns, scope)
 
     def _below_root(self, path: str) -> tuple[str, ...]:
-        tops = (resolved(root.path) for root in self._roots)
-        return next((_parts(path, top) for top in tops if at_or_under(path, top)), ())
+        tops = (resolve_path(root.path) for root in self._roots)
+        return next((_split_below(path, top) for top in tops if is_within(path, top)), ())
 
 
-def _why_no_report(seen: SeenPath) -> str | None:
-    if not _project(tuple(seen.relative.split(os.sep))[:-1]):
+def _explain_no_report(seen: SeenPath) -> str | None:
+    if not _find_project(tuple(seen.relative.split(os.sep))[:-1]):
         return None
     if _is_report(seen.name):
         return ""
     return _CAPITALS if seen.name.lower().endswith(_MARKDOWN) else "not Markdown"
 
 
-def _count(names: list[str], left_out: LeftOut) -> None:
+def _count_left_out(names: list[str], left_out: LeftOut) -> None:
     """Count files in docs folders that are no reports."""
     for name in names:
         if name.lower().endswith(_MARKDOWN):
@@ -160,14 +162,14 @@ def _count(names: list[str], left_out: LeftOut) -> None:
             left_out.by_suffix("not Markdown", name)
 
 
-def _parts(path: str, top: str) -> tuple[str, ...]:
+def _split_below(path: str, top: str) -> tuple[str, ...]:
     """Return the names from `top` down to `path`; none when it does not lie below."""
-    if path == top or not at_or_under(path, top):
+    if path == top or not is_within(path, top):
         return ()
     return tuple(os.path.relpath(path, top).split(os.sep))
 
 
-def _project(directory: tuple[str, ...]) -> str:
+def _find_project(directory: tuple[str, ...]) -> str:
     """Return the project whose docs a directory lies in, "" when it lies in none."""
     for level in _PROJECT_LEVELS:
         if any(directory[level : level + len(docs)] == docs for docs in _DOCS):
@@ -178,7 +180,7 @@ def _project(directory: tuple[str, ...]) -> str:
 def _leads_to_docs(directory: tuple[str, ...]) -> bool:
     deepest = max(_PROJECT_LEVELS)
     in_misc = directory[-1:] == ("misc",) and len(directory) - 1 in _PROJECT_LEVELS
-    return len(directory) <= deepest or in_misc or bool(_project(directory))
+    return len(directory) <= deepest or in_misc or bool(_find_project(directory))
 
 
 def _is_report(name: str) -> bool:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from irdaemon.source.opening import KERNEL, at_or_under, resolved
+from irdaemon.source.opening import KERNEL, is_within, resolve_path
 from irdaemon.types import LinkPolicy, Root
 
 
@@ -30,7 +30,7 @@ class Symlinks:
     def of(cls, roots: Iterable[Root]) -> Symlinks:
         """Return the rule of a corpus' roots, which all have one policy."""
         given = tuple(roots)
-        tops = dict.fromkeys(resolved(root.path) for root in given)
+        tops = dict.fromkeys(resolve_path(root.path) for root in given)
         return cls(tuple(tops), given[0].links if given else "direct")
 
     def with_top(self, path: str) -> Symlinks:
@@ -41,9 +41,9 @@ class Symlinks:
         """Return why no link may lead to a directory, whatever the policy; "" where one may."""
         if self._is_inside(target):
             return ""
-        if any(at_or_under(target, top) for top in KERNEL):
+        if any(is_within(target, top) for top in KERNEL):
             return f"a link leads to {target}: that holds no documents"
-        if any(at_or_under(top, target) for top in (*self.roots, _home())):
+        if any(is_within(top, target) for top in (*self.roots, _find_home())):
             return f"a link leads to {target}, which is above the corpus' roots or a whole home"
         if os.path.ismount(target):
             return f"a link leads to {target}, which is a whole file system"
@@ -56,7 +56,7 @@ class Symlinks:
         return self.policy == "direct" and self.is_direct(link)
 
     def _is_inside(self, target: str) -> bool:
-        return any(at_or_under(target, top) for top in (*self.roots, *self.within))
+        return any(is_within(target, top) for top in (*self.roots, *self.within))
 
     def is_direct(self, link: str) -> bool:
         """Return whether a link lies directly in a root, or in a scope (`@name`) of npm's there."""
@@ -66,5 +66,5 @@ class Symlinks:
         return directory in self.roots
 
 
-def _home() -> str:
-    return resolved(os.path.expanduser("~"))
+def _find_home() -> str:
+    return resolve_path(os.path.expanduser("~"))

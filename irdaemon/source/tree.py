@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from irdaemon.source.opening import at_or_under, resolved
+from irdaemon.source.opening import is_within, resolve_path
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.types import Problem, Root
 
@@ -22,16 +22,16 @@ __all__ = [
     "PRUNED",
     "LeftOut",
     "Walk",
-    "at_or_under",
-    "home_relative",
+    "check_root",
     "is_directory",
-    "is_editors",
+    "is_editor_file",
     "is_link",
     "is_regular",
-    "missing",
-    "not_pruned",
-    "real_path",
-    "stamp_of",
+    "is_searched",
+    "is_within",
+    "make_stamp",
+    "resolve_entry",
+    "shorten_path",
 ]
 
 # Directories that hold no artifacts of their own but can hold millions of files.
@@ -52,7 +52,7 @@ _EDITORS = re.compile(
 _EDITORS_ENDINGS = ("~", "___jb_tmp___", "___jb_old___", "___jb_bak___")
 
 
-def is_editors(name: str) -> bool:
+def is_editor_file(name: str) -> bool:
     """Return whether a file's name is one that a program gives to a lock, backup or draft."""
     return name.endswith(_EDITORS_ENDINGS) or bool(_EDITORS.match(name))
 
@@ -122,7 +122,7 @@ class Walk:
         """Return the real path of a sub-directory, "" for a link that is not followed."""
         if not is_link(entry):
             return entry.path
-        target = resolved(entry.path)
+        target = resolve_path(entry.path)
         if danger := self.symlinks.danger(target):
             self.problems.append(Problem(entry.path, f"{danger}; it is not followed"))
         elif self.symlinks.follows(entry.path, target):
@@ -143,7 +143,7 @@ class Walk:
             with os.scandir(directory) as found:
                 return [e for e in sorted(found, key=lambda e: e.name) if self._counts(e)]
         except (OSError, ValueError) as error:
-            self.problems.append(Problem(directory, _reason(error)))
+            self.problems.append(Problem(directory, _explain(error)))
             return []
 
     def _counts(self, entry: os.DirEntry[str]) -> bool:
@@ -151,7 +151,7 @@ class Walk:
 
         That can be neither stored nor shown.
         """
-        if is_editors(entry.name) and not is_directory(entry):
+        if is_editor_file(entry.name) and not is_directory(entry):
             return False
         if entry.name.isprintable() or not any("\udc80" <= c <= "\udcff" for c in entry.name):
             return True
@@ -160,7 +160,7 @@ class Walk:
         return False
 
 
-def not_pruned(entry: os.DirEntry[str]) -> bool:
+def is_searched(entry: os.DirEntry[str]) -> bool:
     """Descend everywhere but into version control, dependency and cache directories."""
     return entry.name not in PRUNED
 
@@ -181,7 +181,7 @@ def is_regular(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def stamp_of(*stats: os.stat_result) -> str:
+def make_stamp(*stats: os.stat_result) -> str:
     """Fingerprint files without reading them: size, mtime and ctime in ns, and inode of each.
 
     The ctime shows a changed permission, and of an older file put in the place of a newer.
@@ -197,23 +197,23 @@ def is_link(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def real_path(entry: os.DirEntry[str]) -> str:
+def resolve_entry(entry: os.DirEntry[str]) -> str:
     """Return the real path of an entry of a directory that was scanned by its own real path."""
-    return resolved(entry.path) if is_link(entry) else entry.path
+    return resolve_path(entry.path) if is_link(entry) else entry.path
 
 
-def home_relative(path: str) -> str:
+def shorten_path(path: str) -> str:
     """Shorten a path under the home directory to `~/...`: the form ids are shown in."""
-    home = _real_home(os.path.expanduser("~"))
+    home = _find_home(os.path.expanduser("~"))
     return "~" + path[len(home) :] if home and path.startswith(home + "/") else path
 
 
 @lru_cache(maxsize=8)
-def _real_home(home: str) -> str:
-    return resolved(home).rstrip("/")
+def _find_home(home: str) -> str:
+    return resolve_path(home).rstrip("/")
 
 
-def missing(root: Root) -> Problem | None:
+def check_root(root: Root) -> Problem | None:
     """Return the problem with a root that is not a readable directory, else None."""
     try:
         with os.scandir(root.path):
@@ -223,9 +223,9 @@ def missing(root: Root) -> Problem | None:
     except NotADirectoryError:
         return Problem(root.path, "a file, where a directory is expected")
     except (OSError, ValueError) as error:
-        return Problem(root.path, _reason(error))
+        return Problem(root.path, _explain(error))
 
 
-def _reason(error: OSError | ValueError) -> str:
+def _explain(error: OSError | ValueError) -> str:
     """Return why a directory cannot be listed; a ValueError is about a name no file can have."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -17,7 +17,7 @@ from irdaemon.strategy.chunked import Chunked, WholeText, text_of
 from irdaemon.strategy.code import Code
 from irdaemon.strategy.kinds import ClaudeTurn, Rule, Skill
 from irdaemon.strategy.package import Package
-from irdaemon.strategy.recipe import other_parts, spec_of
+from irdaemon.strategy.recipe import identify_parts, make_spec
 from irdaemon.text import ANALYZER
 from irdaemon.types import IndexPlan
 
@@ -31,8 +31,8 @@ __all__ = [
     "Rule",
     "Skill",
     "WholeText",
+    "build_recipe",
     "is_named",
-    "recipe_of",
     "strategy_from_spec",
     "strategy_to_spec",
     "text_of",
@@ -71,7 +71,7 @@ STRATEGY_REGISTRY: dict[str, type[Any]] = {
 
 def strategy_to_spec(strategy: IndexingStrategy) -> dict[str, Any]:
     """Return the name and scalar parameters of a strategy; anything else is not captured."""
-    return spec_of(strategy)
+    return make_spec(strategy)
 
 
 def strategy_from_spec(spec: Mapping[str, Any] | None) -> IndexingStrategy | None:
@@ -100,11 +100,11 @@ def is_named(strategy: IndexingStrategy) -> bool:
     return getattr(strategy, "named", True)
 
 
-def recipe_of(strategy: IndexingStrategy) -> str:
+def build_recipe(strategy: IndexingStrategy) -> str:
     """Return the identity of a decomposition: strategy, parameters, analyzer, own version.
 
     A strategy within another counts with its own parameters, a named function by its name, one
     without a name (a lambda) by its code; see `irdaemon.strategy.recipe`.
     """
-    parts = [spec_of(strategy), other_parts(strategy), ANALYZER, DECOMPOSITION]
+    parts = [make_spec(strategy), identify_parts(strategy), ANALYZER, DECOMPOSITION]
     return json.dumps(parts, sort_keys=True)

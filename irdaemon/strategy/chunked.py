@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from irdaemon.runtime.plugins import load
-from irdaemon.source.markdown import section_headings
+from irdaemon.source.markdown import list_sections
 from irdaemon.types import IndexPlan, Surface
 
 
@@ -31,7 +31,7 @@ def text_of(raw: Any, text_key: str | None = None) -> str:
     return "\n".join(value for value in raw.values() if isinstance(value, str))
 
 
-def words_beside(raw: Any) -> str:
+def get_lexical_words(raw: Any) -> str:
     """Return what a source offers for the lexical leg alone, "" for nothing."""
     return str(raw.get("lexical") or "") if isinstance(raw, Mapping) else ""
 
@@ -53,7 +53,7 @@ class WholeText:
     ) -> IndexPlan:
         """Return the plan for `raw`; see IndexingStrategy."""
         text = text_of(raw, self.text_key)
-        surface = Surface(artifact_id, self.kind, text, lexical=words_beside(raw))
+        surface = Surface(artifact_id, self.kind, text, lexical=get_lexical_words(raw))
         return IndexPlan(dict(metadata or {}), (surface,) if text.strip() else ())
 
 
@@ -95,13 +95,13 @@ def _cut(paragraph: str, size: int, overlap: int) -> Iterator[str]:
             yield piece
 
 
-def markdown_sections(name: str, text: str) -> list[tuple[str, str]]:
+def split_sections(name: str, text: str) -> list[tuple[str, str]]:
     """Split Markdown at its first- and second-level headings into (heading, section) pairs.
 
     A heading inside a code block is not one. Text before the first heading has heading "". Raises
     SourceError for the text called `name` where a limit is exceeded.
     """
-    starts = [(0, ""), *section_headings(name, text)]
+    starts = [(0, ""), *list_sections(name, text)]
     lines = text.splitlines(keepends=True)
     ends = [line for line, _ in starts[1:]] + [len(lines)]
     sections = [
@@ -111,7 +111,7 @@ def markdown_sections(name: str, text: str) -> list[tuple[str, str]]:
     return [(heading, section) for heading, section in sections if section.strip()]
 
 
-def bounded(chunks: list[str], max_tokens: int, count: Callable[[str], int]) -> list[str]:
+def halve_chunks(chunks: list[str], max_tokens: int, count: Callable[[str], int]) -> list[str]:
     """Halve chunks, at white space where possible, until none counts more than `max_tokens`."""
     pending, done = list(reversed(chunks)), []
     while pending:
@@ -130,7 +130,7 @@ def count_words(text: str) -> int:
     return len(re.findall(r"\w+|[^\w\s]", text))
 
 
-def counting(token_model: str | None) -> Callable[[str], int]:
+def choose_counter(token_model: str | None) -> Callable[[str], int]:
     """Return what counts the tokens of a text: "module:attr" of a function, else `count_words`."""
     if not token_model:
         return count_words
@@ -174,15 +174,15 @@ class Chunked:
         fields = dict(metadata or {})
         text = text_of(raw, self.text_key)
         markdown = self.headings and fields.get("suffix", ".md") in _MARKDOWN
-        sections = markdown_sections(artifact_id, text) if markdown else [("", text)]
+        sections = split_sections(artifact_id, text) if markdown else [("", text)]
         parts: list[tuple[dict[str, Any], str]] = [
             ({"heading": heading} if heading else {}, section) for heading, section in sections
         ]
-        if pages := _pages(text, fields):
+        if pages := _split_pages(text, fields):
             parts = [({"page": number}, page) for number, page in pages]
         chunks = [(place, chunk) for place, part in parts for chunk in self._chunks(part)]
         surfaces = tuple(self._surfaces(artifact_id, chunks))
-        if surfaces and (words := words_beside(raw)):
+        if surfaces and (words := get_lexical_words(raw)):
             surfaces = (replace(surfaces[0], lexical=words), *surfaces[1:])
         return IndexPlan(fields, surfaces)
 
@@ -190,7 +190,7 @@ class Chunked:
         chunks = chunk_text(text, self.chunk_size, self.overlap)
         if self.max_tokens is None:
             return chunks
-        return bounded(chunks, self.max_tokens, counting(self.token_model))
+        return halve_chunks(chunks, self.max_tokens, choose_counter(self.token_model))
 
     def _surfaces(
         self, artifact_id: str, chunks: list[tuple[dict[str, Any], str]]
@@ -200,7 +200,7 @@ class Chunked:
             yield Surface(artifact_id, self.kind, chunk, "chunk", metadata)
 
 
-def _pages(text: str, fields: Mapping[str, Any]) -> list[tuple[int, str]]:
+def _split_pages(text: str, fields: Mapping[str, Any]) -> list[tuple[int, str]]:
     """Return the pages of a text that states `n_pages` and parts them by form feeds, numbered.
 
     Empty for any other, also where redaction took what lay between two pages: the numbers would be

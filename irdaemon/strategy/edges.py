@@ -14,7 +14,7 @@ from itertools import compress
 from typing import Any
 
 from irclient.errors import QueryError
-from irdaemon.strategy.package import bare_name
+from irdaemon.strategy.package import strip_requirement
 from irdaemon.text.cues import CueTable
 from irdaemon.types import Artifact, Edge
 
@@ -67,21 +67,25 @@ _PROSE = frozenset("a an and before first for if in into on once or the then to 
 _WITH_VALUE = ("-r", "--requirement", "-c", "--constraint", "-e", "-i", "--index-url", "-p")
 
 
-def link_name(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Return a name or requirement in the one spelling by which links compare names.
 
     That of PEP 503: lower case, without version, extras or marker, every run of `-`, `_` and `.`
     as one `-`.
     """
-    return _SEPARATORS.sub("-", bare_name(name))
+    return _SEPARATORS.sub("-", strip_requirement(name))
 
 
 def default_edge_extractor(artifact_id: str, fields: Mapping[str, Any]) -> dict[str, list[Target]]:
     """Return the edges in an artifact's fields: `deps` as REF by name, `parent` as PARENT."""
-    own = {artifact_id.lower(), link_name(artifact_id), link_name(str(fields.get("name") or ""))}
+    own = {
+        artifact_id.lower(),
+        normalize_name(artifact_id),
+        normalize_name(str(fields.get("name") or "")),
+    }
     deps, parent = fields.get("deps"), fields.get("parent")
     listed = deps if isinstance(deps, (list, tuple)) else ()
-    refs = dict.fromkeys(name for dep in listed if (name := link_name(str(dep))) not in own)
+    refs = dict.fromkeys(name for dep in listed if (name := normalize_name(str(dep))) not in own)
     refs.pop("", None)
     edges: dict[str, list[Target]] = {REF: list(refs)} if refs else {}
     if isinstance(parent, str) and parent and parent.lower() not in own:
@@ -89,7 +93,7 @@ def default_edge_extractor(artifact_id: str, fields: Mapping[str, Any]) -> dict[
     return edges
 
 
-def edges_of(
+def find_edges(
     artifact: Artifact, fields: Mapping[str, Any], extractor: EdgeExtractor | None = None
 ) -> tuple[Edge, ...]:
     """Return the edges of an artifact, each once, at most 512.
@@ -98,16 +102,16 @@ def edges_of(
     its that are none.
     """
     if extractor is not None:
-        return _edges(extractor(artifact.artifact_id, fields))
+        return _make_edges(extractor(artifact.artifact_id, fields))
     found = default_edge_extractor(artifact.artifact_id, fields)
     raw = artifact.raw if isinstance(artifact.raw, Mapping) else {}
     if "parent" in fields:  # a skill, or what is used as one
-        found[NAMES] = list(packages_named(str(raw.get("text") or "")))
+        found[NAMES] = list(find_named_packages(str(raw.get("text") or "")))
     found[USED] = list(artifact.uses)
-    return _edges(found)
+    return _make_edges(found)
 
 
-def _edges(found: Mapping[str, Sequence[Target]]) -> tuple[Edge, ...]:
+def _make_edges(found: Mapping[str, Sequence[Target]]) -> tuple[Edge, ...]:
     if not isinstance(found, Mapping):
         raise QueryError(f"edges are a mapping of types to targets, not {found!r:.60}")
     edges = (_edge(str(type), target) for type, targets in found.items() for target in targets)
@@ -116,43 +120,43 @@ def _edges(found: Mapping[str, Sequence[Target]]) -> tuple[Edge, ...]:
 
 def _edge(type: str, target: Target) -> Edge:
     if isinstance(target, str):
-        return Edge(type, link_name(target) if type in BY_NAME else target)
+        return Edge(type, normalize_name(target) if type in BY_NAME else target)
     if isinstance(target, (list, tuple)) and len(target) == 2:
         corpus, artifact_id = map(str, target)
         return Edge(type, artifact_id, corpus)
     raise QueryError(f"the target of an edge is an id or (corpus, id), not {target!r:.60}")
 
 
-def packages_named(text: str) -> tuple[str, ...]:
+def find_named_packages(text: str) -> tuple[str, ...]:
     """Return the packages that a text says to install, imports, or calls packages, at most 32.
 
     Modules of Python's standard library are none.
     """
     text = text[:_READ_CHARS]
-    names = (link_name(name.rstrip(".,:")) for name in _named(text, _likely(text)))
+    names = (normalize_name(name.rstrip(".,:")) for name in _find_names(text, _list_likely(text)))
     known = (name for name in names if _IS_NAME.fullmatch(name))
     return tuple(dict.fromkeys(known))[:_MOST_NAMED]
 
 
-def _likely(text: str) -> set[re.Pattern[str]]:
+def _list_likely(text: str) -> set[re.Pattern[str]]:
     """Return the patterns that may match in a text, by their cues."""
     possible = compress(_CUES.items(), _CUE_TABLE.possible(text))
     return {pattern for pattern, cues in possible if any(cue in text for cue in cues)}
 
 
-def _named(text: str, likely: Collection[re.Pattern[str]]) -> Iterator[str]:
+def _find_names(text: str, likely: Collection[re.Pattern[str]]) -> Iterator[str]:
     if _INSTALLS in likely:
         for found in _INSTALLS.finditer(text):
-            yield from _installed(found[1])
+            yield from _find_installed(found[1])
     if _RUNS in likely:
         yield from (found[1].split()[-1] for found in _RUNS.finditer(text))
-    yield from _modules(text)
+    yield from _find_modules(text)
     for pattern in (_REQUIRED, _CALLED, _CALLED_SO):
         if pattern in likely:
             yield from (found[1] for found in pattern.finditer(text))
 
 
-def _installed(words: str) -> Iterator[str]:
+def _find_installed(words: str) -> Iterator[str]:
     """Yield the packages among the arguments of a command, up to where a sentence goes on."""
     before = ""
     for word in words.split():
@@ -166,8 +170,8 @@ def _installed(words: str) -> Iterator[str]:
             return
 
 
-def _modules(text: str) -> Iterator[str]:
-    lines = list(_lines_with("import", text))
+def _find_modules(text: str) -> Iterator[str]:
+    lines = list(_find_lines("import", text))
     listed = [found[1] for line in lines if (found := _IMPORTS.match(text, line))]
     modules = [each.strip() for names in listed for each in names.split(",")]
     modules += [found[1] for line in lines if (found := _FROM.match(text, line))]
@@ -177,7 +181,7 @@ def _modules(text: str) -> Iterator[str]:
             yield top
 
 
-def _lines_with(word: str, text: str) -> Iterator[int]:
+def _find_lines(word: str, text: str) -> Iterator[int]:
     """Yield where each line with a word begins."""
     at = text.find(word)
     while at >= 0:

@@ -87,10 +87,10 @@ class ClaudeTurn:
 
     def _parts(self, turn: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         if turn.get("record_type") == "session_title":
-            return [("session_title", _text(turn, "session_title"), "field")]
-        summary, full = _text(turn, "assistant_summary"), _text(turn, "assistant_full")
+            return [("session_title", _get_text(turn, "session_title"), "field")]
+        summary, full = _get_text(turn, "assistant_summary"), _get_text(turn, "assistant_full")
         asked = [str(each).strip() for each in (turn.get("queued_prompts") or ())]
-        asked.insert(0, _text(turn, "user_prompt"))
+        asked.insert(0, _get_text(turn, "user_prompt"))
         if summary or any(map(has_task, asked)):
             asked = [each for each in asked if has_task(each)]
         parts = [("user_prompt", each, "field") for each in asked]
@@ -100,7 +100,7 @@ class ClaudeTurn:
         return parts
 
 
-def _text(turn: Mapping[str, Any], key: str) -> str:
+def _get_text(turn: Mapping[str, Any], key: str) -> str:
     return str(turn.get(key) or "").strip()
 
 

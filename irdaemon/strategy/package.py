@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
-from irdaemon.strategy.chunked import bounded, chunk_text, counting
+from irdaemon.strategy.chunked import choose_counter, chunk_text, halve_chunks
 from irdaemon.types import IndexPlan, Surface
 
 _END_OF_NAME = re.compile(r"[<>=!~;@\[ (]")
 
 
-def bare_name(requirement: str) -> str:
+def strip_requirement(requirement: str) -> str:
     """Return the lower-cased name of a requirement, without version, extras or marker.
 
     A leading `@` belongs to an npm scope and stays. For Python's requirements it is the name that
@@ -24,9 +24,9 @@ def bare_name(requirement: str) -> str:
     return (scope + _END_OF_NAME.split(rest, maxsplit=1)[0]).strip().lower()
 
 
-def deps_text(deps: Iterable[str]) -> str:
+def describe_dependencies(deps: Iterable[str]) -> str:
     """Return "Depends on: a, b" over bare names, each once, in order; "" for none."""
-    names = dict.fromkeys(filter(None, map(bare_name, deps)))
+    names = dict.fromkeys(filter(None, map(strip_requirement, deps)))
     return f"Depends on: {', '.join(names)}" if names else ""
 
 
@@ -86,7 +86,7 @@ class Package:
     def _readme(self, artifact_id: str, readme: str) -> list[Surface]:
         chunks = chunk_text(readme, self.chunk_size, self.overlap)
         if self.max_tokens is not None:
-            chunks = bounded(chunks, self.max_tokens, counting(self.token_model))
+            chunks = halve_chunks(chunks, self.max_tokens, choose_counter(self.token_model))
         return [
             Surface(
                 artifact_id,
@@ -101,4 +101,8 @@ class Package:
     def _deps(self, artifact_id: str, deps: list[str]) -> list[Surface]:
         if not self.embed_deps:
             return []
-        return [Surface(artifact_id, "deps", (self.deps_template or deps_text)(deps), "field")]
+        return [
+            Surface(
+                artifact_id, "deps", (self.deps_template or describe_dependencies)(deps), "field"
+            )
+        ]

@@ -18,89 +18,89 @@ SCALAR = (str, int, float, bool, type(None))
 _DEEPEST = 8
 
 
-def attributes(value: object) -> dict[str, Any]:
+def list_attributes(value: object) -> dict[str, Any]:
     """Return what an object holds, by name, whether it has slots or not."""
-    slots = [name for kind in type(value).__mro__ for name in _slots(kind)]
+    slots = [name for kind in type(value).__mro__ for name in _list_slots(kind)]
     held = {name: getattr(value, name) for name in slots if hasattr(value, name)}
     return {**held, **getattr(value, "__dict__", {})}
 
 
-def spec_of(strategy: object) -> dict[str, Any]:
+def make_spec(strategy: object) -> dict[str, Any]:
     """Return the name and scalar parameters of a strategy."""
-    held = attributes(strategy).items()
+    held = list_attributes(strategy).items()
     params = {key: value for key, value in held if isinstance(value, SCALAR)}
     return {"name": type(strategy).__name__, "params": params}
 
 
-def other_parts(strategy: object, depth: int = 0) -> dict[str, Any]:
+def identify_parts(strategy: object, depth: int = 0) -> dict[str, Any]:
     """Return the identity of each parameter that is no scalar."""
     return {
-        key: _type_name(value) if key.startswith("_") else _identity(value, depth + 1)
-        for key, value in attributes(strategy).items()
+        key: _name_type(value) if key.startswith("_") else _identify(value, depth + 1)
+        for key, value in list_attributes(strategy).items()
         if not isinstance(value, SCALAR)
     }
 
 
-def function_identity(function: object) -> str:
+def identify_function(function: object) -> str:
     """Return the identity of a function or object: its name, and its code where it has none."""
-    identity = _callable_identity(function, 0)
+    identity = _identify_callable(function, 0)
     return identity if isinstance(identity, str) else json.dumps(identity, sort_keys=True)
 
 
-def _identity(value: Any, depth: int) -> Any:
+def _identify(value: Any, depth: int) -> Any:
     """Return plain data that is equal for values that do the same."""
     if isinstance(value, SCALAR):
         return value
     if depth > _DEEPEST:
-        return _type_name(value)
+        return _name_type(value)
     if isinstance(value, Mapping):
-        return {str(key): _identity(each, depth + 1) for key, each in value.items()}
+        return {str(key): _identify(each, depth + 1) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_identity(each, depth + 1) for each in value]
+        return [_identify(each, depth + 1) for each in value]
     if isinstance(value, (set, frozenset)):
-        return sorted(json.dumps(_identity(each, depth + 1), sort_keys=True) for each in value)
+        return sorted(json.dumps(_identify(each, depth + 1), sort_keys=True) for each in value)
     if hasattr(value, "decompose") and not isinstance(value, type):
-        return [spec_of(value), other_parts(value, depth)]
-    return _callable_identity(value, depth)
+        return [make_spec(value), identify_parts(value, depth)]
+    return _identify_callable(value, depth)
 
 
-def _callable_identity(value: Any, depth: int) -> Any:
+def _identify_callable(value: Any, depth: int) -> Any:
     if isinstance(value, partial):
         return [
             "partial",
-            *(_identity(p, depth + 1) for p in (value.func, value.args, value.keywords)),
+            *(_identify(p, depth + 1) for p in (value.func, value.args, value.keywords)),
         ]
     if isinstance(value, MethodType):
-        return [value.__qualname__, _identity(value.__self__, depth + 1)]
+        return [value.__qualname__, _identify(value.__self__, depth + 1)]
     if isinstance(value, FunctionType) and "<" in value.__qualname__:
-        return [value.__qualname__, _function_digest(value, depth)]
-    return _type_name(value)
+        return [value.__qualname__, _digest_function(value, depth)]
+    return _name_type(value)
 
 
-def _type_name(value: Any) -> str:
+def _name_type(value: Any) -> str:
     """Return the qualified name of a function or class, else that of the value's type."""
     return str(getattr(value, "__qualname__", type(value).__qualname__))
 
 
-def _function_digest(function: FunctionType, depth: int) -> str:
+def _digest_function(function: FunctionType, depth: int) -> str:
     """Fingerprint a function without a name of its own: its code, defaults and closure."""
     cells = [cell.cell_contents for cell in function.__closure__ or () if _is_full(cell)]
     held = (function.__defaults__ or (), function.__kwdefaults__ or {}, cells)
-    parts = [_code(function.__code__), _identity(held, depth + 1)]
+    parts = [_list_code(function.__code__), _identify(held, depth + 1)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _code(code: CodeType) -> list[Any]:
-    constants = [_constant(value) for value in code.co_consts]
+def _list_code(code: CodeType) -> list[Any]:
+    constants = [_list_constant(value) for value in code.co_consts]
     return [code.co_code.hex(), list(code.co_names), list(code.co_varnames), constants]
 
 
-def _constant(value: Any) -> Any:
+def _list_constant(value: Any) -> Any:
     if isinstance(value, CodeType):
-        return _code(value)
+        return _list_code(value)
     if isinstance(value, frozenset):  # its order differs between processes
         return sorted(map(repr, value))
-    return [_constant(each) for each in value] if isinstance(value, tuple) else repr(value)
+    return [_list_constant(each) for each in value] if isinstance(value, tuple) else repr(value)
 
 
 def _is_full(cell: Any) -> bool:
@@ -111,7 +111,7 @@ def _is_full(cell: Any) -> bool:
     return True
 
 
-def _slots(kind: type) -> tuple[str, ...]:
+def _list_slots(kind: type) -> tuple[str, ...]:
     named = kind.__dict__.get("__slots__", ())
     slots = (named,) if isinstance(named, str) else tuple(named)
     return tuple(name for name in slots if name not in ("__dict__", "__weakref__"))

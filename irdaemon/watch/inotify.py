@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, WatchDescriptor
 
 from irdaemon.runtime.tracebacks import where
-from irdaemon.source.opening import at_or_under, resolved
+from irdaemon.source.opening import is_within, resolve_path
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import is_directory, is_link
 from irdaemon.types import WatchMode
@@ -39,7 +39,7 @@ class Cookies:
     """Put files into a watched directory and wait for their events."""
 
     def __init__(self, directory: str):
-        self.directory = resolved(directory) if directory else ""
+        self.directory = resolve_path(directory) if directory else ""
         self._numbers = itertools.count()
         self._awaited: dict[str, threading.Event] = {}
 
@@ -125,7 +125,7 @@ class RecursiveWatches:
 
     def excluded(self, path: str) -> bool:
         """Return whether a path is neither watched nor hinted."""
-        return path in self._not_entered or any(at_or_under(path, top) for top in self._ignored)
+        return path in self._not_entered or any(is_within(path, top) for top in self._ignored)
 
     def add_tree(self, path: str, root: str, top: str) -> None:
         """Watch a directory, or what a symlink points to, and all below. Raises LimitReached.
@@ -159,7 +159,7 @@ class RecursiveWatches:
 
     def _follow(self, link: str, root: str) -> str:
         """Return where a link leads, "" if it is not followed."""
-        target = resolved(link)
+        target = resolve_path(link)
         rule = self._symlinks.get(root, Symlinks())
         if rule.danger(target) or (os.path.isdir(target) and not rule.follows(link, target)):
             return ""
@@ -356,7 +356,7 @@ class InotifyBackend:
             self._unlink(path, root)
         elif event.is_moved_from:  # before its arrival elsewhere adds it again
             self._watches.drop_tree(path)
-            for link in [link for link in list(self._trees.links) if at_or_under(link, path)]:
+            for link in [link for link in list(self._trees.links) if is_within(link, path)]:
                 self._unlink(link, root)
         else:
             # It was empty. Searching for descendants at every deletion would make `rm -r` of a
@@ -369,7 +369,7 @@ class InotifyBackend:
             self._add_tree(path, root, top)
         elif os.path.islink(path):
             self._add_tree(path, root, top)
-            self._relinked(resolved(path), root)
+            self._relinked(resolve_path(path), root)
 
     def _unlink(self, path: str, root: str) -> None:
         if target := self._trees.unlink(path):

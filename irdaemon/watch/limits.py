@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from irdaemon.source.opening import at_or_under
+from irdaemon.source.opening import is_within
 from irdaemon.source.tree import PRUNED
 
 # The watcher's settings, and the callback for its hints.
@@ -119,7 +119,7 @@ def no_inotify(error: OSError) -> Unwatchable:
 
 def network_kind(path: str, mounts: tuple[Mount, ...]) -> str:
     """Return the type of the network file system `path` lies on, "" when it is local."""
-    holding = [mount for mount in mounts if at_or_under(path, mount.path)]
+    holding = [mount for mount in mounts if is_within(path, mount.path)]
     # Of two mounts at one place the later hides the earlier.
     nearest = max(enumerate(holding), key=lambda m: (len(m[1].path), m[0]), default=None)
     return nearest[1].kind if nearest is not None and nearest[1].kind in NETWORK else ""

@@ -15,7 +15,7 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
 from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import Walk, at_or_under
+from irdaemon.source.tree import Walk, is_within
 from irdaemon.types import WatchMode
 from irdaemon.watch.limits import Report, Settings, Unwatchable
 
@@ -68,7 +68,7 @@ class ObserverBackend(FileSystemEventHandler):
 
     def forget(self, root: str) -> None:
         """Drop the watch on a path that now holds something else."""
-        for top in [top for top in self._scheduled if at_or_under(top, root)]:
+        for top in [top for top in self._scheduled if is_within(top, root)]:
             self._observer.unschedule(self._scheduled.pop(top))
 
     def sync(
@@ -107,7 +107,7 @@ class ObserverBackend(FileSystemEventHandler):
         for root in sorted(roots):
             walk = Walk(roots[root], seen=seen)
             for directory, _ in walk.directories(root, self._descend):
-                if not any(at_or_under(directory, top) for top in tops):
+                if not any(is_within(directory, top) for top in tops):
                     tops.append(directory)
                     yield directory, root
 
@@ -115,7 +115,7 @@ class ObserverBackend(FileSystemEventHandler):
         return entry.name not in self._settings.pruned and not self._ignored(entry.path)
 
     def _ignored(self, path: str) -> bool:
-        return any(at_or_under(path, top) for top in self._settings.ignored)
+        return any(is_within(path, top) for top in self._settings.ignored)
 
     def _left_out(self, path: str, top: str, event: FileSystemEvent) -> bool:
         directory = path if event.is_directory else os.path.dirname(path)
@@ -123,5 +123,5 @@ class ObserverBackend(FileSystemEventHandler):
         return self._ignored(path) or not self._settings.pruned.isdisjoint(names)
 
     def _top_of(self, path: str) -> str:
-        tops = [top for top in self._root_of if at_or_under(path, top)]
+        tops = [top for top in self._root_of if is_within(path, top)]
         return max(tops, key=len, default="")

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from irdaemon.source.opening import at_or_under, resolved
+from irdaemon.source.opening import is_within, resolve_path
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.types import LINK_POLICIES, LinkPolicy, Root, RootWatch
 from irdaemon.watch.backend import Backend, native
@@ -60,7 +60,7 @@ class MountTable:
         self._below = frozenset(
             mount
             for mount in mounted(self._path)
-            if any(mount.path != top and at_or_under(mount.path, top) for top in tops)
+            if any(mount.path != top and is_within(mount.path, top) for top in tops)
         )
         return tuple(sorted({mount.path for mount in before ^ self._below}))
 
@@ -87,7 +87,7 @@ def locate(roots: Iterable[Root]) -> tuple[RootLocation, ...]:
     """
     policies: dict[str, LinkPolicy] = {}
     for root in roots:
-        path = resolved(root.path)
+        path = resolve_path(root.path)
         policies[path] = max(root.links, policies.get(path, "none"), key=LINK_POLICIES.index)
     return tuple(RootLocation(path, _identity(path), policies[path]) for path in sorted(policies))
 
@@ -110,7 +110,7 @@ def unwatchable_paths(
     inside = {
         mount.path: mount.kind
         for mount in mounts
-        if mount.kind in NETWORK and any(at_or_under(mount.path, path) for path in there)
+        if mount.kind in NETWORK and any(is_within(mount.path, path) for path in there)
     }
     return {
         path: Unwatchable(f"{kind} is a network file system: its changes raise no events here")
@@ -458,7 +458,7 @@ class Watcher:
         return RootWatch(location.path, running.mode, "", running.directories(location.path), event)
 
     def _polls_within(self, root: str) -> bool:
-        return any(at_or_under(path, root) for path in self._polled)
+        return any(is_within(path, root) for path in self._polled)
 
 
 def _left(until: float) -> float:

@@ -24,7 +24,7 @@ from watchdog.observers.inotify_c import (
     WatchDescriptor,
 )
 
-from irdaemon.source.opening import at_or_under
+from irdaemon.source.opening import is_within
 from irdaemon.watch.limits import LimitReached
 
 # No IN_OPEN and no IN_CLOSE_NOWRITE: reading what changed must not count as a change. IN_ATTRIB
@@ -149,7 +149,7 @@ class Watches:
     def drop_tree(self, top: str) -> None:
         """Drop the watches of a directory and of all beneath it."""
         with self._lock:
-            self._drop([w for w in self._by_path.values() if at_or_under(w.path, top)])
+            self._drop([w for w in self._by_path.values() if is_within(w.path, top)])
 
     def drop_root(self, root: str) -> None:
         """Drop the watches on directories held for a root."""

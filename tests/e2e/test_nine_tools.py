@@ -7,7 +7,7 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
-from irdaemon.source.frontmatter import front
+from irdaemon.source.frontmatter import split_front
 from tests.support.running import Running
 
 NINE = {
@@ -78,7 +78,7 @@ def test_a_session_searches_reads_lists_adds_updates_removes_and_indexes(library
         listed = await tool("ListLibraryContents", source="documents")
         assert [each["path"] for each in listed["documents"]] == [added["path"]]
         assert [each["title"] for each in listed["documents"]] == ["In winter"]
-        fields = front(Path(added["path"]).read_text()).fields
+        fields = split_front(Path(added["path"]).read_text()).fields
         assert (fields["tags"], fields["keeper"], "date" in fields) == (["zoo"], "ann", True)
         indexed = await tool("IndexDirectoryToLibrary", directory=str(home.path / "papers"))
         assert (indexed["sources"], indexed["files"]) == (["papers"], 1)

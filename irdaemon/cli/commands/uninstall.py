@@ -28,7 +28,7 @@ from irdaemon.config.config import (
 from irdaemon.contrib.documents.files import trash_beside
 from irdaemon.daemon import service
 from irdaemon.daemon.lock import holder
-from irdaemon.source.opening import resolved
+from irdaemon.source.opening import resolve_path
 
 HELP = "take out the agents' entries, the service and the data"
 ABOUT = """
@@ -147,7 +147,7 @@ def _documents() -> Iterator[Removal]:
     if os.path.islink(managed):
         note(f"irdaemon: {managed} is a link, and is left alone")
         return
-    for what, path in (("documents", managed), ("trash", trash_beside(resolved(managed)))):
+    for what, path in (("documents", managed), ("trash", trash_beside(resolve_path(managed)))):
         if os.path.isdir(path):
             yield Removal(f"{what}: {path}", partial(shutil.rmtree, path))
 
@@ -161,9 +161,9 @@ def _backends() -> list[str]:
 
 
 def _data() -> Iterator[Removal]:
-    from irdaemon.source.mcp_tools import dump_directory
+    from irdaemon.source.mcp_tools import find_dump_directory
 
-    dumps = dump_directory(os.path.expanduser("~"), os.environ)
+    dumps = find_dump_directory(os.path.expanduser("~"), os.environ)
     for what, path in (("data", state_dir()), ("tools", dumps)):
         if os.path.isdir(path):
             yield Removal(f"{what}: {path}", partial(shutil.rmtree, path))

@@ -12,7 +12,7 @@ from irdaemon.cli.doctor.finding import Finding, note, ok, wrong
 from irdaemon.config.config import Config
 from irdaemon.config.corpus import corpora_of
 from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import Walk, not_pruned
+from irdaemon.source.tree import Walk, is_searched
 from irdaemon.watch.limits import SHARE, raised_to
 
 _INOTIFY = "/proc/sys/fs/inotify"
@@ -93,7 +93,7 @@ def directories(config: Config) -> int:
     """Count the directories that need a watch."""
     symlinks = Symlinks.of(root for each in corpora_of(config) for root in each.source.roots())
     walk = Walk(symlinks)
-    return sum(1 for top in sorted(symlinks.roots) for _ in walk.directories(top, not_pruned))
+    return sum(1 for top in sorted(symlinks.roots) for _ in walk.directories(top, is_searched))
 
 
 def held_now(proc: str, uid: int) -> Held:

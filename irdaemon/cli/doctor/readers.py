@@ -8,19 +8,19 @@ from irclient.installation import extra_command
 from irdaemon.cli.doctor.finding import Finding, note, ok
 from irdaemon.config.config import Config
 from irdaemon.config.corpus import corpora_of
-from irdaemon.source.files.asset import missing_ocr, readers
-from irdaemon.strategy.code import missing_languages
+from irdaemon.source.files.asset import find_missing_ocr, list_readers
+from irdaemon.strategy.code import list_missing_languages
 
 
 def check(config: Config) -> Iterable[Finding]:
     """Yield for each format whether its files are read, where there is a corpus that has them."""
     kinds = {corpus.kind for corpus in corpora_of(config)}
     if "code" in kinds:
-        yield judged_languages(missing_languages())
+        yield judged_languages(list_missing_languages())
     if "files" in kinds:
-        yield from (judged(name, cure) for name, cure in readers().items())
-        if not readers()["image"]:
-            yield judged_ocr(missing_ocr())
+        yield from (judged(name, cure) for name, cure in list_readers().items())
+        if not list_readers()["image"]:
+            yield judged_ocr(find_missing_ocr())
 
 
 def judged(name: str, cure: str) -> Finding:

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from irclient.errors import Conflict, LimitError, NotFound, QueryError, Unavailable
-from irdaemon.source.files.document import binary_kind
-from irdaemon.source.frontmatter import UNCLOSED, decode, front
-from irdaemon.source.opening import at_or_under, open_directory, resolved
+from irdaemon.source.files.document import detect_binary
+from irdaemon.source.frontmatter import UNCLOSED, decode, split_front
+from irdaemon.source.opening import is_within, open_directory, resolve_path
 from irdaemon.source.redact import Redactor
 from irdaemon.source.tree import PRUNED
 from irdaemon.types import Refused, SourceError
@@ -63,7 +63,7 @@ class Draft:
 
     def text(self, now: float) -> str:
         """Return what the file is to hold: the content, with what its front matter lacks."""
-        stated = front(self.content)
+        stated = split_front(self.content)
         own = self.content.startswith("---\n") and bool(stated.fields)
         lines = _lines(
             {
@@ -89,7 +89,7 @@ def with_front(content: str, held: bytes) -> str:
     title, date, source and tags.
     """
     text = decode(held)[0]
-    had, stated = front(text), front(content)
+    had, stated = split_front(text), split_front(content)
     if not had.fields or UNCLOSED in had.flags:
         return content
     if not (content.startswith("---\n") and stated.fields):
@@ -140,7 +140,7 @@ def checked(text: str, most_bytes: int, redaction: str) -> bytes:
             f"the document has {len(data):,} bytes, more than the limit of {most_bytes:,}",
             "split it",
         )
-    if kind := binary_kind(data):
+    if kind := detect_binary(data):
         raise QueryError(f"the content is not text ({kind})", "only text is kept")
     _check_secrets(text, redaction)
     return data
@@ -207,7 +207,7 @@ class DocumentFiles:
     def __init__(self, directory: str, trash: str = ""):
         self._given = directory
         self._managed = not trash
-        self.top = resolved(directory)
+        self.top = resolve_path(directory)
         self.ignore_file = os.path.join(self.top, _IGNORED)
         self.trash = trash or trash_beside(self.top)
 
@@ -218,7 +218,7 @@ class DocumentFiles:
 
     def contains(self, path: str) -> bool:
         """Return whether an absolute path is at or under this directory, as it was given or is."""
-        return at_or_under(path, self._given) or at_or_under(path, self.top)
+        return is_within(path, self._given) or is_within(path, self.top)
 
     def parts(self, path: str) -> tuple[str, ...]:
         """Return the parts of a path, absolute or from this directory on.
@@ -229,7 +229,7 @@ class DocumentFiles:
             if not self.contains(path):
                 which = "the managed directory" if self._managed else "this root"
                 raise QueryError(f"{path!r:.200} is not in {which}", f"it is {self.top}")
-            top = self._given if at_or_under(path, self._given) else self.top
+            top = self._given if is_within(path, self._given) else self.top
             path = path[len(top) :]
         parts = tuple(part for part in path.split("/") if part)
         for part in parts:

@@ -20,7 +20,7 @@ from irdaemon.index import Snapshot
 from irdaemon.library.analysed import analysed
 from irdaemon.library.inmemory import Document, DocumentIndex, build_index
 from irdaemon.runtime.deadline import check_clock
-from irdaemon.source.mapping import canonical_json
+from irdaemon.source.mapping import write_canonical_json
 from irdaemon.source.redact import Redactor
 from irdaemon.types import Refused
 
@@ -82,7 +82,7 @@ class DocumentSet:
 
 
 def _size(document: Document) -> int:
-    meta = canonical_json(document.meta) if document.meta else ""
+    meta = write_canonical_json(document.meta) if document.meta else ""
     return len(document.text.encode("utf-8", "replace")) + len(meta.encode("utf-8", "replace"))
 
 

@@ -36,10 +36,10 @@ from irdaemon.ledger import ArtifactPage
 from irdaemon.serve import access
 from irdaemon.serve.access import VISIBLE, Args
 from irdaemon.serve.operations import serves
-from irdaemon.source.asset_types import suffix_of
+from irdaemon.source.asset_types import get_suffix
 from irdaemon.source.files import Files
 from irdaemon.source.files.document import MARKDOWN
-from irdaemon.source.opening import at_or_under, resolved
+from irdaemon.source.opening import is_within, resolve_path
 from irdaemon.source.tree import PRUNED
 from irdaemon.types import Root
 
@@ -78,8 +78,8 @@ def _allowed(given: str, roots: Collection[str]) -> str:
     """Return the real path of a directory that clients may add. Raises QueryError, NotFound."""
     if not os.path.isabs(given) or "\0" in given:
         raise QueryError(f"not an absolute path: {given!r:.100}", "give that of the directory")
-    directory = resolved(given)
-    top = next((t for t in map(resolved, roots) if at_or_under(directory, t)), None)
+    directory = resolve_path(given)
+    top = next((t for t in map(resolve_path, roots) if is_within(directory, t)), None)
     if top is None:
         raise NotFound(
             f"{given!r:.200} is not in the library, nor below a root that clients may add from",
@@ -96,7 +96,7 @@ def _allowed(given: str, roots: Collection[str]) -> str:
 
 def _check_new(directory: str, corpora: Collection[Corpus]) -> None:
     for corpus in (each for each in corpora if each.kind in _DOCUMENT_KINDS):
-        if any(at_or_under(directory, top) for top in corpus.real_roots().values()):
+        if any(is_within(directory, top) for top in corpus.real_roots().values()):
             raise QueryError(
                 f"{directory} is in the corpus {corpus.name} already",
                 f"its changes are followed; irc build {corpus.name} looks at all of it",
@@ -152,7 +152,7 @@ def doc_update(engine: Engine, args: Args) -> WrittenDocument:
     content = args.get("content", "")
 
     def renewed(held: bytes) -> bytes:
-        whole = with_front(content, held) if suffix_of(place.name) in MARKDOWN else content
+        whole = with_front(content, held) if get_suffix(place.name) in MARKDOWN else content
         return checked(whole, corpus.document_bytes, corpus.redaction)
 
     with _CLAIMS.of(files.path(place)):
@@ -217,7 +217,7 @@ def _targets(engine: Engine, args: Args) -> list[Target]:
 def _directories(corpus: Corpus) -> Iterator[Target]:
     if corpus.managed:
         yield Target(corpus, DocumentFiles(corpus.managed))
-    trash = trash_beside(resolved(documents_dir()))
+    trash = trash_beside(resolve_path(documents_dir()))
     for root in corpus.writable:
         yield Target(corpus, DocumentFiles(root, trash))
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from irclient.errors import QueryError
 from irdaemon.source.redact import Redactor
 from irdaemon.strategy.chunked import text_of
-from irdaemon.strategy.recipe import function_identity
+from irdaemon.strategy.recipe import identify_function
 from irdaemon.types import Artifact, IndexPlan, Surface
 
 ALWAYS = "always"
@@ -72,7 +72,7 @@ class Gate:
             return cls()
         if not callable(when):
             raise TypeError(f"when must be {ALWAYS!r} or a function of an artifact, not {when!r}")
-        return cls(when, when_id or getattr(when, "when_id", "") or function_identity(when))
+        return cls(when, when_id or getattr(when, "when_id", "") or identify_function(when))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Synopsis:
         gate = gate or Gate()
         given = synthesizer_id or getattr(synthesize, "synthesizer_id", "")
         self.strategy = strategy
-        self.synthesizer_id = given or function_identity(synthesize)
+        self.synthesizer_id = given or identify_function(synthesize)
         self.when_id = gate.id
         self.kind = kind
         # Known by their ids: of what has a private name only the type is in the recipe.

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from irdaemon.contrib.usage.offers import ConsideredItem
 from irdaemon.contrib.usage.store import KeptTurn, Offer
 from irdaemon.ledger import Ledger
-from irdaemon.source.sessions.item_uses import is_agents_own
+from irdaemon.source.sessions.item_uses import is_built_in
 
 Item = tuple[str, str]
 
@@ -205,7 +205,7 @@ class JoinedLog:
             before = [each for each in self.of_session[turn.session] if each.at <= _end(turn)]
             for how, what in turn.uses:
                 items = self._names.meant(how, what)
-                if items or not is_agents_own(how, what):
+                if items or not is_built_in(how, what):
                     yield _joined((turn, how, what), items, offers, before)
 
     def offers_of(self, turn: KeptTurn) -> list[Offer]:

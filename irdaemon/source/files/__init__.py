@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from irdaemon.source.affected import EVERYTHING, affected
-from irdaemon.source.asset_types import IMAGES, PDFS, suffix_of
+from irdaemon.source.affected import EVERYTHING, confine_change
+from irdaemon.source.asset_types import IMAGES, PDFS, get_suffix
 from irdaemon.source.expected import Expected, SeenPath
 from irdaemon.source.files.asset import (
     MAX_BYTES,
-    captioned,
     is_caption,
     is_extracted,
+    list_unreadable_suffixes,
     read_asset,
-    unreadable_suffixes,
+    stamp_captions,
 )
 from irdaemon.source.files.document import read_text
 from irdaemon.source.files.file_finder import (
@@ -24,13 +24,13 @@ from irdaemon.source.files.file_finder import (
     Filter,
     FoundFile,
     Ignores,
-    in_any_case,
-    patterns,
+    compile_patterns,
+    ignore_case,
 )
-from irdaemon.source.opening import at_or_under, resolved
-from irdaemon.source.options import checked, number, strings, switch
+from irdaemon.source.opening import is_within, resolve_path
+from irdaemon.source.options import check_options, get_number, get_strings, get_switch
 from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import home_relative
+from irdaemon.source.tree import shorten_path
 from irdaemon.types import Entry, Reading, Root, Scan
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _TEXTS = (
     "**/*.md", "**/*.markdown", "**/*.mdx", "**/*.rst", "**/*.txt", "**/*.adoc", "**/*.asciidoc",
     "**/*.org", "**/README",
 )  # fmt: skip
-_BY_DEFAULT = (*_TEXTS, *(f"**/*{in_any_case(suffix)}" for suffix in sorted(PDFS | IMAGES)))
+_BY_DEFAULT = (*_TEXTS, *(f"**/*{ignore_case(suffix)}" for suffix in sorted(PDFS | IMAGES)))
 
 
 class Files:
@@ -61,7 +61,7 @@ class Files:
     limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        self._take(roots, checked("files", options, OPTIONS), _BY_DEFAULT)
+        self._take(roots, check_options("files", options, OPTIONS), _BY_DEFAULT)
 
     def _take(
         self,
@@ -73,11 +73,11 @@ class Files:
         """Take checked options; `unwanted` has patterns of what a reason leaves out."""
         self._roots = roots
         self._unwanted = unwanted
-        self._wanted = patterns(strings(given, "pattern", by_default))
-        self._excluded = patterns(strings(given, "exclude"))
-        self._gitignore = switch(given, "gitignore", True)
-        self._max_bytes = number(given, "max_bytes", 2_000_000)
-        self._max_asset_bytes = number(given, "max_bytes", MAX_BYTES)
+        self._wanted = compile_patterns(get_strings(given, "pattern", by_default))
+        self._excluded = compile_patterns(get_strings(given, "exclude"))
+        self._gitignore = get_switch(given, "gitignore", True)
+        self._max_bytes = get_number(given, "max_bytes", 2_000_000)
+        self._max_asset_bytes = get_number(given, "max_bytes", MAX_BYTES)
 
     def roots(self) -> tuple[Root, ...]:
         """Return the given directories and files."""
@@ -95,9 +95,9 @@ class Files:
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one file: its text, or that of a PDF or an image."""
-        top = next((t.path for t in self._tops() if at_or_under(entry.path, t.path)), "")
-        place = {"path": entry.key, "root": home_relative(top)} if top else {"path": entry.key}
-        if is_extracted(suffix_of(entry.path)):
+        top = next((t.path for t in self._tops() if is_within(entry.path, t.path)), "")
+        place = {"path": entry.key, "root": shorten_path(top)} if top else {"path": entry.key}
+        if is_extracted(get_suffix(entry.path)):
             return Reading((read_asset(entry, place, self._max_asset_bytes),))
         return Reading((read_text(entry, place, self._max_bytes),))
 
@@ -115,11 +115,11 @@ class Files:
 
     def _filter(self, tops: tuple[Root, ...]) -> Filter:
         ignores = Ignores(top.path for top in tops) if self._gitignore else None
-        unreadable = unreadable_suffixes()
+        unreadable = list_unreadable_suffixes()
         return Filter(self._wanted, self._excluded, ignores, unreadable, self._unwanted)
 
     def _tops(self) -> tuple[Root, ...]:
-        real = [replace(root, path=resolved(root.path)) for root in self._roots]
+        real = [replace(root, path=resolve_path(root.path)) for root in self._roots]
         return tuple({root.path: root for root in reversed(real)}.values())[::-1]
 
     def _affected(self, under: str, tops: tuple[Root, ...]) -> str | None:
@@ -130,32 +130,32 @@ class Files:
             under = os.path.dirname(under)
         if is_caption(under):
             under = os.path.dirname(under)
-        where = affected(under, tuple(top.path for top in tops))
-        inside = [top.path for top in tops if at_or_under(where, top.path)]
+        where = confine_change(under, tuple(top.path for top in tops))
+        inside = [top.path for top in tops if is_within(where, top.path)]
         if where == EVERYTHING or os.path.isdir(where) or (inside and not os.path.lexists(where)):
             return where
         names = [os.path.relpath(where, top) for top in inside] or [os.path.basename(where)]
         return where if any(map(self._wanted.match_file, names)) else None
 
     def _scan(self, finder: FileFinder, where: str) -> Scan:
-        found = [file for file in finder.files.values() if at_or_under(file.path, where)]
+        found = [file for file in finder.files.values() if is_within(file.path, where)]
         entries = sorted(map(self._entry, found), key=lambda entry: entry.key)
         problems = (p for p in finder.problems if _overlap(p.path, where))
         left_out = finder.left_out.counts if where == EVERYTHING else {}
         return Scan(tuple(entries), (where,), tuple(dict.fromkeys(problems)), left_out)
 
     def _entry(self, found: FoundFile) -> Entry:
-        top = resolved(self._roots[0].path) if len(self._roots) == 1 else ""
-        inside = top and at_or_under(found.path, top)
+        top = resolve_path(self._roots[0].path) if len(self._roots) == 1 else ""
+        inside = top and is_within(found.path, top)
         above = os.path.dirname(top) if found.path == top else top
-        key = os.path.relpath(found.path, above) if inside else home_relative(found.path)
+        key = os.path.relpath(found.path, above) if inside else shorten_path(found.path)
         entry = Entry(key, found.path, found.stamp, found.mtime_ns, found.scope)
-        return captioned(entry) if suffix_of(found.path) in IMAGES else entry
+        return stamp_captions(entry) if get_suffix(found.path) in IMAGES else entry
 
 
 def _search(finder: FileFinder, top: Root, where: str) -> bool:
     """Look at what a change can affect of one root; False when it hides the changed path."""
-    if where == top.path or not at_or_under(where, top.path):
+    if where == top.path or not is_within(where, top.path):
         finder.search(top, top.path)
         return True
     if os.path.isdir(where):
@@ -172,4 +172,4 @@ def _search(finder: FileFinder, top: Root, where: str) -> bool:
 
 
 def _overlap(one: str, other: str) -> bool:
-    return at_or_under(one, other) or at_or_under(other, one)
+    return is_within(one, other) or is_within(other, one)

@@ -14,10 +14,10 @@ from typing import Any
 from irclient.errors import Unavailable
 from irdaemon.runtime.memory import MB
 from irdaemon.runtime.pool import ProcessLimits, run_program
-from irdaemon.source.asset_types import IMAGES, PDFS, suffix_of
+from irdaemon.source.asset_types import IMAGES, PDFS, get_suffix
 from irdaemon.source.frontmatter import decode
 from irdaemon.source.opening import open_bounded, read_regular
-from irdaemon.source.tree import stamp_of
+from irdaemon.source.tree import make_stamp
 from irdaemon.types import Artifact, Entry, Refused, SourceError
 
 # Read PDFs and images: by a library that is an extra, in a child process with limits.
@@ -88,18 +88,18 @@ def is_extracted(suffix: str) -> bool:
     return suffix in _FORMATS
 
 
-def unreadable_suffixes() -> dict[str, str]:
+def list_unreadable_suffixes() -> dict[str, str]:
     """Return the suffixes whose reader is not installed, each with the command that does it."""
     missing = {each: each.missing for each in dict.fromkeys(_FORMATS.values())}
     return {suffix: missing[each] for suffix, each in _FORMATS.items() if missing[each]}
 
 
-def readers() -> dict[str, str]:
+def list_readers() -> dict[str, str]:
     """Return the formats there are readers for, each with the command to install it, "" if here."""
     return {each.name: each.missing for each in dict.fromkeys(_FORMATS.values())}
 
 
-def missing_ocr() -> str:
+def find_missing_ocr() -> str:
     """Return how to install what reads the text in pictures, "" where that is here."""
     program = "" if shutil.which("tesseract") else "sudo apt install tesseract-ocr"
     library = ""
@@ -110,13 +110,13 @@ def missing_ocr() -> str:
     return " && ".join(filter(None, (program, library)))
 
 
-def extracted(path: str, max_bytes: int) -> Extraction:
+def extract_text(path: str, max_bytes: int) -> Extraction:
     """Read a PDF or an image by its real path, in a child process.
 
     Raises FileNotFoundError when it is gone, SourceError when it is too large, unreadable, or its
     reader fails or exceeds a limit, Refused when there is nothing to read in it.
     """
-    format = _FORMATS[suffix_of(path)]
+    format = _FORMATS[get_suffix(path)]
     if format.missing:
         raise Refused(f"{path}: what reads this {format.name} is not installed", format.missing)
     script = os.path.join(os.path.dirname(__file__), format.script)
@@ -126,15 +126,15 @@ def extracted(path: str, max_bytes: int) -> Extraction:
         printed = run_program(script, data, _LIMITS, _OUTPUT)
     except Unavailable as error:
         raise SourceError(f"{path}: it could not be read: {error.message}") from error
-    return _checked(path, printed, hashlib.sha256(data).hexdigest())
+    return _parse_answer(path, printed, hashlib.sha256(data).hexdigest())
 
 
-def _checked(path: str, printed: bytes, digest: str) -> Extraction:
+def _parse_answer(path: str, printed: bytes, digest: str) -> Extraction:
     """Return what a reader printed; nothing about its form is taken for granted."""
     try:
         found = json.loads(printed)
         if failure := found.get("failure"):
-            raise _failed(path, str(failure))
+            raise _make_failure(path, str(failure))
         stated = found["fields"].items()
         fields = {str(k): v for k, v in stated if isinstance(v, _SCALARS)}
         flags = tuple(map(str, found["flags"]))
@@ -143,7 +143,7 @@ def _checked(path: str, printed: bytes, digest: str) -> Extraction:
         raise SourceError(f"{path}: its reader gave no answer that can be used") from error
 
 
-def _failed(path: str, failure: str) -> SourceError:
+def _make_failure(path: str, failure: str) -> SourceError:
     said, cure, forgotten = _FAILURES.get(failure, _FAILURES["damaged"])
     if failure == "cipher":
         from irclient.installation import install_command
@@ -163,15 +163,15 @@ _CHARS = 2_000
 _DEEPEST = 8
 
 
-def caption(image: str) -> str:
+def read_captions(image: str) -> str:
     """Return the beginning of each caption of an image, one below the other, "" for none."""
-    return "\n".join(filter(None, map(_text, _paths(image))))
+    return "\n".join(filter(None, map(_read_caption, _list_captions(image))))
 
 
-def captioned(image: Entry) -> Entry:
+def stamp_captions(image: Entry) -> Entry:
     """Return the entry of an image with a stamp that its captions change too."""
-    found = [status for path in _paths(image.path) if (status := _status(path))]
-    stamp = " ".join([image.stamp, *map(stamp_of, found)])
+    found = [status for path in _list_captions(image.path) if (status := _status(path))]
+    stamp = " ".join([image.stamp, *map(make_stamp, found)])
     mtime_ns = max([image.mtime_ns, *(status.st_mtime_ns for status in found)])
     return replace(image, stamp=stamp, mtime_ns=mtime_ns)
 
@@ -183,7 +183,7 @@ def is_caption(path: str) -> bool:
     return suffix in _SUFFIXES and any(os.path.isfile(stem + form) for form in either)
 
 
-def _paths(image: str) -> list[str]:
+def _list_captions(image: str) -> list[str]:
     return [os.path.splitext(image)[0] + suffix for suffix in _SUFFIXES]
 
 
@@ -194,34 +194,34 @@ def _status(path: str) -> os.stat_result | None:
         return None
 
 
-def _text(path: str) -> str:
+def _read_caption(path: str) -> str:
     try:
         text, _ = decode(read_regular(path, _MAX_BYTES))
         if path.endswith(".json"):
-            text = "\n".join(_strings(json.loads(text)))
+            text = "\n".join(_find_strings(json.loads(text)))
     except (OSError, SourceError, ValueError, RecursionError):
         return ""
     return text.strip()[:_CHARS]
 
 
-def _strings(value: Any, depth: int = 0) -> Iterator[str]:
+def _find_strings(value: Any, depth: int = 0) -> Iterator[str]:
     """Yield the texts in plain data."""
     if isinstance(value, str):
         yield value
     elif depth < _DEEPEST and isinstance(value, (dict, list)):
         for each in value.values() if isinstance(value, dict) else value:
-            yield from _strings(each, depth + 1)
+            yield from _find_strings(each, depth + 1)
 
 
 def read_asset(entry: Entry, place: Mapping[str, object], max_bytes: int) -> Artifact:
     """Read one PDF or image; `place` (with its relative `path`) joins the metadata.
 
-    Raises what `extracted` does.
+    Raises what `extract_text` does.
     """
-    found = extracted(entry.path, max_bytes)
+    found = extract_text(entry.path, max_bytes)
     filename = os.path.basename(entry.path)
-    suffix = suffix_of(filename)
-    text = _about(entry.path, found) if suffix in IMAGES else found.text
+    suffix = get_suffix(filename)
+    text = _describe(entry.path, found) if suffix in IMAGES else found.text
     name = str(found.fields.get("title") or filename)
     own = {"filename": filename, "suffix": suffix, "scope": entry.scope}
     flags = {"flags": list(found.flags)} if found.flags else {}
@@ -231,20 +231,20 @@ def read_asset(entry: Entry, place: Mapping[str, object], max_bytes: int) -> Art
         name=name,
         pointer=entry.path,
         metadata={**found.fields, **place, **own, **flags},
-        body=text if suffix in IMAGES else _numbered(text),
+        body=text if suffix in IMAGES else _join_pages(text),
         digest=found.digest,
         flags=found.flags,
     )
 
 
-def _about(path: str, found: Extraction) -> str:
+def _describe(path: str, found: Extraction) -> str:
     """Return all that is known of an image: its name, its size, its caption, the texts in it."""
     size = "{width} x {height} pixels, {format}".format_map(found.fields)
-    parts = (os.path.basename(path), size, caption(path), found.text)
+    parts = (os.path.basename(path), size, read_captions(path), found.text)
     return "\n".join(filter(None, parts))
 
 
-def _numbered(text: str) -> str:
+def _join_pages(text: str) -> str:
     """Return the text of a PDF as it is disclosed, its pages numbered."""
     pages = enumerate(map(str.strip, text.split("\f")), start=1)
     return "\n\n".join(f"[page {number}]\n{page}" for number, page in pages if page)

@@ -7,11 +7,11 @@ import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from irdaemon.source.frontmatter import Front, decode, front
-from irdaemon.source.markdown import first_heading
+from irdaemon.source.frontmatter import Front, decode, split_front
+from irdaemon.source.markdown import find_heading
 from irdaemon.source.opening import read_regular
-from irdaemon.source.skills.fields import text as one_line
-from irdaemon.source.skills.fields import words
+from irdaemon.source.skills.fields import get_text as one_line
+from irdaemon.source.skills.fields import get_words
 from irdaemon.types import Artifact, Entry, Refused
 
 # Tell files that are not text from those that are, by their first bytes.
@@ -48,7 +48,7 @@ _PDF = b"%PDF-"
 _BLANKS_AND_MARK = b"\xef\xbb\xbf\t\n\r "
 
 
-def binary_kind(data: bytes) -> str:
+def detect_binary(data: bytes) -> str:
     """Return what a file is by its first bytes, "" for text of any encoding without NUL bytes."""
     named = next((kind for start, kind in _SIGNATURES if data.startswith(start)), "")
     return named or _pdf(data) or _unnamed(data)
@@ -85,19 +85,19 @@ _STATED = ("updated", "date")
 _SECOND_NS = 1_000_000_000
 
 
-def timestamp_of(front_matter: Mapping[str, object], mtime_ns: int) -> str:
+def find_timestamp(front_matter: Mapping[str, object], mtime_ns: int) -> str:
     """Return the day (YYYY-MM-DD) or the moment (in UTC) a document was written.
 
     From `updated` or `date` of its front matter, where that is an ISO date, else from the time its
     file was last modified (nanoseconds since the epoch).
     """
-    stated = (_iso(str(front_matter.get(key, "")).strip()) for key in _STATED)
-    return next(filter(None, stated), None) or _utc(
+    stated = (_normalize_date(str(front_matter.get(key, "")).strip()) for key in _STATED)
+    return next(filter(None, stated), None) or _format_utc(
         datetime.fromtimestamp(mtime_ns // _SECOND_NS, UTC)
     )
 
 
-def _iso(text: str) -> str:
+def _normalize_date(text: str) -> str:
     """Return an ISO date in its one form, "" for any other text."""
     try:
         moment = datetime.fromisoformat(text)
@@ -106,12 +106,12 @@ def _iso(text: str) -> str:
     if "T" not in text and ":" not in text:
         return moment.date().isoformat()
     try:
-        return _utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+        return _format_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     except OverflowError:
         return ""
 
 
-def _utc(moment: datetime) -> str:
+def _format_utc(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -125,7 +125,7 @@ def read_text(entry: Entry, place: Mapping[str, object], max_bytes: int) -> Arti
     Refused when it is not text: what it held before is forgotten.
     """
     data = read_regular(entry.path, max_bytes)
-    if kind := binary_kind(data):
+    if kind := detect_binary(data):
         raise Refused(
             f"{entry.path}: not a text file ({kind})",
             "exclude it, or narrow the corpus' pattern",
@@ -133,18 +133,18 @@ def read_text(entry: Entry, place: Mapping[str, object], max_bytes: int) -> Arti
     text, flags = decode(data)
     filename = os.path.basename(entry.path)
     suffix = os.path.splitext(filename)[1].lower()
-    parts = front(text) if suffix in MARKDOWN else Front({}, text)
-    stated = _stated(parts) if suffix in MARKDOWN else {}
+    parts = split_front(text) if suffix in MARKDOWN else Front({}, text)
+    stated = _find_fields(parts) if suffix in MARKDOWN else {}
     name = str(stated.get("title") or filename)
     own = {
         "filename": filename,
         "suffix": suffix,
         "scope": entry.scope,
-        "timestamp": timestamp_of(parts.fields, entry.mtime_ns),
+        "timestamp": find_timestamp(parts.fields, entry.mtime_ns),
     }
     return Artifact(
         artifact_id=entry.key,
-        raw={"name": name, "path": place["path"], **_parted(text, parts)},
+        raw={"name": name, "path": place["path"], **_make_parts(text, parts)},
         name=name,
         pointer=entry.path,
         metadata={**place, **own, **stated, **({"flags": list(flags)} if flags else {})},
@@ -153,7 +153,7 @@ def read_text(entry: Entry, place: Mapping[str, object], max_bytes: int) -> Arti
     )
 
 
-def _parted(text: str, parts: Front) -> dict[str, str]:
+def _make_parts(text: str, parts: Front) -> dict[str, str]:
     """Return the text to show and embed, and the front matter, whose words are searched as well.
 
     A document that is front matter alone is shown as it is.
@@ -164,10 +164,10 @@ def _parted(text: str, parts: Front) -> dict[str, str]:
     return {"text": parts.body, **({"lexical": front_matter} if front_matter.strip() else {})}
 
 
-def _stated(parts: Front) -> dict[str, object]:
+def _find_fields(parts: Front) -> dict[str, object]:
     found: dict[str, object] = {
-        "title": one_line(parts.fields, "title") or first_heading(parts.body),
+        "title": one_line(parts.fields, "title") or find_heading(parts.body),
         "description": one_line(parts.fields, "description"),
-        "tags": words(parts.fields, "tags"),
+        "tags": get_words(parts.fields, "tags"),
     }
     return {key: value for key, value in found.items() if value}

@@ -9,11 +9,19 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from irdaemon.source.asset_types import suffix_of
+from irdaemon.source.asset_types import get_suffix
 from irdaemon.source.expected import PRUNED_REASON
-from irdaemon.source.opening import followed, read_regular, resolved
+from irdaemon.source.opening import follow_link, read_regular, resolve_path
 from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import PRUNED, LeftOut, Walk, is_directory, is_regular, missing, stamp_of
+from irdaemon.source.tree import (
+    PRUNED,
+    LeftOut,
+    Walk,
+    check_root,
+    is_directory,
+    is_regular,
+    make_stamp,
+)
 from irdaemon.types import Problem, Root, SourceError
 
 if TYPE_CHECKING:
@@ -69,10 +77,10 @@ class Ignores:
         return self._chains[directory]
 
     def _gathered(self, directory: str) -> tuple[_Rules, ...] | None:
-        own = _rules(directory, os.path.join(directory, ".gitignore"))
+        own = _read_rules(directory, os.path.join(directory, ".gitignore"))
         git = os.path.join(directory, ".git")
         if os.path.exists(git):
-            return own + _rules(directory, os.path.join(git, "info", "exclude"))
+            return own + _read_rules(directory, os.path.join(git, "info", "exclude"))
         parent = os.path.dirname(directory)
         above = self._chain(parent) if parent != directory else None
         if above is None and directory not in self._tops:
@@ -80,7 +88,7 @@ class Ignores:
         return own + (above or ())
 
 
-def patterns(lines: Iterable[str]) -> GitIgnoreSpec:
+def compile_patterns(lines: Iterable[str]) -> GitIgnoreSpec:
     """Compile gitignore-style patterns, passing over those git would not understand.
 
     None takes long for a path, whatever it is made of: a star matches as little as it can, and for
@@ -88,14 +96,14 @@ def patterns(lines: Iterable[str]) -> GitIgnoreSpec:
     """
     from pathspec import GitIgnoreSpec
 
-    spec = GitIgnoreSpec.from_lines(line for line in _shallow(lines) if _is_valid(line))
+    spec = GitIgnoreSpec.from_lines(line for line in _cut_deep_patterns(lines) if _is_valid(line))
     for pattern in spec.patterns:
         if pattern.regex is not None and pattern.regex.pattern.count(_STAR) > 1:
-            pattern.regex = re.compile(_without_backtracking(pattern.regex.pattern))
+            pattern.regex = re.compile(_remove_backtracking(pattern.regex.pattern))
     return spec
 
 
-def _shallow(lines: Iterable[str]) -> Iterator[str]:
+def _cut_deep_patterns(lines: Iterable[str]) -> Iterator[str]:
     """Yield patterns, the beginning of those with too many `**`; none that would include more."""
     for line in islice(lines, _MOST_PATTERNS):
         parts = line.split("/")
@@ -106,7 +114,7 @@ def _shallow(lines: Iterable[str]) -> Iterator[str]:
             yield "/".join(parts[: deep[_MOST_DEEP - 1] + 1])
 
 
-def _without_backtracking(regex: str) -> str:
+def _remove_backtracking(regex: str) -> str:
     """Return the regular expression of a pattern in which no star is tried twice from one place.
 
     Within a name what stands between two stars is best where it comes first: what matches later
@@ -120,7 +128,7 @@ def _without_backtracking(regex: str) -> str:
     return first + "".join(parts)
 
 
-def in_any_case(suffix: str) -> str:
+def ignore_case(suffix: str) -> str:
     """Return a pattern that matches a suffix in capitals too."""
     return "".join(f"[{c}{c.upper()}]" if c.isalpha() else c for c in suffix)
 
@@ -135,12 +143,14 @@ def _is_valid(line: str) -> bool:
     return True
 
 
-def _rules(base: str, path: str) -> tuple[_Rules, ...]:
+def _read_rules(base: str, path: str) -> tuple[_Rules, ...]:
     try:
-        data = read_regular(followed(path), _LIMIT)
+        data = read_regular(follow_link(path), _LIMIT)
     except (FileNotFoundError, SourceError):
         return ()
-    return (_Rules(base, patterns(data.decode("utf-8-sig", errors="replace").splitlines())),)
+    return (
+        _Rules(base, compile_patterns(data.decode("utf-8-sig", errors="replace").splitlines())),
+    )
 
 
 _OUTSIDE = "outside the pattern"
@@ -178,7 +188,7 @@ class Filter:
         for why, spec in self.unwanted.items():
             if spec.match_file(relative):
                 return why
-        cure = self.unreadable.get(suffix_of(path))
+        cure = self.unreadable.get(get_suffix(path))
         return f"{_NEEDS}{cure}" if cure else ""
 
     def passes_directory(self, path: str, relative: str) -> bool:
@@ -228,7 +238,7 @@ class FileFinder:
         """
         if os.path.isfile(start):
             return self.keep(start, root.scope)
-        problem = missing(Root(start))
+        problem = check_root(Root(start))
         if problem:
             return self.problems.append(problem)
         walk = Walk(self.symlinks)
@@ -260,8 +270,8 @@ class FileFinder:
             status = os.stat(path)
         except OSError:
             return
-        real = _real(path)
-        self.files.setdefault(real, FoundFile(real, stamp_of(status), status.st_mtime_ns, scope))
+        real = _resolve_link(path)
+        self.files.setdefault(real, FoundFile(real, make_stamp(status), status.st_mtime_ns, scope))
 
     def _leave_out(self, name: str, why: str) -> None:
         if why == _OUTSIDE or why.startswith(_NEEDS):
@@ -277,6 +287,6 @@ class FileFinder:
             self.problems.append(Problem(entry.path, reason))
 
 
-def _real(path: str) -> str:
+def _resolve_link(path: str) -> str:
     """Resolve a path whose directory is real already: dear only when it is a link itself."""
-    return resolved(path) if os.path.islink(path) else path
+    return resolve_path(path) if os.path.islink(path) else path

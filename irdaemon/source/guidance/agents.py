@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 
 from irdaemon.source.guidance.files import GuidanceFiles, Kind, Written
-from irdaemon.source.markdown import first_paragraph
-from irdaemon.source.places import existing_places, list_places
+from irdaemon.source.markdown import find_paragraph
+from irdaemon.source.places import list_existing, list_places
 from irdaemon.source.skills import fields as f
 from irdaemon.types import Artifact, Root
 
@@ -44,7 +44,7 @@ _ROOTS = (
     ("home", ".gemini/extensions", "plugin"),
     ("/etc/claude-code", ".claude/agents", "other"),
 )
-known_roots = partial(existing_places, _ROOTS)
+known_roots = partial(list_existing, _ROOTS)
 known_places = partial(list_places, _ROOTS)
 # A Markdown file without a name is a plain document to these, whatever else it holds.
 _NAMED = frozenset({"claude", "gemini"})
@@ -54,29 +54,29 @@ class Agents(GuidanceFiles):
     """Enumerate and read sub-agents: Markdown with frontmatter, or Codex's TOML."""
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        super().__init__(KIND, agent, roots, options)
+        super().__init__(KIND, make_agent, roots, options)
 
 
-def agent(file: Written) -> Artifact | str:
+def make_agent(file: Written) -> Artifact | str:
     """Return the sub-agent in a file, or why there is none in it."""
     fields = file.parts.fields
-    named, described = f.text(fields, "name"), f.text(fields, "description")
+    named, described = f.get_text(fields, "name"), f.get_text(fields, "description")
     if not named and (file.product in _NAMED or not described):
         return "no_name"
     # A system prompt: Codex writes it into the table, all others below the frontmatter.
-    prompt = file.parts.body or _lines(fields, "developer_instructions")
-    description = described or first_paragraph(prompt)
+    prompt = file.parts.body or _get_lines(fields, "developer_instructions")
+    description = described or find_paragraph(prompt)
     raw = {"name": named or file.stem, "description": description, "text": prompt}
     stated = {
         "description": described,
-        "model": f.text(fields, "model"),
-        "mode": f.text(fields, "mode"),
-        "tools": f.words(fields, "tools", f.TOOL),
-        "skills": f.words(fields, "skills"),
+        "model": f.get_text(fields, "model"),
+        "mode": f.get_text(fields, "mode"),
+        "tools": f.get_words(fields, "tools", f.TOOL),
+        "skills": f.get_words(fields, "skills"),
     }
     return file.artifact(raw, stated, () if described else ("missing_description",))
 
 
-def _lines(fields: f.Fields, name: str) -> str:
+def _get_lines(fields: f.Fields, name: str) -> str:
     value = fields.get(name)
     return value if isinstance(value, str) else ""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 
 from irdaemon.source.guidance.files import GuidanceFiles, Kind, Written
-from irdaemon.source.markdown import first_paragraph
-from irdaemon.source.places import existing_places, list_places
+from irdaemon.source.markdown import find_paragraph
+from irdaemon.source.places import list_existing, list_places
 from irdaemon.source.skills import fields as f
 from irdaemon.types import Artifact, Root
 
@@ -43,7 +43,7 @@ _ROOTS = (
     ("home", ".gemini/extensions", "plugin"),
     ("/etc/claude-code", ".claude/commands", "other"),
 )
-known_roots = partial(existing_places, _ROOTS)
+known_roots = partial(list_existing, _ROOTS)
 known_places = partial(list_places, _ROOTS)
 # What stands between the directories and the name of a command, where it is called with both.
 _JOINED = {"gemini": ":", "opencode": "/"}
@@ -53,39 +53,39 @@ class Commands(GuidanceFiles):
     """Enumerate and read slash commands: Markdown, or Gemini's TOML."""
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        super().__init__(KIND, command, roots, options)
+        super().__init__(KIND, make_command, roots, options)
 
 
-def command(file: Written) -> Artifact | str:
+def make_command(file: Written) -> Artifact | str:
     """Return the command in a file; one that asks for nothing is passed over as "empty"."""
     fields = file.parts.fields
     prompt = file.parts.body or str(fields.get("prompt") or "")
-    described = f.text(fields, "description")
+    described = f.get_text(fields, "description")
     if not described and not prompt.strip():
         return "empty"
-    hint = f.text(fields, "argument-hint")
-    namespace = _namespace(file.path)
+    hint = f.get_text(fields, "argument-hint")
+    namespace = _find_namespace(file.path)
     joined = _JOINED.get(file.product)
     raw = {
         "name": joined.join([*namespace, file.stem]) if joined else file.stem,
-        "description": described or first_paragraph(prompt),
+        "description": described or find_paragraph(prompt),
         "text": prompt,
         "lexical": hint,
     }
     stated = {
         "description": described,
         "argument_hint": hint,
-        "arguments": f.words(fields, "arguments"),
+        "arguments": f.get_words(fields, "arguments"),
         "namespace": "/".join(namespace),
-        "allowed_tools": f.words(fields, "allowed-tools", f.TOOL),
-        "model": f.text(fields, "model"),
-        "agent": f.text(fields, "agent"),
+        "allowed_tools": f.get_words(fields, "allowed-tools", f.TOOL),
+        "model": f.get_text(fields, "model"),
+        "agent": f.get_text(fields, "agent"),
         "hidden": f.is_hidden(fields),
     }
     return file.artifact(raw, stated, () if described else ("missing_description",))
 
 
-def _namespace(path: str) -> list[str]:
+def _find_namespace(path: str) -> list[str]:
     """Return the directories between a commands directory and the file."""
     parts = os.path.dirname(path).split("/")
     below = next((i for i in range(len(parts), 0, -1) if parts[i - 1] in KIND.folders), len(parts))

@@ -10,34 +10,34 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from irdaemon.runtime import toml
-from irdaemon.source.affected import EVERYTHING, affected
-from irdaemon.source.expected import Expected, SeenPath, why_not_below
-from irdaemon.source.frontmatter import Front, decode, front
-from irdaemon.source.opening import followed, read_regular, resolved, target_of
-from irdaemon.source.options import checked, number
+from irdaemon.source.affected import EVERYTHING, confine_change
+from irdaemon.source.expected import Expected, SeenPath, explain_skip
+from irdaemon.source.frontmatter import Front, decode, split_front
+from irdaemon.source.opening import find_target, follow_link, read_regular, resolve_path
+from irdaemon.source.options import check_options, get_number
 from irdaemon.source.plugin_store import (
     Plugin,
-    control_files,
-    places_of,
-    plugin_at,
-    plugins_of,
-    settings_roots,
-    store_of,
-    why_not_in_use,
+    explain_unused,
+    find_places,
+    find_plugin,
+    find_store,
+    list_control_files,
+    list_plugins,
+    list_settings,
 )
-from irdaemon.source.skills.skill_finder import rank
+from irdaemon.source.skills.skill_finder import rank_scope
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
     PRUNED,
     Walk,
-    at_or_under,
-    home_relative,
+    check_root,
     is_directory,
     is_regular,
-    missing,
-    not_pruned,
-    real_path,
-    stamp_of,
+    is_searched,
+    is_within,
+    make_stamp,
+    resolve_entry,
+    shorten_path,
 )
 from irdaemon.types import Artifact, Entry, Problem, Reading, Refused, Root, Scan, SourceError
 
@@ -74,7 +74,7 @@ class Kind:
         if not self.may_be(path):
             return ""
         for product, pattern in self.places:
-            if _compiled(pattern).match_file(path):
+            if _compile_pattern(pattern).match_file(path):
                 return product
         if not (own or self._in_plugin(path)):
             return ""
@@ -82,7 +82,7 @@ class Kind:
 
     def may_be(self, path: str) -> bool:
         """Return whether a file's name allows that it is of this kind."""
-        return os.path.basename(path).endswith(_endings(self))
+        return os.path.basename(path).endswith(_list_endings(self))
 
     def _in_plugin(self, path: str) -> bool:
         parts = path.split("/")
@@ -91,13 +91,13 @@ class Kind:
 
 
 @cache
-def _endings(kind: Kind) -> tuple[str, ...]:
+def _list_endings(kind: Kind) -> tuple[str, ...]:
     of_places = (pattern.rpartition("/")[2].lstrip("*") for _, pattern in kind.places)
     return (*of_places, *(ending for _, ending in kind.endings))
 
 
 @cache
-def _compiled(pattern: str) -> GitIgnoreSpec:
+def _compile_pattern(pattern: str) -> GitIgnoreSpec:
     from pathspec import GitIgnoreSpec
 
     return GitIgnoreSpec.from_lines([pattern])
@@ -146,9 +146,9 @@ class GuidanceFinder:
             self._keep(top.path, top.given, top)
         elif self._is_deleted_file(top):
             return
-        elif problem := missing(Root(top.path)):
+        elif problem := check_root(Root(top.path)):
             self.problems.append(problem)
-        elif store_of(top.path) == top.path:
+        elif find_store(top.path) == top.path:
             self._store(top)
         else:
             self._walk(top)
@@ -167,13 +167,13 @@ class GuidanceFinder:
             return top.known_as(os.path.join(walk.reached[directory], name))
 
         def descend(entry: os.DirEntry[str]) -> bool:
-            real = real_path(entry)
-            if entry.name == "plugins" and store_of(real) == real:
+            real = resolve_entry(entry)
+            if entry.name == "plugins" and find_store(real) == real:
                 if walk.entered(entry):
                     known = known_as(os.path.dirname(entry.path), entry.name)
                     stores.append(GuidanceTop(real, known, top.scope, top.depth))
                 return False
-            return not_pruned(entry)
+            return is_searched(entry)
 
         for directory, found in walk.directories(top.path, descend, top.depth):
             for entry in found:
@@ -185,17 +185,17 @@ class GuidanceFinder:
 
     def _store(self, top: GuidanceTop) -> None:
         try:
-            for plugin in plugins_of(top.path):
+            for plugin in list_plugins(top.path):
                 self._plugin(plugin, top.depth)
         except SourceError as error:
             self.problems.append(Problem(top.path, error.message))
 
     def _plugin(self, plugin: Plugin, depth: int) -> None:
-        if problem := missing(Root(plugin.path)):
+        if problem := check_root(Root(plugin.path)):
             self.problems.append(problem)
             return
         try:
-            for place in places_of(plugin, self.kind.name):
+            for place in find_places(plugin, self.kind.name):
                 self.search(GuidanceTop(place, place, "plugin", depth, own=True))
         except SourceError as error:
             self.problems.append(Problem(plugin.path, error.message))
@@ -214,9 +214,9 @@ class GuidanceFinder:
         and any to a file that is guidance where it lies: AGENTS.md under the name of CLAUDE.md.
         """
         try:
-            return followed(entry.path, self.symlinks.roots, by_name=True)
+            return follow_link(entry.path, self.symlinks.roots, by_name=True)
         except Refused as error:
-            real = target_of(entry.path) or ""
+            real = find_target(entry.path) or ""
             direct = self.symlinks.is_direct(entry.path) and self.kind.may_be(real)
             if real and (direct or self.kind.product(real, own=False)):
                 return real
@@ -231,10 +231,10 @@ class GuidanceFinder:
             status = os.stat(path)
         except OSError:  # it vanished meanwhile
             return
-        key = home_relative(path)
+        key = shorten_path(path)
         before = self.entries.get(key)
-        if before is None or rank(top.scope) < rank(before.scope):
-            entry = Entry(key, path, stamp_of(status), status.st_mtime_ns, top.scope)
+        if before is None or rank_scope(top.scope) < rank_scope(before.scope):
+            entry = Entry(key, path, make_stamp(status), status.st_mtime_ns, top.scope)
             self.entries[key] = entry
 
     def _product(self, path: str, known: str, top: GuidanceTop) -> str:
@@ -242,13 +242,13 @@ class GuidanceFinder:
 
         So a scan of one changed path gives what a whole scan would.
         """
-        around = [each for each in self.tops if at_or_under(path, each.path)]
+        around = [each for each in self.tops if is_within(path, each.path)]
         if not around or top.own:
             return self.kind.product(known, top.own)
-        return product_in(self.kind, path, around)
+        return find_product(self.kind, path, around)
 
 
-def product_in(kind: Kind, path: str, around: list[GuidanceTop]) -> str:
+def find_product(kind: Kind, path: str, around: list[GuidanceTop]) -> str:
     """Return whose the file at a real path is, by the roots around it."""
     products = (kind.product(top.known_as(path), top.own) for top in around)
     return next(filter(None, products), "") or kind.product(path, own=False)
@@ -291,7 +291,7 @@ class Written:
             raw=raw,
             name=raw["name"],
             pointer=self.entry.path,
-            metadata=_stated({**place, **stated, "flags": list(flags)}),
+            metadata=_drop_empty({**place, **stated, "flags": list(flags)}),
             digest=self.digest,
             flags=flags,
         )
@@ -313,16 +313,16 @@ class GuidanceFiles:
         roots: tuple[Root, ...],
         options: Mapping[str, object],
     ):
-        given = checked(kind.name, options, _OPTIONS)
+        given = check_options(kind.name, options, _OPTIONS)
         self._kind = kind
         self._made = made
         self._roots = roots
-        self._depth = number(given, "max_depth", 8)
-        self._max_bytes = number(given, "max_bytes", 2_000_000)
+        self._depth = get_number(given, "max_depth", 8)
+        self._max_bytes = get_number(given, "max_bytes", 2_000_000)
 
     def roots(self) -> tuple[Root, ...]:
         """Return the given places, and the settings that enable the plugins in them."""
-        settings = settings_roots(self._stores())
+        settings = list_settings(self._stores())
         return (*self._roots, *settings)
 
     def scan(self, under: str | None = None) -> Scan:
@@ -332,10 +332,10 @@ class GuidanceFiles:
         if where and os.path.isfile(where) and not self._kind.may_be(where):
             return Scan((), ())
         finder = GuidanceFinder(self._kind, tops, Symlinks.of(self._roots))
-        for top in _narrowed(tops, where):
+        for top in _narrow_tops(tops, where):
             if os.path.lexists(where) or not where:
                 finder.search(top)
-        return _scan(finder, where)
+        return _make_scan(finder, where)
 
     def expected(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""
@@ -348,10 +348,10 @@ class GuidanceFiles:
             known = top.given if seen.path == seen.top else os.path.join(top.given, seen.relative)
             if not self._kind.product(known, top.own):
                 return None
-            return why_not_in_use(seen.path, self._kind.name)
+            return explain_unused(seen.path, self._kind.name)
 
         def directory(seen: SeenPath) -> str:
-            return why_not_below(seen, self._depth)
+            return explain_skip(seen, self._depth)
 
         return Expected(file, directory)
 
@@ -363,18 +363,18 @@ class GuidanceFiles:
     def _written(self, entry: Entry) -> Written:
         data = read_regular(entry.path, self._max_bytes)
         text, flags = decode(data)
-        tops = [top for top in self._tops() if at_or_under(entry.path, top.path)]
+        tops = [top for top in self._tops() if is_within(entry.path, top.path)]
         path = tops[0].known_as(entry.path) if tops else entry.path
-        product = product_in(self._kind, entry.path, tops) or self._kind.product(path, own=True)
-        plugin = plugin_at(entry.path, self._stores()) if entry.scope == "plugin" else ""
-        parts = _parts(entry.path, text)
+        product = find_product(self._kind, entry.path, tops) or self._kind.product(path, own=True)
+        plugin = find_plugin(entry.path, self._stores()) if entry.scope == "plugin" else ""
+        parts = _parse_parts(entry.path, text)
         digest = hashlib.sha256(data).hexdigest()
         return Written(entry, path, product, plugin, parts, digest, (*flags, *parts.flags))
 
     def _tops(self) -> tuple[GuidanceTop, ...]:
         tops: dict[str, GuidanceTop] = {}
         for root in self._roots:
-            path = resolved(root.path)
+            path = resolve_path(root.path)
             own = os.path.basename(root.path.rstrip("/")) in self._kind.folders
             tops.setdefault(
                 path, GuidanceTop(path, root.path.rstrip("/"), root.scope, self._depth, own)
@@ -382,49 +382,49 @@ class GuidanceFiles:
         return tuple(tops.values())
 
     def _stores(self) -> list[str]:
-        return [top.path for top in self._tops() if store_of(top.path) == top.path]
+        return [top.path for top in self._tops() if find_store(top.path) == top.path]
 
     def _affected(self, under: str, tops: tuple[GuidanceTop, ...]) -> str:
-        stores = [store for store in [store_of(under), *self._stores()] if store]
-        if any(under in control_files(store) for store in stores):
+        stores = [store for store in [find_store(under), *self._stores()] if store]
+        if any(under in list_control_files(store) for store in stores):
             return EVERYTHING
-        if os.path.basename(under) == "plugin.json" and store_of(under):
+        if os.path.basename(under) == "plugin.json" and find_store(under):
             return EVERYTHING
-        return affected(under, tuple(top.path for top in tops))
+        return confine_change(under, tuple(top.path for top in tops))
 
 
-def _stated(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out what is empty; false is a value."""
     return {key: value for key, value in fields.items() if value or value is False}
 
 
-def _narrowed(tops: tuple[GuidanceTop, ...], where: str) -> list[GuidanceTop]:
+def _narrow_tops(tops: tuple[GuidanceTop, ...], where: str) -> list[GuidanceTop]:
     """Return what of the roots a change at `where` can affect.
 
     In a store, and where only a link can lead, that is all: the answer is then cut to `where`.
     """
-    around = [top for top in tops if where and at_or_under(where, top.path)]
-    if not around or store_of(where):
+    around = [top for top in tops if where and is_within(where, top.path)]
+    if not around or find_store(where):
         return list(tops)
     return [narrow for top in around if (narrow := top.narrowed(where))]
 
 
-def _scan(finder: GuidanceFinder, where: str) -> Scan:
-    found = [entry for entry in finder.entries.values() if at_or_under(entry.path, where)]
-    outside = not any(at_or_under(where, top.path) for top in finder.tops)
+def _make_scan(finder: GuidanceFinder, where: str) -> Scan:
+    found = [entry for entry in finder.entries.values() if is_within(entry.path, where)]
+    outside = not any(is_within(where, top.path) for top in finder.tops)
     if where and not found and outside and os.path.lexists(where):
         return Scan((), ())
     problems = (
         problem
         for problem in dict.fromkeys(finder.problems)
-        if at_or_under(problem.path, where) or at_or_under(where, problem.path)
+        if is_within(problem.path, where) or is_within(where, problem.path)
     )
     return Scan(tuple(sorted(found, key=lambda e: e.key)), (where,), tuple(problems))
 
 
-def _parts(path: str, text: str) -> Front:
+def _parse_parts(path: str, text: str) -> Front:
     if not path.endswith(".toml"):
-        return front(text)
+        return split_front(text)
     try:
         return Front(toml.loads(text), "")
     except (ValueError, RecursionError) as error:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from functools import partial
 
 from irdaemon.source.guidance.files import GuidanceFiles, Kind, Written
-from irdaemon.source.markdown import first_heading
-from irdaemon.source.places import existing_places, list_places
+from irdaemon.source.markdown import find_heading
+from irdaemon.source.places import list_existing, list_places
 from irdaemon.source.skills import fields as f
 from irdaemon.types import Artifact, Root
 
@@ -51,7 +51,7 @@ _ROOTS = (
     ("home", ".cursor/plugins", "plugin"),
     ("/etc/claude-code", "CLAUDE.md", "other"),
 )
-known_roots = partial(existing_places, _ROOTS)
+known_roots = partial(list_existing, _ROOTS)
 known_places = partial(list_places, _ROOTS)
 # The keys under which products name the files that a rule holds for.
 _GLOBS = ("globs", "paths", "applyTo")
@@ -66,35 +66,35 @@ class Rules(GuidanceFiles):
     """Enumerate and read rules and memory files: Markdown, with frontmatter or without."""
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        super().__init__(KIND, rule, roots, options)
+        super().__init__(KIND, make_rule, roots, options)
 
 
-def rule(file: Written) -> Artifact | str:
+def make_rule(file: Written) -> Artifact | str:
     """Return the rule in a file; one without text is passed over as "empty"."""
     fields, text = file.parts.fields, file.parts.body.strip()
-    described = f.text(fields, "description")
+    described = f.get_text(fields, "description")
     if not described and not text:
         return "empty"
-    globs = [glob for key in _GLOBS for glob in f.words(fields, key)]
-    raw = {"name": _name(file), "description": described, "text": text, "globs": globs}
+    globs = [glob for key in _GLOBS for glob in f.get_words(fields, key)]
+    raw = {"name": _name_rule(file), "description": described, "text": text, "globs": globs}
     stated = {
         "description": described,
-        "title": first_heading(text),
+        "title": find_heading(text),
         "globs": globs,
         # Only Cursor has rules that hold for nothing until they are named.
-        "always": f.truth(fields, "alwaysApply", not globs and not file.path.endswith(".mdc")),
-        "project": _project(file.path),
+        "always": f.get_truth(fields, "alwaysApply", not globs and not file.path.endswith(".mdc")),
+        "project": _find_project(file.path),
         "memory": bool(_MEMORY.search(file.path)),
     }
     return file.artifact(raw, stated)
 
 
-def _name(file: Written) -> str:
+def _name_rule(file: Written) -> str:
     directory, name = os.path.split(file.path)
     return f"{os.path.basename(directory)}/{name}" if name in _FIXED else file.stem
 
 
-def _project(path: str) -> str:
+def _find_project(path: str) -> str:
     """Return the directory a rule speaks for: that of the file, or around its hidden folder."""
     directory = os.path.dirname(path).partition("/.")[0]
     home = os.path.expanduser("~")

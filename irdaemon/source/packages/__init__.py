@@ -14,8 +14,8 @@ from typing import ClassVar
 
 from irclient.errors import QueryError
 from irdaemon.source.expected import Expected
-from irdaemon.source.opening import at_or_under, resolved
-from irdaemon.source.options import checked, number, strings
+from irdaemon.source.opening import is_within, resolve_path
+from irdaemon.source.options import check_options, get_number, get_strings
 from irdaemon.source.packages.load import read_entry
 from irdaemon.source.packages.walk import WalkLimits, expect_packages, scan_all, scan_change
 from irdaemon.source.places import keep_existing
@@ -43,41 +43,41 @@ def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     The virtual environment that runs this program is not among them: what it needs is not what the
     person uses.
     """
-    own = resolved(sys.prefix) if sys.prefix != sys.base_prefix else ""
+    own = resolve_path(sys.prefix) if sys.prefix != sys.base_prefix else ""
     known = (
-        *(Root(path, "project") for path in _projects(home)),
-        *(Root(path, "user") for path in _user_installed(home, env)),
-        *(Root(path, "other") for path in _active(env)),
+        *(Root(path, "project") for path in _list_projects(home)),
+        *(Root(path, "user") for path in _list_user_installed(home, env)),
+        *(Root(path, "other") for path in _list_active(env)),
     )
-    return tuple(root for root in known if not (own and at_or_under(resolved(root.path), own)))
+    return tuple(root for root in known if not (own and is_within(resolve_path(root.path), own)))
 
 
-def _projects(home: str) -> Iterator[str]:
+def _list_projects(home: str) -> Iterator[str]:
     for name in _PROJECTS:
         yield os.path.join(home, name)
         yield os.path.join(home, name.capitalize())
 
 
-def _user_installed(home: str, env: Mapping[str, str]) -> Iterator[str]:
+def _list_user_installed(home: str, env: Mapping[str, str]) -> Iterator[str]:
     data = env.get("XDG_DATA_HOME") or os.path.join(home, ".local/share")
     pipx = env.get("PIPX_HOME") or os.path.join(data, "pipx")
     tools = env.get("UV_TOOL_DIR") or os.path.join(data, "uv/tools")
-    yield from _matching(os.path.join(home, ".local"), _SITE)
-    yield from _matching(os.path.join(pipx, "venvs"), os.path.join("*", _SITE))
-    yield from _matching(os.path.join(home, ".local/pipx/venvs"), os.path.join("*", _SITE))
-    yield from _matching(tools, os.path.join("*", _SITE))
+    yield from _match_paths(os.path.join(home, ".local"), _SITE)
+    yield from _match_paths(os.path.join(pipx, "venvs"), os.path.join("*", _SITE))
+    yield from _match_paths(os.path.join(home, ".local/pipx/venvs"), os.path.join("*", _SITE))
+    yield from _match_paths(tools, os.path.join("*", _SITE))
     yield os.path.join(home, ".npm-global", _MODULES)
     if prefix := env.get("NPM_CONFIG_PREFIX"):
         yield os.path.join(prefix, _MODULES)
 
 
-def _active(env: Mapping[str, str]) -> Iterator[str]:
+def _list_active(env: Mapping[str, str]) -> Iterator[str]:
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         if prefix := env.get(variable):
-            yield from _matching(prefix, _SITE)
+            yield from _match_paths(prefix, _SITE)
 
 
-def _matching(directory: str, pattern: str) -> list[str]:
+def _match_paths(directory: str, pattern: str) -> list[str]:
     return sorted(glob(os.path.join(escape(directory), pattern)))
 
 
@@ -102,7 +102,7 @@ class Packages:
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         self._roots = roots
-        self._limits = _limits(checked("packages", options, _VALID))
+        self._limits = _read_limits(check_options("packages", options, _VALID))
 
     def roots(self) -> tuple[Root, ...]:
         """Return the directories to watch."""
@@ -124,12 +124,12 @@ class Packages:
 
     def _real_roots(self) -> tuple[Root, ...]:
         """Resolve the roots, deepest first, so that the innermost root decides on scope."""
-        real = (replace(root, path=resolved(root.path)) for root in self._roots)
+        real = (replace(root, path=resolve_path(root.path)) for root in self._roots)
         return tuple(sorted(real, key=lambda root: -root.path.count("/")))
 
 
-def _limits(options: Mapping[str, object]) -> WalkLimits:
-    depth = number(options, "max_depth", 8)
+def _read_limits(options: Mapping[str, object]) -> WalkLimits:
+    depth = get_number(options, "max_depth", 8)
     if depth < 0:
         raise QueryError("packages: option 'max_depth' is below 0", "0 looks at the roots alone")
-    return WalkLimits(strings(options, "exclude"), depth)
+    return WalkLimits(get_strings(options, "exclude"), depth)

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from irdaemon.source.packages.manifest import (
     Manifest,
-    dependency,
-    first_person,
-    license_name,
+    as_table,
+    choose_person,
+    clean_text,
+    clean_texts,
+    clean_url,
+    find_license,
     read_toml,
-    table,
-    text,
-    texts,
-    web_url,
-    words,
+    split_words,
+    write_dependency,
 )
 from irdaemon.types import SourceError
 
@@ -37,63 +37,65 @@ class _Workspace:
 def load(directory: str) -> Manifest | None:
     """Read the crate in `directory`; None for a workspace root, which is no crate itself."""
     content = read_toml(os.path.join(directory, _MANIFEST))
-    package = table(content.get("package") or content.get("project"))
+    package = as_table(content.get("package") or content.get("project"))
     if not package:
         return None
-    workspace = _workspace(directory, content, package)
-    values = {key: _inherited(value, workspace.package.get(key)) for key, value in package.items()}
-    return _manifest(values, content, workspace)
+    workspace = _find_workspace(directory, content, package)
+    values = {key: _inherit(value, workspace.package.get(key)) for key, value in package.items()}
+    return _make_manifest(values, content, workspace)
 
 
-def _manifest(
+def _make_manifest(
     package: Mapping[str, object], content: Mapping[str, object], workspace: _Workspace
 ) -> Manifest:
-    author = first_person(package.get("authors"))
+    author = choose_person(package.get("authors"))
     return Manifest(
-        name=text(package.get("name")),
-        version=text(package.get("version")),
-        description=text(package.get("description")),
+        name=clean_text(package.get("name")),
+        version=clean_text(package.get("version")),
+        description=clean_text(package.get("description")),
         owner=author.name,
         email=author.email,
-        license=license_name(package.get("license")),
-        homepage=web_url(package.get("homepage")),
-        repository=web_url(package.get("repository")),
-        deps=_dependencies(content, _NEEDED, workspace),
-        optional_deps=_dependencies(content, _NEEDED, workspace, optional=True),
-        dev_deps=_dependencies(content, _DEV, workspace),
-        keywords=words(package.get("keywords")),
-        commands=texts([table(program).get("name") for program in _list(content.get("bin"))]),
+        license=find_license(package.get("license")),
+        homepage=clean_url(package.get("homepage")),
+        repository=clean_url(package.get("repository")),
+        deps=_list_dependencies(content, _NEEDED, workspace),
+        optional_deps=_list_dependencies(content, _NEEDED, workspace, optional=True),
+        dev_deps=_list_dependencies(content, _DEV, workspace),
+        keywords=split_words(package.get("keywords")),
+        commands=clean_texts(
+            [as_table(program).get("name") for program in _as_list(content.get("bin"))]
+        ),
         private=package.get("publish") is False,
         flags=workspace.flags,
     )
 
 
-def _list(value: object) -> list[object]:
+def _as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _from_workspace(value: object) -> bool:
-    return table(value).get("workspace") is True
+def _is_inherited(value: object) -> bool:
+    return as_table(value).get("workspace") is True
 
 
-def _inherited(value: object, offered: object) -> object:
-    return offered if _from_workspace(value) else value
+def _inherit(value: object, offered: object) -> object:
+    return offered if _is_inherited(value) else value
 
 
-def _workspace(
+def _find_workspace(
     directory: str, content: Mapping[str, object], package: Mapping[str, object]
 ) -> _Workspace:
-    own = table(content.get("workspace"))
-    named = text(package.get("workspace"))
-    above = [os.path.normpath(os.path.join(directory, named))] if named else parents(directory)
+    own = as_table(content.get("workspace"))
+    named = clean_text(package.get("workspace"))
+    above = [os.path.normpath(os.path.join(directory, named))] if named else list_parents(directory)
     try:
-        found = own or next((w for d in above if (w := _declared(d))), {})
+        found = own or next((w for d in above if (w := _read_workspace(d))), {})
     except SourceError:
         return _Workspace({}, {}, ("broken_manifest",))
-    return _Workspace(table(found.get("package")), table(found.get("dependencies")))
+    return _Workspace(as_table(found.get("package")), as_table(found.get("dependencies")))
 
 
-def parents(directory: str) -> Iterator[str]:
+def list_parents(directory: str) -> Iterator[str]:
     """Yield the directories above `directory` that hold a Cargo.toml, nearest first."""
     while (above := os.path.dirname(directory)) != directory:
         directory = above
@@ -101,31 +103,31 @@ def parents(directory: str) -> Iterator[str]:
             yield directory
 
 
-def _declared(directory: str) -> Mapping[str, object]:
+def _read_workspace(directory: str) -> Mapping[str, object]:
     try:
-        return table(read_toml(os.path.join(directory, _MANIFEST)).get("workspace"))
+        return as_table(read_toml(os.path.join(directory, _MANIFEST)).get("workspace"))
     except FileNotFoundError:
         return {}
 
 
-def _dependencies(
+def _list_dependencies(
     content: Mapping[str, object],
     kinds: tuple[str, ...],
     workspace: _Workspace,
     optional: bool = False,
 ) -> tuple[str, ...]:
-    tables = [content, *map(table, table(content.get("target")).values())]
-    wanted = [item for t in tables for kind in kinds for item in table(t.get(kind)).items()]
+    tables = [content, *map(as_table, as_table(content.get("target")).values())]
+    wanted = [item for t in tables for kind in kinds for item in as_table(t.get(kind)).items()]
     chosen = [item for item in wanted if _is_optional(item[1]) is optional]
-    return texts([_dependency(name, spec, workspace) for name, spec in chosen])
+    return clean_texts([_write_dependency(name, spec, workspace) for name, spec in chosen])
 
 
 def _is_optional(spec: object) -> bool:
-    return table(spec).get("optional") is True
+    return as_table(spec).get("optional") is True
 
 
-def _dependency(name: str, spec: object, workspace: _Workspace) -> str:
-    if _from_workspace(spec):
+def _write_dependency(name: str, spec: object, workspace: _Workspace) -> str:
+    if _is_inherited(spec):
         spec = workspace.dependencies.get(name)
-    details = table(spec)  # `package` is the crate's name when it is imported under another
-    return dependency(details.get("package") or name, details.get("version") or spec)
+    details = as_table(spec)  # `package` is the crate's name when it is imported under another
+    return write_dependency(details.get("package") or name, details.get("version") or spec)

@@ -17,18 +17,18 @@ from email.utils import parseaddr
 from irdaemon.source.packages.manifest import (
     Manifest,
     Person,
+    as_table,
     choose_links,
-    first_person,
-    license_name,
+    choose_person,
+    clean_prose,
+    clean_text,
+    clean_texts,
+    clean_url,
+    find_license,
     merge_manifests,
-    prose,
     read_ini,
     read_json,
-    table,
-    text,
-    texts,
-    web_url,
-    words,
+    split_words,
 )
 from irdaemon.types import SourceError
 
@@ -44,9 +44,9 @@ def _read_sibling_manifest(path: str) -> Manifest:
 
     A file that cannot be parsed flags the result `broken_manifest`.
     """
-    commands = _read_file(_entry_points, os.path.join(path, "entry_points.txt"))
+    commands = _read_file(_read_entry_points, os.path.join(path, "entry_points.txt"))
     return merge_manifests(
-        (commands, _read_file(_direct_url, os.path.join(path, "direct_url.json")))
+        (commands, _read_file(_read_direct_url, os.path.join(path, "direct_url.json")))
     )
 
 
@@ -59,23 +59,25 @@ def _read_file(reader: Callable[[str], Manifest], path: str) -> Manifest:
         return Manifest(flags=("broken_manifest",))
 
 
-def _entry_points(path: str) -> Manifest:
+def _read_entry_points(path: str) -> Manifest:
     groups = read_ini(path)
     scripts = [g for g in ("console_scripts", "gui_scripts") if groups.has_section(g)]
-    return Manifest(commands=texts([name for group in scripts for name in groups.options(group)]))
+    return Manifest(
+        commands=clean_texts([name for group in scripts for name in groups.options(group)])
+    )
 
 
-def _direct_url(path: str) -> Manifest:
+def _read_direct_url(path: str) -> Manifest:
     content = read_json(path)
-    editable = table(content.get("dir_info")).get("editable") is True
-    return Manifest(origin=web_url(text(content.get("url"))), editable=editable)
+    editable = as_table(content.get("dir_info")).get("editable") is True
+    return Manifest(origin=clean_url(clean_text(content.get("url"))), editable=editable)
 
 
 _EXTRA = re.compile(r"\bextra\s*==")
 _FOLD = re.compile(r"\n(?: {8}| {7}\|)")
 
 
-def metadata_file(path: str) -> str:
+def find_metadata(path: str) -> str:
     """Return the file that holds a distribution's metadata; an old egg-info is that file.
 
     Raises FileNotFoundError when the distribution is gone, SourceError when it has no such file.
@@ -94,49 +96,49 @@ def metadata_file(path: str) -> str:
 def load(path: str, source: str) -> Manifest:
     """Read the distribution in `path` from the text of its metadata file."""
     message = Parser(policy=compat32).parsestr(source)
-    return merge_manifests((_manifest(message), _read_sibling_manifest(path)))
+    return merge_manifests((_make_manifest(message), _read_sibling_manifest(path)))
 
 
-def name_in(path: str) -> str:
+def read_name(path: str) -> str:
     """Return the distribution's name as its file name spells it."""
     return os.path.splitext(os.path.basename(path))[0].partition("-")[0]
 
 
-def _manifest(message: Message) -> Manifest:
-    author = first_person(_contact(message, "Author"), _contact(message, "Maintainer"))
-    urls = choose_links({"homepage": message.get("Home-page"), **dict(_urls(message))})
-    required = texts(message.get_all("Requires-Dist", []))
+def _make_manifest(message: Message) -> Manifest:
+    author = choose_person(_read_contact(message, "Author"), _read_contact(message, "Maintainer"))
+    urls = choose_links({"homepage": message.get("Home-page"), **dict(_list_urls(message))})
+    required = clean_texts(message.get_all("Requires-Dist", []))
     optional = tuple(d for d in required if _EXTRA.search(d.partition(";")[2]))
     return Manifest(
-        name=text(message.get("Name")),
-        version=text(message.get("Version")),
-        description=text(message.get("Summary")),
-        readme=_description(message),
+        name=clean_text(message.get("Name")),
+        version=clean_text(message.get("Version")),
+        description=clean_text(message.get("Summary")),
+        readme=_read_description(message),
         owner=author.name,
         email=author.email,
-        license=license_name(message.get("License-Expression") or message.get("License")),
+        license=find_license(message.get("License-Expression") or message.get("License")),
         homepage=urls.homepage,
         repository=urls.repository,
         deps=tuple(d for d in required if d not in optional),
         optional_deps=optional,
-        keywords=words(message.get("Keywords")),
+        keywords=split_words(message.get("Keywords")),
         private=any(c.startswith("Private ::") for c in message.get_all("Classifier", [])),
     )
 
 
-def _contact(message: Message, role: str) -> Person:
+def _read_contact(message: Message, role: str) -> Person:
     """Read `Author` and `Author-email`; the latter may hold `Name <email>, ...` too."""
     named, address = parseaddr(message.get(f"{role}-email", ""))
-    return Person(text(message.get(role)) or text(named), text(address))
+    return Person(clean_text(message.get(role)) or clean_text(named), clean_text(address))
 
 
-def _urls(message: Message) -> Iterator[tuple[str, str]]:
+def _list_urls(message: Message) -> Iterator[tuple[str, str]]:
     for value in message.get_all("Project-URL", []):
         label, _, url = value.partition(",")
         yield label, url.strip()
 
 
-def _description(message: Message) -> str:
+def _read_description(message: Message) -> str:
     header = message.get("Description")
     body = _FOLD.sub("\n", header) if header else message.get_payload()
-    return prose(body)
+    return clean_prose(body)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from irdaemon.source.packages.manifest import (
     Manifest,
-    dependency,
-    manifest_error,
+    clean_text,
+    clean_texts,
+    make_error,
     read_text,
-    text,
-    texts,
+    write_dependency,
 )
 from irdaemon.types import SourceError
 
@@ -29,35 +29,39 @@ class _Directive:
 def load(directory: str) -> Manifest:
     """Read the module in `directory`; its versions are git tags, so it has none here."""
     path = os.path.join(directory, "go.mod")
-    directives = tuple(_directives(read_text(path)))
+    directives = tuple(_list_directives(read_text(path)))
     name = next((d.arguments[0] for d in directives if d.verb == "module" and d.arguments), "")
     if not name:
-        raise manifest_error(path, "no module line")
+        raise make_error(path, "no module line")
     required = [d for d in directives if d.verb == "require" and d.arguments]
     return Manifest(
         name=name,
-        description=_package_comment(os.path.join(directory, "doc.go")),
-        owner=_owner(name),
-        repository=_repository(name),
-        deps=texts([dependency(*_pair(d)) for d in required if not _indirect(d)]),
-        indirect_deps=texts([dependency(*_pair(d)) for d in required if _indirect(d)]),
+        description=_read_comment(os.path.join(directory, "doc.go")),
+        owner=_find_owner(name),
+        repository=_find_repository(name),
+        deps=clean_texts(
+            [write_dependency(*_split_pair(d)) for d in required if not _is_indirect(d)]
+        ),
+        indirect_deps=clean_texts(
+            [write_dependency(*_split_pair(d)) for d in required if _is_indirect(d)]
+        ),
     )
 
 
-def _pair(directive: _Directive) -> tuple[str, str]:
+def _split_pair(directive: _Directive) -> tuple[str, str]:
     name, *version = directive.arguments
     return name, " ".join(version)
 
 
-def _indirect(directive: _Directive) -> bool:
+def _is_indirect(directive: _Directive) -> bool:
     return directive.comment.partition(";")[0].strip() == "indirect"
 
 
-def _directives(source: str) -> Iterator[_Directive]:
+def _list_directives(source: str) -> Iterator[_Directive]:
     block = ""
     for line in source.splitlines():
         code, _, comment = line.partition("//")
-        words = tuple(word.strip('"`') for word in text(code).split())
+        words = tuple(word.strip('"`') for word in clean_text(code).split())
         if words == (")",):
             block = ""
         elif words[1:] == ("(",):
@@ -68,35 +72,35 @@ def _directives(source: str) -> Iterator[_Directive]:
             yield _Directive(words[0], words[1:], comment)
 
 
-def _owner(module: str) -> str:
+def _find_owner(module: str) -> str:
     host, *rest = module.split("/")
     return rest[0] if "." in host and len(rest) > 1 else ""
 
 
-def _repository(module: str) -> str:
+def _find_repository(module: str) -> str:
     parts = module.split("/")
     known = parts[0] in ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org")
     return "https://" + "/".join(parts[:3]) if known and len(parts) > 2 else ""
 
 
-def _package_comment(path: str) -> str:
+def _read_comment(path: str) -> str:
     """Return the first paragraph of the comment right above the package clause."""
     try:
         lines = read_text(path).splitlines()
     except (FileNotFoundError, SourceError):
         return ""
     comment: list[str] = []
-    for line in _plain(lines):
+    for line in _flatten_comments(lines):
         if line.startswith("package "):
             break
         if not line.startswith("//"):
             comment.clear()
         else:
             comment.append(line)
-    return _first_paragraph([line.removeprefix("//").strip() for line in comment])
+    return _join_paragraph([line.removeprefix("//").strip() for line in comment])
 
 
-def _plain(lines: list[str]) -> Iterator[str]:
+def _flatten_comments(lines: list[str]) -> Iterator[str]:
     """Write block comments as line comments, and leave build constraints out."""
     inside = False
     for line in lines:
@@ -108,10 +112,10 @@ def _plain(lines: list[str]) -> Iterator[str]:
             yield line
 
 
-def _first_paragraph(lines: list[str]) -> str:
+def _join_paragraph(lines: list[str]) -> str:
     paragraph: list[str] = []
     for line in lines:
         if not line and paragraph:
             break
         paragraph += [line] if line else []
-    return text(" ".join(paragraph))
+    return clean_text(" ".join(paragraph))

@@ -6,21 +6,21 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from irdaemon.source.opening import followed, read_regular, resolved
+from irdaemon.source.opening import follow_link, read_regular, resolve_path
 from irdaemon.source.packages import cargo, dist_info, gomod, npm, python
 from irdaemon.source.packages.manifest import (
     MANIFEST_LIMIT,
     Manifest,
-    organisation,
+    find_organisation,
     parse_ini,
     read_text,
 )
 from irdaemon.source.packages.readme import (
     README_CHARS,
     Readme,
-    first_paragraph,
+    find_prose,
+    hash_bytes,
     read_readme,
-    sha256,
 )
 from irdaemon.source.packages.walk import PYTHON, find_family, is_distribution
 from irdaemon.types import Artifact, Entry, Reading, SourceError
@@ -46,21 +46,21 @@ def find_owner(directory: str, manifest: Manifest) -> str:
     """Return the owner of the package in `directory`, or ""."""
     if manifest.owner:
         return manifest.owner
-    repository = _repository(directory)
+    repository = _find_repository(directory)
     return (
-        (repository and _code_owner(repository, directory))
-        or (repository and organisation(_remote(repository)))
-        or organisation(manifest.repository)
-        or _domain(manifest.email)
+        (repository and _find_code_owner(repository, directory))
+        or (repository and find_organisation(_find_remote(repository)))
+        or find_organisation(manifest.repository)
+        or _find_domain(manifest.email)
     )
 
 
-def _domain(email: str) -> str:
+def _find_domain(email: str) -> str:
     domain = email.rpartition("@")[2].lower()
     return "" if domain in _MAIL_CARRIERS else domain
 
 
-def _repository(directory: str) -> str:
+def _find_repository(directory: str) -> str:
     while not os.path.exists(os.path.join(directory, ".git")):
         above = os.path.dirname(directory)
         if above == directory:
@@ -69,15 +69,15 @@ def _repository(directory: str) -> str:
     return directory
 
 
-def _text(path: str) -> str:
+def _try_text(path: str) -> str:
     try:
         return read_text(path)
     except (OSError, SourceError):
         return ""
 
 
-def _code_owner(repository: str, directory: str) -> str:
-    held = (_text(os.path.join(repository, name)) for name in _CODEOWNERS)
+def _find_code_owner(repository: str, directory: str) -> str:
+    held = (_try_text(os.path.join(repository, name)) for name in _CODEOWNERS)
     rules = [line.partition("#")[0].split() for line in next(filter(None, held), "").splitlines()]
     # Patterns are about files; this one stands for whatever the package holds.
     inside = os.path.normpath(os.path.join(os.path.relpath(directory, repository), "package"))
@@ -96,11 +96,11 @@ def _matches(pattern: str, path: str) -> bool:
         return False
 
 
-def _remote(repository: str) -> str:
+def _find_remote(repository: str) -> str:
     """Return the URL of `origin`, else of the first remote; "" without any."""
-    path = os.path.join(_git_directory(repository), "config")
+    path = os.path.join(_find_git_directory(repository), "config")
     # Git indents its keys, which the ini parser would take for continued lines.
-    source = "\n".join(line.strip() for line in _text(path).splitlines())
+    source = "\n".join(line.strip() for line in _try_text(path).splitlines())
     try:
         config = parse_ini(source, path)
     except SourceError:
@@ -110,14 +110,14 @@ def _remote(repository: str) -> str:
     return config.get(chosen, "url", fallback=None) or ""
 
 
-def _git_directory(repository: str) -> str:
+def _find_git_directory(repository: str) -> str:
     """Return the directory that holds the config; a worktree's `.git` is a file naming it."""
     git = os.path.join(repository, ".git")
     if os.path.isdir(git):
         return git
-    named = _text(git).removeprefix("gitdir:").strip()
-    linked = resolved(os.path.join(repository, named))
-    return resolved(os.path.join(linked, _text(os.path.join(linked, "commondir")).strip()))
+    named = _try_text(git).removeprefix("gitdir:").strip()
+    linked = resolve_path(os.path.join(repository, named))
+    return resolve_path(os.path.join(linked, _try_text(os.path.join(linked, "commondir")).strip()))
 
 
 _DESCRIPTION_CHARS = 2_000
@@ -143,22 +143,22 @@ class _Package:
 
 def read_entry(entry: Entry) -> Reading:
     """Read the package of an entry; one whose manifest defines none gives no artifact."""
-    package = _distribution(entry) if is_distribution(entry.path) else _directory(entry)
+    package = _read_distribution(entry) if is_distribution(entry.path) else _read_directory(entry)
     if package is None:
         return Reading((), skipped={"no_package": 1})
-    return Reading((_artifact(entry, package),))
+    return Reading((_make_artifact(entry, package),))
 
 
-def _distribution(entry: Entry) -> _Package:
-    pointer = dist_info.metadata_file(entry.path)
-    data = read_regular(followed(pointer, by_name=True), MANIFEST_LIMIT)
+def _read_distribution(entry: Entry) -> _Package:
+    pointer = dist_info.find_metadata(entry.path)
+    data = read_regular(follow_link(pointer, by_name=True), MANIFEST_LIMIT)
     manifest = dist_info.load(entry.path, data.decode("utf-8-sig", "replace"))
-    readme = Readme(manifest.readme, sha256(data))
-    name = dist_info.name_in(entry.path)
+    readme = Readme(manifest.readme, hash_bytes(data))
+    name = dist_info.read_name(entry.path)
     return _Package(manifest, PYTHON.ecosystem, name, pointer, readme, installed=True)
 
 
-def _directory(entry: Entry) -> _Package | None:
+def _read_directory(entry: Entry) -> _Package | None:
     ecosystem = find_family(entry).ecosystem
     manifest = _LOADERS[ecosystem](entry.path)
     if manifest is None:
@@ -169,33 +169,33 @@ def _directory(entry: Entry) -> _Package | None:
     return _Package(manifest, ecosystem, name, entry.path, readme, installed)
 
 
-def _artifact(entry: Entry, package: _Package) -> Artifact:
+def _make_artifact(entry: Entry, package: _Package) -> Artifact:
     manifest = package.manifest
     unnamed = () if manifest.name else ("unnamed",)
     return Artifact(
         artifact_id=entry.key,
-        raw=_raw(entry, package),
+        raw=_make_raw(entry, package),
         name=manifest.name or package.fallback_name,
         pointer=package.pointer,
-        metadata=_metadata(entry, package),
+        metadata=_make_metadata(entry, package),
         digest=package.readme.digest,
         flags=(*manifest.flags, *package.readme.flags, *unnamed),
     )
 
 
-def _raw(entry: Entry, package: _Package) -> dict[str, object]:
+def _make_raw(entry: Entry, package: _Package) -> dict[str, object]:
     manifest = package.manifest
     readme = (package.readme.text or manifest.readme)[:README_CHARS]
     return {
         "name": manifest.name or package.fallback_name,
-        "description": (manifest.description or first_paragraph(readme))[:_DESCRIPTION_CHARS],
+        "description": (manifest.description or find_prose(readme))[:_DESCRIPTION_CHARS],
         "readme": readme,
         "owner": find_owner(entry.path, manifest),
         "deps": list(manifest.deps),
     }
 
 
-def _metadata(entry: Entry, package: _Package) -> dict[str, object]:
+def _make_metadata(entry: Entry, package: _Package) -> dict[str, object]:
     manifest = package.manifest
     stated: dict[str, object] = {
         "version": manifest.version,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 from urllib.parse import urlsplit, urlunsplit
 
 from irdaemon.runtime import toml
-from irdaemon.source.opening import followed, read_regular
+from irdaemon.source.opening import follow_link, read_regular
 from irdaemon.types import SourceError
 
 _PERSON = re.compile(r"\s*([^<(]*)(?:<([^>]*)>)?")
@@ -75,54 +75,54 @@ def merge_manifests(manifests: Iterable[Manifest]) -> Manifest:
     return replace(Manifest(), **filled)
 
 
-def manifest_error(path: str, reason: str, line: int | None = None) -> SourceError:
+def make_error(path: str, reason: str, line: int | None = None) -> SourceError:
     """Build the error for a manifest that cannot be understood."""
     where = f"{path}, line {line}" if line else path
     return SourceError(f"{where}: {reason}", "correct the file; it is read again when it changes")
 
 
-def text(value: object) -> str:
+def clean_text(value: object) -> str:
     """Return a string or number as one line of valid Unicode; anything else as ""."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
-    return " ".join(unicode(str(value)).split())
+    return " ".join(replace_surrogates(str(value)).split())
 
 
-def unicode(value: str) -> str:
+def replace_surrogates(value: str) -> str:
     """Replace lone surrogates, which JSON can spell and no database can keep."""
     return value.encode("utf-8", "replace").decode("utf-8")
 
 
-def prose(value: object) -> str:
+def clean_prose(value: object) -> str:
     """Return a README's text with valid Unicode and plain line ends; anything else as ""."""
-    return unicode(value).replace("\r\n", "\n").strip() if isinstance(value, str) else ""
+    return replace_surrogates(value).replace("\r\n", "\n").strip() if isinstance(value, str) else ""
 
 
-def texts(value: object) -> tuple[str, ...]:
+def clean_texts(value: object) -> tuple[str, ...]:
     """Return the non-empty texts of a list, each once, in order; a lone string is one text."""
     items = value if isinstance(value, list | tuple) else [value]
-    return tuple(dict.fromkeys(filter(None, map(text, items))))
+    return tuple(dict.fromkeys(filter(None, map(clean_text, items))))
 
 
-def words(value: object) -> tuple[str, ...]:
+def split_words(value: object) -> tuple[str, ...]:
     """Return keywords given as a list or as one comma-separated string."""
-    return texts(value.split(",") if isinstance(value, str) else value)
+    return clean_texts(value.split(",") if isinstance(value, str) else value)
 
 
-def table(value: object) -> Mapping[str, object]:
+def as_table(value: object) -> Mapping[str, object]:
     """Return a table, or an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 
-def dependency(name: object, spec: object) -> str:
+def write_dependency(name: object, spec: object) -> str:
     """Write a dependency as `NAME SPEC`, or `NAME` without a spec."""
-    return f"{text(name)} {text(spec)}".strip()
+    return f"{clean_text(name)} {clean_text(spec)}".strip()
 
 
-def license_name(value: object) -> str:
+def find_license(value: object) -> str:
     """Return a licence's name: the first line of it, for some manifests hold the whole text."""
     lines = value.strip().splitlines() if isinstance(value, str) else []
-    return text(lines[0])[:_LICENSE_LIMIT] if lines else ""
+    return clean_text(lines[0])[:_LICENSE_LIMIT] if lines else ""
 
 
 def parse_person(value: object) -> Person:
@@ -133,11 +133,11 @@ def parse_person(value: object) -> Person:
         match = _PERSON.match(value)
         name, email = match.groups() if match else ("", "")
     else:
-        name, email = table(value).get("name"), table(value).get("email")
-    return Person(text(name), text(email))
+        name, email = as_table(value).get("name"), as_table(value).get("email")
+    return Person(clean_text(name), clean_text(email))
 
 
-def first_person(*candidates: object) -> Person:
+def choose_person(*candidates: object) -> Person:
     """Return the first named person among people and lists of people, else the first e-mail."""
     lists = [c if isinstance(c, list | tuple) else [c] for c in candidates]
     people = [parse_person(value) for candidate in lists for value in candidate]
@@ -157,9 +157,9 @@ MANIFEST_LIMIT = 4 * 1024 * 1024
 def read_text(path: str) -> str:
     """Read a UTF-8 manifest, with or without a byte order mark."""
     try:
-        return read_regular(followed(path, by_name=True), MANIFEST_LIMIT).decode("utf-8-sig")
+        return read_regular(follow_link(path, by_name=True), MANIFEST_LIMIT).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise manifest_error(path, f"not UTF-8 at byte {error.start:,}") from error
+        raise make_error(path, f"not UTF-8 at byte {error.start:,}") from error
 
 
 def read_toml(path: str) -> Mapping[str, object]:
@@ -168,7 +168,7 @@ def read_toml(path: str) -> Mapping[str, object]:
     try:
         return toml.loads(source)
     except (ValueError, RecursionError) as error:  # the message names the line
-        raise manifest_error(path, f"not valid TOML: {error}") from error
+        raise make_error(path, f"not valid TOML: {error}") from error
 
 
 def read_json(path: str) -> Mapping[str, object]:
@@ -177,11 +177,11 @@ def read_json(path: str) -> Mapping[str, object]:
     try:
         value = json.loads(source)
     except json.JSONDecodeError as error:
-        raise manifest_error(path, f"not valid JSON: {error.msg}", error.lineno) from error
+        raise make_error(path, f"not valid JSON: {error.msg}", error.lineno) from error
     except (ValueError, RecursionError) as error:
-        raise manifest_error(path, f"not valid JSON: {error}") from error
+        raise make_error(path, f"not valid JSON: {error}") from error
     if not isinstance(value, dict):
-        raise manifest_error(path, "not a JSON object", 1)
+        raise make_error(path, "not a JSON object", 1)
     return value
 
 
@@ -199,11 +199,11 @@ def parse_ini(source: str, path: str) -> configparser.ConfigParser:
     try:
         parser.read_string(source)
     except configparser.Error as error:
-        raise manifest_error(path, "not a valid ini file", _line(error)) from error
+        raise make_error(path, "not a valid ini file", _find_line(error)) from error
     return parser
 
 
-def _line(error: configparser.Error) -> int | None:
+def _find_line(error: configparser.Error) -> int | None:
     unparsed = getattr(error, "errors", None)
     return unparsed[0][0] if unparsed else getattr(error, "lineno", None)
 
@@ -213,12 +213,12 @@ def split_requirements(value: str | None) -> tuple[str, ...]:
 
     A semicolon before an environment marker belongs to the requirement, as in PEP 508.
     """
-    if len(lines(value)) != 1:
-        return lines(value)
-    return tuple(filter(None, (part.strip() for part in _SEMICOLON.split(lines(value)[0]))))
+    if len(split_lines(value)) != 1:
+        return split_lines(value)
+    return tuple(filter(None, (part.strip() for part in _SEMICOLON.split(split_lines(value)[0]))))
 
 
-def lines(value: str | None) -> tuple[str, ...]:
+def split_lines(value: str | None) -> tuple[str, ...]:
     """Split an ini value that lists one item a line."""
     return tuple(filter(None, (line.strip() for line in (value or "").splitlines())))
 
@@ -242,24 +242,24 @@ class Links:
 def choose_links(urls: Mapping[str, object]) -> Links:
     """Choose homepage and repository from labelled URLs."""
     folded = {re.sub(r"[\W_]", "", label).lower(): value for label, value in urls.items()}
-    return Links(_first(folded, _HOMEPAGE), _first(folded, _REPOSITORY))
+    return Links(_find_first(folded, _HOMEPAGE), _find_first(folded, _REPOSITORY))
 
 
-def _first(urls: Mapping[str, object], labels: tuple[str, ...]) -> str:
-    return next((url for label in labels if (url := web_url(urls.get(label)))), "")
+def _find_first(urls: Mapping[str, object], labels: tuple[str, ...]) -> str:
+    return next((url for label in labels if (url := clean_url(urls.get(label)))), "")
 
 
-def web_url(value: object) -> str:
+def clean_url(value: object) -> str:
     """Return a repository URL as a browser takes it, without credentials."""
-    url = text(value).removeprefix("git+").removesuffix(".git")
+    url = clean_text(value).removeprefix("git+").removesuffix(".git")
     if shorthand := _SHORTHAND.match(url):
         return f"https://github.com/{shorthand[1]}"
     if "://" not in url:
         return url
-    return _anonymous(url)
+    return _drop_credentials(url)
 
 
-def _anonymous(url: str) -> str:
+def _drop_credentials(url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -268,10 +268,10 @@ def _anonymous(url: str) -> str:
     return urlunsplit(parts._replace(scheme=scheme, netloc=parts.netloc.rpartition("@")[2]))
 
 
-def organisation(remote: str) -> str:
+def find_organisation(remote: str) -> str:
     """Return who a git remote belongs to: the first part of its path; "" for a local one."""
     if "://" in remote:
-        parts = urlsplit(_anonymous(remote))
+        parts = urlsplit(_drop_credentials(remote))
         host, path = parts.netloc, parts.path
     else:
         host, _, path = remote.partition(":")

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 
 from irdaemon.source.packages.manifest import (
     Manifest,
-    dependency,
-    first_person,
-    license_name,
+    as_table,
+    choose_person,
+    clean_text,
+    clean_texts,
+    clean_url,
+    find_license,
     read_json,
-    table,
-    text,
-    texts,
-    web_url,
-    words,
+    split_words,
+    write_dependency,
 )
 
 # A peer dependency is installed with the package (npm 7), so it counts as one.
@@ -30,57 +30,60 @@ def load(directory: str) -> Manifest | None:
     (`{"type": "module"}`); members of a workspace are packages of their own directories.
     """
     content = read_json(os.path.join(directory, "package.json"))
-    return _manifest(content) if _defines_package(content) else None
+    return _make_manifest(content) if _defines_package(content) else None
 
 
 def _defines_package(content: Mapping[str, object]) -> bool:
-    if text(content.get("name")):
+    if clean_text(content.get("name")):
         return True
     return not content.get("workspaces") and any(content.get(key) for key in _DEFINING)
 
 
-def _manifest(content: Mapping[str, object]) -> Manifest:
-    author = first_person(
+def _make_manifest(content: Mapping[str, object]) -> Manifest:
+    author = choose_person(
         content.get("author"), content.get("maintainers"), content.get("contributors")
     )
     return Manifest(
-        name=text(content.get("name")),
-        version=text(content.get("version")),
-        description=text(content.get("description")),
+        name=clean_text(content.get("name")),
+        version=clean_text(content.get("version")),
+        description=clean_text(content.get("description")),
         owner=author.name,
         email=author.email,
-        license=_license(content),
-        homepage=web_url(content.get("homepage")),
-        repository=web_url(_named(content.get("repository"), "url")),
-        deps=_dependencies(content, *_NEEDED),
-        optional_deps=_dependencies(content, "optionalDependencies"),
-        dev_deps=_dependencies(content, "devDependencies"),
-        keywords=words(content.get("keywords")),
-        commands=_commands(content),
+        license=_find_license(content),
+        homepage=clean_url(content.get("homepage")),
+        repository=clean_url(_get_value(content.get("repository"), "url")),
+        deps=_list_dependencies(content, *_NEEDED),
+        optional_deps=_list_dependencies(content, "optionalDependencies"),
+        dev_deps=_list_dependencies(content, "devDependencies"),
+        keywords=split_words(content.get("keywords")),
+        commands=_list_commands(content),
         private=content.get("private") is True,
     )
 
 
-def _named(value: object, key: str) -> object:
+def _get_value(value: object, key: str) -> object:
     return value.get(key) if isinstance(value, dict) else value
 
 
-def _license(content: Mapping[str, object]) -> str:
+def _find_license(content: Mapping[str, object]) -> str:
     older = content.get("licenses")
     value = content.get("license") or (older[0] if isinstance(older, list) and older else None)
-    return license_name(_named(value, "type"))
+    return find_license(_get_value(value, "type"))
 
 
-def _dependencies(content: Mapping[str, object], *keys: str) -> tuple[str, ...]:
-    split_requirements = [item for key in keys for item in table(content.get(key)).items()]
+def _list_dependencies(content: Mapping[str, object], *keys: str) -> tuple[str, ...]:
+    split_requirements = [item for key in keys for item in as_table(content.get(key)).items()]
     first = {name: spec for name, spec in reversed(split_requirements)}
-    return texts(
-        [dependency(name, first[name]) for name in dict.fromkeys(n for n, _ in split_requirements)]
+    return clean_texts(
+        [
+            write_dependency(name, first[name])
+            for name in dict.fromkeys(n for n, _ in split_requirements)
+        ]
     )
 
 
-def _commands(content: Mapping[str, object]) -> tuple[str, ...]:
+def _list_commands(content: Mapping[str, object]) -> tuple[str, ...]:
     programs = content.get("bin")
     if isinstance(programs, str):  # one program, called as the package is, without its scope
-        return texts(text(content.get("name")).rpartition("/")[2])
-    return texts(list(table(programs)))
+        return clean_texts(clean_text(content.get("name")).rpartition("/")[2])
+    return clean_texts(list(as_table(programs)))

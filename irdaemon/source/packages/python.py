@@ -13,24 +13,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from configparser import ConfigParser
 from dataclasses import dataclass, field, replace
 
-from irdaemon.source.opening import followed, read_regular
+from irdaemon.source.opening import follow_link, read_regular
 from irdaemon.source.packages.manifest import (
     Manifest,
+    as_table,
     choose_links,
-    dependency,
-    first_person,
-    license_name,
-    lines,
-    manifest_error,
+    choose_person,
+    clean_prose,
+    clean_text,
+    clean_texts,
+    find_license,
+    make_error,
     merge_manifests,
-    prose,
     read_ini,
     read_toml,
+    split_lines,
     split_requirements,
-    table,
-    text,
-    texts,
-    words,
+    split_words,
+    write_dependency,
 )
 from irdaemon.types import SourceError
 
@@ -47,33 +47,37 @@ _EMPTY_COUNTS = {
 def _read_pyproject(path: str) -> Manifest | None:
     """Read a pyproject.toml; None when it only configures tools and so defines no package."""
     content = read_toml(path)
-    poetry = table(table(content.get("tool")).get("poetry"))
+    poetry = as_table(as_table(content.get("tool")).get("poetry"))
     if not (poetry or "project" in content or "build-system" in content):
         return None
-    groups = table(content.get("dependency-groups"))
-    return merge_manifests((_project(table(content.get("project")), groups), _poetry(poetry)))
+    groups = as_table(content.get("dependency-groups"))
+    return merge_manifests(
+        (_read_project(as_table(content.get("project")), groups), _read_poetry(poetry))
+    )
 
 
-def _project(project: Mapping[str, object], groups: Mapping[str, object]) -> Manifest:
-    author = first_person(project.get("authors"), project.get("maintainers"))
-    urls = choose_links(table(project.get("urls")))
+def _read_project(project: Mapping[str, object], groups: Mapping[str, object]) -> Manifest:
+    author = choose_person(project.get("authors"), project.get("maintainers"))
+    urls = choose_links(as_table(project.get("urls")))
     licence = project.get("license")
-    classifiers = texts(project.get("classifiers"))
+    classifiers = clean_texts(project.get("classifiers"))
     return Manifest(
-        name=text(project.get("name")),
-        version=text(project.get("version")),
-        description=text(project.get("description")),
-        readme=prose(table(project.get("readme")).get("text")),
+        name=clean_text(project.get("name")),
+        version=clean_text(project.get("version")),
+        description=clean_text(project.get("description")),
+        readme=clean_prose(as_table(project.get("readme")).get("text")),
         owner=author.name,
         email=author.email,
-        license=license_name(table(licence).get("text") or licence),
+        license=find_license(as_table(licence).get("text") or licence),
         homepage=urls.homepage,
         repository=urls.repository,
-        deps=texts(project.get("dependencies")),
-        optional_deps=_grouped(table(project.get("optional-dependencies"))),
-        dev_deps=_grouped(groups),
-        keywords=words(project.get("keywords")),
-        commands=texts([*table(project.get("scripts")), *table(project.get("gui-scripts"))]),
+        deps=clean_texts(project.get("dependencies")),
+        optional_deps=_join_groups(as_table(project.get("optional-dependencies"))),
+        dev_deps=_join_groups(groups),
+        keywords=split_words(project.get("keywords")),
+        commands=clean_texts(
+            [*as_table(project.get("scripts")), *as_table(project.get("gui-scripts"))]
+        ),
         private=any(c.startswith("Private ::") for c in classifiers),
         given=frozenset(field for key, field in _EMPTY_COUNTS.items() if _is_empty(project, key)),
     )
@@ -83,47 +87,57 @@ def _is_empty(project: Mapping[str, object], key: str) -> bool:
     return project.get(key) in ([], {})
 
 
-def _grouped(groups: Mapping[str, object]) -> tuple[str, ...]:
-    return texts([item for group in groups.values() for item in texts(group)])
+def _join_groups(groups: Mapping[str, object]) -> tuple[str, ...]:
+    return clean_texts([item for group in groups.values() for item in clean_texts(group)])
 
 
-def _poetry(poetry: Mapping[str, object]) -> Manifest:
-    author = first_person(poetry.get("authors"), poetry.get("maintainers"))
+def _read_poetry(poetry: Mapping[str, object]) -> Manifest:
+    author = choose_person(poetry.get("authors"), poetry.get("maintainers"))
     named = {label: poetry.get(label) for label in ("homepage", "repository")}
-    urls = choose_links({**table(poetry.get("urls")), **named})
-    required = table(poetry.get("dependencies")).items()
+    urls = choose_links({**as_table(poetry.get("urls")), **named})
+    required = as_table(poetry.get("dependencies")).items()
     return Manifest(
-        name=text(poetry.get("name")),
-        version=text(poetry.get("version")),
-        description=text(poetry.get("description")),
+        name=clean_text(poetry.get("name")),
+        version=clean_text(poetry.get("version")),
+        description=clean_text(poetry.get("description")),
         owner=author.name,
         email=author.email,
-        license=license_name(poetry.get("license")),
+        license=find_license(poetry.get("license")),
         homepage=urls.homepage,
         repository=urls.repository,
-        deps=texts([_poetry_dep(n, s) for n, s in required if not _optional(s)]),
-        optional_deps=texts([_poetry_dep(n, s) for n, s in required if _optional(s)]),
-        dev_deps=texts([_poetry_dep(*item) for group in _dev(poetry) for item in group.items()]),
-        keywords=words(poetry.get("keywords")),
-        commands=texts(list(table(poetry.get("scripts")))),
+        deps=clean_texts(
+            [_write_poetry_dependency(n, s) for n, s in required if not _is_optional(s)]
+        ),
+        optional_deps=clean_texts(
+            [_write_poetry_dependency(n, s) for n, s in required if _is_optional(s)]
+        ),
+        dev_deps=clean_texts(
+            [
+                _write_poetry_dependency(*item)
+                for group in _list_dev_groups(poetry)
+                for item in group.items()
+            ]
+        ),
+        keywords=split_words(poetry.get("keywords")),
+        commands=clean_texts(list(as_table(poetry.get("scripts")))),
     )
 
 
-def _optional(spec: object) -> bool:
-    return table(spec).get("optional") is True
+def _is_optional(spec: object) -> bool:
+    return as_table(spec).get("optional") is True
 
 
-def _poetry_dep(name: str, spec: object) -> str:
+def _write_poetry_dependency(name: str, spec: object) -> str:
     if name.lower() == "python":  # the interpreter, not a package
         return ""
     first = spec[0] if isinstance(spec, list) and spec else spec
-    return dependency(name, table(first).get("version") or first)
+    return write_dependency(name, as_table(first).get("version") or first)
 
 
-def _dev(poetry: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    yield table(poetry.get("dev-dependencies"))
-    for group in table(poetry.get("group")).values():
-        yield table(table(group).get("dependencies"))
+def _list_dev_groups(poetry: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+    yield as_table(poetry.get("dev-dependencies"))
+    for group in as_table(poetry.get("group")).values():
+        yield as_table(as_table(group).get("dependencies"))
 
 
 # Read setup.cfg's declarative metadata; `attr:` and `file:` values are left out, not followed.
@@ -137,62 +151,64 @@ def _read_setup_cfg(path: str) -> Manifest | None:
     config = read_ini(path)
     if not (config.has_section("metadata") or config.has_section("options")):
         return None
-    urls = choose_links({"homepage": _value(config, "url"), **_pairs(_raw(config, "project_urls"))})
+    urls = choose_links(
+        {"homepage": _get_value(config, "url"), **_split_pairs(_get_raw(config, "project_urls"))}
+    )
     return Manifest(
-        name=_value(config, "name"),
-        version=_value(config, "version"),
-        description=_value(config, "description") or _value(config, "summary"),
-        owner=_value(config, "author") or _value(config, "maintainer"),
-        email=_value(config, "author_email") or _value(config, "maintainer_email"),
-        license=license_name(_value(config, "license")),
+        name=_get_value(config, "name"),
+        version=_get_value(config, "version"),
+        description=_get_value(config, "description") or _get_value(config, "summary"),
+        owner=_get_value(config, "author") or _get_value(config, "maintainer"),
+        email=_get_value(config, "author_email") or _get_value(config, "maintainer_email"),
+        license=find_license(_get_value(config, "license")),
         homepage=urls.homepage,
         repository=urls.repository,
-        deps=_spelled_out(
+        deps=_drop_references(
             split_requirements(config.get("options", "install_requires", fallback=""))
         ),
-        optional_deps=_spelled_out(_extras(config)),
-        keywords=words(",".join(lines(_raw(config, "keywords")))),
-        commands=command_names(_ini_lines(config, "options.entry_points", _SCRIPTS)),
-        private="Private ::" in _raw(config, "classifiers"),
+        optional_deps=_drop_references(_list_extras(config)),
+        keywords=split_words(",".join(split_lines(_get_raw(config, "keywords")))),
+        commands=read_command_names(_list_ini_lines(config, "options.entry_points", _SCRIPTS)),
+        private="Private ::" in _get_raw(config, "classifiers"),
     )
 
 
-def command_names(declared: Iterable[str]) -> tuple[str, ...]:
+def read_command_names(declared: Iterable[str]) -> tuple[str, ...]:
     """Return the names of entry points declared as `NAME = module:attr`."""
-    return texts([line.partition("=")[0] for line in declared])
+    return clean_texts([line.partition("=")[0] for line in declared])
 
 
-def _raw(config: ConfigParser, key: str) -> str:
+def _get_raw(config: ConfigParser, key: str) -> str:
     # Setuptools takes author-email for author_email too.
     dashed = config.get("metadata", key.replace("_", "-"), fallback=None)
     return config.get("metadata", key, fallback=None) or dashed or ""
 
 
-def _value(config: ConfigParser, key: str) -> str:
-    value = text(_raw(config, key))
+def _get_value(config: ConfigParser, key: str) -> str:
+    value = clean_text(_get_raw(config, key))
     return "" if value.startswith(_ELSEWHERE) else value
 
 
-def _spelled_out(requirements: Iterable[str]) -> tuple[str, ...]:
-    return texts([line for line in requirements if not line.startswith(_ELSEWHERE)])
+def _drop_references(requirements: Iterable[str]) -> tuple[str, ...]:
+    return clean_texts([line for line in requirements if not line.startswith(_ELSEWHERE)])
 
 
-def _pairs(value: str) -> dict[str, object]:
-    split = (line.partition("=") for line in lines(value))
+def _split_pairs(value: str) -> dict[str, object]:
+    split = (line.partition("=") for line in split_lines(value))
     return {label.strip(): url.strip() for label, _, url in split}
 
 
-def _extras(config: ConfigParser) -> list[str]:
+def _list_extras(config: ConfigParser) -> list[str]:
     section = "options.extras_require"
     groups = config.items(section) if config.has_section(section) else []
     return [requirement for _, value in groups for requirement in split_requirements(value)]
 
 
-def _ini_lines(config: ConfigParser, section: str, keys: tuple[str, ...] = ()) -> list[str]:
+def _list_ini_lines(config: ConfigParser, section: str, keys: tuple[str, ...] = ()) -> list[str]:
     if not config.has_section(section):
         return []
     chosen = (value for key, value in config.items(section) if not keys or key in keys)
-    return [line for value in chosen for line in lines(value)]
+    return [line for value in chosen for line in split_lines(value)]
 
 
 # Read the literals of a setup.py's `setup(...)` call from its syntax tree; never run it.
@@ -207,14 +223,14 @@ _LONGEST = 100_000
 def _read_setup_py(path: str) -> Manifest | None:
     """Read a setup.py; None when nothing in it calls `setup`."""
     try:
-        tree = _parse_python(read_regular(followed(path, by_name=True), _SIZE_LIMIT))
-        given = _setup_arguments(tree)
+        tree = _parse_python(read_regular(follow_link(path, by_name=True), _SIZE_LIMIT))
+        given = _find_arguments(tree)
     except SyntaxError as error:
-        raise manifest_error(path, f"not valid Python: {error.msg}", error.lineno) from error
+        raise make_error(path, f"not valid Python: {error.msg}", error.lineno) from error
     except (ValueError, RecursionError, MemoryError) as error:
         reason = str(error) or "nested too deeply"
-        raise manifest_error(path, f"not valid Python: {reason}") from error
-    return None if given is None else _setup_manifest(given)
+        raise make_error(path, f"not valid Python: {reason}") from error
+    return None if given is None else _make_setup_manifest(given)
 
 
 def _parse_python(source: bytes) -> ast.Module:
@@ -223,17 +239,17 @@ def _parse_python(source: bytes) -> ast.Module:
         return ast.parse(source)
 
 
-def _setup_arguments(tree: ast.Module) -> Mapping[str, object] | None:
+def _find_arguments(tree: ast.Module) -> Mapping[str, object] | None:
     known: dict[str, object] = {}
-    for name, value in _assignments(tree):
-        known[name] = _literal(value, known)
+    for name, value in _list_assignments(tree):
+        known[name] = _evaluate(value, known)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _name_called(node.func) == "setup":
-            return dict(_keywords(node, known))
+        if isinstance(node, ast.Call) and _find_called_name(node.func) == "setup":
+            return dict(_list_keywords(node, known))
     return None
 
 
-def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+def _list_assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
     for node in tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -242,22 +258,22 @@ def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
                 yield name, value
 
 
-def _name_called(function: ast.expr) -> str:
+def _find_called_name(function: ast.expr) -> str:
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""
 
 
-def _keywords(call: ast.Call, known: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+def _list_keywords(call: ast.Call, known: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     for keyword in call.keywords:
-        value = _literal(keyword.value, known)
+        value = _evaluate(keyword.value, known)
         if keyword.arg is None:
-            yield from table(value).items()
+            yield from as_table(value).items()
         else:
             yield keyword.arg, value
 
 
-def _literal(node: ast.expr, known: Mapping[str, object]) -> object:
+def _evaluate(node: ast.expr, known: Mapping[str, object]) -> object:
     """Evaluate literals, known names and sums of them; None for anything else."""
     match node:
         case ast.Constant(value=value):
@@ -265,16 +281,16 @@ def _literal(node: ast.expr, known: Mapping[str, object]) -> object:
         case ast.Name(id=name):
             return known.get(name)
         case ast.List(elts=items) | ast.Tuple(elts=items):
-            return [_literal(item, known) for item in items]
+            return [_evaluate(item, known) for item in items]
         case ast.Dict(keys=keys, values=values):
             pairs = zip(keys, values, strict=True)
-            return {text(_literal(k, known)): _literal(v, known) for k, v in pairs if k}
+            return {clean_text(_evaluate(k, known)): _evaluate(v, known) for k, v in pairs if k}
         case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _sum(_literal(left, known), _literal(right, known))
+            return _add(_evaluate(left, known), _evaluate(right, known))
     return None
 
 
-def _sum(left: object, right: object) -> object:
+def _add(left: object, right: object) -> object:
     if isinstance(left, str) and isinstance(right, str):
         return left + right if len(left) + len(right) <= _LONGEST else None
     if isinstance(left, list) and isinstance(right, list):
@@ -282,33 +298,33 @@ def _sum(left: object, right: object) -> object:
     return None
 
 
-def _setup_manifest(given: Mapping[str, object]) -> Manifest:
-    urls = choose_links({"homepage": given.get("url"), **table(given.get("project_urls"))})
-    extras = table(given.get("extras_require")).values()
+def _make_setup_manifest(given: Mapping[str, object]) -> Manifest:
+    urls = choose_links({"homepage": given.get("url"), **as_table(given.get("project_urls"))})
+    extras = as_table(given.get("extras_require")).values()
     return Manifest(
-        name=text(given.get("name")),
-        version=text(given.get("version")),
-        description=text(given.get("description")),
-        readme=prose(given.get("long_description")),
-        owner=text(given.get("author")) or text(given.get("maintainer")),
-        email=text(given.get("author_email")) or text(given.get("maintainer_email")),
-        license=license_name(given.get("license")),
+        name=clean_text(given.get("name")),
+        version=clean_text(given.get("version")),
+        description=clean_text(given.get("description")),
+        readme=clean_prose(given.get("long_description")),
+        owner=clean_text(given.get("author")) or clean_text(given.get("maintainer")),
+        email=clean_text(given.get("author_email")) or clean_text(given.get("maintainer_email")),
+        license=find_license(given.get("license")),
         homepage=urls.homepage,
         repository=urls.repository,
         deps=_split_listed(given.get("install_requires")),
-        optional_deps=texts([item for extra in extras for item in _split_listed(extra)]),
+        optional_deps=clean_texts([item for extra in extras for item in _split_listed(extra)]),
         dev_deps=_split_listed(given.get("tests_require")),
-        keywords=words(given.get("keywords")),
-        commands=command_names(_scripts(table(given.get("entry_points")))),
-        private=any(c.startswith("Private ::") for c in texts(given.get("classifiers"))),
+        keywords=split_words(given.get("keywords")),
+        commands=read_command_names(_list_scripts(as_table(given.get("entry_points")))),
+        private=any(c.startswith("Private ::") for c in clean_texts(given.get("classifiers"))),
     )
 
 
 def _split_listed(value: object) -> tuple[str, ...]:
-    return texts(lines(value) if isinstance(value, str) else value)
+    return clean_texts(split_lines(value) if isinstance(value, str) else value)
 
 
-def _scripts(points: Mapping[str, object]) -> Iterator[str]:
+def _list_scripts(points: Mapping[str, object]) -> Iterator[str]:
     for group in ("console_scripts", "gui_scripts"):
         yield from _split_listed(points.get(group))
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from irdaemon.source.markdown import commonmark
-from irdaemon.source.opening import followed, read_regular
-from irdaemon.source.packages.manifest import prose, text
+from irdaemon.source.markdown import make_parser
+from irdaemon.source.opening import follow_link, read_regular
+from irdaemon.source.packages.manifest import clean_prose, clean_text
 from irdaemon.source.tree import is_regular
 from irdaemon.types import Refused, SourceError
 
@@ -50,42 +50,42 @@ def read_readme(directory: str) -> Readme:
     try:
         with os.scandir(directory) as entries:
             name = choose_readme([entry.name for entry in entries if _is_own(entry)])
-        path = followed(os.path.join(directory, name), by_name=True) if name else ""
+        path = follow_link(os.path.join(directory, name), by_name=True) if name else ""
         data = read_regular(path, README_LIMIT) if name else b""
     except FileNotFoundError:
         return Readme()
     except (OSError, SourceError):
         return Readme(flags=("unreadable_readme",))
-    opening = prose(data.decode("utf-8-sig", "replace"))[:README_CHARS]
-    return Readme(opening, sha256(data) if name else "")
+    opening = clean_prose(data.decode("utf-8-sig", "replace"))[:README_CHARS]
+    return Readme(opening, hash_bytes(data) if name else "")
 
 
 def _is_own(entry: os.DirEntry[str]) -> bool:
     """Return whether a file is the package's own, or a link to a file of its kind elsewhere."""
     try:
-        return is_regular(entry) and bool(followed(entry.path, by_name=True))
+        return is_regular(entry) and bool(follow_link(entry.path, by_name=True))
     except Refused:
         return False
 
 
-def sha256(data: bytes) -> str:
+def hash_bytes(data: bytes) -> str:
     """Return the SHA-256 of bytes, in hex."""
     return hashlib.sha256(data).hexdigest()
 
 
-def first_paragraph(readme: str) -> str:
+def find_prose(readme: str) -> str:
     """Return the first paragraph of prose: not a heading, badge, image, directive or HTML."""
-    tokens = commonmark().parse(readme[:_OPENING_CHARS])
-    return next((p for p in _paragraphs(tokens) if _is_prose(p)), "")[:_PARAGRAPH_CHARS]
+    tokens = make_parser().parse(readme[:_OPENING_CHARS])
+    return next((p for p in _list_paragraphs(tokens) if _is_prose(p)), "")[:_PARAGRAPH_CHARS]
 
 
-def _paragraphs(tokens: list[Token]) -> Iterator[str]:
+def _list_paragraphs(tokens: list[Token]) -> Iterator[str]:
     for before, inline in pairwise(tokens):
         if before.type == "paragraph_open" and before.level == 0:
-            yield text("".join(_words(inline.children or [])))
+            yield clean_text("".join(_list_words(inline.children or [])))
 
 
-def _words(children: list[Token]) -> Iterator[str]:
+def _list_words(children: list[Token]) -> Iterator[str]:
     for child in children:
         if child.type in ("text", "code_inline"):
             yield child.content

@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from itertools import islice
 
-from irdaemon.source.expected import Expected, SeenPath, directory_of
+from irdaemon.source.expected import Expected, SeenPath, get_directory
 from irdaemon.source.packages import cargo, dist_info
 from irdaemon.source.packages.readme import choose_readme, is_readme
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
     PRUNED,
     Walk,
-    at_or_under,
-    home_relative,
     is_directory,
     is_regular,
-    real_path,
-    stamp_of,
+    is_within,
+    make_stamp,
+    resolve_entry,
+    shorten_path,
 )
 from irdaemon.types import Entry, Root, Scan
 
@@ -35,12 +35,12 @@ from irdaemon.types import Entry, Root, Scan
 # second manifest appearing in a directory changes no existing key.
 
 
-def _nowhere(directory: str) -> tuple[str, ...]:
+def _find_nothing(directory: str) -> tuple[str, ...]:
     return ()
 
 
-def _workspace_manifest(directory: str) -> tuple[str, ...]:
-    nearest = islice(cargo.parents(directory), 1)
+def _find_workspace_manifest(directory: str) -> tuple[str, ...]:
+    nearest = islice(cargo.list_parents(directory), 1)
     return tuple(os.path.join(above, "Cargo.toml") for above in nearest)
 
 
@@ -52,12 +52,12 @@ class Family:
     suffix: str
     manifests: tuple[str, ...]
     beside: tuple[str, ...] = ()
-    elsewhere: Callable[[str], tuple[str, ...]] = _nowhere
+    elsewhere: Callable[[str], tuple[str, ...]] = _find_nothing
 
 
 PYTHON = Family("pypi", "", ("pyproject.toml", "setup.cfg", "setup.py"))
 NPM = Family("npm", "#npm", ("package.json",))
-CARGO = Family("cargo", "#cargo", ("Cargo.toml",), elsewhere=_workspace_manifest)
+CARGO = Family("cargo", "#cargo", ("Cargo.toml",), elsewhere=_find_workspace_manifest)
 GO = Family("go", "#go", ("go.mod",), ("doc.go",))
 FAMILIES = (PYTHON, NPM, CARGO, GO)
 
@@ -77,7 +77,7 @@ def is_distribution(path: str) -> bool:
 
 def find_family(entry: Entry) -> Family:
     """Return the family of a package entry, by its key's suffix."""
-    suffix = entry.key[len(home_relative(entry.path)) :]
+    suffix = entry.key[len(shorten_path(entry.path)) :]
     return next(family for family in FAMILIES if family.suffix == suffix)
 
 
@@ -96,7 +96,7 @@ def list_packages(
                 files[name] for name in (*family.beside, choose_readme(files)) if name in files
             ]
             held += family.elsewhere(directory)
-            yield _entry(home_relative(directory) + family.suffix, directory, held, scope)
+            yield _make_entry(shorten_path(directory) + family.suffix, directory, held, scope)
 
 
 def list_distributions(listing: list[os.DirEntry[str]], scope: str) -> Iterator[Entry]:
@@ -104,19 +104,19 @@ def list_distributions(listing: list[os.DirEntry[str]], scope: str) -> Iterator[
     for entry in listing:
         # pip renames what it is about to remove to `~...`.
         if is_distribution(entry.name) and not entry.name.startswith("~"):
-            path = real_path(entry)
+            path = resolve_entry(entry)
             names = (*dist_info.METADATA, *dist_info.BESIDE)
             held = [os.path.join(path, name) for name in names] if is_directory(entry) else [path]
-            yield _entry(home_relative(path), path, held, scope)
+            yield _make_entry(shorten_path(path), path, held, scope)
 
 
-def _entry(key: str, path: str, files: list[str], scope: str) -> Entry:
-    statuses = tuple(_statuses(files)) or tuple(_statuses([path]))
+def _make_entry(key: str, path: str, files: list[str], scope: str) -> Entry:
+    statuses = tuple(_list_statuses(files)) or tuple(_list_statuses([path]))
     newest = max((status.st_mtime_ns for status in statuses), default=0)
-    return Entry(key, path, stamp_of(*statuses), newest, scope)
+    return Entry(key, path, make_stamp(*statuses), newest, scope)
 
 
-def _statuses(files: list[str]) -> Iterator[os.stat_result]:
+def _list_statuses(files: list[str]) -> Iterator[os.stat_result]:
     for path in files:
         try:
             yield os.stat(path)
@@ -156,7 +156,7 @@ class WalkLimits:
 
     def reaches(self, top: str, directory: str) -> bool:
         """Return whether a walk from `top` would come to `directory`."""
-        parts = below(top, directory)
+        parts = split_below(top, directory)
         parents = [os.path.join(top, *parts[:depth]) for depth in range(len(parts))]
         steps = zip(parents, parts, strict=True)
         return len(parts) <= self.max_depth and all(self.enters(*step) for step in steps)
@@ -166,7 +166,7 @@ def _is_package(directory: str) -> bool:
     return any(os.path.isfile(os.path.join(directory, name)) for name in MANIFESTS)
 
 
-def below(top: str, path: str) -> tuple[str, ...]:
+def split_below(top: str, path: str) -> tuple[str, ...]:
     """Return the parts of `path` after `top`."""
     return tuple(part for part in path[len(top) :].split("/") if part)
 
@@ -195,7 +195,7 @@ class PackageScan:
         """Find what is installed in a root, `only` at or under one path."""
         modules = os.path.basename(root.path) == _NODE_MODULES
         entries = self._modules(root) if modules else self._distributions(root)
-        self.found += (entry for entry in entries if at_or_under(entry.path, only))
+        self.found += (entry for entry in entries if is_within(entry.path, only))
 
     def _distributions(self, root: Root) -> Iterator[Entry]:
         for _, listing in self.walk.directories(root.path, lambda _: False):
@@ -241,27 +241,27 @@ def scan_all(roots: tuple[Root, ...], limits: WalkLimits) -> Scan:
 def scan_change(roots: tuple[Root, ...], limits: WalkLimits, under: str) -> Scan:
     """Find the packages that a change of the path `under` can affect; `roots` deepest first."""
     search = PackageScan(limits, Walk(Symlinks.of(roots)))
-    whole = [root for root in roots if at_or_under(root.path, under)]
+    whole = [root for root in roots if is_within(root.path, under)]
     for root in whole:
         search.root(root)
-    holding = [root for root in roots if root not in whole and at_or_under(under, root.path)]
-    covered = _inside(search, holding[0], under) if holding else ()
+    holding = [root for root in roots if root not in whole and is_within(under, root.path)]
+    covered = _scan_inside(search, holding[0], under) if holding else ()
     return search.result(covered or tuple(root.path for root in whole))
 
 
-def _inside(search: PackageScan, root: Root, under: str) -> tuple[str, ...]:
+def _scan_inside(search: PackageScan, root: Root, under: str) -> tuple[str, ...]:
     """Scan what lies at, or belongs to, a path inside a root; return what that covers."""
     if not is_installed(root.path):
-        return _in_project(search, root, under)
-    package = _installed_package(root.path, under)
+        return _scan_project(search, root, under)
+    package = _find_installed_package(root.path, under)
     if package:
         search.installed(root, package)
     return (package,) if package else ()
 
 
-def _installed_package(root: str, under: str) -> str:
+def _find_installed_package(root: str, under: str) -> str:
     """Return the installed package a path belongs to; "" for a path of none."""
-    parts = below(root, under)
+    parts = split_below(root, under)
     if os.path.basename(root) != "node_modules":
         return os.path.join(root, parts[0]) if is_distribution(parts[0]) else ""
     size = 2 if parts[0].startswith("@") else 1
@@ -271,20 +271,20 @@ def _installed_package(root: str, under: str) -> str:
     return os.path.join(root, *parts[:size])
 
 
-def _in_project(search: PackageScan, root: Root, under: str) -> tuple[str, ...]:
+def _scan_project(search: PackageScan, root: Root, under: str) -> tuple[str, ...]:
     belongs = is_read(os.path.basename(under)) and not os.path.isdir(under)
     target = os.path.dirname(under) if belongs else under
     if not search.limits.reaches(root.path, target):
         return ()
     if target != root.path and not os.path.lexists(target):
         return (target,)
-    if belongs and not _reaches_below(under):
+    if belongs and not _may_affect_below(under):
         search.tree(target, root.scope, 0)
         return ()
-    return _everything(search, root, target) if os.path.isdir(target) else ()
+    return _scan_tree(search, root, target) if os.path.isdir(target) else ()
 
 
-def _reaches_below(path: str) -> bool:
+def _may_affect_below(path: str) -> bool:
     """Return whether a file of a package can change more than the entries of its directory.
 
     A vanished manifest can end an entry, and only a covered directory, hence a searched one, says
@@ -294,8 +294,8 @@ def _reaches_below(path: str) -> bool:
     return name == "Cargo.toml" or (name in MANIFESTS and not os.path.isfile(path))
 
 
-def _everything(search: PackageScan, root: Root, target: str) -> tuple[str, ...]:
-    depth = search.limits.max_depth - len(below(root.path, target))
+def _scan_tree(search: PackageScan, root: Root, target: str) -> tuple[str, ...]:
+    depth = search.limits.max_depth - len(split_below(root.path, target))
     search.tree(target, root.scope, depth)
     return (target,)
 
@@ -327,11 +327,11 @@ def expect_packages(limits: WalkLimits) -> Expected:
         deeper = seen.depth >= limits.max_depth
         return f"deeper than {limits.max_depth} levels" if deeper else ""
 
-    return Expected(file, directory, _expected_entry)
+    return Expected(file, directory, _find_expected_entry)
 
 
-def _expected_entry(seen: SeenPath) -> str:
-    return seen.path if is_distribution(seen.name) else directory_of(seen)
+def _find_expected_entry(seen: SeenPath) -> str:
+    return seen.path if is_distribution(seen.name) else get_directory(seen)
 
 
 def _is_installed_metadata(seen: SeenPath) -> bool:

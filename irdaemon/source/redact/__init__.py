@@ -20,20 +20,20 @@ from typing import Any
 
 from irdaemon.source.redact.assignments import (
     RARE_RULES,
-    assigned,
-    in_manifests,
+    find_assigned,
+    find_in_manifests,
     is_assigned,
     is_telling,
 )
-from irdaemon.source.redact.formats import cues, formatted
-from irdaemon.source.redact.private_blocks import without_private
-from irdaemon.source.redact.private_keys import key_blocks
+from irdaemon.source.redact.formats import find_formatted, list_cues
+from irdaemon.source.redact.private_blocks import remove_private
+from irdaemon.source.redact.private_keys import find_key_blocks
 from irdaemon.source.redact.requests import KEYWORD
 from irdaemon.source.redact.spans import Span
 from irdaemon.source.redact.spelling import decode
 from irdaemon.text.cues import CueTable
 
-__all__ = ["LEVELS", "FoundSecret", "Redactor", "recipe"]
+__all__ = ["LEVELS", "FoundSecret", "Redactor", "make_recipe"]
 
 # `tokens`: private keys and the well-known formats of tokens. `all`: also what is assigned to a
 # name like `password`, sent in an Authorization header, or written into a URL. Which kind of corpus
@@ -58,7 +58,7 @@ class FoundSecret:
     lead: str = field(default="", repr=False)
 
 
-def recipe(level: str) -> str:
+def make_recipe(level: str) -> str:
     """Return the identity of redaction at a level: a change makes what is stored stale."""
     return f"redact {level} {_VERSION}"
 
@@ -77,8 +77,8 @@ class Redactor:
         """
         if len(text) < _SHORTEST:
             return text
-        text = without_private(text)
-        return self._marked(text, _apart(sorted(self._spans(text))))
+        text = remove_private(text)
+        return self._marked(text, _join_overlaps(sorted(self._spans(text))))
 
     def value(self, value: Any) -> Any:
         """Return plain data with every text in it redacted, but for keys of mappings."""
@@ -107,12 +107,12 @@ class Redactor:
             yield from map(decoded.source, self._spans_as_written(decoded.text))
 
     def _spans_as_written(self, text: str) -> Iterator[Span]:
-        possible = _cues().possible(text)
-        yield from key_blocks(text)
-        yield from formatted(text, possible[len(RARE_RULES) :])
+        possible = _make_cue_table().possible(text)
+        yield from find_key_blocks(text)
+        yield from find_formatted(text, possible[len(RARE_RULES) :])
         if self._level == "all":
-            yield from assigned(text, possible)
-            yield from in_manifests(text)
+            yield from find_assigned(text, possible)
+            yield from find_in_manifests(text)
 
     def _marked(self, text: str, spans: list[Span]) -> str:
         if not spans:
@@ -120,23 +120,23 @@ class Redactor:
         parts, at = [], 0
         for span in spans:
             parts += [text[at : span.start], f"[secret: {span.kind}]"]
-            self.found.append(_found(text, span))
+            self.found.append(_make_found_secret(text, span))
             at = span.end
         return "".join(parts) + text[at:]
 
 
 @cache
-def _cues() -> CueTable:
+def _make_cue_table() -> CueTable:
     """Return what to look for of the rare words, then of the formats."""
-    return CueTable([*((word,) for word, _ in RARE_RULES), *cues()])
+    return CueTable([*((word,) for word, _ in RARE_RULES), *list_cues()])
 
 
-def _found(text: str, span: Span) -> FoundSecret:
+def _make_found_secret(text: str, span: Span) -> FoundSecret:
     lead = text[max(0, span.start - _LEAD) : span.start].rpartition("\n")[2]
     return FoundSecret(span.kind, text[span.start : span.end], lead)
 
 
-def _apart(spans: list[Span]) -> list[Span]:
+def _join_overlaps(spans: list[Span]) -> list[Span]:
     """Join spans that overlap; the one that begins first names the kind."""
     apart: list[Span] = []
     for span in spans:

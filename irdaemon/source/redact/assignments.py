@@ -16,12 +16,12 @@ from itertools import compress
 from irdaemon.source.redact.requests import (
     KEYWORD,
     PROGRAMS,
-    authorized,
-    borne,
-    cookies,
-    in_pgpass,
-    in_url,
-    stored_login,
+    find_authorization,
+    find_bearer,
+    find_cookies,
+    find_in_pgpass,
+    find_in_url,
+    find_stored_login,
 )
 from irdaemon.source.redact.spans import Effort, Span
 from irdaemon.source.redact.spelling import EQUALS, GREATER, LESS, LINE_ENDS, NEWLINE, QUOTE
@@ -133,7 +133,7 @@ _CHEAP = frozenset(("key", "login"))
 _GIVEN_NOTHING = re.compile(r"[\w-]{0,60}+[ \t]?(?=[\w\s.,;)(]|\Z)")
 
 
-def assigned(text: str, possible: list[bool]) -> Iterator[Span]:
+def find_assigned(text: str, possible: list[bool]) -> Iterator[Span]:
     """Yield what is assigned to a telling name, sent in a header or written into a URL.
 
     `possible` tells for each of the rare words whether it may be in the text.
@@ -163,10 +163,10 @@ def is_assigned(name: str, value: str) -> bool:
     quote = next((each for each in "\"'`" if each not in value), "")
     line = f"{name}={quote}{value}{quote}"
     begins = len(line) - len(value) - len(quote)
-    return bool(quote) and any(span.start == begins for span in assigned(line, []))
+    return bool(quote) and any(span.start == begins for span in find_assigned(line, []))
 
 
-def _named(text: str, at: int) -> Iterator[Span]:
+def _read_name(text: str, at: int) -> Iterator[Span]:
     """Yield what the name at a place is given."""
     name = _NAME.match(text, at)
     if name and _is_telling(text, name):
@@ -182,38 +182,38 @@ def _is_telling(text: str, name: re.Match[str]) -> bool:
     return core != "pass" or not before[-1:].isalpha()
 
 
-def _span(match: re.Match[str], rest: re.Pattern[str] | None = None) -> Span:
+def _make_span(match: re.Match[str], rest: re.Pattern[str] | None = None) -> Span:
     """Return where a value stands; `rest` is what of it may follow what was matched."""
     more = rest.match(match.string, match.end("value")) if rest else None
     return Span(match.start("value"), more.end() if more else match.end("value"), KEYWORD)
 
 
-def _in_quotes(text: str, at: int) -> tuple[re.Match[str], re.Pattern[str] | None] | None:
+def _match_quoted(text: str, at: int) -> tuple[re.Match[str], re.Pattern[str] | None] | None:
     """Return the value in quotes at a place, and what of it may follow what was matched."""
     if quoted := _QUOTED.match(text, at):
         return quoted, None
     quoted = _LONG_QUOTED.match(text, at)
-    return (quoted, _rest_of_quoted(quoted["quote"])) if quoted else None
+    return (quoted, _compile_rest_of_quoted(quoted["quote"])) if quoted else None
 
 
 @cache
-def _rest_of_quoted(quote: str) -> re.Pattern[str]:
+def _compile_rest_of_quoted(quote: str) -> re.Pattern[str]:
     return re.compile(rf"(?:(?!(?<!\\){re.escape(quote)})\S)*+")
 
 
-def _by_sign(text: str, name: re.Match[str]) -> Span | None:
+def _read_after_sign(text: str, name: re.Match[str]) -> Span | None:
     """Return the value after an equals sign or a colon."""
     sign = _OPERATOR.match(text, name.end())
     if not sign or _ABOUT.fullmatch(name["more"]):
         return None
     if _is_said(sign) and text[name.start() - 1 : name.start()].isalnum():
         return None
-    if quoted := _in_quotes(text, sign.end()):
+    if quoted := _match_quoted(text, sign.end()):
         value = quoted[0]["value"]
         is_secret = not _is_said(sign) or _looks_random(value)
-        return _span(*quoted) if is_secret and _is_secret_in_quotes(value, name) else None
+        return _make_span(*quoted) if is_secret and _is_secret_in_quotes(value, name) else None
     bare = _BARE.match(text, sign.end())
-    return _without_quotes(text, name, sign, bare) if bare else None
+    return _read_unquoted(text, name, sign, bare) if bare else None
 
 
 def _is_said(sign: re.Match[str]) -> bool:
@@ -243,43 +243,43 @@ def _names_itself(value: str, name: re.Match[str]) -> bool:
     if name["core"].lower() not in value.lower():
         return False
     named = name.string[max(0, name.start() - 60) : name.end()]
-    return _letters(value) in _letters(named)
+    return _keep_letters(value) in _keep_letters(named)
 
 
-def _letters(text: str) -> str:
+def _keep_letters(text: str) -> str:
     return "".join(filter(str.isalnum, text)).lower()
 
 
-def _without_quotes(
+def _read_unquoted(
     text: str, name: re.Match[str], sign: re.Match[str], bare: re.Match[str]
 ) -> Span | None:
-    value = _without_closing(bare["value"])
+    value = _drop_closing(bare["value"])
     span = Span(bare.start("value"), bare.start("value") + len(value), KEYWORD)
     rest = text[span.end : span.end + 200].partition("\n")[0]
     if is_placeholder(value) or is_word(value) or is_sample(value) or is_code(value, rest):
         return None
     if _looks_random(value):
-        return _to_its_end(text, bare, span)
+        return _extend_to_end(text, bare, span)
     enough = (
         not _is_said(sign)
         and len(value) >= 6
         and not (value.isdigit() and name["core"].lower() == "token")
     )
-    if enough and _only_a_value_can_stand(text, name, sign, span):
-        return _to_its_end(text, bare, span)
+    if enough and _must_be_value(text, name, sign, span):
+        return _extend_to_end(text, bare, span)
     return None
 
 
-def _to_its_end(text: str, bare: re.Match[str], span: Span) -> Span:
+def _extend_to_end(text: str, bare: re.Match[str], span: Span) -> Span:
     """Return where a value without quotes stands that may be longer than what was matched of it."""
     if len(bare["value"]) < _TOLD_BY:
         return span
-    whole = _span(bare, _REST_OF_BARE)
+    whole = _make_span(bare, _REST_OF_BARE)
     closing = len(text[span.end : whole.end]) - len(text[span.end : whole.end].rstrip(",;)]}>"))
     return Span(whole.start, whole.end - closing, KEYWORD)
 
 
-def _without_closing(value: str) -> str:
+def _drop_closing(value: str) -> str:
     """Return a value without what ends the expression it stands in."""
     while value:
         last = value[-1]
@@ -290,9 +290,7 @@ def _without_closing(value: str) -> str:
     return value
 
 
-def _only_a_value_can_stand(
-    text: str, name: re.Match[str], sign: re.Match[str], span: Span
-) -> bool:
+def _must_be_value(text: str, name: re.Match[str], sign: re.Match[str], span: Span) -> bool:
     before = text[max(0, name.start() - 80) : name.start()]
     tight = sign["sign"] != ":" and not any(map(str.isspace, sign[0]))
     if tight and _VARIABLE.search(text, max(0, name.start() - 60), name.end()):
@@ -305,7 +303,7 @@ def _only_a_value_can_stand(
     return bool(of_settings) and name["core"].lower() != "token"
 
 
-def _in_block(text: str, name: re.Match[str]) -> Span | None:
+def _read_block(text: str, name: re.Match[str]) -> Span | None:
     """Return the lines of a block of YAML, as far as they are indented like the first."""
     block = _BLOCK.match(text, name.end())
     first = block and _BLOCK_LINE.match(text, block.end())
@@ -317,25 +315,25 @@ def _in_block(text: str, name: re.Match[str]) -> Span | None:
     return Span(first.start("value"), last.end(), KEYWORD)
 
 
-def _in_statement(text: str, name: re.Match[str]) -> Span | None:
+def _read_statement(text: str, name: re.Match[str]) -> Span | None:
     """Return the value in quotes after a name and before a semicolon, as servers are set up."""
     if name[0].lower() == "pass" and not text[name.start() - 1 : name.start()].isalnum():
         return None  # the verb
     value = _STATEMENT.match(text, name.end())
-    return _span(value) if value and _is_secret_in_quotes(value["value"], name) else None
+    return _make_span(value) if value and _is_secret_in_quotes(value["value"], name) else None
 
 
-def _compared(text: str, name: re.Match[str]) -> Span | None:
+def _read_comparison(text: str, name: re.Match[str]) -> Span | None:
     """Return the value in quotes that a name is compared with, where it stands before that."""
     sign = _COMPARED.search(text, max(0, name.start() - 50), name.start())
     if not sign:
         return None
     begin = text.rfind(sign["quote"], 0, sign.start())
     value = _COMPARED_VALUE.match(text, begin, sign.start()) if begin >= 0 else None
-    return _span(value) if value and _is_secret_in_quotes(value["value"], name) else None
+    return _make_span(value) if value and _is_secret_in_quotes(value["value"], name) else None
 
 
-def _in_element(text: str, name: re.Match[str]) -> Span | None:
+def _read_element(text: str, name: re.Match[str]) -> Span | None:
     """Return the text of an element of XML."""
     element = _ELEMENT.match(text, name.end())
     if not element and _TAG_BEGINS.search(text, max(0, name.start() - 50), name.start()):
@@ -344,19 +342,19 @@ def _in_element(text: str, name: re.Match[str]) -> Span | None:
         return None
     if is_word(element["value"]) or is_sample(element["value"]):
         return None
-    return _span(element, _REST_OF_ELEMENT)
+    return _make_span(element, _REST_OF_ELEMENT)
 
 
-def _as_option(text: str, name: re.Match[str]) -> Span | None:
+def _read_option(text: str, name: re.Match[str]) -> Span | None:
     """Return the value of an option of a command."""
     before = text[max(0, name.start() - 40) : name.start()]
     space = _SPACE.match(text, name.end())
     if not space or not _OPTION.search(before) or _ABOUT.fullmatch(name["more"]):
         return None
-    if quoted := _in_quotes(text, space.end()):
-        return _span(*quoted) if _is_secret_in_quotes(quoted[0]["value"], name) else None
+    if quoted := _match_quoted(text, space.end()):
+        return _make_span(*quoted) if _is_secret_in_quotes(quoted[0]["value"], name) else None
     bare = _BARE.match(text, space.end())
-    return _span(bare, _REST_OF_BARE) if bare and _is_argument(text, bare) else None
+    return _make_span(bare, _REST_OF_BARE) if bare and _is_argument(text, bare) else None
 
 
 def _is_argument(text: str, bare: re.Match[str]) -> bool:
@@ -371,21 +369,27 @@ def _is_argument(text: str, bare: re.Match[str]) -> bool:
     return not is_prose
 
 
-def _in_netrc(text: str, name: re.Match[str]) -> Span | None:
+def _read_netrc(text: str, name: re.Match[str]) -> Span | None:
     """Return the password in a line of netrc."""
     if name[0] != "password":
         return None
     value = _NETRC_VALUE.match(text, name.end())
     machine = _NETRC.search(text, max(0, name.start() - 400), name.start())
-    return _span(value) if value and machine and not is_placeholder(value["value"]) else None
+    return _make_span(value) if value and machine and not is_placeholder(value["value"]) else None
 
 
 _WAYS = (
-    _in_block, _by_sign, _in_element, _in_statement, _compared, _as_option, _in_netrc
-)  # fmt: skip
+    _read_block,
+    _read_after_sign,
+    _read_element,
+    _read_statement,
+    _read_comparison,
+    _read_option,
+    _read_netrc,
+)
 
 
-def in_manifests(text: str) -> Iterator[Span]:
+def find_in_manifests(text: str) -> Iterator[Span]:
     """Yield the values of the Secrets of Kubernetes.
 
     They stand behind the kind of a manifest or before it, up to the kind of another.
@@ -400,21 +404,21 @@ def in_manifests(text: str) -> Iterator[Span]:
             group, pattern = ("lines", _DATUM) if data["lines"] else ("pairs", _JSON_DATUM)
             for value in pattern.finditer(text, *data.span(group)):
                 if not is_placeholder(value["value"]):
-                    yield _span(value)
+                    yield _make_span(value)
 
 
 _Rule = Callable[[str, int], Iterator[Span]]
 _RULES: tuple[tuple[str, _Rule], ...] = (
-    *((word, _named) for word in _WORDS),
-    ("authorization", authorized),
-    ("bearer", borne),
-    ("cookie", cookies),
-    (":/", in_url),
-    (":\\", in_url),
+    *((word, _read_name) for word in _WORDS),
+    ("authorization", find_authorization),
+    ("bearer", find_bearer),
+    ("cookie", find_cookies),
+    (":/", find_in_url),
+    (":\\", find_in_url),
 )
 # Words that hardly a text holds, as they are mostly written.
 RARE_RULES: tuple[tuple[str, _Rule], ...] = (
-    *((port, in_pgpass) for port in (":5432:", ":5433:", ":6432:", ":*:")),
-    *((key, stored_login) for key in ('auth"', "auth\\", "_auth")),
+    *((port, find_in_pgpass) for port in (":5432:", ":5433:", ":6432:", ":*:")),
+    *((key, find_stored_login) for key in ('auth"', "auth\\", "_auth")),
     *PROGRAMS,
 )

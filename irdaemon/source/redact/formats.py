@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import compress
 
-from irdaemon.source.redact.prefixes import finders, prefixed
-from irdaemon.source.redact.spans import Effort, Span, to_the_end
+from irdaemon.source.redact.prefixes import find_prefixed, make_finders
+from irdaemon.source.redact.spans import Effort, Span, find_token_end
 from irdaemon.source.redact.spelling import EQUALS, QUOTE, begins_word
 
 _BASE64 = r"(?:[A-Za-z0-9+/]|\\{1,63}(?:/|u002[bBfF])|%2[bBfF])"
 _PADDING = r"(?:=|\\{1,63}u003[dD]|%3[dD])"
 
 
-def _any_token(token: str) -> bool:
+def _accept_token(token: str) -> bool:
     return True
 
 
@@ -45,7 +45,7 @@ class _Surrounded:
     before: int = 0
     after: int = 300
     own_word: bool = False
-    valid: Callable[[str], bool] = _any_token
+    valid: Callable[[str], bool] = _accept_token
 
 
 SURROUNDED = (
@@ -108,44 +108,46 @@ SURROUNDED = (
 )
 
 
-def cues() -> list[tuple[str, ...]]:
+def list_cues() -> list[tuple[str, ...]]:
     """Return what to look for of each format that is surrounded, then for each finder."""
-    return [*(known.triggers for known in SURROUNDED), *(f.prefixes for f in finders())]
+    return [*(known.triggers for known in SURROUNDED), *(f.prefixes for f in make_finders())]
 
 
-def formatted(text: str, possible: list[bool]) -> Iterator[Span]:
+def find_formatted(text: str, possible: list[bool]) -> Iterator[Span]:
     """Yield the tokens of known formats in a text; one found twice is yielded twice.
 
     `possible` tells for each of the cues whether it may be in the text.
     """
-    yield from prefixed(text, compress(finders(), possible[len(SURROUNDED) :]))
+    yield from find_prefixed(text, compress(make_finders(), possible[len(SURROUNDED) :]))
     effort = Effort()
     for known in compress(SURROUNDED, possible):
         for trigger in known.triggers:
-            yield from _at(trigger, known, text, effort)
+            yield from _find_at_trigger(trigger, known, text, effort)
 
 
-def _at(trigger: str, known: _Surrounded, text: str, effort: Effort) -> Iterator[Span]:
+def _find_at_trigger(trigger: str, known: _Surrounded, text: str, effort: Effort) -> Iterator[Span]:
     at = text.find(trigger)
     while at >= 0:
         end = at + len(trigger)
         if not known.own_word or begins_word(text, at):
             effort.spend(known.before + known.after)
-            for span in _matches(known, text, at):
+            for span in _list_matches(known, text, at):
                 yield span
                 end = max(end, span.end)
         at = text.find(trigger, end)
 
 
-def _matches(known: _Surrounded, text: str, at: int) -> Iterator[Span]:
+def _list_matches(known: _Surrounded, text: str, at: int) -> Iterator[Span]:
     start, stop = max(0, at - known.before), at + known.after
     group = known.pattern.groups
-    for match in _found(known, text, start, stop):
+    for match in _search_pattern(known, text, start, stop):
         if known.valid(match[0]):
-            yield Span(match.start(group), to_the_end(text, match.end(group)), known.kind)
+            yield Span(match.start(group), find_token_end(text, match.end(group)), known.kind)
 
 
-def _found(known: _Surrounded, text: str, start: int, stop: int) -> Iterator[re.Match[str]]:
+def _search_pattern(
+    known: _Surrounded, text: str, start: int, stop: int
+) -> Iterator[re.Match[str]]:
     if known.before:
         yield from known.pattern.finditer(text, start, stop)
     elif match := known.pattern.match(text, start, stop):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from irdaemon.source.redact.spans import Span, to_the_end
+from irdaemon.source.redact.spans import Span, find_token_end
 from irdaemon.source.redact.spelling import begins_word
 
 
@@ -178,27 +178,27 @@ class Finder:
         return tuple(prefix for prefix, _ in self.formats)
 
 
-def prefixed(text: str, likely: Iterable[Finder]) -> Iterator[Span]:
+def find_prefixed(text: str, likely: Iterable[Finder]) -> Iterator[Span]:
     """Yield the tokens in a text that begin with a known prefix, by the finders that may find."""
     for finder in likely:
         if finder.mark in text:
-            yield from _found(finder, text)
+            yield from _search_finder(finder, text)
 
 
-def _found(finder: Finder, text: str) -> Iterator[Span]:
+def _search_finder(finder: Finder, text: str) -> Iterator[Span]:
     match = finder.pattern.search(text)
     while match:
         assert match.lastindex  # each alternative is one group
         prefix, known = finder.formats[match.lastindex - 1]
         start, past = match.start() - prefix.rindex(finder.mark), match.start() + 1
         if not known.own_word or begins_word(text, start):
-            past = to_the_end(text, match.end())
+            past = find_token_end(text, match.end())
             yield Span(start, past, known.kind)
         match = finder.pattern.search(text, past)
 
 
 @cache
-def finders() -> tuple[Finder, ...]:
+def make_finders() -> tuple[Finder, ...]:
     """Return a finder for each mark: a search for one rare character first is quick.
 
     The longest prefixes come first, for one may end with another.
@@ -206,22 +206,24 @@ def finders() -> tuple[Finder, ...]:
     every = [(prefix, known) for known in PREFIXED for prefix in known.prefixes.split()]
     by_mark: dict[str, list[tuple[str, Prefixed]]] = {}
     for prefix, known in sorted(every, key=lambda each: -len(each[0])):
-        by_mark.setdefault(_mark(prefix), []).append((prefix, known))
-    return tuple(Finder(mark, _pattern(mark, each), tuple(each)) for mark, each in by_mark.items())
+        by_mark.setdefault(_find_mark(prefix), []).append((prefix, known))
+    return tuple(
+        Finder(mark, _compile_pattern(mark, each), tuple(each)) for mark, each in by_mark.items()
+    )
 
 
-def _mark(prefix: str) -> str:
+def _find_mark(prefix: str) -> str:
     """Return the rarest part of a prefix: punctuation, else a capital or digit, else all of it."""
     rare = re.search(r"[_.~-]", prefix) or re.search(r"/", prefix) or re.search(r"[A-Z0-9]", prefix)
     return rare[0] if rare else prefix
 
 
-def _pattern(mark: str, formats: list[tuple[str, Prefixed]]) -> re.Pattern[str]:
-    ways = "|".join(_way(mark, prefix, known.body) for prefix, known in formats)
+def _compile_pattern(mark: str, formats: list[tuple[str, Prefixed]]) -> re.Pattern[str]:
+    ways = "|".join(_write_pattern(mark, prefix, known.body) for prefix, known in formats)
     return re.compile(f"{re.escape(mark)}{_RUN}(?:{ways})", re.ASCII)
 
 
-def _way(mark: str, prefix: str, body: str) -> str:
+def _write_pattern(mark: str, prefix: str, body: str) -> str:
     """Return the pattern of one format, seen from behind the mark."""
     at = prefix.rindex(mark) + len(mark)
     return f"(?<={re.escape(prefix[:at])})({re.escape(prefix[at:])}{body})"

@@ -18,7 +18,7 @@ def has_private(text: str) -> bool:
     return any(not tag[1] for tag in pattern.finditer(text))
 
 
-def without_private(text: str) -> str:
+def remove_private(text: str) -> str:
     """Return a text without its closed private blocks; one within another goes with it."""
     pattern = _SPELT if "u003" in text or "&lt;" in text else _TAG
     kept, at, opened = [], 0, list[int]()

@@ -44,21 +44,21 @@ _BODY = re.compile(rf"{_HEADERS}(?:{_LINES}(?:{_HEADERS}{_LINES})*+)?+")
 _BREAKS = re.compile(rf"(?:{_BREAK}){{0,4}}")
 
 
-def key_blocks(text: str) -> Iterator[Span]:
+def find_key_blocks(text: str) -> Iterator[Span]:
     """Yield the private keys of a text: PEM, OpenSSH, PGP, SSH2 and PuTTY, whole or cut short."""
     if "PRIVATE" in text:
-        yield from _blocks(text, _BEGIN, _END)
+        yield from _find_blocks(text, _BEGIN, _END)
     if "PuTTY-User-Key-File-" in text:
-        yield from _blocks(text, _PUTTY, _PUTTY_END)
+        yield from _find_blocks(text, _PUTTY, _PUTTY_END)
     if "LS0tLS1CRUdJTi" in text:
         past = 0
         for match in _ENCODED.finditer(text):
             if match.start() >= past:
-                past = _end_of_body(text, match.end())
+                past = _find_end_of_body(text, match.end())
                 yield Span(match.start(), past, _KIND)
 
 
-def _blocks(text: str, begin: re.Pattern[str], end: re.Pattern[str]) -> Iterator[Span]:
+def _find_blocks(text: str, begin: re.Pattern[str], end: re.Pattern[str]) -> Iterator[Span]:
     # The ends are found once: a search from each beginning would take the square of both.
     ends = [match.span() for match in end.finditer(text)]
     past = at = 0
@@ -67,19 +67,19 @@ def _blocks(text: str, begin: re.Pattern[str], end: re.Pattern[str]) -> Iterator
             continue
         while at < len(ends) and ends[at][1] <= match.end():
             at += 1
-        past = _end_of_body(text, match.end())
+        past = _find_end_of_body(text, match.end())
         if at < len(ends):
             first, last = ends[at]
             near = last - match.start() <= _LONGEST
-            past = last if near or _only_breaks(text, past, first) else past
+            past = last if near or _holds_only_breaks(text, past, first) else past
         yield Span(match.start(), past, _KIND)
 
 
-def _end_of_body(text: str, start: int) -> int:
+def _find_end_of_body(text: str, start: int) -> int:
     body = _BODY.match(text, start)
     return body.end() if body else start
 
 
-def _only_breaks(text: str, past: int, end: int) -> bool:
+def _holds_only_breaks(text: str, past: int, end: int) -> bool:
     """Return whether only the break of a line stands between a body and an END."""
     return _BREAKS.fullmatch(text, past, end) is not None

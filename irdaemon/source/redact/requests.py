@@ -77,11 +77,11 @@ _STORED_LOGIN = re.compile(
 )
 
 
-def authorized(text: str, at: int) -> Iterator[Span]:
+def find_authorization(text: str, at: int) -> Iterator[Span]:
     """Yield what the Authorization header at a place sends."""
     match = _AUTHORIZATION.match(text, at)
     if match and _is_sent(text, match):
-        yield _span(match, _HEADER, _REST_OF_HEADER)
+        yield _make_span(match, _HEADER, _REST_OF_HEADER)
 
 
 def _is_sent(text: str, match: re.Match[str]) -> bool:
@@ -95,21 +95,21 @@ def _is_sent(text: str, match: re.Match[str]) -> bool:
     return bool(match["scheme"] and (mixed or LINE_ENDS.match(text, match.end())))
 
 
-def borne(text: str, at: int) -> Iterator[Span]:
+def find_bearer(text: str, at: int) -> Iterator[Span]:
     """Yield what is sent as a bearer token, with or without its header."""
     match = _BEARER.match(text, at)
     if match and any(map(str.isdigit, match["value"])) and not is_placeholder(match["value"]):
-        yield _span(match, _HEADER, _REST_OF_HEADER)
+        yield _make_span(match, _HEADER, _REST_OF_HEADER)
 
 
-def cookies(text: str, at: int) -> Iterator[Span]:
+def find_cookies(text: str, at: int) -> Iterator[Span]:
     """Yield what the Cookie header at a place sends."""
     match = _COOKIES.match(text, at)
     if match and has_letter_and_digit(match["value"]):
-        yield _span(match, _COOKIE, _REST_OF_COOKIES)
+        yield _make_span(match, _COOKIE, _REST_OF_COOKIES)
 
 
-def in_url(text: str, at: int) -> Iterator[Span]:
+def find_in_url(text: str, at: int) -> Iterator[Span]:
     """Yield the password in the URL whose host begins at a place.
 
     A service of this machine whose password is its user's name has one of a manual.
@@ -118,10 +118,10 @@ def in_url(text: str, at: int) -> Iterator[Span]:
     if not match or is_placeholder(match["value"]) or is_word(match["value"]):
         return
     if not is_sample(match["value"]) and not (match["local"] and match["user"] == match["value"]):
-        yield _span(match, _IN_URL)
+        yield _make_span(match, _IN_URL)
 
 
-def by_program(word: str) -> Callable[[str, int], Iterator[Span]]:
+def make_program_rule(word: str) -> Callable[[str, int], Iterator[Span]]:
     """Return the rule for what a program is called with whose name holds a word."""
 
     def given(text: str, at: int) -> Iterator[Span]:
@@ -135,7 +135,7 @@ def by_program(word: str) -> Callable[[str, int], Iterator[Span]]:
             for match in pattern.finditer(text, at, end.start() if end else stop):
                 group = "value" if match["value"] else "quoted"
                 if _is_given(match[group], kind):
-                    yield _span(match, kind, rest if match["value"] else None, group)
+                    yield _make_span(match, kind, rest if match["value"] else None, group)
 
     return given
 
@@ -146,23 +146,23 @@ def _is_given(value: str, kind: str) -> bool:
     return not (is_placeholder(value) or is_word(value) or is_sample(value))
 
 
-PROGRAMS = tuple((word, by_program(word)) for word in _OPTIONS)
+PROGRAMS = tuple((word, make_program_rule(word)) for word in _OPTIONS)
 
 
-def in_pgpass(text: str, at: int) -> Iterator[Span]:
+def find_in_pgpass(text: str, at: int) -> Iterator[Span]:
     """Yield the password in the line of .pgpass whose port stands at a place."""
     if not _PGPASS_HOST.search(text, max(0, at - 256), at):
         return
     match = _PGPASS.match(text, at)
     if match and not is_placeholder(match["value"]) and not is_word(match["value"]):
-        yield _span(match, KEYWORD)
+        yield _make_span(match, KEYWORD)
 
 
-def stored_login(text: str, at: int) -> Iterator[Span]:
+def find_stored_login(text: str, at: int) -> Iterator[Span]:
     """Yield a name and a password that Docker or npm keep in base64."""
     match = _STORED_LOGIN.match(text, at)
     if match and b":" in _decode_base64(match["value"]):
-        yield _span(match, KEYWORD)
+        yield _make_span(match, KEYWORD)
 
 
 def _decode_base64(value: str) -> bytes:
@@ -172,7 +172,7 @@ def _decode_base64(value: str) -> bytes:
         return b""
 
 
-def _span(
+def _make_span(
     match: re.Match[str], kind: str, rest: re.Pattern[str] | None = None, group: str = "value"
 ) -> Span:
     """Return where a value stands; `rest` is what of it may follow what was matched."""

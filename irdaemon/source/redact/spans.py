@@ -21,7 +21,7 @@ class Span(NamedTuple):
     kind: str
 
 
-def to_the_end(text: str, end: int) -> int:
+def find_token_end(text: str, end: int) -> int:
     """Return where a token that reaches at least to `end` really ends."""
     match = _REST_OF_TOKEN.match(text, end)
     return match.end() if match else end

@@ -84,7 +84,7 @@ _ENTITIES = {
 }  # fmt: skip
 
 
-def _character(code: int) -> str | None:
+def _spell_character(code: int) -> str | None:
     """Return what a code spells, where that may be a part of a secret or stand in one unseen."""
     character = chr(code)
     if 0x20 < code < 0x7F or character == _ESC:
@@ -92,26 +92,26 @@ def _character(code: int) -> str | None:
     return "" if _UNSEEN.match(character) else None
 
 
-def _by_backslash(match: re.Match[str]) -> str | None:
+def _spell_backslash(match: re.Match[str]) -> str | None:
     if plain := match["plain"]:
         return plain
     if match["esc"]:
         return _ESC
     octal = match["octal"]
-    return _character(int(octal, 8) if octal else int(match["hex"] or match["byte"], 16))
+    return _spell_character(int(octal, 8) if octal else int(match["hex"] or match["byte"], 16))
 
 
-def _by_entity(match: re.Match[str]) -> str | None:
+def _spell_entity(match: re.Match[str]) -> str | None:
     if name := match["name"]:
         return _ENTITIES.get(name)
-    return _character(int(match["number"]) if match["number"] else int(match["hex"], 16))
+    return _spell_character(int(match["number"]) if match["number"] else int(match["hex"], 16))
 
 
-def _by_percent(match: re.Match[str]) -> str | None:
-    return _character(int(match["hex"], 16)) if match["hex"] else ""
+def _spell_percent(match: re.Match[str]) -> str | None:
+    return _spell_character(int(match["hex"], 16)) if match["hex"] else ""
 
 
-def _nothing(match: re.Match[str]) -> str:
+def _spell_nothing(match: re.Match[str]) -> str:
     return ""
 
 
@@ -121,15 +121,15 @@ _UNSEEN_CUES = "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\xad"
 # From the outermost spelling to the innermost: what a text holds with it, where it stands, what it
 # spells. What is itself spelt with an escape of another kind has a second round.
 _ESCAPES: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str | None]], ...] = (
-    (_ESC, _COLOUR, _nothing),
-    ("\\", _BY_BACKSLASH, _by_backslash),
-    ("&", _BY_ENTITY, _by_entity),
-    ("%", _BY_PERCENT, _by_percent),
-    (_ESC, _COLOUR, _nothing),
-    ("[", _BARE_COLOURS, _nothing),
-    ("[", _BARE_COLOUR, _nothing),
-    ("<", _HIGHLIGHT, _nothing),
-    *((cue, _UNSEEN, _nothing) for cue in _UNSEEN_CUES),
+    (_ESC, _COLOUR, _spell_nothing),
+    ("\\", _BY_BACKSLASH, _spell_backslash),
+    ("&", _BY_ENTITY, _spell_entity),
+    ("%", _BY_PERCENT, _spell_percent),
+    (_ESC, _COLOUR, _spell_nothing),
+    ("[", _BARE_COLOURS, _spell_nothing),
+    ("[", _BARE_COLOUR, _spell_nothing),
+    ("<", _HIGHLIGHT, _spell_nothing),
+    *((cue, _UNSEEN, _spell_nothing) for cue in _UNSEEN_CUES),
 )
 _ROUNDS = 2
 _OPENING = frozenset(f"%&<[{_ESC}")
@@ -189,7 +189,7 @@ def decode(text: str) -> Decoded | None:
             ]
             if escapes:
                 joins = joins or any(_joins(text, end, spelt) for _, end, spelt in escapes)
-                text, step = _without_escapes(text, escapes)
+                text, step = _replace_escapes(text, escapes)
                 steps.append(step)
                 nested = nested or any(spelt in _OPENING for _, _, spelt in escapes)
         if not nested:
@@ -203,7 +203,7 @@ def _joins(text: str, end: int, spelt: str) -> bool:
     return not spelt or spelt in _JOINING
 
 
-def _without_escapes(text: str, escapes: list[tuple[int, int, str]]) -> tuple[str, _Step]:
+def _replace_escapes(text: str, escapes: list[tuple[int, int, str]]) -> tuple[str, _Step]:
     """Return a text with each escape replaced by what it spells, and where its parts stood."""
     parts, step, at = list[str](), _Step([0], [], []), 0
     for start, end, spelt in [*escapes, (len(text), len(text), "")]:

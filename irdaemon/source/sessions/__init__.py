@@ -9,22 +9,22 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from irdaemon.source.expected import PRUNED_REASON, Expected, SeenPath
-from irdaemon.source.opening import followed, resolved
-from irdaemon.source.options import checked, number, switch
+from irdaemon.source.opening import follow_link, resolve_path
+from irdaemon.source.options import check_options, get_number, get_switch
 from irdaemon.source.sessions import aider, cursor
 from irdaemon.source.sessions.reader import is_document, read_document, read_session
-from irdaemon.source.sessions.stores import find_target, is_store, list_sessions, read_stored
+from irdaemon.source.sessions.stores import find_scan_target, is_store, list_sessions, read_stored
 from irdaemon.source.sessions.transcript import LINE_LIMIT, SessionFilter
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
     PRUNED,
     Walk,
-    at_or_under,
-    home_relative,
+    check_root,
     is_regular,
-    missing,
-    not_pruned,
-    stamp_of,
+    is_searched,
+    is_within,
+    make_stamp,
+    shorten_path,
 )
 from irdaemon.types import Entry, Problem, Reading, Root, Scan, SourceError
 
@@ -54,14 +54,14 @@ class Sessions:
     limits: ClassVar[tuple[str, ...]] = ("max_line_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        given = checked("sessions", options, _OPTIONS)
+        given = check_options("sessions", options, _OPTIONS)
         self._roots = roots
         self._wanted = SessionFilter(
-            switch(given, "titles", True),
-            switch(given, "subagents", False),
-            number(given, "max_line_bytes", LINE_LIMIT),
+            get_switch(given, "titles", True),
+            get_switch(given, "subagents", False),
+            get_number(given, "max_line_bytes", LINE_LIMIT),
         )
-        self._since_days = number(given, "since_days", 0)
+        self._since_days = get_number(given, "since_days", 0)
 
     def roots(self) -> tuple[Root, ...]:
         """Return the given places."""
@@ -71,13 +71,13 @@ class Sessions:
         """Enumerate sessions: all, or those that a change at `under` can affect."""
         if under is None:
             return self._scan(self._roots, ("",))
-        where = find_target(under)
+        where = find_scan_target(under)
         if not where:
             return Scan((), ())
-        within = [root for root in self._roots if at_or_under(resolved(root.path), where)]
+        within = [root for root in self._roots if is_within(resolve_path(root.path), where)]
         if within:
-            return self._scan(tuple(within), tuple(resolved(r.path) for r in within))
-        root = next((r for r in self._roots if _concerns(where, r)), None)
+            return self._scan(tuple(within), tuple(resolve_path(r.path) for r in within))
+        root = next((r for r in self._roots if _is_of_concern(where, r)), None)
         return self._below(where, root) if root else Scan((), ())
 
     def expected(self) -> Expected:
@@ -85,7 +85,7 @@ class Sessions:
 
         What a database holds only its tables tell: databases are of no concern here.
         """
-        return Expected(self._why_no_session, _why_no_sessions_below)
+        return Expected(self._why_no_session, _explain_skipped)
 
     def _why_no_session(self, seen: SeenPath) -> str | None:
         if not _may_be_sessions(seen.path) or is_store(seen.path):
@@ -112,12 +112,12 @@ class Sessions:
         found: list[Entry] = []
         for root in roots:
             if os.path.isdir(root.path):
-                found += self._within(walk, resolved(root.path), root.scope)
+                found += self._within(walk, resolve_path(root.path), root.scope)
             elif os.path.isfile(root.path):
                 found += self._in_file(walk, root.path, root.scope)
-            elif problem := missing(root):
+            elif problem := check_root(root):
                 walk.problems.append(problem)
-        return _scan_of(found, covered, walk.problems)
+        return _make_scan(found, covered, walk.problems)
 
     def _below(self, where: str, root: Root) -> Scan:
         """Scan one path below a root, which may be gone."""
@@ -128,7 +128,7 @@ class Sessions:
             return Scan((), ())
         else:
             found = self._in_file(walk, where, root.scope) if os.path.isfile(where) else []
-        return _scan_of(found, (where,), walk.problems)
+        return _make_scan(found, (where,), walk.problems)
 
     def _within(self, walk: Walk, top: str, scope: str) -> list[Entry]:
         found: list[Entry] = []
@@ -142,7 +142,7 @@ class Sessions:
         """Return the entries in a file: none when it just vanished or is too old."""
         since = self._since()
         try:
-            real = followed(path, walk.symlinks.roots, by_name=True)
+            real = follow_link(path, walk.symlinks.roots, by_name=True)
             if is_store(real):
                 return list_sessions(real, scope, since)
             status = os.stat(real)
@@ -153,15 +153,15 @@ class Sessions:
             return []
         if status.st_mtime < since:
             return []
-        entry = Entry(home_relative(real), real, stamp_of(status), status.st_mtime_ns, scope)
+        entry = Entry(shorten_path(real), real, make_stamp(status), status.st_mtime_ns, scope)
         return [entry]
 
 
 def _may_hold_sessions(entry: os.DirEntry[str]) -> bool:
-    return not_pruned(entry) and entry.name not in _NOT_SESSIONS
+    return is_searched(entry) and entry.name not in _NOT_SESSIONS
 
 
-def _why_no_sessions_below(seen: SeenPath) -> str:
+def _explain_skipped(seen: SeenPath) -> str:
     if seen.name in PRUNED:
         return PRUNED_REASON
     return "outputs and notes beside sessions" if seen.name in _NOT_SESSIONS else ""
@@ -171,14 +171,14 @@ def _may_be_sessions(path: str) -> bool:
     return path.endswith(".jsonl") or is_store(path) or is_document(path)
 
 
-def _concerns(under: str, root: Root) -> bool:
+def _is_of_concern(under: str, root: Root) -> bool:
     """Return whether a path lies below a root where sessions are."""
-    top = resolved(root.path)
+    top = resolve_path(root.path)
     below = under[len(top) :].split("/")
-    return at_or_under(under, top) and not _NOT_SESSIONS.intersection(below)
+    return is_within(under, top) and not _NOT_SESSIONS.intersection(below)
 
 
-def _scan_of(found: list[Entry], covered: tuple[str, ...], problems: list[Problem]) -> Scan:
+def _make_scan(found: list[Entry], covered: tuple[str, ...], problems: list[Problem]) -> Scan:
     kept = {entry.key: entry for entry in reversed(found)}
     ordered = sorted(kept.values(), key=lambda entry: (entry.path, entry.key))
     return Scan(tuple(ordered), covered, tuple(problems))
@@ -201,11 +201,11 @@ def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
 
 def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     """Return the same places, existing or not."""
-    paths = map(os.path.abspath, _candidates(home, env))
+    paths = map(os.path.abspath, _list_candidates(home, env))
     return tuple(map(Root, dict.fromkeys(paths)))
 
 
-def _candidates(home: str, env: Mapping[str, str]) -> Iterator[str]:
+def _list_candidates(home: str, env: Mapping[str, str]) -> Iterator[str]:
     codex = env.get("CODEX_HOME") or os.path.join(home, ".codex")
     data = env.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
     config = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
@@ -219,14 +219,14 @@ def _candidates(home: str, env: Mapping[str, str]) -> Iterator[str]:
     for base in _CURSOR_EDITOR:
         editor = base.format(home=home, config=config)
         yield os.path.join(editor, "User", "globalStorage", cursor.FILE_NAME)
-    yield from _opencode_places(data, env)
+    yield from _list_opencode(data, env)
     moved = env.get("GOOSE_PATH_ROOT")
     goose = os.path.join(moved, "data") if moved else os.path.join(data, "goose")
     yield os.path.join(goose, "sessions", "sessions.db")
     yield os.path.join(home, aider.FILE_NAME)
 
 
-def _opencode_places(data: str, env: Mapping[str, str]) -> Iterator[str]:
+def _list_opencode(data: str, env: Mapping[str, str]) -> Iterator[str]:
     """Yield the databases one by one: beside them are logs, caches and repositories."""
     directory = os.path.join(data, "opencode")
     if named := env.get("OPENCODE_DB"):

@@ -27,23 +27,23 @@ def list_skills(uses: Iterable[ItemUse], prompts: Iterable[str]) -> tuple[str, .
 
     A skill that a person calls is a command; not every command is a skill.
     """
-    names = [*map(_skill_of, uses), *map(command_in, prompts)]
+    names = [*map(_find_skill, uses), *map(find_command, prompts)]
     return tuple(dict.fromkeys(filter(None, names)))
 
 
-def command_in(prompt: str) -> str:
+def find_command(prompt: str) -> str:
     """Return the name of the command that a prompt begins with, "" for none."""
     found = _COMMAND.match(prompt)
-    return _own_name(found[1]) if found else ""
+    return _strip_plugin(found[1]) if found else ""
 
 
-def _skill_of(use: ItemUse) -> str:
+def _find_skill(use: ItemUse) -> str:
     if use.how in ("read", "shell"):
-        return _own_name(os.path.basename(os.path.dirname(use.what.replace("\\", "/"))))
-    return _own_name(use.what) if use.how in ("skill", "command") else ""
+        return _strip_plugin(os.path.basename(os.path.dirname(use.what.replace("\\", "/"))))
+    return _strip_plugin(use.what) if use.how in ("skill", "command") else ""
 
 
-def _own_name(name: str) -> str:
+def _strip_plugin(name: str) -> str:
     """Return a name without the plugin that it is of; "" for what is none."""
     own = name.strip().lstrip("/").rpartition(":")[2]
     return own if _NAME.fullmatch(own) else ""
@@ -84,7 +84,9 @@ def make_reading(stream: Stream, read: Transcript, titles: bool, skipped: Counte
     """Return what a session gives: its artifacts, its turns, and what was left out and why."""
     made = {a.artifact_id: a for a in make_artifacts(stream, read, titles)}
     skipped.update(count_dropped(read))
-    return Reading(tuple(made.values()), skipped=dict(skipped), turns=session_turns(stream, read))
+    return Reading(
+        tuple(made.values()), skipped=dict(skipped), turns=make_session_turns(stream, read)
+    )
 
 
 def make_artifacts(stream: Stream, read: Transcript, titles: bool) -> Iterator[Artifact]:
@@ -92,32 +94,32 @@ def make_artifacts(stream: Stream, read: Transcript, titles: bool) -> Iterator[A
 
     A turn without an answer that says nothing, or that the next one asks again, gives none.
     """
-    for turn in _indexed(read):
-        yield _turn(stream, read.session, turn)
+    for turn in _list_indexed(read):
+        yield _make_turn(stream, read.session, turn)
     if titles and read.session.title and stream.kind == "session":
-        yield _title(stream, read.session)
+        yield _make_title(stream, read.session)
 
 
-def session_turns(stream: Stream, read: Transcript) -> tuple[SessionTurn, ...]:
+def make_session_turns(stream: Stream, read: Transcript) -> tuple[SessionTurn, ...]:
     """Return every turn in which a person asked something or an item was used, over or not."""
     return tuple(
-        _asked_and_used(stream, read.session, t) for t in read.turns if t.prompts or t.uses
+        _make_session_turn(stream, read.session, t) for t in read.turns if t.prompts or t.uses
     )
 
 
-def _asked_and_used(stream: Stream, session: SessionInfo, turn: Turn) -> SessionTurn:
-    setting, id = turn.opening.setting, turn_id(stream, session, turn)
+def _make_session_turn(stream: Stream, session: SessionInfo, turn: Turn) -> SessionTurn:
+    setting, id = turn.opening.setting, make_turn_id(stream, session, turn)
     return SessionTurn(
         turn_id=id,
         session=f"{stream.agent}:{id.rpartition(':')[0]}",
-        at=seconds_of(setting.timestamp),
+        at=parse_time(setting.timestamp),
         project=setting.cwd,
         prompts=tuple(turn.prompts),
         uses=tuple(dict.fromkeys(turn.uses)),
     )
 
 
-def seconds_of(timestamp: str) -> float:
+def parse_time(timestamp: str) -> float:
     """Return a time as a transcript writes it in Unix seconds; 0.0 for what is none."""
     try:
         return max(0.0, datetime.fromisoformat(timestamp).timestamp())
@@ -127,11 +129,11 @@ def seconds_of(timestamp: str) -> float:
 
 def count_dropped(read: Transcript) -> dict[str, int]:
     """Count by outcome the turns that are over but give no artifact."""
-    kept = {id(turn) for turn in _indexed(read)}
+    kept = {id(turn) for turn in _list_indexed(read)}
     return dict(Counter(t.outcome for t in read.turns if t.outcome and id(t) not in kept))
 
 
-def _indexed(read: Transcript) -> Iterator[Turn]:
+def _list_indexed(read: Transcript) -> Iterator[Turn]:
     for turn, following in pairwise([*read.turns, None]):
         if turn is not None and turn.outcome and not _is_void(turn, following):
             yield turn
@@ -151,14 +153,14 @@ def _asks_again(turn: Turn | None, before: Turn) -> bool:
     return turn.opening.text.startswith(before.prompt)
 
 
-def turn_id(stream: Stream, session: SessionInfo, turn: Turn) -> str:
+def make_turn_id(stream: Stream, session: SessionInfo, turn: Turn) -> str:
     """Return a turn's artifact id. A copy of the turn that kept its ids gets the same one."""
     return f"{turn.opening.setting.session_id or session.id or stream.stem}:{turn.key}"
 
 
-def _turn(stream: Stream, session: SessionInfo, turn: Turn) -> Artifact:
+def _make_turn(stream: Stream, session: SessionInfo, turn: Turn) -> Artifact:
     setting = turn.opening.setting
-    artifact_id = turn_id(stream, session, turn)
+    artifact_id = make_turn_id(stream, session, turn)
     answered = turn.outcome == "answered"
     raw = {
         "user_prompt": turn.prompts[0],
@@ -167,7 +169,7 @@ def _turn(stream: Stream, session: SessionInfo, turn: Turn) -> Artifact:
         "assistant_summary": turn.answer if answered else turn.full,
         "assistant_full": turn.full,
         "session_id": artifact_id.rpartition(":")[0],
-        "project": _last_component(setting.cwd),
+        "project": _get_last_part(setting.cwd),
         "cwd": setting.cwd,
         "git_branch": setting.branch,
         "timestamp": setting.timestamp,
@@ -179,28 +181,28 @@ def _turn(stream: Stream, session: SessionInfo, turn: Turn) -> Artifact:
     return Artifact(
         artifact_id=artifact_id,
         raw=raw,
-        name=session.title or _first_words(turn.prompt),
+        name=session.title or _shorten_prompt(turn.prompt),
         pointer=stream.path,
         metadata=stream.metadata,
-        body=_body(turn),
+        body=_write_body(turn),
         flags=(UNMARKED_END,) if turn.assumed else (),
         project=setting.cwd,
         uses=list_skills(turn.uses, turn.prompts),
     )
 
 
-def _body(turn: Turn) -> str:
+def _write_body(turn: Turn) -> str:
     heading = "Answer" if turn.outcome == "answered" else f"Answer ({turn.outcome})"
     return f"## Prompt\n\n{turn.prompt}\n\n## {heading}\n\n{turn.full}".rstrip() + "\n"
 
 
-def _title(stream: Stream, session: SessionInfo) -> Artifact:
+def _make_title(stream: Stream, session: SessionInfo) -> Artifact:
     session_id = session.id or stream.stem
     raw = {
         "record_type": "session_title",
         "session_title": session.title,
         "session_id": session_id,
-        "project": _last_component(session.cwd),
+        "project": _get_last_part(session.cwd),
         "cwd": session.cwd,
     }
     return Artifact(
@@ -214,12 +216,12 @@ def _title(stream: Stream, session: SessionInfo) -> Artifact:
     )
 
 
-def _last_component(path: str) -> str:
+def _get_last_part(path: str) -> str:
     """Return the directory name of a path as written on the machine it came from."""
     return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
-def _first_words(prompt: str) -> str:
+def _shorten_prompt(prompt: str) -> str:
     """Return how a prompt begins, without its secrets: one that is cut, or in one line, is none."""
     opening = Redactor("all").text(prompt[:_OPENING])
     return textwrap.shorten(opening[: 4 * _NAME_WIDTH], _NAME_WIDTH, placeholder="…") or "…"

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from irdaemon.source.sessions.item_uses import use_of_command, uses_of_call
+from irdaemon.source.sessions.item_uses import read_call, read_command
 from irdaemon.source.sessions.transcript import (
     ID_LENGTH,
     PATH_LENGTH,
@@ -26,12 +26,12 @@ from irdaemon.source.sessions.transcript import (
     Start,
     Step,
     Transcript,
-    blocks_of,
+    clean_text,
     find_branch,
     fold_turns,
+    get_object,
     join_texts,
-    part,
-    plain,
+    list_blocks,
     strip_injected,
     strip_own,
 )
@@ -57,7 +57,7 @@ _Opening = tuple[Kind | None, str]
 
 def _classify_record(record: Mapping[str, Any]) -> _Opening:
     """Classify a user record: a prompt with its text, an interruption, another opening, or None."""
-    content = part(record, "message").get("content")
+    content = get_object(record, "message").get("content")
     if any(record.get(flag) for flag in _NOT_TYPED) or _is_tool_result(record, content):
         return None, ""
     text = join_texts(content)
@@ -68,7 +68,7 @@ def _classify_record(record: Mapping[str, Any]) -> _Opening:
     return _classify_text(text, content)
 
 
-def command_in(content: object) -> str:
+def find_command(content: object) -> str:
     """Return the name of the slash command that a message is, "" for any other message."""
     text = strip_injected(join_texts(content))
     return _read_tag(text, "command-name") if text.startswith(_COMMAND) else ""
@@ -86,11 +86,11 @@ def _has_type(block: Mapping[str, Any], kind: str) -> bool:
 
 def _is_tool_result(record: Mapping[str, Any], content: object) -> bool:
     spilled = record.get("toolUseResult") is not None
-    return spilled or any(_has_type(block, "tool_result") for block in blocks_of(content))
+    return spilled or any(_has_type(block, "tool_result") for block in list_blocks(content))
 
 
 def _from_person(record: Mapping[str, Any]) -> bool:
-    kind = part(record, "origin").get("kind")
+    kind = get_object(record, "origin").get("kind")
     asked = kind in (None, "human") and record.get("promptSource") != "system"
     return asked and not record.get("teamName")
 
@@ -108,7 +108,7 @@ def _classify_text(raw: str, content: object) -> _Opening:
 
 def _classify_wordless(raw: str, content: object) -> _Opening:
     """Classify a record without words: a person's image or paste opens, a reminder does not."""
-    image = any(_has_type(block, "image") for block in blocks_of(content))
+    image = any(_has_type(block, "image") for block in list_blocks(content))
     pasted = bool(raw.strip()) and not raw.lstrip().startswith("<system-reminder>")
     return ("other", "") if image or pasted else (None, "")
 
@@ -145,7 +145,7 @@ def _read_steps(line: Line) -> tuple[Step, ...]:
         case "attachment":
             return _queued_steps(line)
         case "system":
-            ends = plain(record.get("subtype")) in _END_MARKS
+            ends = clean_text(record.get("subtype")) in _END_MARKS
             return (Step("end", line.offset),) if ends else ()
     return ()
 
@@ -155,24 +155,24 @@ def _prompt_steps(line: Line, kind: Kind | None, text: str) -> tuple[Step, ...]:
         return ()
     if kind == "stopped":
         return (Step(kind, line.offset),)
-    key = plain(line.record.get("uuid"), ID_LENGTH)
-    command = command_in(part(line.record, "message").get("content"))
-    uses = use_of_command(command) if command else ()
-    return (Step(kind, line.offset, text, key, setting=_setting(line.record), uses=uses),)
+    key = clean_text(line.record.get("uuid"), ID_LENGTH)
+    command = find_command(get_object(line.record, "message").get("content"))
+    uses = read_command(command) if command else ()
+    return (Step(kind, line.offset, text, key, setting=_make_setting(line.record), uses=uses),)
 
 
-def _setting(record: Mapping[str, Any]) -> Setting:
+def _make_setting(record: Mapping[str, Any]) -> Setting:
     return Setting(
-        plain(record.get("sessionId"), ID_LENGTH),
-        plain(record.get("cwd"), PATH_LENGTH),
-        plain(record.get("gitBranch"), ID_LENGTH),
-        plain(record.get("timestamp"), ID_LENGTH),
+        clean_text(record.get("sessionId"), ID_LENGTH),
+        clean_text(record.get("cwd"), PATH_LENGTH),
+        clean_text(record.get("gitBranch"), ID_LENGTH),
+        clean_text(record.get("timestamp"), ID_LENGTH),
     )
 
 
 def _queued_steps(line: Line) -> tuple[Step, ...]:
     """Return what a person typed while the agent was at work."""
-    attached = part(line.record, "attachment")
+    attached = get_object(line.record, "attachment")
     if attached.get("type") != "queued_command" or attached.get("commandMode") != "prompt":
         return ()
     text = strip_injected(join_texts(attached.get("prompt")))
@@ -180,14 +180,16 @@ def _queued_steps(line: Line) -> tuple[Step, ...]:
 
 
 def _agent_steps(line: Line) -> tuple[Step, ...]:
-    message = part(line.record, "message")
+    message = get_object(line.record, "message")
     if line.record.get("isApiErrorMessage"):
         return (Step("failed", line.offset),)
     if message.get("model") == "<synthetic>":
         return ()
     content = message.get("content")
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else blocks_of(content)
-    model = plain(message.get("model"), ID_LENGTH)
+    blocks = (
+        [{"type": "text", "text": content}] if isinstance(content, str) else list_blocks(content)
+    )
+    model = clean_text(message.get("model"), ID_LENGTH)
     steps = [step for block in blocks for step in _block_steps(block, line.offset, model)]
     if message.get("stop_reason") == "end_turn":
         steps.append(Step("end", line.offset))
@@ -195,10 +197,10 @@ def _agent_steps(line: Line) -> tuple[Step, ...]:
 
 
 def _block_steps(block: Mapping[str, Any], offset: int, model: str) -> tuple[Step, ...]:
-    if plain(block.get("type")) in _TOOL_CALLS:
-        uses = uses_of_call(block.get("name"), block.get("input"))
+    if clean_text(block.get("type")) in _TOOL_CALLS:
+        uses = read_call(block.get("name"), block.get("input"))
         return (Step("tool", offset, uses=uses),)
-    text = strip_own(plain(block.get("text"))) if block.get("type") == "text" else ""
+    text = strip_own(clean_text(block.get("text"))) if block.get("type") == "text" else ""
     return (Step("text", offset, text, model=model),) if text else ()
 
 
@@ -251,8 +253,8 @@ class ClaudeQueue:
             self._drop(text)
         else:
             text = self._next()
-        seen = plain(record.get("reason"), 40) in _DURING_THE_TURN
-        return _message(text) if seen else ""
+        seen = clean_text(record.get("reason"), 40) in _DURING_THE_TURN
+        return _find_message(text) if seen else ""
 
     def _drop(self, text: str) -> None:
         for queue in (self.older, self.waiting):
@@ -268,7 +270,7 @@ class ClaudeQueue:
         return ""
 
 
-def _message(text: str) -> str:
+def _find_message(text: str) -> str:
     """Return what a person typed, "" for a bare command or what a program queued."""
     message = _find_typed(text)
     bare_command = message.startswith("/") and len(message.split()) == 1
@@ -289,7 +291,7 @@ _NO_MATTER = frozenset(
 
 def recognises(record: Mapping[str, Any]) -> bool:
     """Return whether a line is Claude Code's, by its structure."""
-    kind = plain(record.get("type"), ID_LENGTH)
+    kind = clean_text(record.get("type"), ID_LENGTH)
     if kind in _TREE:
         return "uuid" in record and "parentUuid" in record
     return (kind == "summary" and "leafUuid" in record) or kind in ("custom-title", "ai-title")
@@ -357,7 +359,7 @@ class _ClaudeLog:
 
     def take(self, line: Line) -> None:
         """Take in one line."""
-        kind = plain(line.record.get("type"), 40)
+        kind = clean_text(line.record.get("type"), 40)
         if kind in _TREE:
             self._grow(line, kind)
         elif kind in _TITLES:
@@ -374,7 +376,7 @@ class _ClaudeLog:
         self.skipped.update({"abandoned": len(lost)} if lost else {})
 
     def _grow(self, line: Line, kind: str) -> None:
-        uuid = plain(line.record.get("uuid"), ID_LENGTH)
+        uuid = clean_text(line.record.get("uuid"), ID_LENGTH)
         if not uuid or uuid in self.nodes:
             self.skipped["duplicate" if uuid else "no_uuid"] += 1
             return
@@ -414,23 +416,29 @@ class _ClaudeLog:
         message = kind in _MESSAGES and not record.get("isMeta") and not record.get("teamName")
         steps = _read_steps(line) if is_main else ()
         return BranchNode(
-            uuid, plain(parent, ID_LENGTH), self.last_main, line.offset, is_main, message, steps
+            uuid,
+            clean_text(parent, ID_LENGTH),
+            self.last_main,
+            line.offset,
+            is_main,
+            message,
+            steps,
         )
 
     def _note(self, record: Mapping[str, Any], uuid: str) -> None:
         self.last_main = uuid
-        self.version = plain(record.get("version"), ID_LENGTH) or self.version
+        self.version = clean_text(record.get("version"), ID_LENGTH) or self.version
         session = self.session
         self.session = replace(
             session,
-            id=plain(record.get("sessionId"), ID_LENGTH) or session.id,
-            cwd=session.cwd or plain(record.get("cwd"), PATH_LENGTH),
+            id=clean_text(record.get("sessionId"), ID_LENGTH) or session.id,
+            cwd=session.cwd or clean_text(record.get("cwd"), PATH_LENGTH),
             summary_is_ours=session.summary_is_ours or session.summary_leaf == uuid,
         )
 
     def _entitle(self, record: Mapping[str, Any]) -> None:
-        custom = plain(record.get("customTitle"), TITLE_LENGTH).strip()
-        ai = plain(record.get("aiTitle"), TITLE_LENGTH).strip()
+        custom = clean_text(record.get("customTitle"), TITLE_LENGTH).strip()
+        ai = clean_text(record.get("aiTitle"), TITLE_LENGTH).strip()
         self.session = replace(
             self.session,
             custom_title=custom or self.session.custom_title,
@@ -444,8 +452,8 @@ class _ClaudeLog:
 
         Versions 1 wrote the summaries of other sessions of a project into a new one.
         """
-        text = plain(record.get("summary"), TITLE_LENGTH).strip()
-        leaf = plain(record.get("leafUuid"), ID_LENGTH)
+        text = clean_text(record.get("summary"), TITLE_LENGTH).strip()
+        leaf = clean_text(record.get("leafUuid"), ID_LENGTH)
         if (text, leaf) == (self.session.summary, self.session.summary_leaf):
             return
         ours = not leaf or leaf in self.nodes

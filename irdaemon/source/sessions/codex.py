@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from irdaemon.source.sessions.item_uses import uses_of_call, uses_of_tagged_skill
+from irdaemon.source.sessions.item_uses import read_call, read_tagged_skill
 from irdaemon.source.sessions.transcript import (
     OWN,
     Kind,
@@ -23,9 +23,9 @@ from irdaemon.source.sessions.transcript import (
     Step,
     Transcript,
     TurnContext,
+    clean_text,
     fold_turns,
-    part,
-    plain,
+    get_object,
     strip_injected,
     strip_own,
 )
@@ -75,7 +75,7 @@ class RolloutStream:
 
     def take(self, line: Line) -> None:
         """Take in one line."""
-        payload = part(line.record, "payload")
+        payload = get_object(line.record, "payload")
         match line.record.get("type"):
             case "session_meta":
                 self._begin(payload)
@@ -89,18 +89,18 @@ class RolloutStream:
     def _begin(self, meta: Mapping[str, Any]) -> None:
         """Note the session; a forked rollout repeats its origin's meta line after its own."""
         session, place = self.session, self.place
-        cwd = plain(meta.get("cwd"), _PATH)
-        branch = plain(part(meta, "git").get("branch"), _ID)
-        own_id = session.id or plain(meta.get("id"), _ID)
+        cwd = clean_text(meta.get("cwd"), _PATH)
+        branch = clean_text(get_object(meta, "git").get("branch"), _ID)
+        own_id = session.id or clean_text(meta.get("id"), _ID)
         self.session = replace(session, id=own_id, cwd=session.cwd or cwd)
         self.place = replace(place, cwd=place.cwd or cwd, branch=place.branch or branch)
 
     def _set_context(self, line: Line, context: Mapping[str, Any]) -> None:
-        self._announce(line, plain(context.get("turn_id"), _ID))
+        self._announce(line, clean_text(context.get("turn_id"), _ID))
         self.place = replace(
             self.place,
-            cwd=plain(context.get("cwd"), _PATH) or self.place.cwd,
-            model=plain(context.get("model"), _ID) or self.place.model,
+            cwd=clean_text(context.get("cwd"), _PATH) or self.place.cwd,
+            model=clean_text(context.get("model"), _ID) or self.place.model,
         )
 
     def _announce(self, line: Line, turn_id: str) -> None:
@@ -126,17 +126,17 @@ class RolloutStream:
         self.steps.append(Step("named", line.offset, key=turn_id))
 
     def _event(self, line: Line, event: Mapping[str, Any]) -> None:
-        kind = plain(event.get("type"), _ID)
+        kind = clean_text(event.get("type"), _ID)
         if kind in ("user_message", "agent_message"):
-            self._message(line, EVENT, kind == "user_message", plain(event.get("message")))
+            self._message(line, EVENT, kind == "user_message", clean_text(event.get("message")))
         elif kind in _TAKE_UP:
-            self._announce(line, plain(event.get("turn_id"), _ID))
+            self._announce(line, clean_text(event.get("turn_id"), _ID))
             self.at_work = True
             self.place = replace(self.place, marked=True)
         elif kind in _COMPLETE:
             self._complete(line, event)
         elif kind == "thread_name_updated":
-            title = plain(event.get("thread_name"), _TITLE).strip()
+            title = clean_text(event.get("thread_name"), _TITLE).strip()
             self.session = replace(self.session, custom_title=title)
         else:
             self._take_back(line, event)
@@ -150,11 +150,11 @@ class RolloutStream:
             self._close(Step("rollback", line.offset, count=count))
 
     def _complete(self, line: Line, event: Mapping[str, Any]) -> None:
-        turn_id = plain(event.get("turn_id"), _ID)
+        turn_id = clean_text(event.get("turn_id"), _ID)
         if self.is_open and turn_id and not self.turn_id:
             self._name(line, turn_id)
         self.place = replace(self.place, marked=True)
-        text = strip_own(plain(event.get("last_agent_message")))
+        text = strip_own(clean_text(event.get("last_agent_message")))
         self._close(Step("end", line.offset, text or self.last_text))
 
     def _close(self, step: Step) -> None:
@@ -163,13 +163,13 @@ class RolloutStream:
         self.region, self.turn_id, self.next_id = None, "", ""
 
     def _item(self, line: Line, item: Mapping[str, Any]) -> None:
-        kind, role = plain(item.get("type"), _ID), item.get("role")
+        kind, role = clean_text(item.get("type"), _ID), item.get("role")
         if kind.endswith("_call"):
             self.steps.append(Step("tool", line.offset, uses=_uses_of(item, kind)))
         elif kind == "message" and role in ("user", "assistant"):
             text = _text_of(item)
             if role == "user" and text.startswith(_SKILL):
-                self.steps.append(Step("used", line.offset, uses=uses_of_tagged_skill(text)))
+                self.steps.append(Step("used", line.offset, uses=read_tagged_skill(text)))
             self._message(line, ITEM, role == "user", text)
 
     def _message(self, line: Line, stream: str, is_prompt: bool, text: str) -> None:
@@ -202,7 +202,7 @@ class RolloutStream:
 
     def _opening(self, kind: Kind, offset: int, text: str, record: Mapping[str, Any]) -> Step:
         place = self.place
-        when = plain(record.get("timestamp"), _ID)
+        when = clean_text(record.get("timestamp"), _ID)
         setting = Setting(self.session.id, place.cwd, place.branch, when)
         key = self.next_id or str(place.prompts)
         return Step(kind, offset, text, key, place.model, setting)
@@ -211,7 +211,7 @@ class RolloutStream:
 def _uses_of(item: Mapping[str, Any], kind: str) -> tuple[ItemUse, ...]:
     """Return the uses in a call; that of the local shell has no name."""
     given = next((item[key] for key in ("arguments", "input", "action") if item.get(key)), None)
-    return uses_of_call(item.get("name") or kind.removesuffix("_call"), given)
+    return read_call(item.get("name") or kind.removesuffix("_call"), given)
 
 
 def _request(text: str) -> str:
@@ -225,7 +225,7 @@ def _request(text: str) -> str:
 def _text_of(item: Mapping[str, Any]) -> str:
     content = item.get("content")
     blocks = content if isinstance(content, list) else []
-    texts = [plain(b.get("text")) for b in blocks if isinstance(b, dict)]
+    texts = [clean_text(b.get("text")) for b in blocks if isinstance(b, dict)]
     return "\n".join(text for text in texts if text and not text.lstrip().startswith(OWN))
 
 
@@ -236,13 +236,13 @@ _LINES = frozenset(
 
 def recognises(record: Mapping[str, Any]) -> bool:
     """Return whether a line is a rollout's, by its structure."""
-    return plain(record.get("type")) in _LINES and isinstance(record.get("payload"), dict)
+    return clean_text(record.get("type")) in _LINES and isinstance(record.get("payload"), dict)
 
 
 def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
     """Return whether a rollout is a sub-agent's, by its first line."""
-    meta = part(record, "payload")
-    return meta.get("thread_source") == "subagent" or "subagent" in part(meta, "source")
+    meta = get_object(record, "payload")
+    return meta.get("thread_source") == "subagent" or "subagent" in get_object(meta, "source")
 
 
 def transcript(reader: LineReader, start: Start) -> Transcript:
@@ -257,7 +257,7 @@ def transcript(reader: LineReader, start: Start) -> Transcript:
 
 
 def _count_unknown(record: Mapping[str, Any], skipped: Counter[str]) -> None:
-    kind = plain(record.get("type"), 40)
+    kind = clean_text(record.get("type"), 40)
     if kind not in _LINES:
         skipped[f"record:{kind or 'untyped'}"] += 1
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from irdaemon.source.sessions.item_uses import uses_of_call
+from irdaemon.source.sessions.item_uses import read_call
 from irdaemon.source.sessions.transcript import (
     ID_LENGTH,
     PATH_LENGTH,
@@ -18,10 +18,10 @@ from irdaemon.source.sessions.transcript import (
     Start,
     Step,
     Transcript,
-    blocks_of,
+    clean_text,
     fold_turns,
-    part,
-    plain,
+    get_object,
+    list_blocks,
     strip_injected,
     strip_own,
 )
@@ -33,7 +33,7 @@ _ENDED = frozenset({"session.idle", "session.shutdown", "session.task_complete"}
 
 def recognises(record: Mapping[str, Any]) -> bool:
     """Return whether a line is Copilot CLI's, by its structure."""
-    family, dot, _ = plain(record.get("type"), 80).partition(".")
+    family, dot, _ = clean_text(record.get("type"), 80).partition(".")
     return bool(dot) and family in _FAMILIES and isinstance(record.get("data"), dict)
 
 
@@ -47,12 +47,12 @@ def transcript(reader: LineReader, start: Start) -> Transcript:
     session, branch = start.session, ""
     steps: list[Step] = []
     for line in reader.records():
-        kind = plain(line.record.get("type"), 80)
+        kind = clean_text(line.record.get("type"), 80)
         if kind in ("session.start", "session.resume"):
-            session, branch = _described(session, branch, part(line.record, "data"))
+            session, branch = _described(session, branch, get_object(line.record, "data"))
         elif kind == "user.message":
             steps += _asked(line, session, branch)
-        elif part(line.record, "data").get("parentToolCallId"):
+        elif get_object(line.record, "data").get("parentToolCallId"):
             reader.skipped["sidechain"] += 1
         elif not _is_known(kind):
             reader.skipped[f"record:{kind[:40] or 'untyped'}"] += 1
@@ -66,10 +66,10 @@ def transcript(reader: LineReader, start: Start) -> Transcript:
 def _described(
     session: SessionInfo, branch: str, data: Mapping[str, Any]
 ) -> tuple[SessionInfo, str]:
-    context = part(data, "context")
-    id = plain(data.get("sessionId"), ID_LENGTH) or session.id
-    cwd = plain(context.get("cwd"), PATH_LENGTH) or session.cwd
-    return replace(session, id=id, cwd=cwd), plain(context.get("branch"), ID_LENGTH) or branch
+    context = get_object(data, "context")
+    id = clean_text(data.get("sessionId"), ID_LENGTH) or session.id
+    cwd = clean_text(context.get("cwd"), PATH_LENGTH) or session.cwd
+    return replace(session, id=id, cwd=cwd), clean_text(context.get("branch"), ID_LENGTH) or branch
 
 
 def _is_known(kind: str) -> bool:
@@ -78,10 +78,10 @@ def _is_known(kind: str) -> bool:
 
 def _asked(line: Line, session: SessionInfo, branch: str) -> Iterable[Step]:
     # `transformedContent` beside it holds what was injected.
-    text = strip_injected(plain(part(line.record, "data").get("content")))
+    text = strip_injected(clean_text(get_object(line.record, "data").get("content")))
     if text:
-        key = plain(line.record.get("id"), ID_LENGTH) or str(line.offset)
-        when = plain(line.record.get("timestamp"), ID_LENGTH)
+        key = clean_text(line.record.get("id"), ID_LENGTH) or str(line.offset)
+        when = clean_text(line.record.get("timestamp"), ID_LENGTH)
         setting = Setting(session.id, session.cwd, branch, when)
         yield Step("prompt", line.offset, text, key, setting=setting)
 
@@ -98,9 +98,9 @@ def _happened(line: Line, kind: str) -> Iterable[Step]:
 
 
 def _answered(line: Line) -> Iterable[Step]:
-    data = part(line.record, "data")
-    if text := strip_own(plain(data.get("content"))):
-        yield Step("text", line.offset, text, model=plain(data.get("model"), ID_LENGTH))
+    data = get_object(line.record, "data")
+    if text := strip_own(clean_text(data.get("content"))):
+        yield Step("text", line.offset, text, model=clean_text(data.get("model"), ID_LENGTH))
     if calls := data.get("toolRequests"):
-        uses = (uses_of_call(call.get("name"), call.get("arguments")) for call in blocks_of(calls))
+        uses = (read_call(call.get("name"), call.get("arguments")) for call in list_blocks(calls))
         yield Step("tool", line.offset, uses=tuple(chain.from_iterable(uses)))

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from irdaemon.source.sessions.database import Kept, json_of, time_of
-from irdaemon.source.sessions.item_uses import uses_of_call
+from irdaemon.source.sessions.database import Kept, format_time, parse_column
+from irdaemon.source.sessions.item_uses import read_call
 from irdaemon.source.sessions.transcript import (
     ID_LENGTH,
     TITLE_LENGTH,
@@ -20,11 +20,11 @@ from irdaemon.source.sessions.transcript import (
     Start,
     Step,
     Transcript,
-    blocks_of,
+    clean_text,
     fold_turns,
+    get_object,
     join_texts,
-    part,
-    plain,
+    list_blocks,
     strip_injected,
     strip_own,
 )
@@ -36,7 +36,7 @@ _OPEN, _CLOSE = "<user_query>", "</user_query>"
 
 def recognises(record: Mapping[str, Any]) -> bool:
     """Return whether a line is Cursor's, by its structure."""
-    return plain(record.get("role")) in _ROLES and "content" in part(record, "message")
+    return clean_text(record.get("role")) in _ROLES and "content" in get_object(record, "message")
 
 
 def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
@@ -60,16 +60,16 @@ def transcript(reader: LineReader, start: Start) -> Transcript:
 
 def _steps(line: Line, reader: LineReader, key: str) -> Iterable[Step]:
     record = line.record
-    role = plain(record.get("role"), 40) or plain(record.get("type"), 40)
-    content = part(record, "message").get("content")
+    role = clean_text(record.get("role"), 40) or clean_text(record.get("type"), 40)
+    content = get_object(record, "message").get("content")
     if role == "user":
-        if text := query(join_texts(content)):
+        if text := find_query(join_texts(content)):
             yield Step("prompt", line.offset, text, key)
     elif role == "assistant":
         if text := strip_own(join_texts(content)):
             yield Step("text", line.offset, text)
-        if calls := [block for block in blocks_of(content) if block.get("type") == "tool_use"]:
-            uses = (uses_of_call(call.get("name"), call.get("input")) for call in calls)
+        if calls := [block for block in list_blocks(content) if block.get("type") == "tool_use"]:
+            uses = (read_call(call.get("name"), call.get("input")) for call in calls)
             yield Step("tool", line.offset, uses=tuple(chain.from_iterable(uses)))
     elif role == _TURN_ENDED:
         yield Step("end", line.offset)
@@ -77,7 +77,7 @@ def _steps(line: Line, reader: LineReader, key: str) -> Iterable[Step]:
         reader.skipped[f"record:{role or 'untyped'}"] += 1
 
 
-def query(text: str) -> str:
+def find_query(text: str) -> str:
     """Return what a person typed of a message, which Cursor puts context around."""
     _, opened, rest = text.partition(_OPEN)
     inner, closed, _ = rest.rpartition(_CLOSE)
@@ -95,16 +95,16 @@ _PERSON, _AGENT = 1, 2
 _AT_WORK = "generating"
 
 
-def chats(connection: sqlite3.Connection) -> Iterator[Kept]:
+def list_chats(connection: sqlite3.Connection) -> Iterator[Kept]:
     """Yield every chat that has messages."""
-    bubbles = Counter(key.split(":")[1] for (key,) in _keys(connection, _BUBBLE))
+    bubbles = Counter(key.split(":")[1] for (key,) in _list_keys(connection, _BUBBLE))
     rows = connection.execute(
         "SELECT key, CASE WHEN json_valid(text) THEN json_extract(text, '$.lastUpdatedAt') END,"
         " CASE WHEN json_valid(text) THEN json_extract(text, '$.status') END,"
         " CASE WHEN json_valid(text) THEN json_array_length(text, '$.conversation') END"
         " FROM (SELECT key, CAST(value AS TEXT) text FROM cursorDiskKV"
         " WHERE key >= ? AND key < ?) ORDER BY key",
-        _range(_CHAT),
+        _make_range(_CHAT),
     )
     for key, updated, status, inline in rows:
         id = key.removeprefix(_CHAT)
@@ -122,9 +122,9 @@ def read_chat(
     ).fetchone()
     if row is None:
         return None
-    chat = json_of(row[0], skipped)
-    session = SessionInfo(id, custom_title=plain(chat.get("name"), TITLE_LENGTH).strip())
-    steps = list(_chat_steps(_bubbles(connection, id, chat, skipped), session, skipped))
+    chat = parse_column(row[0], skipped)
+    session = SessionInfo(id, custom_title=clean_text(chat.get("name"), TITLE_LENGTH).strip())
+    steps = list(_chat_steps(_list_bubbles(connection, id, chat, skipped), session, skipped))
     if chat.get("status") == "aborted":
         steps.append(Step("stopped", len(steps)))
     # Nothing marks the end of a turn; but after a tool call more is to come.
@@ -133,20 +133,20 @@ def read_chat(
     return Transcript(tuple(turns), session), bool(chat.get("subagentInfo"))
 
 
-def _bubbles(
+def _list_bubbles(
     connection: sqlite3.Connection, id: str, chat: Mapping[str, Any], skipped: Counter[str]
 ) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the messages of a chat in its order; older versions keep them within the chat."""
-    if inline := blocks_of(chat.get("conversation")):
-        return [(plain(each.get("bubbleId"), ID_LENGTH), each) for each in inline]
+    if inline := list_blocks(chat.get("conversation")):
+        return [(clean_text(each.get("bubbleId"), ID_LENGTH), each) for each in inline]
     prefix = f"{_BUBBLE}{id}:"
     rows = connection.execute(
         "SELECT key, value FROM cursorDiskKV WHERE key >= ? AND key < ? ORDER BY key",
-        _range(prefix),
+        _make_range(prefix),
     )
-    found = {key.removeprefix(prefix): json_of(value, skipped) for key, value in rows}
-    headers = blocks_of(chat.get("fullConversationHeadersOnly"))
-    order = [plain(header.get("bubbleId"), ID_LENGTH) for header in headers]
+    found = {key.removeprefix(prefix): parse_column(value, skipped) for key, value in rows}
+    headers = list_blocks(chat.get("fullConversationHeadersOnly"))
+    order = [clean_text(header.get("bubbleId"), ID_LENGTH) for header in headers]
     return [(each, found[each]) for each in order if each in found]
 
 
@@ -154,26 +154,26 @@ def _chat_steps(
     bubbles: list[tuple[str, Mapping[str, Any]]], session: SessionInfo, skipped: Counter[str]
 ) -> Iterable[Step]:
     for at, (id, bubble) in enumerate(bubbles):
-        kind, text = bubble.get("type"), plain(bubble.get("text"))
-        if kind == _PERSON and (typed := query(text)):
-            setting = Setting(session.id, timestamp=time_of(bubble.get("createdAt"), 1000))
+        kind, text = bubble.get("type"), clean_text(bubble.get("text"))
+        if kind == _PERSON and (typed := find_query(text)):
+            setting = Setting(session.id, timestamp=format_time(bubble.get("createdAt"), 1000))
             yield Step("prompt", at, typed, id or str(at), setting=setting)
         elif kind == _AGENT:
             if answer := strip_own(text):
-                model = plain(part(bubble, "modelInfo").get("modelName"), ID_LENGTH)
+                model = clean_text(get_object(bubble, "modelInfo").get("modelName"), ID_LENGTH)
                 yield Step("text", at, answer, model=model)
-            if call := part(bubble, "toolFormerData"):
+            if call := get_object(bubble, "toolFormerData"):
                 given = call.get("rawArgs") or call.get("params")
-                yield Step("tool", at, uses=uses_of_call(call.get("name"), given))
+                yield Step("tool", at, uses=read_call(call.get("name"), given))
         elif kind != _PERSON:
             skipped[f"record:{str(kind)[:40]}"] += 1
 
 
-def _keys(connection: sqlite3.Connection, prefix: str) -> Iterable[tuple[str]]:
+def _list_keys(connection: sqlite3.Connection, prefix: str) -> Iterable[tuple[str]]:
     query = "SELECT key FROM cursorDiskKV WHERE key >= ? AND key < ?"
-    return connection.execute(query, _range(prefix))
+    return connection.execute(query, _make_range(prefix))
 
 
-def _range(prefix: str) -> tuple[str, str]:
+def _make_range(prefix: str) -> tuple[str, str]:
     """Return the bounds between which all keys with a prefix lie."""
     return prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)

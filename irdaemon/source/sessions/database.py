@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from irdaemon.source.opening import is_opened_again, open_regular
-from irdaemon.source.sessions.transcript import bounded_json
+from irdaemon.source.sessions.transcript import parse_bounded_json
 from irdaemon.types import SourceError
 
 _MAGIC = b"SQLite format 3\0"
@@ -49,16 +49,16 @@ def open_database(path: str) -> Iterator[sqlite3.Connection]:
     whatever goes wrong in the block included.
     """
     with open_regular(path) as file:
-        how = "mode=ro&immutable=1" if _rests(path, file) else "mode=ro&readonly_shm=1"
+        how = "mode=ro&immutable=1" if _is_at_rest(path, file) else "mode=ro&readonly_shm=1"
         try:
-            with closing(_connected(f"file:{quote(path)}?{how}", path, file)) as connection:
+            with closing(_connect(f"file:{quote(path)}?{how}", path, file)) as connection:
                 yield connection
         except sqlite3.Error as error:
             hint = "it is read again once it has changed"
             raise SourceError(f"{path}: SQLite cannot read it: {error}", hint) from error
 
 
-def _connected(address: str, path: str, file: BinaryIO) -> sqlite3.Connection:
+def _connect(address: str, path: str, file: BinaryIO) -> sqlite3.Connection:
     """Have SQLite open a database, and make sure that it opened that very file.
 
     SQLite opens by name and follows links, one that was put there a moment ago included.
@@ -76,23 +76,23 @@ def _connected(address: str, path: str, file: BinaryIO) -> sqlite3.Connection:
     return connection
 
 
-def tables(connection: sqlite3.Connection) -> frozenset[str]:
+def list_tables(connection: sqlite3.Connection) -> frozenset[str]:
     """Return the names of a database's tables."""
     rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
     return frozenset(name for (name,) in rows)
 
 
-def columns(connection: sqlite3.Connection, table: str, *wanted: str) -> str:
+def select_columns(connection: sqlite3.Connection, table: str, *wanted: str) -> str:
     """Return a list of columns to select, with nothing in place of those a table does not have."""
     rows = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
     there = {name for (name,) in rows}
     return ", ".join(name if name in there else f"NULL AS {name}" for name in wanted)
 
 
-def json_of(text: object, skipped: Counter[str]) -> Mapping[str, Any]:
+def parse_column(text: object, skipped: Counter[str]) -> Mapping[str, Any]:
     """Return the JSON object in a column; what is none counts as skipped, and is empty."""
     try:
-        value = bounded_json(text) if isinstance(text, (str, bytes)) else None
+        value = parse_bounded_json(text) if isinstance(text, (str, bytes)) else None
     except (ValueError, RecursionError):
         value = None
     if isinstance(value, dict):
@@ -101,7 +101,7 @@ def json_of(text: object, skipped: Counter[str]) -> Mapping[str, Any]:
     return {}
 
 
-def time_of(value: object, per_second: int) -> str:
+def format_time(value: object, per_second: int) -> str:
     """Return a time as text: as it stands, or in ISO 8601 where it counts from 1970."""
     if isinstance(value, str):
         return value[:40]
@@ -113,7 +113,7 @@ def time_of(value: object, per_second: int) -> str:
         return ""
 
 
-def _rests(path: str, file: BinaryIO) -> bool:
+def _is_at_rest(path: str, file: BinaryIO) -> bool:
     """Return whether no process has a database in WAL mode open."""
     head = file.read(_WRITE_VERSION + 1)
     if not head.startswith(_MAGIC):

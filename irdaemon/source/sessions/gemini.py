@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from irdaemon.source.opening import followed, read_regular
-from irdaemon.source.sessions.item_uses import uses_of_call
+from irdaemon.source.opening import follow_link, read_regular
+from irdaemon.source.sessions.item_uses import read_call
 from irdaemon.source.sessions.transcript import (
     ID_LENGTH,
     PATH_LENGTH,
@@ -28,9 +28,9 @@ from irdaemon.source.sessions.transcript import (
     Start,
     Step,
     Transcript,
-    blocks_of,
+    clean_text,
     fold_turns,
-    plain,
+    list_blocks,
     strip_injected,
     strip_own,
 )
@@ -45,7 +45,7 @@ _CANCELLED = "Request cancelled"
 def recognises(record: Mapping[str, Any]) -> bool:
     """Return whether a line is Gemini CLI's, by its structure."""
     if "type" in record:
-        return plain(record["type"]) in _MESSAGES and "id" in record and "content" in record
+        return clean_text(record["type"]) in _MESSAGES and "id" in record and "content" in record
     return "sessionId" in record and ("projectHash" in record or "startTime" in record)
 
 
@@ -80,7 +80,7 @@ class _Chat:
 
     def take(self, record: Mapping[str, Any]) -> None:
         if "$rewindTo" in record:
-            self._rewind(plain(record["$rewindTo"], ID_LENGTH))
+            self._rewind(clean_text(record["$rewindTo"], ID_LENGTH))
         elif isinstance(record.get("$set"), dict):
             self._set(record["$set"])
         elif "type" in record:
@@ -89,7 +89,7 @@ class _Chat:
             self._describe(record)
 
     def _keep(self, message: Mapping[str, Any]) -> None:
-        key = plain(message.get("id"), ID_LENGTH) or f"#{len(self.messages)}"
+        key = clean_text(message.get("id"), ID_LENGTH) or f"#{len(self.messages)}"
         self.messages[key] = message
 
     def _rewind(self, key: str) -> None:
@@ -107,8 +107,8 @@ class _Chat:
                     self._keep(message)
 
     def _describe(self, fields: Mapping[str, Any]) -> None:
-        self.id = plain(fields.get("sessionId"), ID_LENGTH) or self.id
-        self.title = plain(fields.get("summary"), TITLE_LENGTH).strip() or self.title
+        self.id = clean_text(fields.get("sessionId"), ID_LENGTH) or self.id
+        self.title = clean_text(fields.get("summary"), TITLE_LENGTH).strip() or self.title
 
 
 def _transcript(chat: _Chat, skipped: Counter[str], start: Start) -> Transcript:
@@ -123,7 +123,7 @@ def _steps(
     messages: Mapping[str, Mapping[str, Any]], session: SessionInfo, skipped: Counter[str]
 ) -> Iterable[Step]:
     for at, (key, message) in enumerate(messages.items()):
-        kind = plain(message.get("type"), 40)
+        kind = clean_text(message.get("type"), 40)
         if kind == "user":
             yield from _asked(at, key, message, session)
         elif kind == "gemini":
@@ -141,16 +141,16 @@ def _asked(at: int, key: str, message: Mapping[str, Any], session: SessionInfo) 
     text = strip_injected(_text(message, "displayContent") or _text(message, "content"))
     if not text or text.startswith(_INJECTED):
         return
-    setting = Setting(session.id, session.cwd, "", plain(message.get("timestamp"), ID_LENGTH))
+    setting = Setting(session.id, session.cwd, "", clean_text(message.get("timestamp"), ID_LENGTH))
     kind: Kind = "other" if text.startswith(("/", "?")) else "prompt"
     yield Step(kind, at, text, key, setting=setting)
 
 
 def _answered(at: int, message: Mapping[str, Any]) -> Iterable[Step]:
     if text := strip_own(_text(message, "content")):
-        yield Step("text", at, text, model=plain(message.get("model"), ID_LENGTH))
+        yield Step("text", at, text, model=clean_text(message.get("model"), ID_LENGTH))
     if calls := message.get("toolCalls"):
-        uses = (uses_of_call(call.get("name"), call.get("args")) for call in blocks_of(calls))
+        uses = (read_call(call.get("name"), call.get("args")) for call in list_blocks(calls))
         yield Step("tool", at, uses=tuple(chain.from_iterable(uses)))
 
 
@@ -158,7 +158,7 @@ def _text(message: Mapping[str, Any], key: str) -> str:
     """Return a content as text: a string, or a list of strings and parts with texts."""
     content = message.get(key)
     pieces = content if isinstance(content, list) else [content]
-    texts = [plain(p.get("text")) if isinstance(p, dict) else plain(p) for p in pieces]
+    texts = [clean_text(p.get("text")) if isinstance(p, dict) else clean_text(p) for p in pieces]
     return "\n".join(filter(None, texts))
 
 
@@ -168,7 +168,7 @@ def _cwd(path: str) -> str:
     if not inside:
         return ""
     try:
-        root = read_regular(followed(os.path.join(project, ".project_root")), PATH_LENGTH)
+        root = read_regular(follow_link(os.path.join(project, ".project_root")), PATH_LENGTH)
         return root.decode("utf-8", "replace").strip()
     except (FileNotFoundError, SourceError):
         return _listed(project)
@@ -177,7 +177,7 @@ def _cwd(path: str) -> str:
 def _listed(project: str) -> str:
     try:
         above = os.path.dirname(os.path.dirname(project))
-        known = json.loads(read_regular(followed(f"{above}/projects.json"), 1_000_000))
+        known = json.loads(read_regular(follow_link(f"{above}/projects.json"), 1_000_000))
     except (FileNotFoundError, SourceError, ValueError, RecursionError):
         return ""
     inner = known.get("projects", known) if isinstance(known, dict) else {}

@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from irdaemon.source.sessions.transcript import PATH_LENGTH, plain
+from irdaemon.source.sessions.transcript import PATH_LENGTH, clean_text
 from irdaemon.types import ItemUse
 
 # Tell which packages an edit added to a manifest: what its new lines name and its old ones do
@@ -42,25 +42,25 @@ _REQUIREMENTS = re.compile(r"(?:.*[-_.])?requirements(?:[-_.].*)?\.(?:txt|in)\Z"
 
 def is_manifest(path: str) -> bool:
     """Return whether a path is that of a manifest whose packages are known."""
-    return bool(_ecosystem(path))
+    return bool(_find_ecosystem(path))
 
 
-def added_to_manifest(path: str, old: str, new: str) -> Iterator[ItemUse]:
+def find_added_packages(path: str, old: str, new: str) -> Iterator[ItemUse]:
     """Yield the packages that an edit of a manifest added."""
-    ecosystem = _ecosystem(path)
-    before = set(_packages(path, old))
-    for name in dict.fromkeys(_packages(path, new)):
+    ecosystem = _find_ecosystem(path)
+    before = set(_list_packages(path, old))
+    for name in dict.fromkeys(_list_packages(path, new)):
         if name not in before:
             yield ItemUse("package", f"{ecosystem}:{name}")
 
 
-def added_by_patch(patch: str) -> Iterator[ItemUse]:
+def read_patch(patch: str) -> Iterator[ItemUse]:
     """Yield the packages that a patch in the form of Codex' apply_patch added to manifests."""
     path, old, new = "", list[str](), list[str]()
     for line in [*patch.splitlines(), "*** End of File: "]:
         if line.startswith("*** "):
-            if _ecosystem(path):
-                yield from added_to_manifest(path, "\n".join(old), "\n".join(new))
+            if _find_ecosystem(path):
+                yield from find_added_packages(path, "\n".join(old), "\n".join(new))
             found = _FILE.match(line)
             path, old, new = found[1].strip() if found else "", [], []
         elif line.startswith("+"):
@@ -69,7 +69,7 @@ def added_by_patch(patch: str) -> Iterator[ItemUse]:
             old.append(line[1:])
 
 
-def _ecosystem(path: str) -> str:
+def _find_ecosystem(path: str) -> str:
     name = path.replace("\\", "/").rpartition("/")[2]
     return _KNOWN.get(name, "pypi" if _REQUIREMENTS.match(name) else "")
 
@@ -82,14 +82,14 @@ _KNOWN: Mapping[str, str] = {
 }
 
 
-def _packages(path: str, text: str) -> Iterator[str]:
+def _list_packages(path: str, text: str) -> Iterator[str]:
     """Yield the packages named in lines of a manifest."""
     name = path.replace("\\", "/").rpartition("/")[2]
     for line in text.splitlines():
-        yield from (each for each in _in_line(name, line.strip()) if each not in _NO_PACKAGES)
+        yield from (each for each in _read_line(name, line.strip()) if each not in _NO_PACKAGES)
 
 
-def _in_line(manifest: str, line: str) -> Iterator[str]:
+def _read_line(manifest: str, line: str) -> Iterator[str]:
     if manifest == "package.json":
         yield from _PACKAGE_JSON.findall(line)
     elif manifest == "go.mod":
@@ -97,12 +97,12 @@ def _in_line(manifest: str, line: str) -> Iterator[str]:
     elif manifest == "Cargo.toml":
         yield from (found[1] for found in [_POETRY.match(line)] if found)
     elif manifest == "pyproject.toml":
-        yield from _in_pyproject(line)
+        yield from _read_pyproject_line(line)
     elif line and not line.startswith(("#", "-")):
         yield from (found[1] for found in [_REQUIREMENT.match(line)] if found)
 
 
-def _in_pyproject(line: str) -> Iterator[str]:
+def _read_pyproject_line(line: str) -> Iterator[str]:
     """Yield requirements in quotes, which stand in lists, and packages as Poetry has them."""
     if found := _POETRY.match(line):
         yield found[1]
@@ -160,27 +160,27 @@ _OWN_COMMANDS = frozenset(
 )
 
 
-def uses_of_call(name: object, given: object) -> tuple[ItemUse, ...]:
+def read_call(name: object, given: object) -> tuple[ItemUse, ...]:
     """Return the uses in a tool call: its name, and its arguments as a mapping, JSON or text."""
-    tool, args = plain(name, _LONGEST), _arguments(given)
-    return tuple(dict.fromkeys(_uses(tool, args))) if tool else ()
+    tool, args = clean_text(name, _LONGEST), _parse_arguments(given)
+    return tuple(dict.fromkeys(_read_uses(tool, args))) if tool else ()
 
 
-def use_of_command(name: str) -> tuple[ItemUse, ...]:
+def read_command(name: str) -> tuple[ItemUse, ...]:
     """Return the use that a slash command is."""
     command = name.strip().removeprefix("/")
     is_one = len(command.split()) == 1 and "/" not in command
     return (ItemUse("command", command[:_LONGEST]),) if is_one else ()
 
 
-def is_agents_own(how: str, what: str) -> bool:
+def is_built_in(how: str, what: str) -> bool:
     """Return whether a use that means no item may be of what the agent brings along itself."""
     own_tool = how == "tool" and "/" not in what
     own_command = how == "command" and what in _OWN_COMMANDS
     return own_tool or own_command or (how == "agent" and what.lower() in _OWN_AGENTS)
 
 
-def uses_of_tagged_skill(text: str) -> tuple[ItemUse, ...]:
+def read_tagged_skill(text: str) -> tuple[ItemUse, ...]:
     """Return the use of a skill whose text an agent put before a prompt, with its name and path."""
     if (found := _TAGGED_SKILL.search(text[: 2 * PATH_LENGTH])) is None:
         return ()
@@ -188,55 +188,55 @@ def uses_of_tagged_skill(text: str) -> tuple[ItemUse, ...]:
     return (ItemUse("read", path) if path else ItemUse("skill", name),) if name else ()
 
 
-def _uses(tool: str, args: Mapping[str, Any]) -> Iterator[ItemUse]:
+def _read_uses(tool: str, args: Mapping[str, Any]) -> Iterator[ItemUse]:
     server, _, base = tool.removeprefix("mcp__").rpartition("__")
     kind = base.lower()
     if kind in _SKILL_TOOLS:
-        yield from _named("skill", args, "skill", "name", "skill_name", "command")
+        yield from _read_name("skill", args, "skill", "name", "skill_name", "command")
     elif kind in _AGENT_TOOLS:
-        yield from _named("agent", args, "subagent_type", "agent_name", "agent", "agent_type")
+        yield from _read_name("agent", args, "subagent_type", "agent_name", "agent", "agent_type")
     elif kind == "slashcommand":
-        command = plain(args.get("command"), _LONGEST).split()
-        yield from use_of_command(command[0]) if command else ()
+        command = clean_text(args.get("command"), _LONGEST).split()
+        yield from read_command(command[0]) if command else ()
     elif kind in _SHELLS:
-        yield from used_in_shell(_command(args))
+        yield from read_shell_line(_find_command(args))
     elif server and _is_own(server):
-        yield from _asked_of_us(base, args)
+        yield from _read_question(base, args)
     elif kind not in _BUILT_IN or tool.startswith("mcp__"):
         yield ItemUse("tool", f"{server}/{base}" if server else base)
-    yield from _of_file(kind, args)
+    yield from _read_file_use(kind, args)
 
 
-def _of_file(kind: str, args: Mapping[str, Any]) -> Iterator[ItemUse]:
+def _read_file_use(kind: str, args: Mapping[str, Any]) -> Iterator[ItemUse]:
     """Yield the uses in reading or editing a file."""
-    path = next((p for key in _PATHS if (p := plain(args.get(key), PATH_LENGTH))), "")
+    path = next((p for key in _PATHS if (p := clean_text(args.get(key), PATH_LENGTH))), "")
     if is_skill_file(path) and any(each in kind for each in _READS):
         yield ItemUse("read", path)
     elif is_manifest(path):
-        for old, new in _edits(args):
-            yield from added_to_manifest(path, old, new)
-    if patch := _patch(args):
-        yield from added_by_patch(patch)
+        for old, new in _list_edits(args):
+            yield from find_added_packages(path, old, new)
+    if patch := _find_patch(args):
+        yield from read_patch(patch)
 
 
-def _edits(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _list_edits(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what edits replaced, and by what; a file that is written whole shows no difference."""
     listed = args.get("edits")
     for edit in [args, *(listed if isinstance(listed, list) else ())]:
         if isinstance(edit, dict):
-            old = plain(edit.get("old_string") or edit.get("oldString") or edit.get("old_str"))
-            new = plain(edit.get("new_string") or edit.get("newString") or edit.get("new_str"))
+            old = clean_text(edit.get("old_string") or edit.get("oldString") or edit.get("old_str"))
+            new = clean_text(edit.get("new_string") or edit.get("newString") or edit.get("new_str"))
             if old and new:
                 yield old, new
 
 
-def _patch(args: Mapping[str, Any]) -> str:
-    texts = (plain(args.get(key)) for key in ("input", "patch", "patchText"))
+def _find_patch(args: Mapping[str, Any]) -> str:
+    texts = (clean_text(args.get(key)) for key in ("input", "patch", "patchText"))
     return next((text for text in texts if "*** Begin Patch" in text), "")
 
 
-def _named(how: Any, args: Mapping[str, Any], *keys: str) -> Iterator[ItemUse]:
-    name = next((n for key in keys if (n := plain(args.get(key), _LONGEST).strip())), "")
+def _read_name(how: Any, args: Mapping[str, Any], *keys: str) -> Iterator[ItemUse]:
+    name = next((n for key in keys if (n := clean_text(args.get(key), _LONGEST).strip())), "")
     if name := name.removeprefix("/"):
         yield ItemUse(how, name)
 
@@ -245,26 +245,26 @@ def _is_own(server: str) -> bool:
     return any(part in _OWN_SERVERS for part in server.lower().replace("plugin_", "").split("_"))
 
 
-def _asked_of_us(tool: str, args: Mapping[str, Any]) -> Iterator[ItemUse]:
+def _read_question(tool: str, args: Mapping[str, Any]) -> Iterator[ItemUse]:
     if tool == "disclose":
-        yield from _named("disclosed", args, "reference")
-    elif query := plain(args.get("query")).strip():
+        yield from _read_name("disclosed", args, "reference")
+    elif query := clean_text(args.get("query")).strip():
         yield ItemUse("asked", query)
 
 
-def _command(args: Mapping[str, Any]) -> str:
+def _find_command(args: Mapping[str, Any]) -> str:
     """Return a command line: the text it is, or its words joined, without a shell before it."""
     for key in ("command", "cmd", "script", "commands"):
         value = args.get(key)
         if isinstance(value, str):
-            return plain(value)
+            return clean_text(value)
         if isinstance(value, list):
-            words = [plain(each) for each in value]
+            words = [clean_text(each) for each in value]
             return words[-1] if len(words) == 3 and words[1] in ("-c", "-lc") else " ".join(words)
     return ""
 
 
-def _arguments(given: object) -> Mapping[str, Any]:
+def _parse_arguments(given: object) -> Mapping[str, Any]:
     if isinstance(given, str):
         try:
             value = json.loads(given)
@@ -331,28 +331,30 @@ def is_skill_file(path: str) -> bool:
     return path.replace("\\", "/").rpartition("/")[2] == _SKILL_FILE
 
 
-def used_in_shell(command: str) -> Iterator[ItemUse]:
+def read_shell_line(command: str) -> Iterator[ItemUse]:
     """Yield the uses in a command line; what cannot be split into words holds none."""
     if "*** Begin Patch" in command:
-        yield from added_by_patch(command)
+        yield from read_patch(command)
         return
     command = _HEREDOC.split(command[:_LONGEST_COMMAND], maxsplit=1)[0]  # what follows is text
     if _TELLING.search(command):
-        for words in _commands(command):
-            yield from _of_words(words)
+        for words in _split_commands(command):
+            yield from _read_words(words)
 
 
-def _of_words(words: Sequence[str]) -> Iterator[ItemUse]:
+def _read_words(words: Sequence[str]) -> Iterator[ItemUse]:
     yield from (ItemUse("shell", word) for word in words[1:] if is_skill_file(word))
     if words[:1] and words[0].rpartition("/")[2] == "irc":
-        yield from _irc_uses(words[1:])
-    found = _installer(words)
+        yield from _read_irc(words[1:])
+    found = _find_installer(words)
     if found:
         ecosystem, rest = found
-        yield from (ItemUse("package", f"{ecosystem}:{name}") for name in _names(ecosystem, rest))
+        yield from (
+            ItemUse("package", f"{ecosystem}:{name}") for name in _list_names(ecosystem, rest)
+        )
 
 
-def _irc_uses(words: Sequence[str]) -> Iterator[ItemUse]:
+def _read_irc(words: Sequence[str]) -> Iterator[ItemUse]:
     """Yield what `irc` was asked: a query in plain words, or references to disclose."""
     given = [word for word in words[1:] if not word.startswith("-")]
     if words[:1] == ["discover"] and given:
@@ -361,7 +363,7 @@ def _irc_uses(words: Sequence[str]) -> Iterator[ItemUse]:
         yield from (ItemUse("disclosed", each) for each in given if "/" in each)
 
 
-def _installer(words: Sequence[str]) -> tuple[str, Sequence[str]] | None:
+def _find_installer(words: Sequence[str]) -> tuple[str, Sequence[str]] | None:
     """Return the ecosystem that is installed from, and the words after the command."""
     name = words[0].rpartition("/")[2] if words else ""
     given = words[1:]
@@ -369,14 +371,14 @@ def _installer(words: Sequence[str]) -> tuple[str, Sequence[str]] | None:
         given = words[3:] if list(words[1:3]) == ["-m", "pip"] else given
     if _PIP.match(name) or len(given) < len(words) - 1:
         name = "pip"
-    plain = list(_without_options(given))
+    plain = list(_drop_options(given))
     for command, ecosystem in _INSTALLERS.items():
         if (name, *plain[: len(command) - 1]) == command:
             return ecosystem, plain[len(command) - 1 :]
     return None
 
 
-def _without_options(words: Sequence[str]) -> Iterator[str]:
+def _drop_options(words: Sequence[str]) -> Iterator[str]:
     rest = iter(words)
     for word in rest:
         if word in _WITH_VALUE:
@@ -385,7 +387,7 @@ def _without_options(words: Sequence[str]) -> Iterator[str]:
             yield word
 
 
-def _names(ecosystem: str, words: Sequence[str]) -> Iterator[str]:
+def _list_names(ecosystem: str, words: Sequence[str]) -> Iterator[str]:
     """Yield the packages among the words: no paths, addresses or redirections."""
     for word in words:
         if _REDIRECTED.match(word):
@@ -396,7 +398,7 @@ def _names(ecosystem: str, words: Sequence[str]) -> Iterator[str]:
             yield found[1]
 
 
-def _commands(command: str) -> Iterator[list[str]]:
+def _split_commands(command: str) -> Iterator[list[str]]:
     """Yield the commands of a line, each as its words."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars=_BETWEEN)
     lexer.whitespace, lexer.whitespace_split = " \t\r", True
@@ -406,14 +408,14 @@ def _commands(command: str) -> Iterator[list[str]]:
             if word.strip(_BETWEEN):
                 words.append(word)
             else:
-                yield _without_prefix(words)
+                yield _drop_prefix(words)
                 words = []
     except ValueError:  # a quote that is not closed
         return
-    yield _without_prefix(words)
+    yield _drop_prefix(words)
 
 
-def _without_prefix(words: list[str]) -> list[str]:
+def _drop_prefix(words: list[str]) -> list[str]:
     while words and (words[0] in _BEFORE or _ASSIGNED.match(words[0])):
         words.pop(0)
     return words

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from irdaemon.source.sessions.item_uses import uses_of_call
+from irdaemon.source.sessions.item_uses import read_call
 from irdaemon.source.sessions.transcript import (
     ID_LENGTH,
     PATH_LENGTH,
@@ -21,12 +21,12 @@ from irdaemon.source.sessions.transcript import (
     Start,
     Step,
     Transcript,
-    blocks_of,
+    clean_text,
     find_branch,
     fold_turns,
+    get_object,
     join_texts,
-    part,
-    plain,
+    list_blocks,
     strip_injected,
     strip_own,
 )
@@ -81,11 +81,11 @@ class _PiLog:
     last: str = ""
 
     def take(self, line: Line) -> None:
-        kind = plain(line.record.get("type"), 40)
+        kind = clean_text(line.record.get("type"), 40)
         if kind == "session":
             self._begin(line.record)
         elif kind == "session_info":
-            name = plain(line.record.get("name"), TITLE_LENGTH).strip()
+            name = clean_text(line.record.get("name"), TITLE_LENGTH).strip()
             self.session = replace(self.session, custom_title=name)
         elif kind not in _NO_MATTER and kind != "message":
             self.reader.skipped[f"record:{kind or 'untyped'}"] += 1
@@ -96,13 +96,13 @@ class _PiLog:
         version = header.get("version")
         if isinstance(version, int) and version > VERSION:
             self.reader.skipped["newer_version"] += 1
-        id = plain(header.get("id"), ID_LENGTH)
-        self.session = replace(self.session, id=id, cwd=plain(header.get("cwd"), PATH_LENGTH))
+        id = clean_text(header.get("id"), ID_LENGTH)
+        self.session = replace(self.session, id=id, cwd=clean_text(header.get("cwd"), PATH_LENGTH))
 
     def _grow(self, line: Line, is_message: bool) -> None:
         """Add an entry to the tree; those of version 1 have no ids, each follows the one before."""
-        id = plain(line.record.get("id"), ID_LENGTH) or f"#{line.offset}"
-        parent = plain(line.record.get("parentId"), ID_LENGTH)
+        id = clean_text(line.record.get("id"), ID_LENGTH) or f"#{line.offset}"
+        parent = clean_text(line.record.get("parentId"), ID_LENGTH)
         if "id" not in line.record:
             parent = self.last
         steps = tuple(self._steps(line, id)) if is_message else ()
@@ -110,8 +110,8 @@ class _PiLog:
         self.last = id
 
     def _steps(self, line: Line, id: str) -> Iterable[Step]:
-        message = part(line.record, "message")
-        role = plain(message.get("role"), 40)
+        message = get_object(line.record, "message")
+        role = clean_text(message.get("role"), 40)
         if role == "user":
             return self._asked(line, id, message)
         if role == "assistant":
@@ -122,20 +122,20 @@ class _PiLog:
 
     def _asked(self, line: Line, id: str, message: Mapping[str, Any]) -> Iterable[Step]:
         if text := strip_injected(join_texts(message.get("content"))):
-            when = plain(line.record.get("timestamp"), ID_LENGTH)
+            when = clean_text(line.record.get("timestamp"), ID_LENGTH)
             setting = Setting(self.session.id, self.session.cwd, "", when)
             yield Step("prompt", line.offset, text, id, setting=setting)
 
 
 def _answered(offset: int, message: Mapping[str, Any]) -> Iterable[Step]:
-    model = plain(message.get("model"), ID_LENGTH)
+    model = clean_text(message.get("model"), ID_LENGTH)
     if text := strip_own(join_texts(message.get("content"))):
         yield Step("text", offset, text, model=model)
-    blocks = blocks_of(message.get("content"))
+    blocks = list_blocks(message.get("content"))
     if calls := [block for block in blocks if block.get("type") == "toolCall"]:
-        uses = (uses_of_call(call.get("name"), call.get("arguments")) for call in calls)
+        uses = (read_call(call.get("name"), call.get("arguments")) for call in calls)
         yield Step("tool", offset, uses=tuple(chain.from_iterable(uses)))
-    reason = plain(message.get("stopReason"), 40)
+    reason = clean_text(message.get("stopReason"), 40)
     if reason in _ENDS:
         yield Step(_ENDS[reason], offset)
 

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from irdaemon.source.frontmatter import decode
 from irdaemon.source.opening import open_regular, read_regular
 from irdaemon.source.sessions import aider, claude, codex, copilot, cursor, gemini, pi
-from irdaemon.source.sessions.artifacts import Stream, make_reading, turn_id
+from irdaemon.source.sessions.artifacts import Stream, make_reading, make_turn_id
 from irdaemon.source.sessions.transcript import (
     Cursor,
     LineReader,
@@ -26,12 +26,12 @@ from irdaemon.source.sessions.transcript import (
     Start,
     TooManyValues,
     Transcript,
-    bounded_json,
-    digest_of,
+    digest_line,
     pack_cursor,
+    parse_bounded_json,
     unpack_cursor,
 )
-from irdaemon.source.tree import home_relative
+from irdaemon.source.tree import shorten_path
 from irdaemon.types import Entry, Reading, SourceError
 
 # Whatever an agent writes first, it names itself within so many lines.
@@ -124,7 +124,7 @@ class _Read:
 
     def _digest(self, offset: int) -> bytes:
         self.file.seek(offset)
-        return digest_of(self.file.readline(self.wanted.line_bytes + 1))
+        return digest_line(self.file.readline(self.wanted.line_bytes + 1))
 
     def _report(
         self, stream: Stream, reader: LineReader, read: Transcript, *, partial: bool
@@ -136,7 +136,7 @@ class _Read:
 
     def _cursor(self, stream: Stream, end: int, read: Transcript, made: Set[str]) -> Cursor:
         status = os.fstat(self.file.fileno())
-        last = turn_id(stream, read.session, read.turns[-1]) if read.turns else ""
+        last = make_turn_id(stream, read.session, read.turns[-1]) if read.turns else ""
         return Cursor(
             agent=stream.agent,
             kind=stream.kind,
@@ -196,12 +196,12 @@ def read_document(entry: Entry, wanted: SessionFilter) -> Reading:
 
 def _read_history(entry: Entry, text: str) -> Transcript:
     directory = os.path.dirname(entry.path)
-    return aider.transcript(text, directory, home_relative(directory))
+    return aider.transcript(text, directory, shorten_path(directory))
 
 
 def _parse_object(path: str, text: str) -> Mapping[str, Any]:
     try:
-        value = bounded_json(text)
+        value = parse_bounded_json(text)
     except TooManyValues as error:
         raise SourceError(
             f"{path}: its JSON states {error}", "leave it out of the corpus"

@@ -12,8 +12,15 @@ from typing import Any
 
 from irdaemon.source.sessions import cursor
 from irdaemon.source.sessions.artifacts import Stream, make_reading
-from irdaemon.source.sessions.database import Kept, columns, json_of, open_database, tables, time_of
-from irdaemon.source.sessions.item_uses import uses_of_call
+from irdaemon.source.sessions.database import (
+    Kept,
+    format_time,
+    list_tables,
+    open_database,
+    parse_column,
+    select_columns,
+)
+from irdaemon.source.sessions.item_uses import read_call
 from irdaemon.source.sessions.transcript import (
     ID_LENGTH,
     PATH_LENGTH,
@@ -23,15 +30,15 @@ from irdaemon.source.sessions.transcript import (
     Setting,
     Step,
     Transcript,
-    blocks_of,
-    bounded_json,
+    clean_text,
     fold_turns,
-    part,
-    plain,
+    get_object,
+    list_blocks,
+    parse_bounded_json,
     strip_injected,
     strip_own,
 )
-from irdaemon.source.tree import home_relative
+from irdaemon.source.tree import shorten_path
 from irdaemon.types import Entry, Reading, SourceError
 
 # Read OpenCode's database: versions 1 keep messages and their parts, versions 2 one table.
@@ -49,10 +56,10 @@ _OPENCODE_IGNORED = frozenset(
 
 def _opencode_sessions(connection: sqlite3.Connection) -> Iterator[Kept]:
     """Yield every session that has messages."""
-    newer = "session_v2" in tables(connection)
+    newer = "session_v2" in list_tables(connection)
     sessions, messages = ("session_v2", "session_message") if newer else ("session", "message")
-    selected = columns(connection, messages, "session_id", "time_created", "time_updated")
-    about = columns(connection, sessions, "id", "title")
+    selected = select_columns(connection, messages, "session_id", "time_created", "time_updated")
+    about = select_columns(connection, sessions, "id", "title")
     query = (
         "SELECT id, title, n, created, updated FROM (SELECT session_id, count(*) n,"
         " max(CAST(time_created AS INTEGER)) created, max(CAST(time_updated AS INTEGER)) updated"
@@ -68,14 +75,16 @@ def _read_opencode(
     connection: sqlite3.Connection, id: str, skipped: Counter[str]
 ) -> tuple[Transcript, bool] | None:
     """Read a session, and return whether an agent started it; None where it is gone."""
-    newer = "session_v2" in tables(connection)
+    newer = "session_v2" in list_tables(connection)
     table = "session_v2" if newer else "session"
-    wanted = columns(connection, table, "title", "directory", "parent_id")
+    wanted = select_columns(connection, table, "title", "directory", "parent_id")
     row = connection.execute(f"SELECT {wanted} FROM {table} WHERE id = ?", (id,)).fetchone()
     if row is None:
         return None
     title, directory, parent = row
-    session = SessionInfo(id, plain(directory, PATH_LENGTH), plain(title, TITLE_LENGTH).strip())
+    session = SessionInfo(
+        id, clean_text(directory, PATH_LENGTH), clean_text(title, TITLE_LENGTH).strip()
+    )
     steps = (_newer_steps if newer else _older_steps)(connection, session, skipped)
     return Transcript(tuple(fold_turns(steps)), session), bool(parent)
 
@@ -89,13 +98,13 @@ def _newer_steps(
         (session.id,),
     )
     for at, (id, kind, created, text) in enumerate(rows):
-        data = json_of(text, skipped)
+        data = parse_column(text, skipped)
         if kind == "user":
             yield from _prompt_steps(
-                at, str(id), plain(data.get("text")), _setting(session, created)
+                at, str(id), clean_text(data.get("text")), _setting(session, created)
             )
         elif kind == "assistant":
-            yield from _agent_steps(at, blocks_of(data.get("content")), _model(data))
+            yield from _agent_steps(at, list_blocks(data.get("content")), _model(data))
         elif kind == "idle":
             yield Step("end" if data.get("outcome") == "succeeded" else "stopped", at)
         elif kind not in _OPENCODE_IGNORED:
@@ -110,7 +119,7 @@ def _older_steps(
         (session.id,),
     )
     for at, (id, created, text) in enumerate(rows.fetchall()):
-        data = json_of(text, skipped)
+        data = parse_column(text, skipped)
         parts = _parts(connection, id, skipped)
         if data.get("role") == "user":
             yield from _prompt_steps(at, str(id), _typed(parts), _setting(session, created))
@@ -118,16 +127,16 @@ def _older_steps(
             yield from _agent_steps(at, parts, _model(data))
             yield from _end_steps(at, data, parts)
         else:
-            skipped[f"role:{plain(data.get('role'), 40) or 'none'}"] += 1
+            skipped[f"role:{clean_text(data.get('role'), 40) or 'none'}"] += 1
 
 
 def _parts(
     connection: sqlite3.Connection, message: str, skipped: Counter[str]
 ) -> list[Mapping[str, Any]]:
     rows = connection.execute("SELECT data FROM part WHERE message_id = ? ORDER BY id", (message,))
-    parts = [json_of(text, skipped) for (text,) in rows]
+    parts = [parse_column(text, skipped) for (text,) in rows]
     for each in parts:
-        kind = plain(each.get("type"), 40)
+        kind = clean_text(each.get("type"), 40)
         if kind not in _OPENCODE_PARTS:
             skipped[f"part:{kind or 'untyped'}"] += 1
     return parts
@@ -136,7 +145,7 @@ def _parts(
 def _typed(parts: list[Mapping[str, Any]]) -> str:
     """Return the text of a message; what a program put into it is marked as synthetic."""
     return "\n".join(
-        plain(each.get("text"))
+        clean_text(each.get("text"))
         for each in parts
         if each.get("type") == "text" and not each.get("synthetic") and not each.get("ignored")
     )
@@ -150,15 +159,15 @@ def _prompt_steps(at: int, id: str, text: str, setting: Setting) -> Iterable[Ste
 def _agent_steps(at: int, blocks: list[Mapping[str, Any]], model: str) -> Iterable[Step]:
     for block in blocks:
         if block.get("type") == "tool":
-            given = part(block, "state").get("input")
-            uses = uses_of_call(block.get("tool") or block.get("name"), given)
+            given = get_object(block, "state").get("input")
+            uses = read_call(block.get("tool") or block.get("name"), given)
             yield Step("tool", at, uses=uses)
-        elif block.get("type") == "text" and (text := strip_own(plain(block.get("text")))):
+        elif block.get("type") == "text" and (text := strip_own(clean_text(block.get("text")))):
             yield Step("text", at, text, model=model)
 
 
 def _end_steps(at: int, data: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> Iterable[Step]:
-    error = part(data, "error")
+    error = get_object(data, "error")
     if error:
         yield Step("stopped" if error.get("name") == "MessageAbortedError" else "failed", at)
     elif any(p.get("type") == "step-finish" and p.get("reason") == "stop" for p in parts):
@@ -166,12 +175,12 @@ def _end_steps(at: int, data: Mapping[str, Any], parts: list[Mapping[str, Any]])
 
 
 def _setting(session: SessionInfo, created: object) -> Setting:
-    return Setting(session.id, session.cwd, "", time_of(created, 1000))
+    return Setting(session.id, session.cwd, "", format_time(created, 1000))
 
 
 def _model(data: Mapping[str, Any]) -> str:
-    inner = part(data, "model")
-    return plain(data.get("modelID") or inner.get("modelID") or inner.get("id"), ID_LENGTH)
+    inner = get_object(data, "model")
+    return clean_text(data.get("modelID") or inner.get("modelID") or inner.get("id"), ID_LENGTH)
 
 
 # Read Goose's database.
@@ -190,7 +199,7 @@ _GOOSE_INTERRUPTED = "was interrupted. How would you like to proceed?"
 
 def _goose_sessions(connection: sqlite3.Connection) -> Iterator[Kept]:
     """Yield every session that has messages."""
-    about = columns(connection, "sessions", "id", "name", "updated_at")
+    about = select_columns(connection, "sessions", "id", "name", "updated_at")
     query = (
         "SELECT id, name, n, latest, updated_at FROM (SELECT session_id, count(*) n, max(rowid)"
         f" latest FROM messages GROUP BY session_id) JOIN (SELECT {about} FROM sessions)"
@@ -204,13 +213,15 @@ def _read_goose(
     connection: sqlite3.Connection, id: str, skipped: Counter[str]
 ) -> tuple[Transcript, bool] | None:
     """Read a session, and return whether an agent started it; None where it is gone."""
-    wanted = columns(connection, "sessions", "name", "description", "working_dir", "session_type")
+    wanted = select_columns(
+        connection, "sessions", "name", "description", "working_dir", "session_type"
+    )
     row = connection.execute(f"SELECT {wanted} FROM sessions WHERE id = ?", (id,)).fetchone()
     if row is None:
         return None
     name, description, cwd, kind = row
-    title = plain(description or name, TITLE_LENGTH).strip()
-    session = SessionInfo(id, plain(cwd, PATH_LENGTH), title)
+    title = clean_text(description or name, TITLE_LENGTH).strip()
+    session = SessionInfo(id, clean_text(cwd, PATH_LENGTH), title)
     steps = list(_goose_steps(connection, session, skipped))
     # Nothing marks the end; but after a tool call more is to come.
     done = bool(steps) and steps[-1].kind == "text"
@@ -229,7 +240,7 @@ def _goose_steps(
     for row, role, text, created in rows:
         items = _items(text, skipped)
         if role == "user":
-            yield from _asked(row, items, session, time_of(created, 1))
+            yield from _asked(row, items, session, format_time(created, 1))
         elif role == "assistant":
             yield from _said(row, items)
         else:
@@ -242,7 +253,9 @@ def _asked(
     # The result of a tool comes under the user's name.
     if any(item.get("type") == "toolResponse" for item in items):
         return
-    text = strip_injected("\n".join(plain(i.get("text")) for i in items if i.get("type") == "text"))
+    text = strip_injected(
+        "\n".join(clean_text(i.get("text")) for i in items if i.get("type") == "text")
+    )
     if text:
         setting = Setting(session.id, session.cwd, "", when)
         yield Step("prompt", row, text, str(row), setting=setting)
@@ -250,25 +263,25 @@ def _asked(
 
 def _said(row: int, items: list[Mapping[str, Any]]) -> Iterable[Step]:
     for item in items:
-        if plain(item.get("type")) in _GOOSE_CALLS:
-            call = part(part(item, "toolCall"), "value")
-            uses = uses_of_call(call.get("name"), call.get("arguments"))
+        if clean_text(item.get("type")) in _GOOSE_CALLS:
+            call = get_object(get_object(item, "toolCall"), "value")
+            uses = read_call(call.get("name"), call.get("arguments"))
             yield Step("tool", row, uses=uses)
-        elif item.get("type") == "text" and (text := strip_own(plain(item.get("text")))):
+        elif item.get("type") == "text" and (text := strip_own(clean_text(item.get("text")))):
             stopped = text.startswith("The ") and text.endswith(_GOOSE_INTERRUPTED)
             yield Step("stopped", row) if stopped else Step("text", row, text)
 
 
 def _items(text: object, skipped: Counter[str]) -> list[Mapping[str, Any]]:
     try:
-        value = bounded_json(text) if isinstance(text, (str, bytes)) else None
+        value = parse_bounded_json(text) if isinstance(text, (str, bytes)) else None
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, list):
         skipped["bad_row"] += 1
-    items = blocks_of(value)
+    items = list_blocks(value)
     for item in items:
-        kind = plain(item.get("type"), 40)
+        kind = clean_text(item.get("type"), 40)
         if kind not in _GOOSE_ITEMS:
             skipped[f"part:{kind or 'untyped'}"] += 1
     return items
@@ -296,7 +309,7 @@ STORES: dict[str, SessionStore] = {
         _read_opencode,
     ),
     "goose": SessionStore(({"sessions", "messages"},), _goose_sessions, _read_goose),
-    "cursor": SessionStore(({cursor.TABLE},), cursor.chats, cursor.read_chat),
+    "cursor": SessionStore(({cursor.TABLE},), cursor.list_chats, cursor.read_chat),
 }
 
 
@@ -305,7 +318,7 @@ def is_store(path: str) -> bool:
     return bool(_NAMES.fullmatch(os.path.basename(path)))
 
 
-def find_target(path: str) -> str:
+def find_scan_target(path: str) -> str:
     """Return the path to scan for a change at `path`: mostly that itself, "" for none.
 
     A write to the log of a database is one to it. Its shared memory is ignored: a read changes it.
@@ -324,9 +337,9 @@ def list_sessions(path: str, scope: str, since: float) -> list[Entry]:
     Raises FileNotFoundError or SourceError.
     """
     with open_database(path) as connection:
-        _, store = _store(connection, path)
+        _, store = _find_store(connection, path)
         return [
-            Entry(f"{home_relative(path)}{_IN}{each.id}", path, each.stamp, 0, scope)
+            Entry(f"{shorten_path(path)}{_IN}{each.id}", path, each.stamp, 0, scope)
             for each in store.kept(connection)
             if not each.updated or each.updated >= since
         ]
@@ -336,7 +349,7 @@ def read_stored(entry: Entry, wanted: SessionFilter) -> Reading:
     """Read one session of a database. Raises FileNotFoundError or SourceError."""
     skipped: Counter[str] = Counter()
     with open_database(entry.path) as connection:
-        agent, store = _store(connection, entry.path)
+        agent, store = _find_store(connection, entry.path)
         read = store.transcript(connection, entry.key.rpartition(_IN)[2], skipped)
     if read is None:
         raise FileNotFoundError(entry.key)
@@ -347,8 +360,8 @@ def read_stored(entry: Entry, wanted: SessionFilter) -> Reading:
     return make_reading(stream, found, wanted.titles, skipped)
 
 
-def _store(connection: sqlite3.Connection, path: str) -> tuple[str, SessionStore]:
-    names = tables(connection)
+def _find_store(connection: sqlite3.Connection, path: str) -> tuple[str, SessionStore]:
+    names = list_tables(connection)
     for agent, store in STORES.items():
         if any(each <= names for each in store.tables):
             return agent, store

@@ -113,7 +113,7 @@ def _fields(blob: bytes | None) -> list[Any]:
     return fields if isinstance(fields, list) else []
 
 
-def digest_of(line: bytes) -> bytes:
+def digest_line(line: bytes) -> bytes:
     """Return the digest by which a line is recognised."""
     return hashlib.blake2b(line, digest_size=16).digest()
 
@@ -201,7 +201,7 @@ class LineReader:
         return None
 
 
-def bounded_json(text: str | bytes) -> Any:
+def parse_bounded_json(text: str | bytes) -> Any:
     """Parse JSON, of any length but of so many values.
 
     Raises ValueError, TooManyValues for one, or RecursionError.
@@ -213,7 +213,7 @@ def bounded_json(text: str | bytes) -> Any:
     return json.loads(text)
 
 
-def plain(value: object, limit: int | None = None) -> str:
+def clean_text(value: object, limit: int | None = None) -> str:
     """Return a JSON string as text that can be stored, "" for anything else.
 
     JSON can spell half of a surrogate pair, which no encoding takes.
@@ -223,7 +223,7 @@ def plain(value: object, limit: int | None = None) -> str:
     return value[:limit].encode("utf-8", "replace").decode("utf-8")
 
 
-def part(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def get_object(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return a nested JSON object, empty when it is missing or something else."""
     value = record.get(name)
     return value if isinstance(value, dict) else {}
@@ -422,18 +422,18 @@ def strip_injected(text: str) -> str:
     """Return a prompt without injected blocks."""
     text = strip_own(text)
     for tag in _HOOKS:
-        text = _without(text, tag, OWN)
+        text = _cut_blocks(text, tag, OWN)
     for tag in _INJECTED:
-        text = _without(text, tag)
+        text = _cut_blocks(text, tag)
     return text.strip()
 
 
 def strip_own(text: str) -> str:
     """Return a text without what this daemon injected under its own tag."""
-    return _without(text, _OWN_TAG).strip()
+    return _cut_blocks(text, _OWN_TAG).strip()
 
 
-def _without(text: str, tag: str, beginning: str = "") -> str:
+def _cut_blocks(text: str, tag: str, beginning: str = "") -> str:
     """Cut each closed block of this tag whose content begins so, in time linear in the text."""
     if f"<{tag}" not in text:
         return text
@@ -453,14 +453,16 @@ def _without(text: str, tag: str, beginning: str = "") -> str:
 def join_texts(content: object) -> str:
     """Return the text of a message: the string it is, or its text blocks joined."""
     if isinstance(content, str):
-        return plain(content)
+        return clean_text(content)
     texts = [
-        plain(block.get("text")) for block in blocks_of(content) if block.get("type") == "text"
+        clean_text(block.get("text"))
+        for block in list_blocks(content)
+        if block.get("type") == "text"
     ]
     return "\n".join(text for text in texts if not text.lstrip().startswith(OWN))
 
 
-def blocks_of(content: object) -> list[Mapping[str, Any]]:
+def list_blocks(content: object) -> list[Mapping[str, Any]]:
     """Return the content blocks of a message, none when it is a string."""
     found = content if isinstance(content, list) else []
     return [block for block in found if isinstance(block, dict)]
@@ -499,28 +501,30 @@ def find_branch(nodes: dict[str, BranchNode], anchor: BranchNode | None = None) 
     leaf = next((n for n in reversed(nodes.values()) if n.is_main and n.is_message), None)
     if leaf is None:
         return []
-    branch = _way_back(nodes, leaf, anchor)
-    return branch + _what_follows(nodes, leaf)
+    branch = _follow_back(nodes, leaf, anchor)
+    return branch + _follow_on(nodes, leaf)
 
 
-def _way_back(
+def _follow_back(
     nodes: dict[str, BranchNode], leaf: BranchNode, anchor: BranchNode | None
 ) -> list[BranchNode]:
     way: dict[str, BranchNode] = {}
     node: BranchNode | None = leaf
     while node is not None and node.uuid not in way:
         way[node.uuid] = node
-        node = None if node is anchor else _parent(nodes, node, make_up=anchor is None)
+        node = None if node is anchor else _find_parent(nodes, node, make_up=anchor is None)
     return list(reversed(way.values()))
 
 
-def _parent(nodes: dict[str, BranchNode], node: BranchNode, *, make_up: bool) -> BranchNode | None:
+def _find_parent(
+    nodes: dict[str, BranchNode], node: BranchNode, *, make_up: bool
+) -> BranchNode | None:
     if not node.parent:
         return None
     return nodes.get(node.parent) or (nodes.get(node.before) if make_up else None)
 
 
-def _what_follows(nodes: dict[str, BranchNode], leaf: BranchNode) -> list[BranchNode]:
+def _follow_on(nodes: dict[str, BranchNode], leaf: BranchNode) -> list[BranchNode]:
     """Return the records after the last message that hang on it: the marks of a turn's end."""
     chain = [leaf]
     later = False

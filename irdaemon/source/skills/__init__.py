@@ -9,25 +9,25 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from irdaemon.source import lenient_yaml
-from irdaemon.source.affected import EVERYTHING, affected
-from irdaemon.source.expected import Expected, SeenPath, directory_of, why_not_below
-from irdaemon.source.frontmatter import Front, decode, front
-from irdaemon.source.markdown import first_paragraph
+from irdaemon.source.affected import EVERYTHING, confine_change
+from irdaemon.source.expected import Expected, SeenPath, explain_skip, get_directory
+from irdaemon.source.frontmatter import Front, decode, split_front
+from irdaemon.source.markdown import find_paragraph
 from irdaemon.source.opening import (
-    at_or_under,
-    followed,
+    find_target,
+    follow_link,
+    has_same_name,
+    is_within,
     read_regular,
-    resolved,
-    same_name,
-    target_of,
+    resolve_path,
 )
-from irdaemon.source.options import checked, number
+from irdaemon.source.options import check_options, get_number
 from irdaemon.source.plugin_store import (
-    control_files,
-    plugin_at,
-    settings_roots,
-    store_of,
-    why_not_in_use,
+    explain_unused,
+    find_plugin,
+    find_store,
+    list_control_files,
+    list_settings,
 )
 from irdaemon.source.skills import fields as f
 from irdaemon.source.skills.skill_finder import (
@@ -38,7 +38,7 @@ from irdaemon.source.skills.skill_finder import (
     SkillTop,
     known_places,
     known_roots,
-    rank,
+    rank_scope,
 )
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import PRUNED
@@ -61,14 +61,14 @@ class Skills:
     limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        given = checked("skills", options, _OPTIONS)
+        given = check_options("skills", options, _OPTIONS)
         self._roots = roots
-        self._depth = number(given, "max_depth", 8)
-        self._max_bytes = number(given, "max_bytes", 4_000_000)
+        self._depth = get_number(given, "max_depth", 8)
+        self._max_bytes = get_number(given, "max_bytes", 4_000_000)
 
     def roots(self) -> tuple[Root, ...]:
         """Return the given directories, and the settings that enable the plugins in them."""
-        settings = settings_roots(self._stores())
+        settings = list_settings(self._stores())
         return (*self._roots, *settings)
 
     def scan(self, under: str | None = None) -> Scan:
@@ -86,43 +86,43 @@ class Skills:
         symlinks = Symlinks.of(self._roots)
         near, far = SkillFinder(symlinks), SkillFinder(symlinks)
         for top in tops:
-            (near if at_or_under(top.path, where) else far).search(top)
-        return _joined(where, near, far)
+            (near if is_within(top.path, where) else far).search(top)
+        return _merge_scans(where, near, far)
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one skill, whatever state its frontmatter is in."""
-        plugin = plugin_at(entry.path, self._stores()) if entry.scope == "plugin" else ""
-        return Reading((skill(entry, plugin, self._max_bytes),))
+        plugin = find_plugin(entry.path, self._stores()) if entry.scope == "plugin" else ""
+        return Reading((read_skill(entry, plugin, self._max_bytes),))
 
     def expected(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""
 
         def directory(seen: SeenPath) -> str:
-            return why_not_below(seen, self._depth)
+            return explain_skip(seen, self._depth)
 
-        return Expected(_why_no_skill, directory, directory_of)
+        return Expected(_explain_no_skill, directory, get_directory)
 
     def _affected(self, under: str) -> str | None:
         """Return the directory a change is confined to; None when it is no concern of ours."""
         tops = tuple(top.path for top in self._tops())
         if self._decides_plugins(under):
             return EVERYTHING
-        if directory := _skill_directory(under):
-            return affected(directory, tops)
-        where = affected(under, tops)
-        if where == EVERYTHING or any(at_or_under(under, top) for top in tops):
+        if directory := _find_skill_directory(under):
+            return confine_change(directory, tops)
+        where = confine_change(under, tops)
+        if where == EVERYTHING or any(is_within(under, top) for top in tops):
             return None if os.path.isfile(under) else where
         return where if _may_be_a_linked_skill(under) else None
 
     def _decides_plugins(self, path: str) -> bool:
         if os.path.basename(path) == "plugin.json":
-            return bool(store_of(path))
-        return any(path in control_files(store) for store in self._stores())
+            return bool(find_store(path))
+        return any(path in list_control_files(store) for store in self._stores())
 
     def _tops(self) -> tuple[SkillTop, ...]:
         tops: dict[str, SkillTop] = {}
-        for root in sorted(self._roots, key=lambda root: rank(root.scope)):
-            path = resolved(root.path)
+        for root in sorted(self._roots, key=lambda root: rank_scope(root.scope)):
+            path = resolve_path(root.path)
             tops.setdefault(path, SkillTop(path, root.scope, self._depth))
         return tuple(tops.values())
 
@@ -132,23 +132,23 @@ class Skills:
             return list(self._tops())
         if not os.path.isdir(where):
             return []
-        around = [top for top in self._tops() if at_or_under(where, top.path)]
-        near = [top for top in (_narrowed(top, where) for top in around) if top]
+        around = [top for top in self._tops() if is_within(where, top.path)]
+        near = [top for top in (_narrow_top(top, where) for top in around) if top]
         if around and not near:
             return []
-        best = min((rank(top.scope) for top in near), default=len(RANKS) + 1)
+        best = min((rank_scope(top.scope) for top in near), default=len(RANKS) + 1)
         rest = (top for top in self._tops() if top not in around)
-        return near + [t for t in rest if rank(t.scope) < best or at_or_under(t.path, where)]
+        return near + [t for t in rest if rank_scope(t.scope) < best or is_within(t.path, where)]
 
     def _stores(self) -> list[str]:
-        return [top.path for top in self._tops() if store_of(top.path) == top.path]
+        return [top.path for top in self._tops() if find_store(top.path) == top.path]
 
 
-def _why_no_skill(seen: SeenPath) -> str | None:
-    return why_not_in_use(seen.path, "skills") if seen.name in SKILL_NAMES else None
+def _explain_no_skill(seen: SeenPath) -> str | None:
+    return explain_unused(seen.path, "skills") if seen.name in SKILL_NAMES else None
 
 
-def _skill_directory(path: str) -> str:
+def _find_skill_directory(path: str) -> str:
     """Return the skill directory a path is a telling file of, "" when it is none."""
     if os.path.basename(path) in SKILL_NAMES:
         return os.path.dirname(path)
@@ -161,10 +161,10 @@ def _may_be_a_linked_skill(path: str) -> bool:
     return not os.path.splitext(path)[1]
 
 
-def _narrowed(top: SkillTop, where: str) -> SkillTop | None:
+def _narrow_top(top: SkillTop, where: str) -> SkillTop | None:
     """Start a search at `where` instead of above it; None when it would not get there."""
-    store = store_of(where)
-    if store and at_or_under(store, top.path):
+    store = find_store(where)
+    if store and is_within(store, top.path):
         return top
     inside = os.path.relpath(where, top.path).split(os.sep)
     if len(inside) > top.depth or not PRUNED.isdisjoint(inside):
@@ -172,14 +172,14 @@ def _narrowed(top: SkillTop, where: str) -> SkillTop | None:
     return SkillTop(where, top.scope, top.depth - len(inside))
 
 
-def _joined(where: str, near: SkillFinder, far: SkillFinder) -> Scan:
+def _merge_scans(where: str, near: SkillFinder, far: SkillFinder) -> Scan:
     for entry in far.entries.values():
-        if at_or_under(entry.path, where) or entry.key in near.entries:
+        if is_within(entry.path, where) or entry.key in near.entries:
             near.keep(entry)
     problems = [
         problem
         for problem in dict.fromkeys([*near.problems, *far.problems])
-        if at_or_under(problem.path, where) or at_or_under(where, problem.path)
+        if is_within(problem.path, where) or is_within(where, problem.path)
     ]
     entries = sorted(near.entries.values(), key=lambda entry: entry.key)
     return Scan(tuple(entries), (where,), tuple(problems))
@@ -192,53 +192,53 @@ _MAX_NAME = 64
 _MAX_DESCRIPTION = 1024
 
 
-def skill(entry: Entry, plugin: str, max_bytes: int) -> Artifact:
+def read_skill(entry: Entry, plugin: str, max_bytes: int) -> Artifact:
     """Read one skill. `plugin` is its plugin's id or "".
 
     Raises FileNotFoundError when it has no SKILL.md any more, SourceError when it cannot be read.
     """
-    path, data = _skill_file(entry.path, max_bytes)
+    path, data = _read_skill_file(entry.path, max_bytes)
     text, decoding = decode(data)
-    parts = front(text)
-    name = f.text(parts.fields, "name") or os.path.basename(entry.path)
-    flags = (*decoding, *parts.flags, *_oddities(name, entry.path, parts.fields))
+    parts = split_front(text)
+    name = f.get_text(parts.fields, "name") or os.path.basename(entry.path)
+    flags = (*decoding, *parts.flags, *_find_oddities(name, entry.path, parts.fields))
     parent = os.path.basename(os.path.dirname(entry.path))
     place = {"parent": parent, "scope": entry.scope, "plugin": plugin, "flags": list(flags)}
-    description = _description(parts)
+    description = _make_description(parts)
     return Artifact(
         artifact_id=entry.key,
         raw={"name": name, "description": description, "text": parts.body, "parent": parent},
         name=name,
         pointer=path,
-        metadata=f.metadata(parts.fields, _codex(entry.path)) | f.stated(place),
+        metadata=f.make_metadata(parts.fields, _read_codex(entry.path)) | f.drop_empty(place),
         digest=hashlib.sha256(data).hexdigest(),
         flags=flags,
     )
 
 
-def _description(parts: Front) -> str:
-    described = f.text(parts.fields, "description") or first_paragraph(parts.body)
-    return f"{described} {f.text(parts.fields, 'when_to_use')}".strip()
+def _make_description(parts: Front) -> str:
+    described = f.get_text(parts.fields, "description") or find_paragraph(parts.body)
+    return f"{described} {f.get_text(parts.fields, 'when_to_use')}".strip()
 
 
-def _skill_file(directory: str, max_bytes: int) -> tuple[str, bytes]:
+def _read_skill_file(directory: str, max_bytes: int) -> tuple[str, bytes]:
     for name in SKILL_NAMES:
         path = os.path.join(directory, name)
         if os.path.lexists(path):
-            return path, read_regular(_target(path), max_bytes)
+            return path, read_regular(_resolve_skill_file(path), max_bytes)
     raise FileNotFoundError(os.path.join(directory, SKILL_NAMES[0]))
 
 
-def _target(path: str) -> str:
+def _resolve_skill_file(path: str) -> str:
     """Return the real path of a SKILL.md; refuse a link that passes off another file as one."""
-    target = target_of(path) or path
-    if not same_name(path, target):
+    target = find_target(path) or path
+    if not has_same_name(path, target):
         raise Refused(f"{path}: a link to {target}, which is no SKILL.md", "remove the link")
     return target
 
 
-def _oddities(name: str, directory: str, fields: f.Fields) -> tuple[str, ...]:
-    description = f.text(fields, "description")
+def _find_oddities(name: str, directory: str, fields: f.Fields) -> tuple[str, ...]:
+    description = f.get_text(fields, "description")
     found = {
         "name_mismatch": name != os.path.basename(directory),
         "bad_name": len(name) > _MAX_NAME or not _NAME.fullmatch(name),
@@ -249,16 +249,16 @@ def _oddities(name: str, directory: str, fields: f.Fields) -> tuple[str, ...]:
     return tuple(flag for flag, is_so in found.items() if is_so)
 
 
-def _codex(directory: str) -> dict[str, object]:
+def _read_codex(directory: str) -> dict[str, object]:
     """Return how Codex displays a skill; a file of that which is not valid gives nothing."""
     beside = os.path.join(directory, CODEX_FILE)
     if not os.path.lexists(beside):  # which most have not
         return {}
     try:
-        path = followed(beside, by_name=True)
+        path = follow_link(beside, by_name=True)
         data = read_regular(path, lenient_yaml.MAX_CHARS)
     except (FileNotFoundError, SourceError):
         return {}
-    value, _ = lenient_yaml.load(decode(data)[0])
+    value, _ = lenient_yaml.load_yaml(decode(data)[0])
     interface = value.get("interface") if isinstance(value, dict) else None
     return interface if isinstance(interface, dict) else {}

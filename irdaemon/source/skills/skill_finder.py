@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from irdaemon.source.opening import resolved
+from irdaemon.source.opening import resolve_path
 from irdaemon.source.places import keep_existing, list_places
-from irdaemon.source.plugin_store import Plugin, places_of, plugins_of, store_of
+from irdaemon.source.plugin_store import Plugin, find_places, find_store, list_plugins
 from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import Walk, home_relative, is_regular, missing, not_pruned, stamp_of
+from irdaemon.source.tree import Walk, check_root, is_regular, is_searched, make_stamp, shorten_path
 from irdaemon.types import Entry, Problem, Root, SourceError
 
 # The directories where agents keep skills, and the names of files in them.
@@ -101,10 +101,10 @@ class SkillFinder:
 
     def search(self, top: SkillTop) -> None:
         """Search below a directory; in a plugin store, only the plugins in use."""
-        problem = missing(Root(top.path))
+        problem = check_root(Root(top.path))
         if problem:
             self.problems.append(problem)
-        elif store_of(top.path) == top.path:
+        elif find_store(top.path) == top.path:
             self._store(top.path, top.depth)
         else:
             self._walk(top)
@@ -114,20 +114,20 @@ class SkillFinder:
         stores: list[str] = []
 
         def descend(entry: os.DirEntry[str]) -> bool:
-            if entry.name == "plugins" and store_of(entry.path) == entry.path:
+            if entry.name == "plugins" and find_store(entry.path) == entry.path:
                 stores.append(walk.entered(entry))
                 return False
-            return not_pruned(entry)
+            return is_searched(entry)
 
         for directory, found in walk.directories(top.path, descend, top.depth):
             self._visit(directory, found, top.scope)
-        self.problems.extend([*walk.problems, *map(_unfollowed, filter(_is_skill, walk.passed))])
+        self.problems.extend([*walk.problems, *map(_make_problem, filter(_is_skill, walk.passed))])
         for store in filter(None, stores):
             self._store(store, top.depth)
 
     def _store(self, store: str, depth: int) -> None:
         try:
-            plugins = plugins_of(store)
+            plugins = list_plugins(store)
         except SourceError as error:
             self.problems.append(Problem(store, error.message))
             return
@@ -135,13 +135,13 @@ class SkillFinder:
             self._plugin(plugin, depth)
 
     def _plugin(self, plugin: Plugin, depth: int) -> None:
-        problem = missing(Root(plugin.path))
+        problem = check_root(Root(plugin.path))
         if problem:
             self.problems.append(problem)
             return
         self._walk(SkillTop(plugin.path, "plugin", 0), plugin.path)
         try:
-            for place in filter(os.path.isdir, places_of(plugin, "skills")):
+            for place in filter(os.path.isdir, find_places(plugin, "skills")):
                 self._walk(SkillTop(place, "plugin", depth), plugin.path)
         except SourceError as error:
             self.problems.append(Problem(plugin.path, error.message))
@@ -156,14 +156,14 @@ class SkillFinder:
             self.problems.append(Problem(directory, reason))
             return
         try:
-            self.keep(_entry(directory, file, "agents" in named, scope))
+            self.keep(_make_entry(directory, file, "agents" in named, scope))
         except OSError as error:
             self.problems.append(Problem(directory, error.strerror or str(error)))
 
     def keep(self, entry: Entry) -> None:
         """Keep an entry unless the same is known in a better scope."""
         known = self.entries.get(entry.key)
-        if known is None or rank(entry.scope) < rank(known.scope):
+        if known is None or rank_scope(entry.scope) < rank_scope(known.scope):
             self.entries[entry.key] = entry
 
 
@@ -171,20 +171,22 @@ def _is_skill(directory: str) -> bool:
     return any(os.path.lexists(os.path.join(directory, name)) for name in SKILL_NAMES)
 
 
-def _unfollowed(link: str) -> Problem:
-    reason = f"a link out of the roots, to {resolved(link)}, is followed only directly in a root"
+def _make_problem(link: str) -> Problem:
+    reason = (
+        f"a link out of the roots, to {resolve_path(link)}, is followed only directly in a root"
+    )
     return Problem(link, f"{reason}; add that directory to the roots")
 
 
-def rank(scope: str) -> int:
+def rank_scope(scope: str) -> int:
     """Order scopes by precedence: project, user, plugin, other."""
     return RANKS.index(scope) if scope in RANKS else len(RANKS)
 
 
-def _entry(directory: str, file: os.DirEntry[str], has_agents: bool, scope: str) -> Entry:
+def _make_entry(directory: str, file: os.DirEntry[str], has_agents: bool, scope: str) -> Entry:
     stats = [file.stat()]
     codex = os.path.join(directory, CODEX_FILE)
     if has_agents and os.path.isfile(codex):
         stats.append(os.stat(codex))
     newest = max(status.st_mtime_ns for status in stats)
-    return Entry(home_relative(directory), directory, stamp_of(*stats), newest, scope)
+    return Entry(shorten_path(directory), directory, make_stamp(*stats), newest, scope)

@@ -65,26 +65,26 @@ _COMMENTS = {
 }
 
 
-def language_of(suffix: str) -> str:
+def find_language(suffix: str) -> str:
     """Return the language of files with a suffix (in small letters), "" for one not known."""
     return _BY_SUFFIX.get(suffix, "")
 
 
-def comment_marks(language: str) -> tuple[str, ...]:
+def list_comment_marks(language: str) -> tuple[str, ...]:
     """Return what a line of a comment, or an attribute, begins with."""
     return _COMMENTS.get(language, ("//", "/*", "*", "@"))
 
 
-def outlined_languages() -> tuple[str, ...]:
+def list_outlined_languages() -> tuple[str, ...]:
     """Return the languages whose symbols can be told with what is installed here, sorted."""
     if not find_spec("tree_sitter"):
         return ("python",)
     return tuple(sorted(["python", *(n for n, module in _MODULES.items() if find_spec(module))]))
 
 
-def missing_languages() -> tuple[str, ...]:
+def list_missing_languages() -> tuple[str, ...]:
     """Return the languages that the extra `code` would add, sorted."""
-    return tuple(sorted(set(_MODULES) - set(outlined_languages())))
+    return tuple(sorted(set(_MODULES) - set(list_outlined_languages())))
 
 
 # Ask a child process for the symbols of a text.
@@ -158,7 +158,7 @@ class Code:
             raise TypeError("chunk_size is at least 1, and context at least 0")
         self.chunk_size = chunk_size
         self.context = context
-        self.languages = outlined_languages()
+        self.languages = list_outlined_languages()
 
     def decompose(
         self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None
@@ -168,16 +168,16 @@ class Code:
         text = _LINE_END.sub("\n", text_of(raw))
         path = str(fields.get("path") or artifact_id)
         suffix = str(fields.get("suffix") or os.path.splitext(path)[1]).lower()
-        language = str(fields.get("language") or language_of(suffix))
+        language = str(fields.get("language") or find_language(suffix))
         symbols = list_symbols(text, language) if language in self.languages else None
         if language:
             fields["language"] = language
         if symbols is None and text.strip():
             fields["flags"] = [*fields.get("flags", ()), NO_SYMBOLS]
         lines = text.split("\n")
-        marks = comment_marks(language)
+        marks = list_comment_marks(language)
         spans = divide_lines(
-            lines, symbols or (), self.chunk_size, lambda line: _begins(line, marks)
+            lines, symbols or (), self.chunk_size, lambda line: _starts_comment(line, marks)
         )
         pieces = [(span, piece) for span in spans for piece in self._pieces(span, lines)]
         surfaces = (
@@ -213,7 +213,7 @@ class Code:
         return Surface(artifact_id, SYMBOL, text, SYMBOL, {**place, **named, **lines}, words)
 
 
-def _begins(line: str, marks: tuple[str, ...]) -> bool:
+def _starts_comment(line: str, marks: tuple[str, ...]) -> bool:
     return line.lstrip().startswith(marks)
 
 
@@ -255,7 +255,7 @@ def divide_lines(
     out of them, those of a function where it is longer than `size` characters. Comments directly
     above a symbol belong to it, and so do attributes.
     """
-    tree = _tree(lines, symbols, is_comment)
+    tree = _build_tree(lines, symbols, is_comment)
     for span in _span_range(1, len(lines), None, tree, _Cutting(lines, size)):
         if _says_something(span, lines):
             yield span
@@ -285,7 +285,7 @@ class _Cutting:
         return text if len(text) <= self.size // _MOST_OF_CHUNK else ""
 
 
-def _tree(
+def _build_tree(
     lines: Sequence[str], symbols: Sequence[Symbol], is_comment: Callable[[str], bool]
 ) -> list[_Nested]:
     """Return the outermost symbols, each with those inside it.
@@ -329,12 +329,12 @@ def _span_range(
     at, is_first = start, True
     for part in inner:
         if at < part.start:
-            yield from _cut(LineSpan(at, part.start - 1, owner), is_first, cutting)
+            yield from _cut_span(LineSpan(at, part.start - 1, owner), is_first, cutting)
             is_first = False
         yield from _span_part(part, cutting)
         at = part.symbol.end + 1
     if at <= end:
-        yield from _cut(LineSpan(at, end, owner), is_first, cutting)
+        yield from _cut_span(LineSpan(at, end, owner), is_first, cutting)
 
 
 def _span_part(part: _Nested, cutting: _Cutting) -> Iterator[LineSpan]:
@@ -344,7 +344,7 @@ def _span_part(part: _Nested, cutting: _Cutting) -> Iterator[LineSpan]:
     yield from _span_range(part.start, symbol.end, symbol, inner, cutting)
 
 
-def _cut(span: LineSpan, is_first: bool, cutting: _Cutting) -> Iterator[LineSpan]:
+def _cut_span(span: LineSpan, is_first: bool, cutting: _Cutting) -> Iterator[LineSpan]:
     """Yield a span in pieces of whole lines, of at most so many characters.
 
     A single line that is longer is a piece.

@@ -163,7 +163,7 @@ def outline(language: str, text: bytes) -> list[_Outlined] | None:
             return found
     grammar = _GRAMMARS.get(language)
     try:
-        return _of_grammar(grammar, text) if grammar else None
+        return _outline_grammar(grammar, text) if grammar else None
     except (ImportError, AttributeError):  # it is not installed, or of another version
         return None
 
@@ -215,7 +215,7 @@ def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
 # -- tree-sitter ---------------------------------------------------------------------------------
 
 
-def _of_grammar(grammar: _Grammar, text: bytes) -> list[_Outlined] | None:
+def _outline_grammar(grammar: _Grammar, text: bytes) -> list[_Outlined] | None:
     tree_sitter = import_module("tree_sitter")
     language = tree_sitter.Language(getattr(import_module(grammar.module), grammar.function)())
     root = tree_sitter.Parser(language).parse(text).root_node
@@ -225,27 +225,27 @@ def _of_grammar(grammar: _Grammar, text: bytes) -> list[_Outlined] | None:
     patterns = " ".join(f"({each}) @s" for each in types)
     query = tree_sitter.Query(language, f"{patterns} {grammar.more}")
     nodes = tree_sitter.QueryCursor(query).captures(root).get("s", [])
-    found = list(_nested(grammar, [node for node in nodes if not node.has_error]))
+    found = list(_nest_nodes(grammar, [node for node in nodes if not node.has_error]))
     return None if root.has_error and not found else found
 
 
-def _nested(grammar: _Grammar, nodes: list[Any]) -> Iterator[_Outlined]:
+def _nest_nodes(grammar: _Grammar, nodes: list[Any]) -> Iterator[_Outlined]:
     """Yield nodes as symbols, each with the names of those that it lies in."""
     around: list[tuple[int, str, str]] = []
     for node in sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte)):
         while around and around[-1][0] <= node.start_byte:
             around.pop()
-        name = _name(node)
+        name = _find_name(node)
         if not name or len(around) > _DEEPEST or _is_bare(node):
             continue
-        kind = _kind(node, grammar.kinds[node.type], around[-1][1] if around else "")
-        parents = (*(each for _, _, each in around), *_receiver(node))
-        start, end = _lines(node, grammar.wrappers)
-        yield _Outlined(name, kind, start, end, _head(node), parents)
+        kind = _find_kind(node, grammar.kinds[node.type], around[-1][1] if around else "")
+        parents = (*(each for _, _, each in around), *_find_receiver(node))
+        start, end = _find_lines(node, grammar.wrappers)
+        yield _Outlined(name, kind, start, end, _find_head(node), parents)
         around.append((node.end_byte, kind, name))
 
 
-def _lines(node: Any, wrappers: tuple[str, ...]) -> tuple[int, int]:
+def _find_lines(node: Any, wrappers: tuple[str, ...]) -> tuple[int, int]:
     """Return the first and last line of a node with what is written around it alone."""
     while node.parent is not None and node.parent.type in wrappers and _is_alone(node):
         node = node.parent
@@ -262,7 +262,7 @@ def _is_bare(node: Any) -> bool:
     return node.type.endswith("_specifier") and node.child_by_field_name("body") is None
 
 
-def _kind(node: Any, kind: str, around: str) -> str:
+def _find_kind(node: Any, kind: str, around: str) -> str:
     """Return the kind of a node by that of the one around it, "" for none.
 
     A type of Go is a struct or an interface where it is one; a function of a type is a method.
@@ -275,7 +275,7 @@ def _kind(node: Any, kind: str, around: str) -> str:
     return named.get(defined.type, kind) if defined is not None else kind
 
 
-def _name(node: Any) -> str:
+def _find_name(node: Any) -> str:
     """Return what a node is called, "" for nothing."""
     fields = ("name", "property", "left", "declarator", "type")
     named = next(filter(None, map(node.child_by_field_name, fields)), None)
@@ -290,7 +290,7 @@ def _name(node: Any) -> str:
     return " ".join(text.split())[:_LONGEST_NAME]
 
 
-def _receiver(node: Any) -> Iterator[str]:
+def _find_receiver(node: Any) -> Iterator[str]:
     """Yield the type that a method of Go belongs to."""
     pending = list(filter(None, [node.child_by_field_name("receiver")]))
     while pending:
@@ -301,7 +301,7 @@ def _receiver(node: Any) -> Iterator[str]:
         pending += part.named_children
 
 
-def _head(node: Any) -> int:
+def _find_head(node: Any) -> int:
     """Return the last line of what precedes a node's body."""
     inner = (node, *map(node.child_by_field_name, ("value", "right", "type")))
     bodies = (each.child_by_field_name("body") for each in inner if each is not None)

@@ -7,7 +7,7 @@ import pytest
 import irdaemon as ir
 from irdaemon.runtime.memory import MB
 from irdaemon.runtime.pool import ProcessLimits, end_all
-from irdaemon.strategy import Code, code, recipe_of, strategy_from_spec
+from irdaemon.strategy import Code, build_recipe, code, strategy_from_spec
 
 SHOP = '''"""A shop."""
 
@@ -114,12 +114,12 @@ def test_without_the_extra_python_has_its_symbols_and_other_languages_say_that_t
 ):
     script = "function total(cart) { return cart.sum; }\n"
     assert told(plan(script, ".js")) == [("symbol", "total", 1)]
-    before = recipe_of(Code())
+    before = build_recipe(Code())
     monkeypatch.setattr(code, "find_spec", lambda name: None)
     assert told(plan(script, ".js")) == [("chunk", None, 1)]
     assert plan(script, ".js").filter_fields["flags"] == ["no_symbols"]
     assert len(told(plan(SHOP))) == 4
-    assert recipe_of(Code()) != before
+    assert build_recipe(Code()) != before
 
 
 def test_parameters_are_checked():

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from irdaemon.source.opening import at_or_under
+from irdaemon.source.opening import is_within
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.types import Root
 from irdaemon.watch import RootWatch, Settings, Watcher, watcher
@@ -52,7 +52,7 @@ class Watching:
         """Watch these, and wait for the rescan each is due."""
         self.watcher.set_roots(Root(str(path)) for path in paths)
         real = [os.path.realpath(path) for path in paths]
-        wait_until(lambda: all(any(at_or_under(r, hint) for hint in self.hints) for r in real))
+        wait_until(lambda: all(any(is_within(r, hint) for hint in self.hints) for r in real))
         self.calm()
         return self
 

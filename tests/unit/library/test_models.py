@@ -4,7 +4,7 @@ import pytest
 
 import irdaemon as ir
 from irclient.errors import QueryError
-from irdaemon.strategy import recipe_of
+from irdaemon.strategy import build_recipe
 from tests.support.searching import TOOLS
 
 MODELS = '[models]\nendpoint = "http://127.0.0.1:9/v1"\nmodel = "{}"\n'
@@ -90,9 +90,9 @@ def test_the_configured_model_and_the_prompt_are_the_identity_of_a_synthesizer(c
         ir.make_llm_synthesizer(synthesizer_id="mine").synthesizer_id,
     }
     assert len(others | {plain}) == 5
-    before = recipe_of(ir.with_synopsis(ir.Chunked()))
+    before = build_recipe(ir.with_synopsis(ir.Chunked()))
     configured("large")
-    assert recipe_of(ir.with_synopsis(ir.Chunked())) != before
+    assert build_recipe(ir.with_synopsis(ir.Chunked())) != before
     package = ir.with_synopsis(ir.Package()).synthesizer_id
     assert package != ir.with_synopsis(ir.Chunked()).synthesizer_id
 

@@ -3,7 +3,7 @@
 import pytest
 
 import irdaemon as ir
-from irdaemon.source.asset_types import asset_type
+from irdaemon.source.asset_types import find_asset_type
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from irdaemon.source.asset_types import asset_type
     ],
 )
 def test_the_type_is_the_one_stated_or_that_of_the_suffix(fields, expected):
-    assert asset_type(fields) == expected
+    assert find_asset_type(fields) == expected
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """What a corpus should hold, by paths alone."""
 
-from irdaemon.source.expected import SeenPath, directory_of, same, why_not_below
+from irdaemon.source.expected import SeenPath, explain_skip, get_directory, get_path
 
 
 def seen(relative, top="/root"):
@@ -13,11 +13,11 @@ def test_a_path_knows_its_name_and_how_many_directories_are_above_it():
 
 
 def test_an_entry_is_the_file_itself_or_the_directory_that_it_tells_of():
-    assert same(seen("one/SKILL.md")) == "/root/one/SKILL.md"
-    assert directory_of(seen("one/SKILL.md")) == "/root/one"
+    assert get_path(seen("one/SKILL.md")) == "/root/one/SKILL.md"
+    assert get_directory(seen("one/SKILL.md")) == "/root/one"
 
 
 def test_a_directory_that_is_too_deep_or_holds_no_work_of_its_own_is_left_out():
-    assert why_not_below(seen("one"), 2) == ""
-    assert why_not_below(seen("one/two/three"), 2) == "deeper than 2 levels"
-    assert why_not_below(seen("one/.git"), 2) == "version control, dependencies, caches"
+    assert explain_skip(seen("one"), 2) == ""
+    assert explain_skip(seen("one/two/three"), 2) == "deeper than 2 levels"
+    assert explain_skip(seen("one/.git"), 2) == "version control, dependencies, caches"

@@ -7,8 +7,8 @@ from pathspec import GitIgnoreSpec
 
 from irclient.errors import QueryError
 from irdaemon.source.files import Files
-from irdaemon.source.files.document import timestamp_of
-from irdaemon.source.files.file_finder import patterns
+from irdaemon.source.files.document import find_timestamp
+from irdaemon.source.files.file_finder import compile_patterns
 from irdaemon.types import Refused, Root, Scan, SourceError
 
 NOTHING = Scan((), ())
@@ -150,7 +150,7 @@ def test_a_pattern_git_does_not_understand_is_passed_over(tmp_path):
 @pytest.mark.filterwarnings("ignore:Possible (nested set|set \\w+) at position:FutureWarning")
 @given(st.lists(st.text(alphabet="ab!/*[]\\#? .", max_size=8), max_size=5))
 def test_no_pattern_makes_compiling_raise(lines):
-    patterns(lines).match_file("a/b")
+    compile_patterns(lines).match_file("a/b")
 
 
 def test_a_linked_file_is_one_entry_under_its_real_path(tmp_path):
@@ -196,7 +196,7 @@ def test_what_a_whole_scan_leaves_out_is_counted_by_reason_and_suffix(tmp_path):
 
 def test_what_nothing_here_reads_is_counted_with_the_command_that_helps(tmp_path, monkeypatch):
     cure = "pipx inject irdaemon pypdf"
-    monkeypatch.setattr("irdaemon.source.files.unreadable_suffixes", lambda: {".pdf": cure})
+    monkeypatch.setattr("irdaemon.source.files.list_unreadable_suffixes", lambda: {".pdf": cure})
     for name in ("x.pdf", "y.PDF", "old.pdf"):
         (tmp_path / name).write_text("x")
     write(tmp_path, a_md="x")
@@ -280,7 +280,7 @@ def test_a_document_holds_its_text_title_and_place(tmp_path):
         "suffix": ".md",
         "scope": "user",
         "title": "The Title",
-        "timestamp": timestamp_of({}, (tmp_path / "docs" / "a.md").stat().st_mtime_ns),
+        "timestamp": find_timestamp({}, (tmp_path / "docs" / "a.md").stat().st_mtime_ns),
     }
 
 
@@ -389,7 +389,9 @@ def test_a_pattern_matches_what_git_would_match(line, path):
     except ValueError:
         return
     for each in (path, f"{path}/"):
-        assert patterns([line]).check_file(each).include == expected.check_file(each).include
+        assert (
+            compile_patterns([line]).check_file(each).include == expected.check_file(each).include
+        )
 
 
 @pytest.mark.parametrize(
@@ -402,11 +404,11 @@ def test_a_pattern_matches_what_git_would_match(line, path):
     ],
 )
 def test_a_pattern_of_many_stars_is_decided_for_a_path_that_it_nearly_matches(line, path):
-    assert not patterns([line]).match_file(path)
+    assert not compile_patterns([line]).match_file(path)
 
 
 def test_of_a_pattern_with_too_many_double_stars_the_beginning_stands_for_all_below():
     line = "one/**/two/**/three/**/four/**/five"
-    assert patterns([line]).match_file("one/a/two/b/three/c/file")
-    assert not patterns([line]).match_file("one/a/two/b/file")
-    assert not patterns([f"!{line}"]).patterns
+    assert compile_patterns([line]).match_file("one/a/two/b/three/c/file")
+    assert not compile_patterns([line]).match_file("one/a/two/b/file")
+    assert not compile_patterns([f"!{line}"]).patterns

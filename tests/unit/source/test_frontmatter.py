@@ -2,19 +2,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.source.frontmatter import NONE, NOT_MAPPING, UNCLOSED, decode, front
+from irdaemon.source.frontmatter import NONE, NOT_MAPPING, UNCLOSED, decode, split_front
 
 
 def test_fields_and_body_are_told_apart():
-    found = front("---\nname: pdf\n---\n# Steps\n")
+    found = split_front("---\nname: pdf\n---\n# Steps\n")
     assert (found.fields, found.body, found.flags) == ({"name": "pdf"}, "# Steps\n", ())
 
 
 def test_a_byte_order_mark_and_windows_line_ends_do_no_harm():
     text, flags = decode(b"\xef\xbb\xbf---\r\nname: pdf\r\n---\r\nBody\r\n")
     assert flags == ()
-    assert front(text).fields == {"name": "pdf"}
-    assert front(text).body == "Body\n"
+    assert split_front(text).fields == {"name": "pdf"}
+    assert split_front(text).body == "Body\n"
 
 
 def test_invalid_utf8_is_replaced_and_flagged():
@@ -22,24 +22,26 @@ def test_invalid_utf8_is_replaced_and_flagged():
 
 
 def test_a_file_without_frontmatter_is_all_body():
-    found = front("# Title\n\nText.\n")
+    found = split_front("# Title\n\nText.\n")
     assert (found.fields, found.body, found.flags) == ({}, "# Title\n\nText.\n", (NONE,))
 
 
 def test_empty_frontmatter_has_no_fields_and_no_flag():
-    assert front("---\n---\nBody") == front("---\n\n---\nBody")
-    assert front("---\n---\nBody").flags == ()
+    assert split_front("---\n---\nBody") == split_front("---\n\n---\nBody")
+    assert split_front("---\n---\nBody").flags == ()
 
 
 def test_frontmatter_that_never_closes_ends_where_its_keys_end():
-    found = front("---\nname: pdf\ndescription: Fill\n  forms\n\n# Steps\n\nNote: this is body.\n")
+    found = split_front(
+        "---\nname: pdf\ndescription: Fill\n  forms\n\n# Steps\n\nNote: this is body.\n"
+    )
     assert found.fields == {"name": "pdf", "description": "Fill forms"}
     assert found.body.strip().startswith("# Steps")
     assert found.flags == (UNCLOSED,)
 
 
 def test_a_rule_in_the_body_does_not_close_frontmatter():
-    found = front("---\nname: pdf\n\n# Steps\n\nDo this now\nand that.\n\n---\n\nMore.\n")
+    found = split_front("---\nname: pdf\n\n# Steps\n\nDo this now\nand that.\n\n---\n\nMore.\n")
     assert found.fields == {"name": "pdf"}
     assert "Do this now" in found.body
     assert "More." in found.body
@@ -47,26 +49,26 @@ def test_a_rule_in_the_body_does_not_close_frontmatter():
 
 
 def test_a_rule_on_the_first_line_is_no_frontmatter():
-    found = front("---\n\nJust prose, no keys\n")
+    found = split_front("---\n\nJust prose, no keys\n")
     assert (found.fields, found.flags) == ({}, (NONE,))
     assert "Just prose" in found.body
 
 
 @pytest.mark.parametrize("block", ["- a\n- b", "only words", "[a, b]"])
 def test_frontmatter_that_is_no_mapping_is_flagged_and_kept_as_text(block):
-    found = front(f"---\n{block}\n---\nBody\n")
+    found = split_front(f"---\n{block}\n---\nBody\n")
     assert (found.fields, found.flags) == ({}, (NOT_MAPPING,))
     assert block in found.body
 
 
 @given(st.text(max_size=300))
 def test_no_text_makes_it_raise(text):
-    front(text)
+    split_front(text)
 
 
 @given(st.text(alphabet="-abc: \n#\t", max_size=120))
 def test_nothing_that_begins_with_a_rule_makes_it_raise(text):
-    front("---\n" + text)
+    split_front("---\n" + text)
 
 
 @given(st.binary(max_size=200))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.source.mapping import InMemory, content_stamp
+from irdaemon.source.mapping import InMemory, stamp_content
 from irdaemon.types import Scan, SourceError
 
 
@@ -78,4 +78,4 @@ def test_the_mapping_may_change_between_scans():
 
 @given(st.dictionaries(st.text(), st.text() | st.integers()))
 def test_the_order_of_keys_does_not_change_a_stamp(value):
-    assert content_stamp(value) == content_stamp(dict(reversed(value.items())))
+    assert stamp_content(value) == stamp_content(dict(reversed(value.items())))

@@ -13,11 +13,11 @@ from irdaemon.ledger import StoredArtifact
 from irdaemon.source import opening
 from irdaemon.source.files import Files
 from irdaemon.source.opening import (
-    followed,
+    follow_link,
     open_directory,
     open_regular,
     read_regular,
-    resolved,
+    resolve_path,
 )
 from irdaemon.source.redact import Redactor
 from irdaemon.source.sessions import Sessions
@@ -62,7 +62,7 @@ def swapped_after_the_check(monkeypatch, path, target):
         return then_swap
 
     monkeypatch.setattr(os.path, "realpath", with_swap(os.path.realpath))
-    monkeypatch.setattr(opening, "target_of", with_swap(opening.target_of))
+    monkeypatch.setattr(opening, "find_target", with_swap(opening.find_target))
 
 
 def test_a_file_is_read_by_its_real_path(tmp_path, way):
@@ -94,12 +94,12 @@ def test_a_sandbox_that_forbids_the_system_call_is_worked_around(tmp_path, monke
 def test_a_path_that_no_file_can_have_is_a_value_to_readers(path, way):
     with pytest.raises((FileNotFoundError, SourceError)):
         open_regular(path)
-    assert isinstance(resolved(path), str)
+    assert isinstance(resolve_path(path), str)
 
 
 @given(st.text(max_size=80))
 def test_no_path_makes_resolving_raise(path):
-    assert isinstance(resolved(path), str)
+    assert isinstance(resolve_path(path), str)
 
 
 @pytest.mark.parametrize("fault", [FileNotFoundError(2, "x"), OSError(22, "x"), OSError(5, "x")])
@@ -114,35 +114,35 @@ def test_a_link_that_goes_while_it_is_resolved_is_resolved_again_or_left_as_it_i
         return resolve(path, **how)
 
     monkeypatch.setattr(os.path, "realpath", raising)
-    assert resolved("/a/../b") == "/b"
+    assert resolve_path("/a/../b") == "/b"
     left.extend([fault] * 100)
-    assert resolved("/a/../b") == "/b"
+    assert resolve_path("/a/../b") == "/b"
 
 
 def test_a_linked_file_is_followed_to_its_own_name_or_back_into_the_roots(tmp_path, outside):
     (tmp_path / "skill").mkdir()
     link = tmp_path / "skill" / "SKILL.md"
     link.symlink_to(outside / "SKILL.md")
-    assert followed(str(link), by_name=True) == str(outside / "SKILL.md")
+    assert follow_link(str(link), by_name=True) == str(outside / "SKILL.md")
     with pytest.raises(Refused):
-        followed(str(link))
+        follow_link(str(link))
     link.unlink()
     link.symlink_to(outside / "secret.txt")
     with pytest.raises(Refused, match=r"leads to .*secret\.txt"):
-        followed(str(link), by_name=True)
-    assert followed(str(link), [str(outside)]) == str(outside / "secret.txt")
+        follow_link(str(link), by_name=True)
+    assert follow_link(str(link), [str(outside)]) == str(outside / "secret.txt")
 
 
 def test_where_a_directory_on_the_way_became_a_link_no_name_makes_it_good(tmp_path, outside):
     (tmp_path / "skill").symlink_to(outside)
     with pytest.raises(Refused):
-        followed(str(tmp_path / "skill" / "SKILL.md"), by_name=True)
+        follow_link(str(tmp_path / "skill" / "SKILL.md"), by_name=True)
 
 
 def test_what_the_kernel_shows_as_files_is_followed_by_no_name(tmp_path):
     (tmp_path / "environ").symlink_to("/proc/self/environ")
     with pytest.raises(Refused):
-        followed(str(tmp_path / "environ"), by_name=True)
+        follow_link(str(tmp_path / "environ"), by_name=True)
 
 
 def exchanged_at_every_step(monkeypatch, path, spare, first):
@@ -164,7 +164,7 @@ def exchanged_at_every_step(monkeypatch, path, spare, first):
 
     monkeypatch.setattr(os.path, "realpath", with_exchange(os.path.realpath))
     monkeypatch.setattr(os, "readlink", with_exchange(os.readlink))
-    monkeypatch.setattr(opening, "_without_links", with_exchange(opening._without_links))
+    monkeypatch.setattr(opening, "_open_without_links", with_exchange(opening._open_without_links))
 
 
 def stored(pointer):

@@ -7,15 +7,15 @@ import pytest
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
     Walk,
-    home_relative,
+    check_root,
     is_directory,
-    is_editors,
+    is_editor_file,
     is_link,
     is_regular,
-    missing,
-    not_pruned,
-    real_path,
-    stamp_of,
+    is_searched,
+    make_stamp,
+    resolve_entry,
+    shorten_path,
 )
 from irdaemon.types import Root
 
@@ -30,7 +30,7 @@ def root(tmp_path):
 def walked(root, walk=None, **how):
     """Return the directories below a root in the order of a walk, relative to it."""
     walk = walk or Walk(Symlinks((str(root),)))
-    found = walk.directories(str(root), not_pruned, **how)
+    found = walk.directories(str(root), is_searched, **how)
     return [os.path.relpath(directory, root) for directory, _ in found]
 
 
@@ -99,7 +99,7 @@ def test_a_link_to_the_whole_file_system_is_followed_by_no_policy(root):
 def test_a_directory_that_goes_while_it_is_walked_is_a_problem_and_no_end(root):
     make(root, "a", "b")
     walk, seen = Walk(Symlinks((str(root),))), []
-    for directory, _ in walk.directories(str(root), not_pruned):
+    for directory, _ in walk.directories(str(root), is_searched):
         seen.append(os.path.basename(directory))
         if seen == ["root"]:
             (root / "a").rmdir()
@@ -130,14 +130,14 @@ def test_locks_backups_and_drafts_of_editors_are_passed_over_as_if_they_were_not
     (root / "fine.md").write_text("x")
     (root / name).symlink_to("person@host.1234:1700000000")
     walk = Walk(Symlinks((str(root),)))
-    ((_, found),) = walk.directories(str(root), not_pruned)
+    ((_, found),) = walk.directories(str(root), is_searched)
     assert [entry.name for entry in found] == ["fine.md"]
     assert walk.problems == []
 
 
 @pytest.mark.parametrize("name", NOT_EDITORS)
 def test_what_only_resembles_an_editors_file_counts(name):
-    assert not is_editors(name)
+    assert not is_editor_file(name)
 
 
 def test_a_directory_of_such_a_name_is_walked(root):
@@ -158,32 +158,32 @@ def test_an_entry_is_what_it_leads_to_and_a_dangling_link_is_nothing(root):
         "to-file": (False, True, True),
         "dangling": (False, False, True),
     }
-    assert real_path(entries["to-file"]) == str(root / "file")
+    assert resolve_entry(entries["to-file"]) == str(root / "file")
 
 
 def test_any_change_of_a_file_changes_its_stamp(root):
     path = root / "a"
     path.write_text("one")
-    before = stamp_of(path.stat())
-    assert stamp_of(path.stat()) == before
+    before = make_stamp(path.stat())
+    assert make_stamp(path.stat()) == before
     os.utime(path, ns=(1, path.stat().st_mtime_ns + 1))
-    assert stamp_of(path.stat()) != before
+    assert make_stamp(path.stat()) != before
     other = root / "b"
     other.write_text("one")
-    assert stamp_of(other.stat()) != before
-    assert stamp_of(path.stat(), other.stat()).count(";") == 1
+    assert make_stamp(other.stat()) != before
+    assert make_stamp(path.stat(), other.stat()).count(";") == 1
 
 
 def test_paths_at_home_are_shown_short(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert home_relative(str(tmp_path / "notes")) == "~/notes"
-    assert home_relative(str(tmp_path) + "-old/notes") == str(tmp_path) + "-old/notes"
-    assert home_relative("/etc") == "/etc"
+    assert shorten_path(str(tmp_path / "notes")) == "~/notes"
+    assert shorten_path(str(tmp_path) + "-old/notes") == str(tmp_path) + "-old/notes"
+    assert shorten_path("/etc") == "/etc"
 
 
 def test_a_root_that_is_not_there_or_is_no_directory_is_a_problem(root):
     (root / "file").write_text("x")
-    assert missing(Root(str(root))) is None
-    assert missing(Root(str(root / "gone"))).reason == "nothing is at this path"
-    assert missing(Root(str(root / "file"))).reason == "a file, where a directory is expected"
-    assert missing(Root("/nul\0byte")) is not None
+    assert check_root(Root(str(root))) is None
+    assert check_root(Root(str(root / "gone"))).reason == "nothing is at this path"
+    assert check_root(Root(str(root / "file"))).reason == "a file, where a directory is expected"
+    assert check_root(Root("/nul\0byte")) is not None

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irclient.errors import QueryError
-from irdaemon.strategy.chunked import Chunked, bounded, chunk_text, count_words
+from irdaemon.strategy.chunked import Chunked, chunk_text, count_words, halve_chunks
 from irdaemon.strategy.package import Package
 
 
@@ -82,7 +82,7 @@ def test_a_token_model_of_ones_own_counts_and_one_that_is_not_there_is_refused()
 
 @given(st.text(st.sampled_from("ab "), max_size=200), st.integers(1, 20))
 def test_halves_hold_all_the_words_in_their_order_and_no_more_than_is_allowed(text, most):
-    halves = bounded([text], most, len)
+    halves = halve_chunks([text], most, len)
     assert all(len(half) <= most or len(half) < 2 for half in halves)
     assert "".join(" ".join(halves).split()) == "".join(text.split())
 

@@ -5,9 +5,9 @@ import pytest
 from irclient.errors import QueryError
 from irdaemon.strategy.edges import (
     default_edge_extractor,
-    edges_of,
-    link_name,
-    packages_named,
+    find_edges,
+    find_named_packages,
+    normalize_name,
 )
 from irdaemon.types import Artifact, Edge
 
@@ -30,7 +30,7 @@ AA = {"name": "aa", "deps": ["dol>=1.0", "numpy[fast]>=1.2 ; python_version>='3.
     ],
 )
 def test_a_requirement_has_one_spelling_as_a_name(spelled, name):
-    assert link_name(spelled) == name
+    assert normalize_name(spelled) == name
 
 
 def test_dependencies_and_a_parent_are_edges_and_what_has_none_has_no_type():
@@ -70,42 +70,42 @@ def test_a_dependency_that_is_stated_twice_is_one_edge():
     ],
 )  # fmt: skip
 def test_a_text_names_what_it_installs_imports_or_calls_a_package(text, names):
-    assert packages_named(text) == names
+    assert find_named_packages(text) == names
 
 
 def test_a_text_names_no_more_than_a_few_packages():
-    assert len(packages_named("pip install " + " ".join(f"p{n}" for n in range(99)))) == 32
+    assert len(find_named_packages("pip install " + " ".join(f"p{n}" for n in range(99)))) == 32
 
 
 def test_a_skill_names_packages_a_session_what_it_used_and_a_document_nothing():
     skill = Artifact("pdf", {"name": "pdf", "text": "pip install pypdf"}, "pdf")
-    assert edges_of(skill, {"name": "pdf", "parent": "tools"}) == (
+    assert find_edges(skill, {"name": "pdf", "parent": "tools"}) == (
         Edge("PARENT", "tools"),
         Edge("NAMES", "pypdf"),
     )
     turn = Artifact("s:1", {"user_prompt": "fill it in"}, "s", uses=("Pdf_Forms",))
-    assert edges_of(turn, {"session_id": "s"}) == (Edge("USED", "pdf-forms"),)
-    assert edges_of(Artifact("d", "pip install pypdf", "d"), {"name": "d"}) == ()
+    assert find_edges(turn, {"session_id": "s"}) == (Edge("USED", "pdf-forms"),)
+    assert find_edges(Artifact("d", "pip install pypdf", "d"), {"name": "d"}) == ()
 
 
 def test_an_extractor_takes_the_place_of_what_is_found_otherwise():
     package = Artifact("aa", {"name": "aa"}, "aa")
-    found = edges_of(package, AA, lambda id, fields: {"CITES": ["n/a b.md", ("other", "X")]})
+    found = find_edges(package, AA, lambda id, fields: {"CITES": ["n/a b.md", ("other", "X")]})
     assert found == (Edge("CITES", "n/a b.md"), Edge("CITES", "X", "other"))
-    assert edges_of(package, AA, lambda id, fields: {"REF": []}) == ()
+    assert find_edges(package, AA, lambda id, fields: {"REF": []}) == ()
 
 
 @pytest.mark.parametrize("given", [["REF"], {"REF": [3]}, {"REF": [("a", "b", "c")]}])
 def test_what_is_no_edge_is_refused_by_what_it_is(given):
     with pytest.raises(QueryError, match="edge"):
-        edges_of(Artifact("aa", {}, "aa"), AA, lambda id, fields: given)
+        find_edges(Artifact("aa", {}, "aa"), AA, lambda id, fields: given)
 
 
 def test_an_artifact_has_no_more_than_so_many_edges():
     deps = {"deps": [f"p{n}" for n in range(2_000)]}
-    assert len(edges_of(Artifact("aa", {}, "aa"), deps)) == 512
+    assert len(find_edges(Artifact("aa", {}, "aa"), deps)) == 512
 
 
 def test_a_line_that_nearly_imports_is_read_in_time_linear_in_it():
-    assert packages_named("from " + "a" * 49_000 + "!import x") == ()
-    assert packages_named("from a.b import c") == ("a",)
+    assert find_named_packages("from " + "a" * 49_000 + "!import x") == ()
+    assert find_named_packages("from a.b import c") == ("a",)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.requirements import Requirement
 
-from irdaemon.strategy.package import Package, bare_name, deps_text
+from irdaemon.strategy.package import Package, describe_dependencies, strip_requirement
 
 
 def kinds(plan):
@@ -37,10 +37,10 @@ def test_a_package_without_deps_has_no_deps_surface_and_empty_parts_are_dropped(
 
 
 def test_bare_names_lose_version_extras_and_marker_and_are_listed_once():
-    assert bare_name("PyPDF[crypto]>=4; python_version>'3'") == "pypdf"
-    assert bare_name("@babel/core ^7.0.0") == "@babel/core"
-    assert deps_text(["a>1", "B", "a", "c @ git+x"]) == "Depends on: a, b, c"
-    assert deps_text([]) == ""
+    assert strip_requirement("PyPDF[crypto]>=4; python_version>'3'") == "pypdf"
+    assert strip_requirement("@babel/core ^7.0.0") == "@babel/core"
+    assert describe_dependencies(["a>1", "B", "a", "c @ git+x"]) == "Depends on: a, b, c"
+    assert describe_dependencies([]) == ""
 
 
 def test_a_package_without_a_description_is_its_name_and_blank_readmes_are_none():
@@ -81,7 +81,7 @@ MARKERS = st.sampled_from(
 @given(st.tuples(NAMES, EXTRAS, VERSIONS, MARKERS))
 def test_the_bare_name_of_a_python_requirement_is_the_one_that_packaging_finds(parts):
     requirement = "".join(parts)
-    assert bare_name(requirement) == Requirement(requirement).name.lower()
+    assert strip_requirement(requirement) == Requirement(requirement).name.lower()
 
 
 @pytest.mark.parametrize(
@@ -89,4 +89,4 @@ def test_the_bare_name_of_a_python_requirement_is_the_one_that_packaging_finds(p
     [("@babel/core ^7.0.0", "@babel/core"), ("serde 1", "serde"), ("a.b/c v1.2.3", "a.b/c")],
 )
 def test_the_bare_name_of_what_is_no_python_requirement_ends_before_its_version(requirement, name):
-    assert bare_name(requirement) == name
+    assert strip_requirement(requirement) == name

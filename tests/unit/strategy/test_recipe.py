@@ -13,10 +13,10 @@ from irdaemon.strategy import (
     ClaudeTurn,
     Package,
     WholeText,
-    recipe_of,
+    build_recipe,
     strategy_to_spec,
 )
-from irdaemon.strategy.code import outlined_languages
+from irdaemon.strategy.code import list_outlined_languages
 from irdaemon.text import ANALYZER
 
 
@@ -54,23 +54,27 @@ def test_the_recipe_of_a_usual_strategy_is_what_it_always_was(name):
     others = {
         "Package": {"deps_template": "str"},
         "ClaudeTurn": {"fields": list(ClaudeTurn().fields)},
-        "Code": {"languages": list(outlined_languages())},
+        "Code": {"languages": list(list_outlined_languages())},
     }
     functions = others.get(name, {})
     if name == "Package":
         strategy.deps_template = str
         del spec["params"]["deps_template"]
     parts = [spec, functions, ANALYZER, DECOMPOSITION]
-    assert recipe_of(strategy) == json.dumps(parts, sort_keys=True)
+    assert build_recipe(strategy) == json.dumps(parts, sort_keys=True)
 
 
 def test_the_parameters_of_a_strategy_within_another_are_part_of_its_recipe():
-    assert recipe_of(Wrapping(Chunked(100))) != recipe_of(Wrapping(Chunked(200)))
-    assert recipe_of(Wrapping(Wrapping(Chunked(1)))) != recipe_of(Wrapping(Wrapping(Chunked(2))))
-    assert recipe_of(Wrapping(Chunked(100))) == recipe_of(Wrapping(Chunked(100)))
-    assert recipe_of(Wrapping(None, options=["a"])) != recipe_of(Wrapping(None, options=["b"]))
-    assert recipe_of(Slotted(1)) != recipe_of(Slotted(2))
-    assert recipe_of(Slotted(1, Chunked(1))) != recipe_of(Slotted(1, Chunked(2)))
+    assert build_recipe(Wrapping(Chunked(100))) != build_recipe(Wrapping(Chunked(200)))
+    assert build_recipe(Wrapping(Wrapping(Chunked(1)))) != build_recipe(
+        Wrapping(Wrapping(Chunked(2)))
+    )
+    assert build_recipe(Wrapping(Chunked(100))) == build_recipe(Wrapping(Chunked(100)))
+    assert build_recipe(Wrapping(None, options=["a"])) != build_recipe(
+        Wrapping(None, options=["b"])
+    )
+    assert build_recipe(Slotted(1)) != build_recipe(Slotted(2))
+    assert build_recipe(Slotted(1, Chunked(1))) != build_recipe(Slotted(1, Chunked(2)))
 
 
 def closing_over(value):
@@ -90,17 +94,17 @@ CHANGES = {
 
 @pytest.mark.parametrize(("one", "other"), CHANGES.values(), ids=CHANGES)
 def test_two_functions_that_do_something_else_make_two_recipes(one, other):
-    assert recipe_of(Package(deps_template=one)) != recipe_of(Package(deps_template=other))
-    assert recipe_of(Package(deps_template=one)) == recipe_of(Package(deps_template=one))
+    assert build_recipe(Package(deps_template=one)) != build_recipe(Package(deps_template=other))
+    assert build_recipe(Package(deps_template=one)) == build_recipe(Package(deps_template=one))
 
 
 def test_what_a_strategy_keeps_for_itself_and_a_circle_of_them_do_no_harm():
     wrapping = Wrapping(Chunked())
-    before = recipe_of(wrapping)
+    before = build_recipe(wrapping)
     wrapping._cache["a"] = object()
-    assert recipe_of(wrapping) == before
+    assert build_recipe(wrapping) == before
     wrapping.inner = wrapping
-    assert recipe_of(wrapping) == recipe_of(wrapping) != before
+    assert build_recipe(wrapping) == build_recipe(wrapping) != before
 
 
 def test_a_changed_inner_strategy_is_indexed_anew_and_an_equal_one_is_not(tmp_path):

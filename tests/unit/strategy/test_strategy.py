@@ -6,8 +6,8 @@ from irdaemon.strategy import (
     ClaudeTurn,
     Package,
     WholeText,
+    build_recipe,
     is_named,
-    recipe_of,
     strategy_from_spec,
     strategy_to_spec,
 )
@@ -22,7 +22,7 @@ def test_every_registered_strategy_can_be_written_down_and_rebuilt(name):
     strategy = STRATEGY_REGISTRY[name]()
     spec = strategy_to_spec(strategy)
     assert spec["name"] == name
-    assert recipe_of(strategy_from_spec(spec)) == recipe_of(strategy)
+    assert build_recipe(strategy_from_spec(spec)) == build_recipe(strategy)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_an_unknown_strategy_or_parameter_is_a_value_error_that_names_the_known(
 
 
 def test_a_parameter_or_a_swapped_callable_changes_the_recipe():
-    assert recipe_of(Chunked(chunk_size=5)) != recipe_of(Chunked())
-    assert recipe_of(Package(deps_template=str)) != recipe_of(Package())
+    assert build_recipe(Chunked(chunk_size=5)) != build_recipe(Chunked())
+    assert build_recipe(Package(deps_template=str)) != build_recipe(Package())
 
 
 def test_only_turns_have_no_names_and_a_strategy_of_ones_own_has_them():

@@ -25,7 +25,7 @@ from irdaemon.contrib.backends.postgres.packing import (
 )
 from irdaemon.index.backend import IndexDelta, LeaseLost, OutOfStep, SentArtifact, SentRecord
 from irdaemon.index.rows import hash_name
-from irdaemon.source.asset_types import FIELD, asset_type
+from irdaemon.source.asset_types import FIELD, find_asset_type
 
 # The artifacts and records of a delta, copied into a space part by part.
 
@@ -55,7 +55,7 @@ def copy_streams(
 
 def _packed_fields(data: bytes) -> dict[str, bytes]:
     fields = unpacked(data)
-    fields[FIELD] = asset_type(fields)
+    fields[FIELD] = find_asset_type(fields)
     return {str(name): packed(value) for name, value in fields.items()}
 
 

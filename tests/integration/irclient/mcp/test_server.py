@@ -16,7 +16,7 @@ from irclient.mcp.http import guarded_app
 from irclient.mcp.server import make_server
 from irclient.terminal.hits import REASONS
 from irclient.testing import FakeDaemon, hit, selection
-from irdaemon.source.frontmatter import front
+from irdaemon.source.frontmatter import split_front
 
 TOKEN = "a-token-of-some-length"
 PORT = 7411
@@ -181,7 +181,7 @@ def test_what_a_gitignore_leaves_out_is_not_indexed_and_that_is_said(tools, give
 def test_metadata_of_a_new_document_is_in_its_front_matter():
     given = {"owner": "ann: b", "retries": 3, "draft": True, "teams": ["ops", "- c"]}
     asked = {"title": "Backups", "content": "At night.\n", "metadata": given}
-    parts = front(asked_for("AddToLibrary", asked)["content"])
+    parts = split_front(asked_for("AddToLibrary", asked)["content"])
     assert parts.fields == {
         **{"owner": "ann: b", "retries": "3", "draft": "true", "teams": ["ops", "- c"]},
     }
@@ -190,10 +190,10 @@ def test_metadata_of_a_new_document_is_in_its_front_matter():
 
 def test_front_matter_of_the_content_goes_before_metadata_and_a_rule_is_none():
     own = {"title": "t", "content": "---\nowner: bob\n---\nx", "metadata": {"owner": "ann", "a": 1}}
-    parts = front(asked_for("AddToLibrary", own)["content"])
+    parts = split_front(asked_for("AddToLibrary", own)["content"])
     assert (parts.fields, parts.body) == ({"owner": "bob", "a": "1"}, "x")
     ruled = {"title": "t", "content": "---\nA rule.\n", "metadata": {"a": 1}}
-    parts = front(asked_for("AddToLibrary", ruled)["content"])
+    parts = split_front(asked_for("AddToLibrary", ruled)["content"])
     assert (parts.fields, parts.body) == ({"a": "1"}, "\n---\nA rule.\n")
 
 

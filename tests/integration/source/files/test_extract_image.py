@@ -11,7 +11,7 @@ from PIL.PngImagePlugin import PngInfo
 import irdaemon as ir
 from irdaemon.runtime.pool import end_all
 from irdaemon.source.files import Files
-from irdaemon.source.files.asset import missing_ocr
+from irdaemon.source.files.asset import find_missing_ocr
 from irdaemon.types import Root, SourceError
 
 PEAS = "peas climbing a trellis"
@@ -112,11 +112,11 @@ printf 'SEED SWAP ON SUNDAY' > "$2.txt"
 
 
 def test_text_in_a_picture_is_read_where_tesseract_is_here(tmp_path, monkeypatch):
-    assert "tesseract-ocr" in missing_ocr()
+    assert "tesseract-ocr" in find_missing_ocr()
     program = tmp_path / "bin" / "tesseract"
     program.write_text(TESSERACT)
     program.chmod(0o700)
-    assert missing_ocr() == ""
+    assert find_missing_ocr() == ""
     artifact = read(write(tmp_path / "poster.png"))
     assert artifact.raw["text"].endswith("\nSEED SWAP ON SUNDAY")
     assert artifact.flags == ("ocr",)

@@ -8,7 +8,7 @@ from irclient.errors import Unavailable
 from irclient.installation import extra_command
 from irdaemon.runtime.pool import ProcessLimits, end_all
 from irdaemon.source.files import asset
-from irdaemon.source.files.asset import extracted, unreadable_suffixes
+from irdaemon.source.files.asset import extract_text, list_unreadable_suffixes
 from irdaemon.types import Refused, SourceError
 
 ANSWER = {"text": "peas", "fields": {"n_pages": 1}, "flags": []}
@@ -25,7 +25,7 @@ def printed_by(tmp_path, monkeypatch):
         (tmp_path / "reader.py").write_text(source)
         monkeypatch.setattr(asset.os.path, "dirname", lambda path: str(tmp_path))
         monkeypatch.setattr(asset, "_FORMATS", {".pdf": reader})
-        return extracted(str(path), 1_000)
+        return extract_text(str(path), 1_000)
 
     reader = asset._Format("PDF", "json", "pdf", "reader.py")
     return read
@@ -80,10 +80,10 @@ def test_a_file_is_kept_in_mind_unless_its_reader_says_that_there_is_nothing_to_
 def test_without_the_library_a_suffix_is_unreadable_and_a_file_names_the_command(
     tmp_path, monkeypatch
 ):
-    assert ".pdf" not in unreadable_suffixes()
+    assert ".pdf" not in list_unreadable_suffixes()
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7")
     monkeypatch.setattr(asset, "find_spec", lambda name: None)
-    assert unreadable_suffixes()[".pdf"] == extra_command("pdf")
+    assert list_unreadable_suffixes()[".pdf"] == extra_command("pdf")
     with pytest.raises(Refused, match="not installed") as caught:
-        extracted(str(tmp_path / "a.pdf"), 1_000)
+        extract_text(str(tmp_path / "a.pdf"), 1_000)
     assert caught.value.hint == extra_command("pdf")

@@ -6,7 +6,7 @@ import pytest
 
 from irclient.errors import LimitError, QueryError
 from irdaemon.contrib.documents.files import Draft, checked, file_name, with_front
-from irdaemon.source.frontmatter import front
+from irdaemon.source.frontmatter import split_front
 
 NOON = 1_795_262_400.0
 TOKEN = "ghp_" + "a1B2" * 9
@@ -53,13 +53,13 @@ def test_front_matter_states_title_date_source_and_tags_whatever_they_hold():
     text = Draft('A "quoted": title #1', "The body.\n", "https://x.y/?a: b", ("a, b", "- c")).text(
         NOON
     )
-    parts = front(text)
+    parts = split_front(text)
     assert parts.fields["title"] == 'A "quoted": title #1'
     assert str(parts.fields["date"]) == "2026-11-21"
     assert parts.fields["source"] == "https://x.y/?a: b"
     assert parts.fields["tags"] == ["a, b", "- c"]
     assert parts.body == "\nThe body.\n"
-    assert "tags" not in front(Draft("t", "x").text(NOON)).fields
+    assert "tags" not in split_front(Draft("t", "x").text(NOON)).fields
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_the_date_of_a_document_is_the_day_that_it_is_here(zone, day, monkeypatc
     monkeypatch.setenv("TZ", zone)
     time.tzset()
     try:
-        assert str(front(Draft("t", "x").text(NOON)).fields["date"]) == day
+        assert str(split_front(Draft("t", "x").text(NOON)).fields["date"]) == day
     finally:
         monkeypatch.undo()
         time.tzset()
@@ -85,7 +85,7 @@ def test_content_without_front_matter_gets_that_of_the_document():
 
 def test_content_with_front_matter_gets_what_it_lacks_of_what_a_draft_states():
     text = with_front("---\nowner: bob\ntitle: Copies\n---\nAt noon.\n", HELD)
-    parts = front(text)
+    parts = split_front(text)
     assert parts.body == "At noon.\n"
     assert parts.fields == {
         **{"title": "Copies", "owner": "bob"},
@@ -100,7 +100,7 @@ def test_of_a_document_without_front_matter_nothing_is_kept(held):
 
 def test_front_matter_of_the_content_stays_and_gets_what_it_lacks():
     text = Draft("Mine", "---\ntitle: Yours\nowner: ann\n---\nBody\n", tags=("x",)).text(NOON)
-    parts = front(text)
+    parts = split_front(text)
     assert parts.fields["title"] == "Yours"
     assert parts.fields["owner"] == "ann"
     assert parts.fields["tags"] == ["x"]

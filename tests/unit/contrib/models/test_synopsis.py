@@ -7,7 +7,7 @@ import pytest
 import irdaemon as ir
 from irclient.errors import QueryError
 from irdaemon.contrib.models.synopsis import ModelSynthesizer, identity_of, shown_of
-from irdaemon.strategy import recipe_of
+from irdaemon.strategy import build_recipe
 from irdaemon.types import Artifact
 
 DOCS = {
@@ -121,7 +121,7 @@ def test_only_what_changed_is_summarised_again(tmp_path):
 
 def test_the_recipe_holds_the_inner_strategy_the_synthesizer_and_the_gate():
     def recipe(inner=None, synthesize=from_field, **more):
-        return recipe_of(ir.with_synopsis(inner or ir.Chunked(), synthesize=synthesize, **more))
+        return build_recipe(ir.with_synopsis(inner or ir.Chunked(), synthesize=synthesize, **more))
 
     thin = ir.make_thin_description_predicate
     different = [
@@ -143,9 +143,9 @@ def test_a_function_without_a_name_counts_by_its_code():
     one = ir.with_synopsis(ir.Chunked(), synthesize=lambda each: "x")
     same = ir.with_synopsis(ir.Chunked(), synthesize=lambda each: "x")
     two = ir.with_synopsis(ir.Chunked(), synthesize=lambda each: "y")
-    assert recipe_of(one) == recipe_of(same) != recipe_of(two)
+    assert build_recipe(one) == build_recipe(same) != build_recipe(two)
     partial = ir.with_synopsis(ir.Chunked(), synthesize=functools.partial(other))
-    assert recipe_of(partial) != recipe_of(ir.with_synopsis(ir.Chunked(), synthesize=other))
+    assert build_recipe(partial) != build_recipe(ir.with_synopsis(ir.Chunked(), synthesize=other))
 
 
 # -- the gate --------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from irclient.agents.hook.formats import claude
 from irclient.agents.install.entries import our_hook, our_server
 from irclient.cli.main import main
-from irdaemon.source.frontmatter import front
+from irdaemon.source.frontmatter import split_front
 from irdaemon.source.skills import Skills
 from irdaemon.types import Root
 
@@ -69,7 +69,7 @@ def test_our_own_reader_finds_the_skill_and_nothing_wrong_with_it():
 
 def test_the_skill_keeps_the_limits_of_the_specification():
     text = (PLUGIN / "skills/discover/SKILL.md").read_text()
-    fields = front(text).fields
+    fields = split_front(text).fields
     assert fields["name"] == "discover"
     assert 0 < len(fields["description"]) <= 1024
     assert set(fields) <= {
@@ -79,7 +79,7 @@ def test_the_skill_keeps_the_limits_of_the_specification():
 
 
 def test_the_sub_agent_has_a_name_and_says_when_to_use_it():
-    fields = front((PLUGIN / "agents/search-reviewer.md").read_text()).fields
+    fields = split_front((PLUGIN / "agents/search-reviewer.md").read_text()).fields
     assert NAME.fullmatch(fields["name"])
     assert "Use" in fields["description"]
 

@@ -5,10 +5,10 @@ import os
 import pytest
 
 from irdaemon.source.files import Files
-from irdaemon.source.files.asset import caption, is_caption
+from irdaemon.source.files.asset import is_caption, read_captions
 from irdaemon.types import Root
 
-READABLE = "irdaemon.source.files.unreadable_suffixes"
+READABLE = "irdaemon.source.files.list_unreadable_suffixes"
 
 
 @pytest.fixture
@@ -19,22 +19,22 @@ def image(tmp_path):
 
 
 def test_the_files_called_like_an_image_are_its_captions(image):
-    assert caption(str(image)) == ""
+    assert read_captions(str(image)) == ""
     image.with_suffix(".txt").write_text("beans in flower\n")
     image.with_suffix(".md").write_bytes(b"\xef\xbb\xbfby the *wall*\r\n")
     image.with_suffix(".json").write_text('{"title": "Broad", "tags": ["may", 3, {"by": "Ann"}]}')
     (image.parent / "peas.txt").write_text("peas")
-    assert caption(str(image)) == "beans in flower\nby the *wall*\nBroad\nmay\nAnn"
+    assert read_captions(str(image)) == "beans in flower\nby the *wall*\nBroad\nmay\nAnn"
 
 
 def test_a_caption_that_is_long_huge_garbled_or_a_link_does_no_harm(image, tmp_path):
     image.with_suffix(".txt").write_text("x" * 50_000)
-    assert len(caption(str(image))) == 2_000
+    assert len(read_captions(str(image))) == 2_000
     image.with_suffix(".txt").write_text("x" * 200_000)
     image.with_suffix(".json").write_text("[" * 90_000)
     (tmp_path / "elsewhere").write_text("a secret")
     image.with_suffix(".md").symlink_to(tmp_path / "elsewhere")
-    assert caption(str(image)) == ""
+    assert read_captions(str(image)) == ""
 
 
 def test_a_path_is_that_of_a_caption_where_an_image_lies_beside_it(image):

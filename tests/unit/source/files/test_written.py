@@ -3,7 +3,7 @@
 import pytest
 
 import irdaemon as ir
-from irdaemon.source.files.document import timestamp_of
+from irdaemon.source.files.document import find_timestamp
 
 MTIME = 1_790_000_000 * 10**9
 
@@ -23,7 +23,7 @@ MTIME = 1_790_000_000 * 10**9
     ],
 )
 def test_a_document_says_when_it_was_written_else_its_file_does(fields, found):
-    assert timestamp_of(fields, MTIME) == found
+    assert find_timestamp(fields, MTIME) == found
 
 
 def test_documents_are_found_by_when_they_were_written(tmp_path):

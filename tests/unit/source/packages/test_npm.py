@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from irdaemon.source.packages import Packages
-from irdaemon.strategy.package import bare_name
+from irdaemon.strategy.package import strip_requirement
 from irdaemon.types import Artifact, Root, SourceError
 
 
@@ -57,7 +57,7 @@ def test_the_strategy_finds_bare_names_scoped_or_not_in_the_dependencies(tmp_pat
     wanted = {"@babel/core": "^7.0.0", "react": ">=18", "local": "file:../local", "any": ""}
     write(tmp_path / "package.json", json.dumps({"name": "x", "dependencies": wanted}))
 
-    assert [bare_name(d) for d in only_artifact(tmp_path).raw["deps"]] == list(wanted)
+    assert [strip_requirement(d) for d in only_artifact(tmp_path).raw["deps"]] == list(wanted)
 
 
 def test_older_spellings_of_author_licence_repository_and_program_are_understood(tmp_path):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irdaemon.source.packages.load import find_owner
-from irdaemon.source.packages.manifest import Manifest, organisation, web_url
+from irdaemon.source.packages.manifest import Manifest, clean_url, find_organisation
 
 GIT_CONFIG = """[core]
 \trepositoryformatversion = 0
@@ -87,10 +87,10 @@ def test_a_git_config_that_says_nothing_gives_no_owner(tmp_path, config):
     ],
 )
 def test_the_owner_of_a_remote_is_the_first_part_of_its_path(remote, owner):
-    assert organisation(remote) == owner
+    assert find_organisation(remote) == owner
 
 
 @given(st.text(max_size=60) | st.from_regex(r"[a-z]{1,5}://[\w@:/\[\].]{0,40}"))
 def test_any_text_has_a_web_url_and_an_organisation_or_none(value):
-    assert isinstance(web_url(value), str)
-    assert "/" not in organisation(value)
+    assert isinstance(clean_url(value), str)
+    assert "/" not in find_organisation(value)

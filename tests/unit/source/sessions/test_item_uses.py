@@ -5,17 +5,17 @@ import json
 import pytest
 
 from irdaemon.source.sessions.item_uses import (
-    is_agents_own,
-    use_of_command,
-    uses_of_call,
-    uses_of_tagged_skill,
+    is_built_in,
+    read_call,
+    read_command,
+    read_tagged_skill,
 )
 from irdaemon.types import ItemUse
 from tests.support.claude_session import Session
 
 
 def uses(name, given):
-    return [(use.how, use.what) for use in uses_of_call(name, given)]
+    return [(use.how, use.what) for use in read_call(name, given)]
 
 
 @pytest.mark.parametrize(
@@ -82,23 +82,23 @@ def test_a_shell_before_a_command_line_is_not_part_of_it():
 
 @pytest.mark.parametrize("text", ["", "/", "/usr/bin/env", "/a b"])
 def test_what_is_no_single_name_is_no_command(text):
-    assert use_of_command(text) == ()
+    assert read_command(text) == ()
 
 
 def test_what_an_agent_brings_along_is_told_from_what_is_not_indexed():
-    assert is_agents_own("command", "clear")
-    assert is_agents_own("tool", "some_tool")
-    assert is_agents_own("agent", "Explore")
-    assert not is_agents_own("command", "plan-release")
-    assert not is_agents_own("tool", "github/create_issue")
+    assert is_built_in("command", "clear")
+    assert is_built_in("tool", "some_tool")
+    assert is_built_in("agent", "Explore")
+    assert not is_built_in("command", "plan-release")
+    assert not is_built_in("tool", "github/create_issue")
 
 
 def test_a_skill_whose_text_was_put_before_a_prompt_is_used():
-    (with_path,) = uses_of_tagged_skill("<skill>\n<name>pdf</name>\n<path>/h/pdf/SKILL.md</path>")
-    (named,) = uses_of_tagged_skill("<skill><name>pdf</name>text")
+    (with_path,) = read_tagged_skill("<skill>\n<name>pdf</name>\n<path>/h/pdf/SKILL.md</path>")
+    (named,) = read_tagged_skill("<skill><name>pdf</name>text")
     assert (with_path.how, with_path.what) == ("read", "/h/pdf/SKILL.md")
     assert (named.how, named.what) == ("skill", "pdf")
-    assert uses_of_tagged_skill("<skill>nothing") == ()
+    assert read_tagged_skill("<skill>nothing") == ()
 
 
 def call(session, uuid, name, given, **parts):
@@ -129,7 +129,7 @@ def test_a_turn_that_neither_asks_nor_uses_is_not_told(tmp_path):
 
 def test_white_space_around_a_skill_s_name_and_path_is_none_of_them_however_long():
     tagged = "<name>\n pdf \n</name>\n<path>  /s/pdf/SKILL.md \n</path>"
-    assert uses_of_tagged_skill(tagged) == (ItemUse("read", "/s/pdf/SKILL.md"),)
-    assert uses_of_tagged_skill("<name>  pdf </name>") == (ItemUse("skill", "pdf"),)
-    assert uses_of_tagged_skill("<name>" + " " * 8_000 + "x") == ()
-    assert uses_of_tagged_skill("<name> </name>") == ()
+    assert read_tagged_skill(tagged) == (ItemUse("read", "/s/pdf/SKILL.md"),)
+    assert read_tagged_skill("<name>  pdf </name>") == (ItemUse("skill", "pdf"),)
+    assert read_tagged_skill("<name>" + " " * 8_000 + "x") == ()
+    assert read_tagged_skill("<name> </name>") == ()

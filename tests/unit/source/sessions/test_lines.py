@@ -14,8 +14,8 @@ from irdaemon.source.sessions.transcript import (
     LineReader,
     SessionInfo,
     TurnContext,
+    clean_text,
     pack_cursor,
-    plain,
     strip_injected,
     unpack_cursor,
 )
@@ -77,7 +77,7 @@ def test_an_unfinished_line_over_the_limit_is_left_for_later() -> None:
 
 
 def test_half_a_surrogate_pair_becomes_storable_text() -> None:
-    assert plain(json.loads('"a\\ud800b"')) == "a?b"
+    assert clean_text(json.loads('"a\\ud800b"')) == "a?b"
 
 
 def test_only_closed_blocks_are_cut() -> None:
@@ -110,8 +110,8 @@ def test_a_foreign_cursor_is_ignored(blob: bytes) -> None:
 
 def test_a_long_json_text_of_too_many_values_is_refused_and_a_long_one_of_few_is_read():
     few = json.dumps({"text": "x" * LINE_LIMIT})
-    assert transcript.bounded_json(few) == json.loads(few)
+    assert transcript.parse_bounded_json(few) == json.loads(few)
     many = "[" + "0," * LINE_LIMIT + "0]"
     for text in (many, many.encode()):
         with pytest.raises(transcript.TooManyValues, match="more than 2,000,000 values"):
-            transcript.bounded_json(text)
+            transcript.parse_bounded_json(text)

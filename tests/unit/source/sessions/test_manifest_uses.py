@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.source.sessions.item_uses import added_by_patch, added_to_manifest, is_manifest
+from irdaemon.source.sessions.item_uses import find_added_packages, is_manifest, read_patch
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from irdaemon.source.sessions.item_uses import added_by_patch, added_to_manifest
     ],
 )
 def test_the_new_lines_name_what_the_old_ones_do_not(path, old, new, found):
-    added = [use.what.partition(":")[2] for use in added_to_manifest(path, old, new)]
+    added = [use.what.partition(":")[2] for use in find_added_packages(path, old, new)]
     assert added == found
 
 
@@ -36,7 +36,7 @@ def test_a_patch_adds_to_the_manifests_in_it_and_to_no_other_file():
 *** Add File: notes.txt
 +"left-pad": "^1"
 *** End Patch"""
-    assert [use.what for use in added_by_patch(patch)] == ["npm:zod"]
+    assert [use.what for use in read_patch(patch)] == ["npm:zod"]
 
 
 @pytest.mark.parametrize("path", ["package-lock.json", "requirements/x.md", "", "poetry.lock"])
@@ -46,4 +46,4 @@ def test_other_files_are_no_manifests(path):
 
 def test_a_line_longer_than_a_module_s_names_nothing():
     new = "require example.com/a/b v1.2.3\n" + "a." * 4_000_000
-    assert [use.what for use in added_to_manifest("go.mod", "", new)] == ["go:example.com/a/b"]
+    assert [use.what for use in find_added_packages("go.mod", "", new)] == ["go:example.com/a/b"]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from irdaemon.source.sessions.item_uses import used_in_shell
+from irdaemon.source.sessions.item_uses import read_shell_line
 
 
 def uses(command):
-    return [f"{use.how} {use.what}" for use in used_in_shell(command)]
+    return [f"{use.how} {use.what}" for use in read_shell_line(command)]
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_what_irc_is_asked_is_told():
 
 
 def test_a_word_longer_than_a_package_s_name_is_none():
-    assert list(used_in_shell("go get " + "a." * 9_000)) == []
+    assert list(read_shell_line("go get " + "a." * 9_000)) == []

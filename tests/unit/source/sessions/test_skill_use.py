@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from irdaemon.source.sessions.artifacts import command_in, list_skills
-from irdaemon.source.sessions.item_uses import uses_of_call
+from irdaemon.source.sessions.artifacts import find_command, list_skills
+from irdaemon.source.sessions.item_uses import read_call
 from tests.support.claude_session import Session
 
 
@@ -26,7 +26,7 @@ from tests.support.claude_session import Session
     ],
 )
 def test_a_skill_is_used_by_its_name_or_by_reading_its_file(tool, arguments, skill):
-    assert list_skills(uses_of_call(tool, arguments), ()) == ((skill,) if skill else ())
+    assert list_skills(read_call(tool, arguments), ()) == ((skill,) if skill else ())
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_skill_is_used_by_its_name_or_by_reading_its_file(tool, arguments, ski
      ("/usr/bin/env python", ""), ("", "")],
 )  # fmt: skip
 def test_a_command_at_the_start_of_a_prompt_names_a_skill(prompt, name):
-    assert command_in(prompt) == name
+    assert find_command(prompt) == name
 
 
 def test_a_turn_knows_the_skills_that_it_used_each_once(tmp_path: Path) -> None:

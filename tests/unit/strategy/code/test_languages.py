@@ -5,23 +5,23 @@ import pytest
 from irdaemon.source.asset_types import CODE
 from irdaemon.strategy import code
 from irdaemon.strategy.code import (
-    comment_marks,
-    language_of,
-    missing_languages,
-    outlined_languages,
+    find_language,
+    list_comment_marks,
+    list_missing_languages,
+    list_outlined_languages,
 )
 
 
 def test_every_suffix_of_program_texts_has_a_language_but_one_that_is_of_two():
-    assert [suffix for suffix in sorted(CODE) if not language_of(suffix)] == [".m"]
+    assert [suffix for suffix in sorted(CODE) if not find_language(suffix)] == [".m"]
 
 
 def test_python_needs_nothing_and_the_others_their_grammar(monkeypatch):
-    assert "rust" in outlined_languages()
-    assert missing_languages() == ()
+    assert "rust" in list_outlined_languages()
+    assert list_missing_languages() == ()
     monkeypatch.setattr(code, "find_spec", lambda name: None)
-    assert outlined_languages() == ("python",)
-    assert {"go", "tsx", "typescript"} <= set(missing_languages())
+    assert list_outlined_languages() == ("python",)
+    assert {"go", "tsx", "typescript"} <= set(list_missing_languages())
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,4 @@ def test_python_needs_nothing_and_the_others_their_grammar(monkeypatch):
      ("java", "@Override", True), ("sql", "-- a", True)],
 )  # fmt: skip
 def test_a_comment_or_an_attribute_is_known_by_what_it_begins_with(language, line, is_one):
-    assert line.startswith(comment_marks(language)) is is_one
+    assert line.startswith(list_comment_marks(language)) is is_one
