@@ -110,13 +110,12 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _too_late(as_json: bool) -> int:
-    from irclient.cli.answer import failed
     from irclient.errors import Timeout
-    from irclient.terminal.ending import exit_code
+    from irclient.terminal.ending import exit_code, report_error
 
     message = f"the daemon did not answer within {_TIMEOUT_S:g} s"
     late = Timeout(message, "irc status shows its load")
-    return exit_code("irc", lambda: failed(late, as_json))
+    return exit_code("irc", lambda: report_error("irc", late, as_json))
 
 
 def _not_written(error: OSError) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from irclient.client import Client
 from irclient.results import JobProgress
 from irclient.terminal.exits import COMMITTED, UNHEALTHY
+from irclient.terminal.help import flag
 from irclient.terminal.output import printed
 from irclient.terminal.progress import ProgressLine
 
@@ -17,9 +18,7 @@ _POLL_S = 0.1
 _GOING_ON = ("queued", "running")
 
 
-def add_no_wait(parser: argparse.ArgumentParser) -> None:
-    """Add the choice not to follow."""
-    parser.add_argument("--no-wait", action="store_true", help="return at once")
+NO_WAIT = flag("--no-wait", "return at once")
 
 
 def follow(client: Client, jobs: Sequence[int], options: argparse.Namespace) -> int:

@@ -7,18 +7,71 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 
 from irclient import __version__
-from irclient.cli.answer import failed
-from irclient.cli.commands import COMMANDS, ELSEWHERE, HEADINGS, NO_DATA
-from irclient.cli.query import with_level
 from irclient.client import Client
 from irclient.errors import IRError
-from irclient.terminal.ending import exit_code
-from irclient.terminal.help import Parser, add_command, group_commands, needed, parsed, parser
-from irclient.terminal.output import add_output
+from irclient.terminal.ending import exit_code, report_error
+from irclient.terminal.help import Parser, group_commands, load_command, needed, parsed, parser
+from irclient.terminal.output import add_output, add_output_of_action
 from irclient.terminal.width import spell_the_rest
+
+# A command's function, by module: only the module of the command that is run is imported.
+COMMANDS = {
+    "discover": "irclient.cli.asking:discover_items",
+    "search": "irclient.cli.asking:search_items",
+    "explain": "irclient.cli.explain:explain_answer",
+    "eval": "irclient.cli.evaluate:evaluate_answers",
+    "disclose": "irclient.cli.asking:disclose_items",
+    "ls": "irclient.cli.corpora:list_corpora",
+    "info": "irclient.cli.corpora:describe_corpus",
+    "records": "irclient.cli.corpora:list_records",
+    "artifacts": "irclient.cli.corpora:list_artifacts",
+    "status": "irclient.cli.status:show_status",
+    "audit": "irclient.cli.corpora:audit_items",
+    "coverage": "irclient.cli.corpora:measure_coverage",
+    "usage": "irclient.cli.use:report_usage",
+    "gaps": "irclient.cli.use:report_gaps",
+    "listing": "irclient.cli.use:report_listing",
+    "top": "irclient.cli.top:watch_daemon",
+    "web": "irclient.cli.web:serve_page",
+    "add": "irclient.cli.indexing:add_corpus",
+    "rm": "irclient.cli.indexing:remove_corpus",
+    "build": "irclient.cli.indexing:build_corpora",
+    "maintain": "irclient.cli.indexing:maintain_corpora",
+    "hint": "irclient.cli.indexing:hint_change",
+    "docs": "irclient.cli.documents:manage_documents",
+    "impressions": "irclient.cli.use:list_impressions",
+    "hook": "irclient.cli.agents:answer_hook",
+    "install": "irclient.cli.agents:install_agent",
+    "uninstall": "irclient.cli.agents:uninstall_agent",
+    "wait": "irclient.cli.indexing:await_generation",
+    "events": "irclient.cli.status:print_events",
+    "ping": "irclient.cli.status:ping_daemon",
+    "mcp": "irclient.cli.agents:serve_mcp",
+    "completion": "irclient.cli.agents:print_completion",
+}
+# What stands above a command in the list of them all, where a group begins.
+HEADINGS = {
+    "discover": "ask",
+    "ls": "look at what is indexed",
+    "add": "change what is indexed",
+    "impressions": "set up coding agents",
+    "wait": "for scripts",
+}
+# What these print is not for a person in the first place: it has one form.
+NO_DATA = ("hook", "mcp", "web", "completion")
+# What is no command here: the daemon's own, and those of `ir`, each as it is written.
+_DAEMONS = (
+    *("start", "restart", "stop", "logs", "check", "backup", "restore", "compact", "backend"),
+    *("init", "config", "fetch", "tools", "keys", "reload", "service", "doctor", "version"),
+)
+ELSEWHERE = {
+    **{name: f"irdaemon {name}" for name in _DAEMONS},
+    "eval-select": "irc eval select CASES.jsonl -c CORPUS",
+    "sweep-select": "irc eval sweep CASES.jsonl -c CORPUS",
+}
+_BEFORE_ACTION = {"--json": 1, "--timeout": 2}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,16 +82,31 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: Sequence[str]) -> int:
     spell_the_rest()
-    if words and words[0] == "eval":
-        words = import_module("irclient.cli.commands.eval").with_action(words)
-    words = with_level(words)
-    options = parsed(program(words), words)
+    options = parsed(program(words), complete_words(words))
     try:
         with Client(timeout=options.timeout) as client:
             code: int = options.run(client, options)
             return code
     except IRError as error:
-        return failed(error, options.json)
+        return report_error("irc", error, options.json)
+
+
+def complete_words(words: Sequence[str]) -> list[str]:
+    """Return a command line with the action and the level of disclosure that were left out."""
+    written = list(words)
+    if written[:1] == ["eval"]:
+        at = 1
+        while at < len(written) and (taken := _BEFORE_ACTION.get(written[at])):
+            at += taken
+        actions = load_command(COMMANDS["eval"]).actions
+        if at < len(written) and written[at] not in (*actions, "-h", "--help"):
+            written.insert(1, "run")
+    for at, word in enumerate(written):
+        after = written[at + 1 : at + 2]
+        # It is bare at the end, and before an option or words that were quoted together.
+        if word == "--disclose" and (not after or after[0].startswith("-") or " " in after[0]):
+            written[at] = "--disclose=body"
+    return written
 
 
 def program(words: Sequence[str] = ()) -> Parser:
@@ -48,7 +116,7 @@ def program(words: Sequence[str] = ()) -> Parser:
     irc.add_argument("--version", action="version", version=f"irc {__version__}")
     commands = irc.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in needed(words, COMMANDS):
-        page = add_command(commands, name, import_module(f"irclient.cli.commands.{name}"))
+        page = load_command(COMMANDS[name]).add_to(commands, name, add_output_of_action)
         add_output(page, name not in NO_DATA)
     group_commands(commands, HEADINGS)
     return irc

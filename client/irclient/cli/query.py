@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import json
+import re
 import sys
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from irclient.client import Client
 from irclient.errors import QueryError
 from irclient.fast.choices import FUSIONS, LEVELS, MODES, STRATEGIES
+from irclient.terminal.conditions import parse_where
+from irclient.terminal.help import Add, argument, flag, group
 from irclient.terminal.output import note
 from irclient.types import Query
 
@@ -54,19 +58,6 @@ def plain_query(options: argparse.Namespace, text: str) -> dict[str, Any]:
     return plain
 
 
-def with_level(words: Sequence[str]) -> list[str]:
-    """Return a command line whose bare `--disclose` says which level: the body.
-
-    It is bare at the end, and before an option or words that were quoted together.
-    """
-    written = list(words)
-    for at, word in enumerate(written):
-        after = written[at + 1 : at + 2]
-        if word == "--disclose" and (not after or after[0].startswith("-") or " " in after[0]):
-            written[at] = "--disclose=body"
-    return written
-
-
 def _mode(text: str) -> str:
     """Return a mode by its name, or by that which other programs have for it."""
     return {"keyword": "lexical", "semantic": "dense"}.get(text, text)
@@ -76,72 +67,11 @@ def conditions(options: argparse.Namespace) -> list[str]:
     """Return the conditions of --where, and those of options that stand for one."""
     if not options.asset_type:
         return list(options.where)
-    import json
-
     return [*options.where, json.dumps({"asset_type": {"$in": options.asset_type}})]
 
 
 def _where(conditions: Sequence[str]) -> dict[str, Any]:
-    if not conditions:
-        return {}
-    from irclient.terminal.conditions import parse_where
-
     return parse_where(conditions)
-
-
-def add_select_options(parser: argparse.ArgumentParser) -> None:
-    """Add how to select from what a query finds."""
-    group = parser.add_argument_group("how to select")
-    group.add_argument(
-        *("--select", "--strategy"),
-        choices=STRATEGIES,
-        default="conservative",
-        metavar="STRATEGY",
-        help=f"{', '.join(STRATEGIES)} (conservative)",
-    )
-    group.add_argument(
-        *("-n", "--max-k"), type=int, default=3, metavar="N", help="commit at most N (3)"
-    )
-    group.add_argument(
-        "--rel", type=float, metavar="F", help="share of the top score needed (0.9, relaxed)"
-    )
-    group.add_argument(
-        "--min-score",
-        type=floor,
-        default="auto",
-        metavar="F",
-        help="abstain below F (0 to 1), `auto` (calibrated, the default) or `none`",
-    )
-
-
-def add_passages(parser: argparse.ArgumentParser) -> None:
-    """Add how many passages of one document to show."""
-    parser.add_argument(
-        "--passages",
-        type=int,
-        default=1,
-        metavar="N",
-        help="show up to N passages of the same document, each as a hit (1)",
-    )
-
-
-def add_rounds(parser: argparse.ArgumentParser) -> None:
-    """Add how often to ask again for what is not answered."""
-    parser.add_argument(
-        "--rounds",
-        type=int,
-        metavar="N",
-        help="ask in at most N rounds (1 to 8), again for each part that nothing found answers",
-    )
-
-
-def add_related(parser: argparse.ArgumentParser) -> None:
-    """Add whether to show what belongs to each hit."""
-    parser.add_argument(
-        "--related",
-        action="store_true",
-        help="show what belongs to each hit: its skill, package or session",
-    )
 
 
 def floor(text: str) -> float | str | None:
@@ -165,128 +95,126 @@ def _weight(text: str) -> tuple[str, float]:
         raise argparse.ArgumentTypeError(f"{text!r} is not KIND=W with a number W") from None
 
 
-def add_query_options(parser: argparse.ArgumentParser) -> None:
-    """Add the words of a query, and its shape."""
-    parser.add_argument(
-        "query",
-        nargs="+",
-        metavar="QUERY",
-        help="what is needed, in words; - reads stdin",
-    )
-    add_query_shape(parser)
-    parser.add_argument(
+def _repeated(*words: str) -> Add:
+    """Return what adds an option that may be repeated: its names, its metavar and its help."""
+    *names, metavar, meaning = words
+    return argument(*names, action="append", default=[], metavar=metavar, help=meaning)
+
+
+Act = Callable[[Client, argparse.Namespace], int]
+ONE_CORPUS = argument("corpus", nargs="?", metavar="CORPUS", help="only this corpus (all)")
+EXPAND = argument(
+    "--expand",
+    default="none",
+    metavar="HOW",
+    help="show the text around what matched: window, window:K or artifact",
+)
+WAIT = argument(
+    "--wait-ms", type=float, default=1000.0, metavar="N", help="wait at most N ms (1000)"
+)
+ROUNDS = argument(
+    "--rounds",
+    type=int,
+    metavar="N",
+    help="ask in at most N rounds (1 to 8), again for each part that nothing found answers",
+)
+SELECT_OPTIONS = group(
+    "how to select",
+    argument(
+        *("--select", "--strategy"),
+        choices=STRATEGIES,
+        default="conservative",
+        metavar="STRATEGY",
+        help=f"{', '.join(STRATEGIES)} (conservative)",
+    ),
+    argument(*("-n", "--max-k"), type=int, default=3, metavar="N", help="commit at most N (3)"),
+    argument("--rel", type=float, metavar="F", help="share of the top score needed (0.9, relaxed)"),
+    argument(
+        "--min-score",
+        type=floor,
+        default="auto",
+        metavar="F",
+        help="abstain below F (0 to 1), `auto` (calibrated, the default) or `none`",
+    ),
+)
+# All of a query but its words.
+QUERY_SHAPE = (
+    group(
+        "what to search",
+        _repeated(*("-c", "--corpus"), "CORPUS", "search only this corpus; may be repeated"),
+        _repeated(
+            "--where",
+            "COND",
+            "field=value, field>=value, ..., or a filter in JSON; may be repeated",
+        ),
+        _repeated(
+            *("--asset-type", "--asset_type"),
+            "TYPE",
+            "only text, code, pdf, image or multimodal; may be repeated",
+        ),
+        _repeated("--surface", "KIND", "search only surfaces of this kind"),
+    ),
+    group(
+        "how to rank",
+        argument("-k", type=int, default=10, metavar="N", help="candidates to rank (10)"),
+        argument(
+            "--mode",
+            type=_mode,
+            choices=MODES,
+            default="hybrid",
+            metavar="MODE",
+            help="hybrid (meaning and words, the default), dense (semantic) or lexical (keyword)",
+        ),
+        argument(
+            "--fusion",
+            choices=FUSIONS,
+            default="",
+            metavar="HOW",
+            help=f"how the rankings become one: {', '.join(FUSIONS)} (as configured)",
+        ),
+        argument(
+            "--weight",
+            action="append",
+            default=[],
+            type=_weight,
+            metavar="KIND=W",
+            help="multiply the score of a surface kind; may be repeated",
+        ),
+        argument(
+            *("--rerank", "--rerank-text"),
+            action="store_true",
+            help="let the configured reranker order the best again",
+        ),
+    ),
+    group(
+        "what to answer",
+        argument(
+            "--disclose",
+            choices=LEVELS,
+            default="metadata",
+            metavar="LEVEL",
+            help="metadata (the default), body (--disclose alone), or bundled: with the files that"
+            " go with it",
+        ),
+        EXPAND,
+        flag("--fresh", "wait until every change made so far is included"),
+        WAIT,
+        argument(
+            "--budget-ms",
+            type=float,
+            default=0.0,
+            metavar="N",
+            help="give the best answer that takes N ms",
+        ),
+    ),
+)
+QUERY = (
+    argument("query", nargs="+", metavar="QUERY", help="what is needed, in words; - reads stdin"),
+    *QUERY_SHAPE,
+    argument(
         "--since", default="", metavar="WHEN", help="only since then: 7d, 12h, 30m, 2w or a date"
-    )
-
-
-def add_query_shape(parser: argparse.ArgumentParser) -> None:
-    """Add all of a query but its words."""
-    _add_scope(parser.add_argument_group("what to search"))
-    _add_ranking(parser.add_argument_group("how to rank"))
-    _add_answer(parser.add_argument_group("what to answer"))
-
-
-def _add_scope(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        *("-c", "--corpus"),
-        action="append",
-        default=[],
-        metavar="CORPUS",
-        help="search only this corpus; may be repeated",
-    )
-    group.add_argument(
-        "--where",
-        action="append",
-        default=[],
-        metavar="COND",
-        help="field=value, field>=value, ..., or a filter in JSON; may be repeated",
-    )
-    group.add_argument(
-        *("--asset-type", "--asset_type"),
-        action="append",
-        default=[],
-        metavar="TYPE",
-        help="only text, code, pdf, image or multimodal; may be repeated",
-    )
-    group.add_argument(
-        "--surface",
-        action="append",
-        default=[],
-        metavar="KIND",
-        help="search only surfaces of this kind",
-    )
-
-
-def _add_ranking(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("-k", type=int, default=10, metavar="N", help="candidates to rank (10)")
-    group.add_argument(
-        "--mode",
-        type=_mode,
-        choices=MODES,
-        default="hybrid",
-        metavar="MODE",
-        help="hybrid (meaning and words, the default), dense (semantic) or lexical (keyword)",
-    )
-    group.add_argument(
-        "--fusion",
-        choices=FUSIONS,
-        default="",
-        metavar="HOW",
-        help=f"how the rankings become one: {', '.join(FUSIONS)} (as configured)",
-    )
-    group.add_argument(
-        "--weight",
-        action="append",
-        default=[],
-        type=_weight,
-        metavar="KIND=W",
-        help="multiply the score of a surface kind; may be repeated",
-    )
-    group.add_argument(
-        *("--rerank", "--rerank-text"),
-        action="store_true",
-        help="let the configured reranker order the best again",
-    )
-
-
-def _add_answer(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--disclose",
-        choices=LEVELS,
-        default="metadata",
-        metavar="LEVEL",
-        help="metadata (the default), body (--disclose alone), or bundled: with the files that go"
-        " with it",
-    )
-    add_expand(group)
-    group.add_argument(
-        "--fresh", action="store_true", help="wait until every change made so far is included"
-    )
-    add_wait(group)
-    group.add_argument(
-        "--budget-ms",
-        type=float,
-        default=0.0,
-        metavar="N",
-        help="give the best answer that takes N ms",
-    )
-
-
-def add_wait(parser: argparse._ActionsContainer) -> None:
-    """Add for how long to wait."""
-    parser.add_argument(
-        "--wait-ms", type=float, default=1000.0, metavar="N", help="wait at most N ms (1000)"
-    )
-
-
-def add_expand(parser: argparse._ActionsContainer) -> None:
-    """Add how much text around a match to show."""
-    parser.add_argument(
-        "--expand",
-        default="none",
-        metavar="HOW",
-        help="show the text around what matched: window, window:K or artifact",
-    )
+    ),
+)
 
 
 # The query of a command line: its words, or those on stdin, and since when.
@@ -307,10 +235,6 @@ def asked(client: Client, options: argparse.Namespace) -> dict[str, Any]:
     text = words(options.query)
     if not options.since:
         return plain_query(options, text)
-    from datetime import UTC, datetime
-
-    from irclient.terminal.conditions import parse_where
-
     start = moment(options.since, datetime.now(UTC))
     wanted = plain_query(options, text)
     where = parse_where([*conditions(options), f"{_FIELD}>={start}"])
@@ -346,9 +270,6 @@ def words(given: Sequence[str]) -> str:
 
 def moment(since: str, now: datetime) -> str:
     """Return a moment as dates of sessions are written: `7d` before now, or a date as it is."""
-    import re
-    from datetime import datetime, timedelta
-
     if ago := re.match(r"(\d{1,4})([mhdw])\Z", since):
         start = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
         return start.strftime("%Y-%m-%dT%H:%M:%SZ")

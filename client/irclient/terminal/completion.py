@@ -10,9 +10,10 @@ import argparse
 from typing import Any
 
 from irclient.errors import Unavailable
-from irclient.terminal.help import actions
+from irclient.terminal.help import actions, argument
 
 SHELLS = ("bash", "zsh", "fish")
+SHELL = argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
 
 _ASK = "irc completion corpora 2>/dev/null"
 _CORPORA = {
@@ -49,4 +50,4 @@ def script(program: argparse.ArgumentParser, shell: str) -> str:
 
 def add_shell(parser: argparse.ArgumentParser) -> None:
     """Add for which shell."""
-    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
+    SHELL(parser)

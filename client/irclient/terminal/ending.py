@@ -11,8 +11,9 @@ import os
 import sys
 from collections.abc import Callable
 
-from irclient.terminal.exits import DONE, INTERNAL, UNWRITTEN
-from irclient.terminal.output import begin_output, flush_output, note, output_lost
+from irclient.errors import IRError
+from irclient.terminal.exits import DONE, INTERNAL, UNWRITTEN, exit_of_error
+from irclient.terminal.output import begin_output, flush_output, note, output_lost, print_json
 
 _INTERRUPTED = 130
 
@@ -34,6 +35,17 @@ def exit_code(program: str, run: Callable[[], int]) -> int:
         return code
     note(f"{program}: the output cannot be written: {lost.strerror}")
     return UNWRITTEN
+
+
+def report_error(program: str, error: IRError, as_json: bool = False) -> int:
+    """Print an error, and return its exit code."""
+    if as_json:
+        report = {"code": error.code, "message": error.message, "hint": error.hint}
+        print_json({"error": report})
+    note(f"{program}: {error.message}")
+    if error.hint:
+        note(f"{' ' * len(program)}  {error.hint}")
+    return exit_of_error(error.code)
 
 
 def _finished(run: Callable[[], int]) -> int:

@@ -7,7 +7,7 @@ its actions. What is private of it is used in this module and nowhere else in `t
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from textwrap import dedent
 from types import MappingProxyType, ModuleType
@@ -78,7 +78,7 @@ def parser(name: str, about: str, epilog: str) -> Parser:
     )
 
 
-def needed(words: Sequence[str], commands: Sequence[str]) -> Sequence[str]:
+def needed(words: Sequence[str], commands: Collection[str]) -> Collection[str]:
     """Return the commands whose files a command line needs: importing them all takes time.
 
     Completion is about all of them, and so is a page or an error that lists them.
@@ -96,25 +96,28 @@ class Command:
     none need be chosen.
     """
 
+    # Whether the page of an action repeats its phrase as a sentence.
+    describes_actions = False
+
     def __init__(self, run: Callable[..., int], options: tuple[Add, ...], unless: str):
         self.run = run
         self.phrase, _, page = _dedented(run.__doc__ or "").partition("\n\n")
         self.about, _, self.examples = page.partition("\n\nexamples:\n")
         self._options = options
         self._unless = unless
-        self._actions: dict[str, tuple[Callable[..., int], tuple[Add, ...]]] = {}
+        self.actions: dict[str, tuple[Callable[..., int], tuple[Add, ...]]] = {}
 
     def action(self, name: str, *options: Add) -> Callable[[Run], Run]:
         """Have a function be an action of this command; its docstring is the action's phrase."""
 
         def add(act: Run) -> Run:
-            self._actions[name] = act, options
+            self.actions[name] = act, options
             return act
 
         return add
 
-    def add_to(self, commands: Any, name: str) -> Parser:
-        """Add this command to those of a program; return its parser."""
+    def add_to(self, commands: Any, name: str, *of_actions: Add) -> Parser:
+        """Add this command to a program, and arguments to its actions; return its parser."""
         page: Parser = commands.add_parser(
             name,
             help=_phrase(self.phrase),
@@ -125,17 +128,19 @@ class Command:
         page.set_defaults(run=self.run, page=page)
         for add in self._options:
             add(page)
-        if self._actions:
+        if self.actions:
             actions = page.add_subparsers(
                 dest="action",
                 required=not self._unless,
                 metavar="ACTION",
-                help=self._unless or "what to do",
+                help=self._unless or ("what" if self.describes_actions else "what to do"),
             )
-            for action, (act, options) in self._actions.items():
-                parser = actions.add_parser(action, help=_phrase(act.__doc__ or ""))
+            for action, (act, options) in self.actions.items():
+                doc = act.__doc__ or ""
+                about = doc.partition("\n")[0] if self.describes_actions else None
+                parser = actions.add_parser(action, help=_phrase(doc), description=about)
                 parser.set_defaults(act=act)
-                for add in options:
+                for add in (*options, *of_actions):
                     add(parser)
         return page
 
@@ -148,6 +153,22 @@ def command(*options: Add, unless: str = "") -> Callable[[Callable[..., int]], C
 def argument(*names: str, **details: Any) -> Add:
     """Return what adds an argument, of `add_argument`, to a parser."""
     return lambda parser: parser.add_argument(*names, **details)
+
+
+def flag(name: str, meaning: str) -> Add:
+    """Return what adds an option without a value to a parser."""
+    return argument(name, action="store_true", help=meaning)
+
+
+def group(title: str, *options: Add) -> Add:
+    """Return what adds arguments to a parser below a title."""
+
+    def add(parser: argparse.ArgumentParser) -> None:
+        titled = parser.add_argument_group(title)
+        for each in options:
+            each(titled)
+
+    return add
 
 
 def one_of(*options: Add, required: bool = False) -> Add:

@@ -16,6 +16,7 @@ from typing import Any
 from irclient.fast.light_json import dumped
 from irclient.fast.plain import plain_data
 from irclient.invisible import escaped, safe, shown, spelled
+from irclient.terminal.exits import DONE
 from irclient.terminal.width import takes_all
 
 _MOST_S = 1e6
@@ -74,8 +75,8 @@ def as_json(value: Any) -> str:
     return escaped(dumped(value, not takes_all()))
 
 
-def printed(options: argparse.Namespace, value: Any, text: Callable[[Any], str]) -> None:
-    """Print a value, or types of irclient, as JSON or by `text`; "" prints nothing.
+def printed(options: argparse.Namespace, value: Any, text: Callable[[Any], str]) -> int:
+    """Print a value, or types of irclient, as JSON or by `text`; "" prints nothing. Return DONE.
 
     `text` is given plain data as it may be shown.
     """
@@ -84,6 +85,7 @@ def printed(options: argparse.Namespace, value: Any, text: Callable[[Any], str])
         print_json(value)
     elif readable := text(shown(value)):
         _print(readable)
+    return DONE
 
 
 def print_json(value: Any) -> None:

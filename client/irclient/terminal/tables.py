@@ -154,7 +154,7 @@ def _why(how: str, corpus: Mapping[str, Any]) -> str:
     copy = corpus["copy"]
     parts = [_STATES.get(how, how)]
     if how == "degraded" and copy["since"] is not None:
-        parts[0] += f" since {_moment(copy['since'])}"
+        parts[0] += f" since {format_moment(copy['since'])}"
     parts += [copy["reason"]] if copy["reason"] else []
     text = ": ".join(parts)
     return text if how == "sending" else f"{text}; answers here are from this daemon's own index"
@@ -167,7 +167,7 @@ def _of_front(
     for each in every:
         held = [c["copy"] for c in corpora if c.get("copy", {}).get("backend") == each["backend"]]
         if each["problem"]:
-            since = f" since {_moment(each['since'])}" if each["since"] else ""
+            since = f" since {format_moment(each['since'])}" if each["since"] else ""
             yield f"front end: {each['backend']} does not answer{since}: {each['problem']}"
         elif held:
             writers = ", ".join(dict.fromkeys(copy["holder"] for copy in held))
@@ -280,14 +280,14 @@ def ledger(state: dict[str, Any]) -> list[str]:
     """Return the lines about the ledger: none where all is well."""
     lines = []
     if problem := state.get("problem"):
-        since = _moment(problem["since"])
+        since = format_moment(problem["since"])
         lines.append(
             f"ledger: not written since {since}: {problem['error']}; answers are as of then,"
             " and it is retried automatically"
         )
     if rebuilt := state.get("rebuilt"):
         lines.append(
-            f"ledger: damaged, and rebuilt since {_moment(rebuilt['since'])}:"
+            f"ledger: damaged, and rebuilt since {format_moment(rebuilt['since'])}:"
             f" {rebuilt['why']}; the old one lies in {rebuilt['kept']}"
         )
     elif aside := state.get("set_aside"):
@@ -320,7 +320,7 @@ def stages(profile: dict[str, dict[str, float]]) -> str:
 def floor(found: dict[str, Any]) -> str:
     """Return a calibrated floor as one line: what it is, how good, on what grounds, since when."""
     kind = "labelled" if found["labelled"] else "made-up"
-    since = _moment(found["calibrated_at"])
+    since = format_moment(found["calibrated_at"])
     return (
         f"{found['at_least']:.2f}, J {found['j']:.2f} on {found['n_inside']} answerable and"
         f" {found['n_outside']} other {kind} queries, {since}"
@@ -371,7 +371,7 @@ def _running(job: dict[str, Any]) -> str:
 def failures(found: Sequence[dict[str, Any]]) -> str:
     """Return one line for each failure: since when, what, and why."""
     return "\n".join(
-        f"{_moment(failure['since'])}  {failure['corpus']}  {failure['reason']}"
+        f"{format_moment(failure['since'])}  {failure['corpus']}  {failure['reason']}"
         f"{_tries(failure.get('tries', 1))}"
         for failure in found
     )
@@ -394,13 +394,15 @@ def audit(changed: Sequence[dict[str, Any]]) -> str:
 
 
 def _changed(each: dict[str, Any]) -> str:
-    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each["disclosed_at"]))
+    when = format_moment(each["disclosed_at"])
     head = f"{each['corpus']}/{each['artifact_id']}: {each['state']} since disclosed at {when}"
     return f"{head}\n{each['diff']}\n"
 
 
-def _moment(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+def format_moment(at: float, seconds: bool = False) -> str:
+    """Return a moment, in Unix seconds, as the date and time of this place."""
+    form = "%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M"
+    return time.strftime(form, time.localtime(at))
 
 
 def _memory(state: dict[str, Any]) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import irclient.cli.commands
 import irdaemon.cli.commands
 from irclient import quick
 from irclient.cli import main as cli
@@ -222,7 +221,7 @@ ASKED = [(command, words) for command, all_of_it in LINES.items() for words in a
 
 
 def test_every_command_is_fed_hostile_names():
-    assert tuple(LINES) == irclient.cli.commands.COMMANDS
+    assert tuple(LINES) == tuple(cli.COMMANDS)
 
 
 def run(main, words, capsys):
@@ -247,7 +246,7 @@ def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "4000")
     # Without the daemon's package beside it, `irc` does not become a program of that.
-    monkeypatch.setattr("irclient.cli.commands.eval.is_installed", lambda package: False)
+    monkeypatch.setattr("irclient.cli.evaluate.is_installed", lambda package: False)
     for variable in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(variable, str(tmp_path))
     event = ("failure", {"corpus": FORGED, "path": FORGED})

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-import irclient.cli.commands
 import irclient.cli.main
 import irdaemon.cli.commands
 import irdaemon.cli.main
-from irclient.terminal.help import parsed
+from irclient.terminal.help import load_command, parsed
 
 PROGRAMS = {"irc": irclient.cli.main, "irdaemon": irdaemon.cli.main}
-ROOMS = {"irc": irclient.cli.commands, "irdaemon": irdaemon.cli.commands}
+ROOMS = {"irc": irclient.cli.main, "irdaemon": irdaemon.cli.commands}
 COMMANDS = [(name, command) for name in PROGRAMS for command in ROOMS[name].COMMANDS]
 
 
@@ -50,8 +49,11 @@ def test_the_first_page_explains_the_words_of_its_commands(program, capsys):
 
 def examples(program, command):
     """Return the examples of a command, and of others on the way to it, as lists of words."""
-    page = import_module(f"{ROOMS[program].__name__}.{command}")
-    lines = [line for line in page.EXAMPLES.splitlines() if line and not line.startswith("#")]
+    if isinstance(ROOMS[program].COMMANDS, dict):
+        text = load_command(ROOMS[program].COMMANDS[command]).examples
+    else:
+        text = import_module(f"{ROOMS[program].__name__}.{command}").EXAMPLES
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     asked = (part for line in lines for part in line.split(" | ") if part.startswith(program))
     return [shlex.split(re.split(" [<>] ", each)[0]) for each in asked]
 

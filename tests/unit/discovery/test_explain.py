@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from irclient.cli.commands.explain import explanation, whole_explanation
+from irclient.cli.explain import explanation, whole_explanation
 from irclient.errors import NotFound
 from irdaemon.discovery import discover as discovery
 from irdaemon.types import Query, SelectSpec

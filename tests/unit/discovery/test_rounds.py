@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from irclient.cli.commands.explain import explanation
+from irclient.cli.explain import explanation
 from irclient.errors import NotFound, QueryError, Unavailable
 from irdaemon.discovery.query import parse_query
 from irdaemon.discovery.rounds import discover_in_rounds

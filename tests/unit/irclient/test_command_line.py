@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from irclient import places, quick
-from irclient.cli.main import main, program
-from irclient.cli.query import query, with_level
+from irclient.cli.main import complete_words, main, program
+from irclient.cli.query import query
 from irclient.errors import QueryError, Unavailable
 from irclient.invisible import safe
 from irclient.quick import plain_discover
@@ -261,12 +261,12 @@ def test_candidates_are_reranked_only_where_the_option_says_so(command):
     ],
 )
 def test_an_option_has_the_names_that_other_programs_give_it(more, field, meant):
-    words = with_level(["search", "x", *more])
+    words = complete_words(["search", "x", *more])
     assert getattr(query(program(words).parse_args(words)), field) == meant
 
 
 def test_a_bare_disclose_takes_no_query_for_a_level():
-    words = with_level(["search", "--disclose", "a form"])
+    words = complete_words(["search", "--disclose", "a form"])
     asked = query(program(words).parse_args(words))
     assert (asked.level, asked.text) == ("body", "a form")
 

@@ -10,23 +10,22 @@ from irclient.agents.install.entries import SettingsFile
 from irclient.agents.install.targets import NO_HOOKS, SETTINGS_FILES, this_machine
 from irclient.errors import SettingsError
 from irclient.terminal.exits import COMMITTED
+from irclient.terminal.help import argument, flag
 from irclient.terminal.output import note, printed
 
 # (all that goes into a file, the part that is wanted) -> the change, if there is one
 Plan = Callable[[SettingsFile, SettingsFile], Change | None]
 
 
-def add_agent_options(parser: argparse.ArgumentParser) -> None:
-    """Add which agent's files, and what of ours in them."""
-    parser.add_argument(
+AGENT_OPTIONS = (
+    argument(
         "agent", choices=tuple(SETTINGS_FILES), metavar="AGENT", help=", ".join(SETTINGS_FILES)
-    )
-    parser.add_argument("--hooks", action="store_true", help="only the hooks")
-    parser.add_argument("--mcp", action="store_true", help="only the MCP server")
-    parser.add_argument(
-        "--project", action="store_true", help="in the files of the project in this directory"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="show the changes, make none")
+    ),
+    flag("--hooks", "only the hooks"),
+    flag("--mcp", "only the MCP server"),
+    flag("--project", "in the files of the project in this directory"),
+    flag("--dry-run", "show the changes, make none"),
+)
 
 
 def plan_changes(options: argparse.Namespace, plan: Plan) -> list[Change]:

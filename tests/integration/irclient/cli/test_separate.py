@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from irclient.cli.commands import eval
+from irclient.cli import evaluate
 from irclient.cli.main import main
 from irclient.results import Evaluation
 from irclient.testing import FakeDaemon
@@ -25,7 +25,7 @@ def place(tmp_path, monkeypatch):
 def test_without_what_draws_the_page_its_data_is_written_and_what_is_missing_is_named(
     missing, place, monkeypatch, capsys
 ):
-    monkeypatch.setattr("irclient.cli.commands.eval.is_installed", lambda name: name != missing)
+    monkeypatch.setattr("irclient.cli.evaluate.is_installed", lambda name: name != missing)
     assert main(["eval", "report", "cases.jsonl", "-o", "r.html"]) == 5
     said = capsys.readouterr()
     assert said.out == "r.json\n"
@@ -39,7 +39,7 @@ def test_a_program_has_the_data_on_its_stdin_and_takes_the_place_of_this_one(mon
     became = []
     monkeypatch.setattr("os.dup2", lambda descriptor, target: became.append(target))
     monkeypatch.setattr("os.execv", lambda path, words: became.append(words))
-    eval.go_on_as("irdaemon.contrib.evaluate.page", {"a": 1}, ["r.html"])
+    evaluate.go_on_as("irdaemon.contrib.evaluate.page", {"a": 1}, ["r.html"])
     stdin, words = became
     assert stdin == 0
     assert words[1:] == ["-m", "irdaemon.contrib.evaluate.page", "r.html"]
@@ -51,5 +51,5 @@ def test_a_page_that_cannot_be_written_is_wrong_usage_before_anything_is_drawn(p
 
 
 def test_whether_a_package_is_installed_is_found_out_without_importing_it():
-    assert eval.is_installed("irclient")
-    assert not eval.is_installed("irdaemon_of_another_name")
+    assert evaluate.is_installed("irclient")
+    assert not evaluate.is_installed("irdaemon_of_another_name")

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from irclient.cli import main as program
-from irclient.cli.commands import discover
+from irclient.cli.asking import discover_items
 from irclient.cli.query import MOST_CHARS, asked, moment, words
 from irclient.errors import QueryError
 from irclient.results import CorpusInfo
@@ -120,12 +120,12 @@ def test_n_is_how_many_are_committed_to_at_most():
 
 
 def test_paths_prints_where_the_items_lie_and_nothing_else(capsys):
-    assert discover.run(Answers(HIT), options("x", "-l")) == 0
+    assert discover_items.run(Answers(HIT), options("x", "-l")) == 0
     assert capsys.readouterr().out == "/home/a/pdf/SKILL.md\n"
 
 
 def test_paths_of_nothing_is_nothing_and_the_reason_is_beside_the_data(capsys):
-    assert discover.run(Answers(), options("x", "--paths")) == 1
+    assert discover_items.run(Answers(), options("x", "--paths")) == 1
     out, err = capsys.readouterr()
     assert (out, "nothing applies" in err) == ("", True)
 

@@ -566,7 +566,7 @@ def test_a_toml_file_with_a_control_character_is_refused_in_a_whole_line(home, c
 def test_a_server_that_cannot_start_is_said_with_the_command_that_helps(
     home, capsys, monkeypatch, words
 ):
-    monkeypatch.setattr("irclient.cli.commands.install.find_spec", lambda name: None)
+    monkeypatch.setattr("irclient.cli.agents.find_spec", lambda name: None)
     assert main(["install", "claude", *words]) == 0
     said = capsys.readouterr().err
     concerns_server = words != ["--hooks"]
@@ -575,7 +575,7 @@ def test_a_server_that_cannot_start_is_said_with_the_command_that_helps(
 
 
 def test_a_server_that_can_start_is_not_warned_of(home, capsys, monkeypatch):
-    monkeypatch.setattr("irclient.cli.commands.install.find_spec", lambda name: object())
+    monkeypatch.setattr("irclient.cli.agents.find_spec", lambda name: object())
     assert main(["install", "claude"]) == 0
     assert "cannot start" not in capsys.readouterr().err
 

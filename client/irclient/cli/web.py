@@ -19,29 +19,10 @@ from pathlib import Path
 from irclient.client import Client
 from irclient.errors import Unavailable
 from irclient.terminal.exits import COMMITTED
+from irclient.terminal.help import argument, command, flag, one_of
 from irclient.terminal.output import note, print_line
 from irclient.web import PORT, key_path, require_web
 
-HELP = "show what is indexed, and why, in a browser"
-ABOUT = """
-Serve a page on this machine's loopback address, and open it in a browser: what
-is indexed and how fresh it is, a query with the explanation of its answer, what
-was offered and used, what is missed, and what is wrong. Nothing on it changes
-anything. The link works once, within a minute; where the page is served
-already, a new link to it is made. The browser is given it in a file that only
-you can read. Where something else has the usual port, another is taken. Needs
-the extra irclient[web].
-"""
-EXAMPLES = """
-# on http://127.0.0.1:7412
-irc web
-
-# on a machine without a browser; open it through ssh -L 7412:127.0.0.1:7412
-irc web --print-url
-
-# through ssh -L 9000:127.0.0.1:7412
-irc web --print-url --host-name localhost:9000
-"""
 _ASKS_S, _LOOKS_EVERY_S = 2.0, 0.25
 # Not the link itself in the arguments of a browser: every user of the machine can read those.
 _FILE = """\
@@ -54,24 +35,56 @@ _FILE = """\
 """
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add where to serve, and whether to open a browser."""
-    parser.add_argument("--port", type=int, metavar="N", help=f"the port ({PORT}; 0: any)")
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument(
-        "--print-url", action="store_true", help="print the link instead of opening a browser"
-    )
-    shown.add_argument(
-        "--no-link", action="store_true", help="only serve, for another irc web to open"
-    )
-
-    parser.add_argument(
+@command(
+    argument("--port", type=int, metavar="N", help=f"the port ({PORT}; 0: any)"),
+    one_of(
+        flag("--print-url", "print the link instead of opening a browser"),
+        flag("--no-link", "only serve, for another irc web to open"),
+    ),
+    argument(
         "--host-name",
         action="append",
         default=[],
         metavar="NAME[:PORT]",
         help="answer under this name, too: of a tunnel (localhost:9000) or a proxy; repeatable",
-    )
+    ),
+)
+def serve_page(client: Client, options: argparse.Namespace) -> int:
+    """Show what is indexed, and why, in a browser.
+
+    Serve a page on this machine's loopback address, and open it in a browser: what
+    is indexed and how fresh it is, a query with the explanation of its answer, what
+    was offered and used, what is missed, and what is wrong. Nothing on it changes
+    anything. The link works once, within a minute; where the page is served
+    already, a new link to it is made. The browser is given it in a file that only
+    you can read. Where something else has the usual port, another is taken. Needs
+    the extra irclient[web].
+
+    examples:
+    # on http://127.0.0.1:7412
+    irc web
+
+    # on a machine without a browser; open it through ssh -L 7412:127.0.0.1:7412
+    irc web --print-url
+
+    # through ssh -L 9000:127.0.0.1:7412
+    irc web --print-url --host-name localhost:9000
+    """
+    require_web()
+    from irclient.web import kept_token
+
+    key = kept_token(key_path())
+    page = _ServedPage(PORT if options.port is None else options.port, client.endpoint, key)
+    if listener := _listener(page, options):
+        with listener:
+            _serve(listener, client, key, options)
+    elif options.print_url:
+        print_line(page.link(options))
+    else:
+        url = page.link(options)
+        with _file_with(url) as path:
+            _open(path, url, page)
+    return COMMITTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,25 +129,6 @@ class _ServedPage:
                     break
                 got += piece
         return got
-
-
-def run(client: Client, options: argparse.Namespace) -> int:
-    """Serve until interrupted; where the port has this daemon's page already, only make a link."""
-    require_web()
-    from irclient.web import kept_token
-
-    key = kept_token(key_path())
-    page = _ServedPage(PORT if options.port is None else options.port, client.endpoint, key)
-    if listener := _listener(page, options):
-        with listener:
-            _serve(listener, client, key, options)
-    elif options.print_url:
-        print_line(page.link(options))
-    else:
-        url = page.link(options)
-        with _file_with(url) as path:
-            _open(path, url, page)
-    return COMMITTED
 
 
 def _listener(page: _ServedPage, options: argparse.Namespace) -> socket.socket | None:

@@ -1,13 +1,79 @@
-"""The rates between two samples of the status: answers and jobs a second, and their times."""
+"""`irc top`: the daemon at work, as lines or on a screen; and the rates that it shows."""
 
 from __future__ import annotations
 
+import argparse
+import itertools
+import os
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from irclient.client import Client
 from irclient.counts import counted
+from irclient.terminal.exits import COMMITTED
+from irclient.terminal.help import argument, command
+from irclient.terminal.output import note, output_lost, print_json, print_line, seconds
+
+# A daemon that hangs must not keep the keys from being read.
+_WITHIN_S = 2.0
+
+
+@command(
+    argument("--every", type=seconds, default=1.0, metavar="S", help="refresh every S seconds (1)"),
+    argument("--count", type=int, metavar="N", help="end after N refreshes"),
+)
+def watch_daemon(client: Client, options: argparse.Namespace) -> int:
+    """Show the daemon at work, live.
+
+    Show corpora, queue, running jobs, answers per second and how long they take,
+    and memory, refreshed every second until q or Ctrl-C. When stdout is not a
+    terminal, print a line for each refresh.
+
+    examples:
+    # watch it
+    irc top
+
+    # a line every ten seconds, into a file
+    irc top --every 10 > load.txt
+
+    # three samples, as data
+    irc top --count 3 --json
+    """
+    client.timeout = min(client.timeout, _WITHIN_S)
+    first = take_sample(client.status(profile=True).to_dict(), None, 0)
+    if not options.json and _is_screen():
+        try:
+            from irclient.cli.screen import watch
+        except ImportError:
+            from irclient.installation import extra_command
+
+            note(f"irc: for a screen: {extra_command('terminal', 'irclient')}")
+        else:
+            watch(client, first, options)
+            return COMMITTED
+    return _lines(client, first, options)
+
+
+def _lines(client: Client, current: Sample, options: argparse.Namespace) -> int:
+    for number in itertools.count(1):
+        if options.json:
+            print_json(current.to_dict())
+        else:
+            print_line(line(current))
+        if number == options.count or output_lost():
+            break
+        seen = time.monotonic()
+        time.sleep(options.every)
+        state = client.status(profile=True).to_dict()
+        current = take_sample(state, current, time.monotonic() - seen)
+    return COMMITTED
+
+
+def _is_screen() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from irclient.cli.commands import coverage
+from irclient.cli.corpora import measure_coverage
 from irclient.results import CorpusCoverage
 from irclient.terminal.exits import COMMITTED, UNHEALTHY
 
@@ -23,7 +23,7 @@ class Covered:
 
 
 def run(*found, as_json=False):
-    return coverage.run(Covered(*found), argparse.Namespace(corpus=None, json=as_json))
+    return measure_coverage.run(Covered(*found), argparse.Namespace(corpus=None, json=as_json))
 
 
 WHOLE = CorpusCoverage("notes", 12, 10, 0, 1.0, {"excluded": 2, "directory: ignored by git": 4})

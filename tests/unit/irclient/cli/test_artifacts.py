@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from irclient.cli.commands import artifacts
+from irclient.cli.corpora import list_artifacts
 from irclient.errors import QueryError
 from irclient.results import IndexedArtifact
 
@@ -26,7 +26,7 @@ class Daemon:
 
 def printed(capsys, k, as_json=False):
     options = argparse.Namespace(corpus=None, c="", under="", after="", k=k, json=as_json)
-    assert artifacts.run(Daemon(), options) == 0
+    assert list_artifacts.run(Daemon(), options) == 0
     return capsys.readouterr()
 
 
@@ -61,11 +61,11 @@ def test_a_reference_stays_whole_and_a_name_is_left_out_where_it_has_no_room(
 def test_the_corpus_is_named_with_the_option_of_discover_or_without(corpus, c):
     options = argparse.Namespace(corpus=corpus, c=c, under="", after="", k=100, json=False)
     daemon = Daemon()
-    assert artifacts.run(daemon, options) == 0
+    assert list_artifacts.run(daemon, options) == 0
     assert daemon.corpus == "notes"
 
 
 def test_two_corpora_are_refused():
     options = argparse.Namespace(corpus="notes", c="skills", under="", after="", k=9, json=False)
     with pytest.raises(QueryError, match="two corpora"):
-        artifacts.run(Daemon(), options)
+        list_artifacts.run(Daemon(), options)

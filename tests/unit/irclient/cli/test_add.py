@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from irclient.cli.commands import add
+from irclient.cli.indexing import add_corpus
 from irclient.cli.main import program
 from irclient.results import CorpusPreview
 from irclient.terminal.exits import COMMITTED
@@ -34,7 +34,7 @@ class Daemon:
 def run(*more):
     daemon = Daemon()
     words = ["add", "notes", "files", "/", "--dry-run", *more]
-    assert add.run(daemon, program(words).parse_args(words)) == COMMITTED
+    assert add_corpus.run(daemon, program(words).parse_args(words)) == COMMITTED
     assert daemon.asked == [("notes", "files", ["/"])]
 
 
@@ -60,5 +60,5 @@ def test_a_dry_run_as_json_is_what_the_daemon_said(capsys):
 @pytest.mark.parametrize("root", ["/nowhere/at/all"])
 def test_a_root_that_is_not_there_is_noted_as_without_a_dry_run(root, capsys):
     words = ["add", "notes", "files", root, "--dry-run"]
-    add.run(Daemon(), program(words).parse_args(words))
+    add_corpus.run(Daemon(), program(words).parse_args(words))
     assert f"{root} does not exist yet" in capsys.readouterr().err

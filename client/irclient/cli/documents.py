@@ -6,135 +6,115 @@ import argparse
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
+from irclient.cli.query import Act
 from irclient.client import Client
 from irclient.counts import counted
 from irclient.errors import QueryError
 from irclient.results import CorpusStatus, WrittenDocument
 from irclient.terminal.exits import COMMITTED, UNHEALTHY, UNKNOWN
+from irclient.terminal.help import argument, command, flag
 from irclient.terminal.hits import disclosure_lines
-from irclient.terminal.output import add_output_of_action, note, printed
-
-HELP = "write, read and list documents, and see where they lie"
-ABOUT = """
-Documents that the daemon keeps in a directory of its own, the corpus
-`documents`: add one, write it anew, take it out, read it, list them. A change
-is done when it can be found. Writing is switched on by write = true under
-[documents] in the configuration; with it also into roots that are marked as
-writable = true. `overview` and `suggest` are about all corpora.
-"""
-EXAMPLES = """
-# keep what a command prints
-git log -20 | irc docs add "Recent changes" - --tag git
-
-# write it anew, unless it has changed meanwhile
-irc docs update recent-changes.md notes.md --if-digest DIGEST
-
-# out of the index; with --delete-file into the trash, for thirty days
-irc docs rm recent-changes.md --delete-file
-
-# where does a text belong?
-irc docs suggest "When to prune roses"
-"""
+from irclient.terminal.output import note, printed
 
 _CORPUS = "documents"
 _VIEWS = ("sections", "stats", "tree")
 _PAGE = 1_000
 _EXAMPLES = 3
+_PATH = argument("path", metavar="PATH", help="in the managed directory, or absolute")
+_FILE = argument("file", metavar="FILE", help="its content; - for stdin")
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what to do, and with which document."""
-    actions = parser.add_subparsers(
-        dest="action", required=True, metavar="ACTION", help="what to do"
-    )
-    add = actions.add_parser("add", help="write a new document")
-    add.add_argument("title", metavar="TITLE", help="its file is named after it")
-    add.add_argument(
+@command()
+def manage_documents(client: Client, options: argparse.Namespace) -> int:
+    """Write, read and list documents, and see where they lie.
+
+    Documents that the daemon keeps in a directory of its own, the corpus
+    `documents`: add one, write it anew, take it out, read it, list them. A change
+    is done when it can be found. Writing is switched on by write = true under
+    [documents] in the configuration; with it also into roots that are marked as
+    writable = true. `overview` and `suggest` are about all corpora.
+
+    examples:
+    # keep what a command prints
+    git log -20 | irc docs add "Recent changes" - --tag git
+
+    # write it anew, unless it has changed meanwhile
+    irc docs update recent-changes.md notes.md --if-digest DIGEST
+
+    # out of the index; with --delete-file into the trash, for thirty days
+    irc docs rm recent-changes.md --delete-file
+
+    # where does a text belong?
+    irc docs suggest "When to prune roses"
+    """
+    act: Act = options.act
+    return act(client, options)
+
+
+@manage_documents.action(
+    "add",
+    argument("title", metavar="TITLE", help="its file is named after it"),
+    argument(
         "--directory",
         default="",
         metavar="DIR",
         help="below the managed directory; absolute: at or under a writable root",
-    )
-    add.add_argument("--source", default="", metavar="TEXT", help="where its content comes from")
-    add.add_argument("--tag", action="append", default=[], metavar="TAG", help="may be repeated")
-    update = actions.add_parser("update", help="write a document anew, as a whole")
-    remove = actions.add_parser("rm", help="take a document out of the index")
-    read = actions.add_parser("read", help="print a document")
-    for each in (update, remove, read):
-        each.add_argument("path", metavar="PATH", help="in the managed directory, or absolute")
-    for each in (add, update):
-        each.add_argument("file", metavar="FILE", help="its content; - for stdin")
-    update.add_argument(
-        "--if-digest", default="", metavar="SHA256", help="only where it holds this still"
-    )
-    remove.add_argument("--delete-file", action="store_true", help="move its file into the trash")
-    listed = actions.add_parser("ls", help="list the documents")
-    listed.add_argument("-k", type=int, default=100, metavar="N", help="at most so many (100)")
-    overview = actions.add_parser("overview", help="show what the corpora hold and where")
-    overview.add_argument(
-        "--view",
-        choices=_VIEWS,
-        default="sections",
-        help="each corpus with some titles, totals, or directories (sections)",
-    )
-    overview.add_argument(
-        "--depth", type=int, default=1, metavar="N", help="of directories below the roots (1)"
-    )
-    suggest = actions.add_parser("suggest", help="find the directory where a document belongs")
-    suggest.add_argument("title", metavar="TITLE", help="of the new document")
-    suggest.add_argument("summary", nargs="?", default="", metavar="TEXT", help="what it says")
-    index = actions.add_parser("index", help="have a new directory indexed")
-    index.add_argument("directory", metavar="DIR", help="at or under roots of [documents]")
-    index.add_argument("--flat", action="store_true", help="without the directories below it")
-    index.add_argument("--pattern", default="", metavar="GLOB", help="of which files")
-    index.add_argument("--dry-run", action="store_true", help="only say what would be indexed")
-    for each in (add, update, remove, read, listed, overview, suggest, index):
-        add_output_of_action(each)
-
-
-def run(client: Client, options: argparse.Namespace) -> int:
-    """Do one of the actions."""
-    actions: Mapping[str, Callable[[Client, argparse.Namespace], int]] = {
-        "add": _add,
-        "update": _update,
-        "rm": _remove,
-        "read": _read,
-        "ls": _list,
-        "overview": _overview,
-        "suggest": _suggest,
-        "index": _index,
-    }
-    return actions[options.action](client, options)
-
-
+    ),
+    argument("--source", default="", metavar="TEXT", help="where its content comes from"),
+    argument("--tag", action="append", default=[], metavar="TAG", help="may be repeated"),
+    _FILE,
+)
 def _add(client: Client, options: argparse.Namespace) -> int:
+    """Write a new document."""
     content = _content(options.file)
     given = options.directory, options.source, options.tag
     return _told(options, client.doc_add(options.title, content, *given))
 
 
+@manage_documents.action(
+    "update",
+    _PATH,
+    _FILE,
+    argument("--if-digest", default="", metavar="SHA256", help="only where it holds this still"),
+)
 def _update(client: Client, options: argparse.Namespace) -> int:
+    """Write a document anew, as a whole."""
     content = _content(options.file)
     return _told(options, client.doc_update(options.path, content, options.if_digest))
 
 
+@manage_documents.action(
+    "rm",
+    _PATH,
+    flag("--delete-file", "move its file into the trash"),
+)
 def _remove(client: Client, options: argparse.Namespace) -> int:
+    """Take a document out of the index."""
     return _told(options, client.doc_remove(options.path, options.delete_file))
 
 
+@manage_documents.action(
+    "read",
+    _PATH,
+)
 def _read(client: Client, options: argparse.Namespace) -> int:
+    """Print a document."""
     found = [each.to_dict() for each in client.disclose([_reference(client, options.path)])]
-    printed(options, found, lambda found: "\n".join(disclosure_lines(found[0])))
-    return COMMITTED
+    return printed(options, found, lambda found: "\n".join(disclosure_lines(found[0])))
 
 
+@manage_documents.action(
+    "ls",
+    argument("-k", type=int, default=100, metavar="N", help="at most so many (100)"),
+)
 def _list(client: Client, options: argparse.Namespace) -> int:
+    """List the documents."""
     held = client.artifacts(_CORPUS, limit=options.k)
-    printed(options, held, lambda held: "\n".join(map(_line, held)))
-    return COMMITTED
+    return printed(options, held, lambda held: "\n".join(map(_line, held)))
 
 
 def _line(held: Mapping[str, Any]) -> str:
@@ -179,10 +159,20 @@ def _lines(done: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-# -- where documents lie ---------------------------------------------------------------------------
-
-
+@manage_documents.action(
+    "overview",
+    argument(
+        "--view",
+        choices=_VIEWS,
+        default="sections",
+        help="each corpus with some titles, totals, or directories (sections)",
+    ),
+    argument(
+        "--depth", type=int, default=1, metavar="N", help="of directories below the roots (1)"
+    ),
+)
 def _overview(client: Client, options: argparse.Namespace) -> int:
+    """Show what the corpora hold and where."""
     corpora = client.status().corpora
     seen: dict[str, Any] = {
         "view": options.view,
@@ -199,8 +189,7 @@ def _overview(client: Client, options: argparse.Namespace) -> int:
         seen["asset_types"] = dict(types.most_common())
     else:
         seen["directories"] = _tree(client, corpora, options.depth)
-    printed(options, seen, lambda seen: "\n".join(_overview_lines(seen)))
-    return COMMITTED
+    return printed(options, seen, lambda seen: "\n".join(_overview_lines(seen)))
 
 
 def _section(client: Client, corpus: CorpusStatus) -> dict[str, Any]:
@@ -249,10 +238,16 @@ def _overview_lines(seen: Mapping[str, Any]) -> Iterator[str]:
     yield counts
 
 
+@manage_documents.action(
+    "suggest",
+    argument("title", metavar="TITLE", help="of the new document"),
+    argument("summary", nargs="?", default="", metavar="TEXT", help="what it says"),
+)
 def _suggest(client: Client, options: argparse.Namespace) -> int:
-    """Print the directories of similar documents; where there are none, the roots of documents."""
-    from dataclasses import asdict
+    """Find the directory where a document belongs.
 
+    Where no document is similar, that is a root of documents.
+    """
     from irclient.library import DOCUMENT_KINDS, similar_to, suggested
 
     corpora = [each for each in client.status().corpora if each.kind in DOCUMENT_KINDS]
@@ -264,8 +259,7 @@ def _suggest(client: Client, options: argparse.Namespace) -> int:
     if not answer.results:
         note("irc: no document is like it: nothing speaks for one directory rather than another")
     found = [asdict(each) for each in suggested(answer.results, corpora)]
-    printed(options, found, lambda found: "\n".join(map(_suggestion, found)))
-    return COMMITTED
+    return printed(options, found, lambda found: "\n".join(map(_suggestion, found)))
 
 
 def _counter() -> Counter[str]:
@@ -281,11 +275,18 @@ def _suggestion(found: Mapping[str, Any]) -> str:
     )
 
 
+@manage_documents.action(
+    "index",
+    argument("directory", metavar="DIR", help="at or under roots of [documents]"),
+    flag("--flat", "without the directories below it"),
+    argument("--pattern", default="", metavar="GLOB", help="of which files"),
+    flag("--dry-run", "only say what would be indexed"),
+)
 def _index(client: Client, options: argparse.Namespace) -> int:
+    """Have a new directory indexed."""
     directory = os.path.abspath(os.path.expanduser(options.directory))
     told = client.doc_index(directory, not options.flat, options.pattern, options.dry_run)
-    printed(options, told, lambda told: "\n".join(_indexed_lines(told)))
-    return COMMITTED
+    return printed(options, told, lambda told: "\n".join(_indexed_lines(told)))
 
 
 def _indexed_lines(told: Mapping[str, Any]) -> Iterator[str]:

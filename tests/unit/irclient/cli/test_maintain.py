@@ -4,7 +4,7 @@ import argparse
 
 import pytest
 
-from irclient.cli.commands import maintain
+from irclient.cli.indexing import maintain_corpora
 from irclient.cli.main import program
 from irclient.results import JobProgress, MaintenanceTask
 from irclient.terminal.exits import COMMITTED, UNHEALTHY
@@ -30,7 +30,7 @@ class Daemon:
 
 def run(daemon, dry_run=False, no_wait=False):
     options = argparse.Namespace(corpus=None, dry_run=dry_run, no_wait=no_wait, json=False)
-    return maintain.run(daemon, options)
+    return maintain_corpora.run(daemon, options)
 
 
 def test_what_is_due_is_followed_to_its_end(capsys):

@@ -1,0 +1,169 @@
+"""Coding agents and other programs: `irc hook`, `install`, `uninstall`, `mcp` and `completion`."""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+
+from irclient.agents.hook.options import AGENTS, BUDGET_MS, CHARS, WORDINGS
+from irclient.agents.hook.run import main
+from irclient.agents.install.apply import AGENT_OPTIONS, apply_changes, plan_changes
+from irclient.agents.install.changes import to_install, to_uninstall
+from irclient.agents.install.targets import NOTES
+from irclient.client import Client
+from irclient.installation import extra_command
+from irclient.mcp import PROFILES, require_sdk
+from irclient.terminal.completion import SHELL, script
+from irclient.terminal.exits import COMMITTED
+from irclient.terminal.help import argument, command
+from irclient.terminal.output import note, print_text
+
+
+@command(
+    argument(
+        "--agent",
+        choices=AGENTS,
+        required=True,
+        metavar="AGENT",
+        help=f"the agent that sends it: {', '.join(AGENTS)}",
+    ),
+    argument("--event", default="", metavar="NAME", help="the event, if its JSON does not name it"),
+    argument(
+        "-c",
+        "--corpus",
+        action="append",
+        default=[],
+        metavar="CORPUS",
+        help="search only this corpus",
+    ),
+    argument(
+        "--budget-ms",
+        metavar="N",
+        default="",
+        help=f"give no answer after N ms in all ({BUDGET_MS}, or IRDAEMON_HOOK_BUDGET_MS)",
+    ),
+    argument("--chars", metavar="N", default="", help=f"write at most N characters ({CHARS:,})"),
+    argument(
+        "--wording",
+        choices=WORDINGS,
+        default="",
+        metavar="NAME",
+        help="facts (the default), advice, or both, each for half the sessions",
+    ),
+)
+def answer_hook(client: Client, options: argparse.Namespace) -> int:
+    """Answer a coding agent's hook event (`irc install` sets it up).
+
+    Answer one hook event of a coding agent: JSON on stdin, one JSON object or
+    nothing on stdout, within the budget, always with exit code 0. `irc install`
+    writes the command into an agent's settings.
+
+    examples:
+    # what Claude Code would be given at a prompt
+    irc hook --agent claude < event.json
+    """
+    words = ["--agent", options.agent, "--event", options.event]
+    words += ["--budget-ms", options.budget_ms, "--chars", options.chars]
+    words += ["--wording", options.wording]
+    for corpus in options.corpus:
+        words += ["--corpus", corpus]
+    main(words)
+
+
+@command(
+    *AGENT_OPTIONS,
+)
+def install_agent(client: Client, options: argparse.Namespace) -> int:
+    """Set up a coding agent: its hooks and the MCP server.
+
+    Write the hooks and the MCP server into a coding agent's own settings, and show
+    the difference. Comments, order and layout stay; a copy of the file as it was is
+    kept beside it. Run again after an upgrade: what is up to date is left alone.
+
+    examples:
+    # see what would change
+    irc install claude --dry-run
+
+    # only the server, for the project in this directory
+    irc install codex --mcp --project
+    """
+    changes = plan_changes(options, to_install)
+    code = apply_changes(options, changes, f"{options.agent} is set up already")
+    if changes and options.agent in NOTES:
+        note(NOTES[options.agent])
+    if (options.mcp or not options.hooks) and find_spec("mcp") is None:
+        note("irc: the MCP server cannot start: the MCP SDK is not installed")
+        note(f"     {extra_command('mcp', 'irclient')}")
+    return code
+
+
+@command(
+    *AGENT_OPTIONS,
+)
+def uninstall_agent(client: Client, options: argparse.Namespace) -> int:
+    """Undo `irc install`.
+
+    Remove from a coding agent's settings what `irc install` added. A file without
+    other changes becomes what it was, byte for byte.
+
+    examples:
+    # remove hooks and server
+    irc uninstall claude
+    """
+    changes = plan_changes(options, to_uninstall)
+    return apply_changes(options, changes, f"nothing of ours is in the settings of {options.agent}")
+
+
+@command(
+    argument(
+        "--profile",
+        choices=PROFILES,
+        default="discover",
+        metavar="PROFILE",
+        help="discover: the tools discover and disclose; library: also tools to search and read"
+        " documents (discover)",
+    ),
+)
+def serve_mcp(client: Client, options: argparse.Namespace) -> int:
+    """Serve MCP clients over stdin and stdout.
+
+    Serve clients of the Model Context Protocol over stdin and stdout: two tools,
+    discover and disclose, and items as resources. Needs the extra irclient[mcp].
+
+    examples:
+    # let Claude Code start it
+    claude mcp add --scope user irdaemon -- irc mcp
+
+    # with tools to search and read documents
+    irc mcp --profile library
+    """
+    require_sdk()
+    from irclient.mcp.daemon import DaemonCaller
+    from irclient.mcp.server import make_server, serve
+
+    serve(make_server(options.profile, DaemonCaller(client.endpoint, client.timeout)))
+    return COMMITTED
+
+
+@command(
+    SHELL,
+)
+def print_completion(client: Client, options: argparse.Namespace) -> int:
+    """Print a script with which a shell completes irc.
+
+    Print a script with which bash, zsh or fish completes commands, options and
+    their values, files, and the names of the corpora that the daemon has at that
+    moment.
+
+    examples:
+    # bash: into the directory that its completion package reads
+    irc completion bash > ~/.local/share/bash-completion/completions/irc
+
+    # zsh: into a directory of $fpath
+    irc completion zsh > ~/.zsh/completions/_irc
+
+    # fish
+    irc completion fish > ~/.config/fish/completions/irc.fish
+    """
+    print_text(script(options.program, options.shell))
+    return COMMITTED

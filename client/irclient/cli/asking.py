@@ -1,0 +1,164 @@
+"""Answers: `irc discover`, `search` and `disclose`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from irclient.cli.query import EXPAND, QUERY, ROUNDS, SELECT_OPTIONS, asked
+from irclient.client import Client
+from irclient.fast.choices import LEVELS
+from irclient.invisible import shown
+from irclient.terminal.exits import exit_of
+from irclient.terminal.help import argument, command, flag
+from irclient.terminal.hits import answer_lines, disclosure_lines, footer, scope_hint
+from irclient.terminal.output import note, note_text, printed
+from irclient.terminal.width import terminal
+from irclient.types import Selection
+
+PATHS = argument(
+    *("-l", "--paths"), action="store_true", help="print where the items lie and nothing else"
+)
+
+
+@command(
+    *QUERY,
+    SELECT_OPTIONS,
+    ROUNDS,
+    flag("--related", "show what belongs to each hit: its skill, package or session"),
+    PATHS,
+    argument(
+        "--session", default="", metavar="ID", help="leave out what this session was shown before"
+    ),
+)
+def discover_items(client: Client, options: argparse.Namespace) -> int:
+    """Few items that apply, or none.
+
+    The few items that apply to what is asked, best first, each with its score,
+    what it is and where it lies; or why nothing applies. Less is shown than was
+    found: what is clearly weaker than the best is left out, and where no corpus
+    has anything near enough to the question, nothing is shown at all.
+
+    examples:
+    # what applies here?
+    irc discover "fill in a PDF form"
+
+    # only skills, as data for a program
+    irc discover -c skills --json "fill in a PDF form"
+
+    # the text of what was found, too
+    irc discover --disclose body "fill in a PDF form"
+
+    # the documents of one owner, files changed just now included
+    irc discover --where owner=acme --fresh "quarterly report"
+
+    # for a prompt in a file, one item, as a path for another program
+    irc discover - -n 1 --paths < prompt.txt
+
+    # what was said about it in the last week
+    irc discover --since 7d "quarterly report"
+
+    # two things at once: what the first answer leaves out is asked by itself
+    irc discover --rounds 3 "fill in a PDF form, and clean up a spreadsheet"
+
+    # with the packages that a skill needs, and the sessions that used it
+    irc discover --related "fill in a PDF form"
+
+    # the best answer that fits into 50 ms
+    irc discover --budget-ms 50 "quarterly report"
+    """
+    return print_answer(options, client.discover(asked(client, options), options.session))
+
+
+@command(
+    *QUERY,
+    argument(
+        "--passages",
+        type=int,
+        default=1,
+        metavar="N",
+        help="show up to N passages of the same document, each as a hit (1)",
+    ),
+    PATHS,
+)
+def search_items(client: Client, options: argparse.Namespace) -> int:
+    """Ranked candidates, without selection.
+
+    The ranked candidates for a query, without the decision whether they are good
+    enough. Use it to browse; `discover` is for acting on the answer.
+
+    examples:
+    # the best ten, from everywhere
+    irc search "database backups"
+
+    # the exact word, in one corpus
+    irc search -c notes --mode lexical rsync
+
+    # the paths alone, for another program
+    irc search --paths "database backups"
+
+    # up to three passages of each document
+    irc search --passages 3 "database backups"
+
+    # fifty candidates since September, as data
+    irc search -k 50 --where 'timestamp>=2026-09-01' --json "failing tests"
+    """
+    return print_answer(options, client.search(asked(client, options)))
+
+
+@command(
+    argument(
+        "reference", nargs="+", metavar="CORPUS/ID", help="as an answer names it, or CORPUS/NAME"
+    ),
+    argument(
+        "--level",
+        choices=LEVELS,
+        default="body",
+        metavar="LEVEL",
+        help="metadata, body (the default), or bundled: with the files that go with it",
+    ),
+    EXPAND,
+)
+def disclose_items(client: Client, options: argparse.Namespace) -> int:
+    """The payload of artifacts.
+
+    The payload of artifacts, read now from where they lie: their text, or with
+    --level bundled also the files that come with them. It is marked when a file is
+    not what was indexed.
+
+    examples:
+    # the text of a skill
+    irc disclose skills/fill-pdf-form
+
+    # with its scripts and references
+    irc disclose --level bundled skills/fill-pdf-form
+    """
+    found = client.disclose(options.reference, options.level, options.expand)
+    plain = [each.to_dict() for each in found]
+    return printed(
+        options, plain, lambda plain: "\n\n".join("\n".join(disclosure_lines(e)) for e in plain)
+    )
+
+
+def _paths(plain: dict[str, Any]) -> str:
+    return "\n".join(hit["pointer"] for hit in plain["results"] if hit["pointer"])
+
+
+def print_answer(options: argparse.Namespace, answer: Selection) -> int:
+    """Print an answer and return the exit code it stands for."""
+    plain, to = answer.to_dict(), terminal()
+    if options.paths:
+        printed(options, plain, _paths)
+        if answer.abstained:
+            note("\n".join(answer_lines(plain, to)))
+    else:
+        printed(options, plain, lambda plain: "\n".join(answer_lines(plain, to)))
+    for path in plain["freshness"].get("unproved", ()):
+        note(f"irc: it could not be shown that {path} is up to date")
+    words = [] if options.json or options.corpus else options.query
+    if hint := scope_hint(words, plain):
+        note(hint)
+    if sys.stderr.isatty() and not options.json:
+        note_text(footer(shown(plain), to))
+    return exit_of(plain)

@@ -1,0 +1,224 @@
+"""What is indexed: `irc ls`, `info`, `records`, `artifacts`, `audit` and `coverage`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from irclient.cli.query import ONE_CORPUS
+from irclient.client import Client
+from irclient.errors import QueryError
+from irclient.terminal import tables
+from irclient.terminal.columns import paragraph, table
+from irclient.terminal.exits import COMMITTED, UNHEALTHY
+from irclient.terminal.help import argument, command
+from irclient.terminal.hits import quoted
+from irclient.terminal.output import note, printed
+from irclient.terminal.width import UNCUT, cells, clipped, terminal
+
+# Less of a name says nothing.
+_LEAST_NAME = 8
+_SHOWN = 20
+# A walk of a large tree takes longer than any other answer.
+_WITHIN_S = 600.0
+
+
+@command()
+def list_corpora(client: Client, options: argparse.Namespace) -> int:
+    """List the corpora, with their size and state.
+
+    List the corpora, one a line: how many artifacts, records and vectors each has,
+    how many changes are pending, and its state.
+
+    examples:
+    # what is indexed
+    irc ls
+
+    # the names alone
+    irc ls --json | jq -r '.[].name'
+    """
+    corpora = client.status().corpora
+    return printed(options, corpora, lambda found: tables.corpora(found, terminal().width))
+
+
+@command(
+    argument("corpus", metavar="CORPUS", help="its name; `irc ls` lists them"),
+)
+def describe_corpus(client: Client, options: argparse.Namespace) -> int:
+    """Show what is known about a corpus.
+
+    Show what is known about one corpus: its roots, its embedder, its floors (the
+    confidence below which it gives no answer), the fields that --where can filter
+    by, the kinds that --surface can name, and what was skipped.
+
+    examples:
+    # what can be filtered on?
+    irc info skills
+    """
+    info = client.info(options.corpus)
+    return printed(options, info, lambda info: _format_info(info, terminal().width))
+
+
+def _format_info(info: dict[str, Any], width: int) -> str:
+    at = info["last_reconcile"]
+    told = {**info, "last_reconcile": "never" if at is None else tables.format_moment(at)}
+    facts = [f"{name}: {_format_value(value)}" for name, value in told.items() if name != "floors"]
+    floors = [f"floor, {mode}: {tables.floor(floor)}" for mode, floor in info["floors"].items()]
+    return "\n".join(paragraph(line, width) for line in facts + floors)
+
+
+def _format_value(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_format_value, value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {item}" for key, item in value.items()) or "none"
+    return str(value)
+
+
+@command(
+    argument("reference", metavar="CORPUS/ID", help="the artifact, as answers name it"),
+)
+def list_records(client: Client, options: argparse.Namespace) -> int:
+    """List the texts of an artifact that queries are matched with.
+
+    List the records of one artifact, in order. A record is a piece of an artifact,
+    such as its description or a chunk of its text; queries are matched with
+    records.
+
+    examples:
+    # how was this document split?
+    irc records notes/backups.md
+    """
+    records = client.records(options.reference)
+    return printed(options, records, lambda records: "\n".join(map(_format_record, records)))
+
+
+def _format_record(record: dict[str, Any]) -> str:
+    return f"{record['surface_index']}  {record['kind']}  {record['text'][:100]!r}"
+
+
+@command(
+    ONE_CORPUS,
+    argument("-c", default="", metavar="CORPUS", help="the same, as in discover"),
+    argument("--under", default="", metavar="PATH", help="only at or below PATH"),
+    argument("--after", default="", metavar="CORPUS/ID", help="continue after this artifact"),
+    argument("-k", type=int, default=100, metavar="N", help="how many, at most 1,000 (100)"),
+)
+def list_artifacts(client: Client, options: argparse.Namespace) -> int:
+    """List the artifacts of a corpus.
+
+    List the artifacts of one corpus or of all, ordered by reference, a page at a
+    time; where there are more, a line on stderr says so.
+
+    examples:
+    # the first hundred skills
+    irc artifacts skills
+
+    # the next ones
+    irc artifacts skills --after skills/zsh-scripts
+
+    # what was indexed below one directory
+    irc artifacts --under ~/notes/work
+    """
+    under = os.path.realpath(options.under) if options.under else ""
+    if options.c and options.corpus not in (None, options.c):
+        raise QueryError(f"two corpora, {options.corpus} and {options.c}", "name one, or none")
+    corpus = options.c or options.corpus
+    held = client.artifacts(corpus, under, options.after, options.k)
+    width = terminal().width
+    printed(options, held, lambda held: "\n".join(_format_artifact(each, width) for each in held))
+    if held and len(held) >= options.k:
+        last = f"{held[-1].corpus}/{held[-1].artifact_id}"
+        if client.artifacts(corpus, under, last, 1):
+            note(f"irc: there are more; go on with --after {quoted(last)}")
+    return COMMITTED
+
+
+def _format_artifact(held: dict[str, Any], width: int) -> str:
+    """Return the reference, which stays whole, and as much of the name as there is room for."""
+    reference = f"{held['corpus']}/{held['artifact_id']}"
+    room = width - cells(reference) - 2
+    return f"{reference}  {clipped(held['name'], room)}" if room >= _LEAST_NAME else reference
+
+
+@command(
+    ONE_CORPUS,
+)
+def audit_items(client: Client, options: argparse.Namespace) -> int:
+    """Show what changed in items since they were disclosed.
+
+    Show the items whose text changed since it was last disclosed, with a diff: what
+    an agent was given then, and what it would be given now. Disclosing an item
+    again takes it off the list.
+
+    examples:
+    # of every corpus
+    irc audit
+
+    # only one corpus
+    irc audit skills
+    """
+    changed = client.audit(options.corpus)
+    return printed(options, changed, tables.audit)
+
+
+@command(
+    ONE_CORPUS,
+)
+def measure_coverage(client: Client, options: argparse.Namespace) -> int:
+    """Show what lies on disk and is not indexed.
+
+    Walk the directories of one corpus, or of all, and compare what lies there with
+    what is indexed. The walk is not the one that finds what to index, so what that
+    one overlooks is missing here. Files are left out for a reason, such as the
+    pattern or an ignore file; a missing one has none. Exit code 5 if something is
+    missing, or a directory could not be walked.
+
+    examples:
+    # is everything there?
+    irc coverage
+
+    # the files that are not, by path
+    irc coverage notes --json | jq -r '.[].missing_paths[]'
+    """
+    client.timeout = max(client.timeout, _WITHIN_S)
+    found = client.coverage(options.corpus)
+    printed(options, found, lambda found: _format_coverage(found, terminal().width))
+    whole = all(each.missing == 0 and (not each.unchecked or each.ratio is None) for each in found)
+    return COMMITTED if whole else UNHEALTHY
+
+
+def _format_coverage(found: Sequence[dict[str, Any]], width: int = UNCUT) -> str:
+    columns = ("corpus", "on disk", "indexed", "excluded", "missing", "coverage")
+    rows = [
+        [
+            *(each["corpus"], each["on_disk"], each["indexed"]),
+            sum(n for why, n in each["excluded"].items() if not why.startswith("directory: ")),
+            *(each["missing"], _format_share(each["ratio"])),
+        ]
+        for each in found
+    ]
+    lines = [paragraph(line, width) for each in found for line in _explain_coverage(each)]
+    return "\n".join([table(columns, rows), *lines]) if rows else "no corpora"
+
+
+def _format_share(ratio: float | None) -> str:
+    if ratio is None:
+        return "-"
+    # What is not whole is never shown as whole.
+    return f"{min(ratio, 0.999):.1%}" if ratio < 1 else "100%"
+
+
+def _explain_coverage(each: dict[str, Any]) -> list[str]:
+    """Return what is to be told of one corpus below the table."""
+    name, paths = each["corpus"], each["missing_paths"]
+    told = [f"{name}: {each['unchecked']}"] if each["unchecked"] else []
+    told += [f"{name}: left out: {why} {n:,}" for why, n in each["excluded"].items()]
+    told += [f"{name}: missing: {path}" for path in paths[:_SHOWN]]
+    if each["missing"] > _SHOWN:
+        told.append(f"{name}: missing: {each['missing'] - _SHOWN:,} more; --json lists them")
+    if each["missing"]:
+        told.append(f"{name}: irc build {name} looks for them again")
+    return told

@@ -1,0 +1,438 @@
+"""`irc eval`: how good the answers to labelled queries are."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from irclient.cli import evaluation as reports
+from irclient.cli.cases import (
+    PlainCase,
+    mined,
+    mined_use,
+    read_cases,
+    read_trec_run,
+    read_uses,
+    trec_cases,
+    write_cases,
+    write_text,
+    write_trec_qrels,
+    write_trec_run,
+)
+from irclient.cli.evaluation import EvaluationProgress
+from irclient.cli.follow import ended_jobs, exit_of
+from irclient.cli.query import QUERY_SHAPE, SELECT_OPTIONS, Act, floor, query
+from irclient.client import Client
+from irclient.counts import counted
+from irclient.errors import NotFound, QueryError
+from irclient.installation import extra_command
+from irclient.results import Evaluation
+from irclient.terminal.exits import COMMITTED, REGRESSED, UNHEALTHY
+from irclient.terminal.help import argument, command, flag
+from irclient.terminal.output import as_json, note, printed
+from irclient.types import plain_data
+
+# Thousands of cases take seconds; hundreds of thousands are not for a terminal.
+_WITHIN_S = 600.0
+_PAGE = 1_000
+_DISCLOSED_AT_ONCE = 200
+_CHARS_SENT = 4_000
+_DRAWN_BY = ("irdaemon", "matplotlib")
+_OBJECTIVES = "f1, precision, recall, commit_rate, f1_all, j ..."
+
+
+def _least(text: str) -> tuple[str, float]:
+    name, _, least = text.rpartition("=")
+    try:
+        if name:
+            return name, float(least)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text!r} is not MEASURE=F with a number F")
+
+
+def _several(kind: Callable[[str], object]) -> Callable[[str], list[object]]:
+    def read(text: str) -> list[object]:
+        try:
+            return [kind(each) for each in text.split(",")]
+        except ValueError:
+            message = f"{text!r} is no list of numbers with commas between"
+            raise argparse.ArgumentTypeError(message) from None
+
+    return read
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share from 0 to below 1")
+    return share
+
+
+def _count(text: str) -> int:
+    try:
+        count = int(text)
+    except ValueError:
+        count = 0
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return count
+
+
+_CASES = (
+    argument(
+        "cases", nargs="?", default="", metavar="CASES.jsonl", help='{"query", "gold"} a line; -'
+    ),
+    argument("--qrels", default="", metavar="FILE", help="TREC qrels in place of cases"),
+    argument("--topics", default="", metavar="FILE", help="their topics: `query text`"),
+)
+_ASKING = (*QUERY_SHAPE, SELECT_OPTIONS, lambda page: page.set_defaults(query=[]))
+_FAIL_UNDER = argument(
+    "--fail-under",
+    action="append",
+    default=[],
+    type=_least,
+    metavar="MEASURE=F",
+    help="end with 6 where a measure is less; may be repeated",
+)
+
+
+@command()
+def evaluate_answers(client: Client, options: argparse.Namespace) -> int:
+    """How good the answers to labelled queries are.
+
+    How good the answers to labelled queries are: ranking, selection, abstention.
+    A case a line: {"query": "...", "gold": ["name or id", ...]}; no gold means that
+    nothing applies, and nothing should be chosen. `irc eval FILE` is `run FILE`.
+    `irc eval ACTION --help` has the options of an action.
+
+    examples:
+    # the measures, with plain BM25 beside them
+    irc eval run --baseline cases.jsonl
+
+    # fail a build that makes answers worse
+    irc eval run cases.jsonl --fail-under ndcg@10=0.7
+
+    # would another max_k or rel be better?
+    irc eval sweep cases.jsonl
+
+    # cases out of what was used, and a page of how they are answered
+    irc eval mine -c skills -o cases.jsonl --newer newest.jsonl
+    irc eval mine uses.jsonl -o cases.jsonl --newer newest.jsonl
+    irc eval report newest.jsonl -o report.html
+
+    # from another program
+    make-cases | irc eval run --json -
+    """
+    client.timeout = max(client.timeout, _WITHIN_S)
+    act: Act = options.act
+    return act(client, options)
+
+
+evaluate_answers.describes_actions = True
+
+
+# -- what is measured ------------------------------------------------------------------------------
+
+
+@evaluate_answers.action(
+    "run",
+    *_CASES,
+    flag("--sweep", "try other max_k and rel as well"),
+    flag("--baseline", "show plain BM25 beside it"),
+    flag("--curve", "show smaller catalogues as well"),
+    argument("--save-run", default="", metavar="FILE", help="write a TREC run"),
+    argument("--save-qrels", default="", metavar="FILE", help="write TREC qrels"),
+    _FAIL_UNDER,
+    *_ASKING,
+)
+def _run(client: Client, options: argparse.Namespace) -> int:
+    """Ask every case, and measure ranking, selection and floor."""
+    measured = _measured(client, options, baseline=options.baseline, curve=options.curve)
+    if options.save_run:
+        write_trec_run(options.save_run, measured.cases)
+    if options.save_qrels:
+        write_trec_qrels(options.save_qrels, measured.cases)
+    printed(options, measured, lambda measured: reports.report(measured, sweep=options.sweep))
+    return _judged(measured, options)
+
+
+@evaluate_answers.action(
+    "select",
+    *_CASES,
+    _FAIL_UNDER,
+    *_ASKING,
+)
+def _select(client: Client, options: argparse.Namespace) -> int:
+    """Measure what is selected, where the gold was found."""
+    measured = _measured(client, options)
+    printed(options, measured.selection, lambda chosen: "\n".join(reports.selection(chosen)))
+    return _judged(measured, options)
+
+
+@evaluate_answers.action(
+    "sweep",
+    *_CASES,
+    argument("--max-k-grid", type=_several(int), metavar="N,...", help="1,2,3,5,8"),
+    argument("--rel-grid", type=_several(float), metavar="F,...", help="0.4,0.5 to 0.9"),
+    argument(
+        "--min-score-grid", type=_several(floor), metavar="F,...", help="none, or floors to try"
+    ),
+    argument("--objective", default="f1", metavar="MEASURE", help=f"{_OBJECTIVES} (f1)"),
+    *_ASKING,
+)
+def _sweep(client: Client, options: argparse.Namespace) -> int:
+    """Try other selectors on the same candidates."""
+    named = {"max_k": options.max_k_grid, "rel": options.rel_grid}
+    named["min_score"] = options.min_score_grid
+    grid = {name: values for name, values in named.items() if values}
+    measured = _measured(client, options, grid=grid)
+    cells = measured.sweep
+    if cells and options.objective not in cells[0]:
+        names = [name for name in cells[0] if name not in (*named, "n", "n_retrieved")]
+        raise QueryError(
+            f"no measure {options.objective!r} in a sweep", f"measures: {', '.join(names)}"
+        )
+    printed(options, cells, lambda cells: reports.sweep(cells, options.objective))
+    return COMMITTED
+
+
+@evaluate_answers.action(
+    "calibrate",
+    *_CASES,
+    flag("--persist", "set the floors of --corpus by these cases"),
+    *_ASKING,
+)
+def _calibrate(client: Client, options: argparse.Namespace) -> int:
+    """Find the floor that separates the cases best."""
+    if options.persist and len(options.corpus) != 1:
+        raise QueryError("a floor belongs to one corpus", "name it: --corpus CORPUS")
+    cases = _cases(options)
+    measured = _asked(client, options, cases)
+    printed(options, measured.floor, lambda floor: "\n".join(reports.floor(floor)))
+    if not options.persist:
+        return COMMITTED
+    ended = ended_jobs(client, client.calibrate(options.corpus[0], cases))
+    for each in ended:
+        note(f"{each.corpus}: {each.report}")
+    return exit_of(ended)
+
+
+@evaluate_answers.action(
+    "curve",
+    *_CASES,
+    *_ASKING,
+)
+def _curve(client: Client, options: argparse.Namespace) -> int:
+    """How often the gold is first in smaller catalogues."""
+    measured = _measured(client, options, curve=True)
+    printed(options, measured.curve or (), reports.curve)
+    return COMMITTED
+
+
+def _measured(client: Client, options: argparse.Namespace, **wanted: Any) -> Evaluation:
+    return _asked(client, options, _cases(options), **wanted)
+
+
+def _asked(
+    client: Client, options: argparse.Namespace, cases: list[PlainCase], **wanted: Any
+) -> Evaluation:
+    with EvaluationProgress(client.endpoint):
+        return client.eval(cases, query(options), **wanted)
+
+
+def _cases(options: argparse.Namespace) -> list[PlainCase]:
+    """Return the cases that the options name, as a file of theirs or as TREC's."""
+    qrels, topics = getattr(options, "qrels", ""), getattr(options, "topics", "")
+    if bool(qrels) != bool(topics) or bool(qrels) == bool(options.cases):
+        raise QueryError("give a file of cases, or --qrels and --topics", "irc eval run --help")
+    return trec_cases(qrels, topics) if qrels else read_cases(options.cases)
+
+
+def _judged(measured: Evaluation, options: argparse.Namespace) -> int:
+    """Return the exit code: whether a measure is below what was asked for."""
+    known = {**measured.selection, **measured.discovery, **measured.discovery["measures"]}
+    known = {n: v for n, v in known.items() if isinstance(v, (int, float, type(None)))}
+    below = []
+    for name, least in options.fail_under:
+        if name not in known:
+            raise QueryError(f"no measure {name!r} was taken", f"measures: {', '.join(known)}")
+        if known[name] is None or known[name] < least:
+            below.append(f"{name} is {known[name]}, below {least:g}")
+    for line in below:
+        note(f"irc: {line}")
+    return REGRESSED if below else COMMITTED
+
+
+# -- cases -----------------------------------------------------------------------------------------
+
+
+@evaluate_answers.action(
+    "gen",
+    argument("of", metavar="CORPUS", help="what the cases are about"),
+    argument("-o", "--output", required=True, metavar="FILE", help="a new file of cases"),
+    argument(
+        "--model",
+        required=True,
+        metavar="URL#MODEL",
+        help="an OpenAI-compatible endpoint; the text of artifacts is sent there",
+    ),
+    argument("--each", type=_count, default=5, metavar="N", help="for each artifact (5)"),
+    argument("--abstain", type=_share, default=0.15, metavar="F", help="share without gold (0.15)"),
+    argument(
+        "--max-artifacts", type=_count, default=50, metavar="N", help="of the first N by id (50)"
+    ),
+    flag("--keep-names", "let queries name the artifact"),
+)
+def _gen(client: Client, options: argparse.Namespace) -> int:
+    """Let a language model write cases."""
+    if not is_installed("irdaemon"):
+        raise QueryError("cases are made by the daemon's package", "run it where irdaemon is")
+    corpus = options.of
+    texts = _texts(client, corpus, options.max_artifacts)
+    if not texts:
+        raise NotFound(f"corpus {corpus!r} holds nothing", f"irc info {corpus}")
+    words = [options.output, "--model", options.model, "--each", str(options.each)]
+    words += ["--abstain", str(options.abstain), *(["--json"] if options.json else [])]
+    words += ["--keep-names"] if options.keep_names else []
+    go_on_as("irdaemon.contrib.evaluate.case_writer", {"corpus": corpus, "artifacts": texts}, words)
+
+
+def _texts(client: Client, corpus: str, most: int) -> dict[str, list[str]]:
+    """Return [name, text] of the first artifacts of a corpus by id."""
+    held: list[tuple[str, str]] = []
+    while len(held) < most:
+        after = f"{corpus}/{held[-1][0]}" if held else ""
+        page = client.artifacts(corpus, after=after, limit=min(_PAGE, most - len(held)))
+        if not page:
+            break
+        held += [(each.artifact_id, each.name) for each in page]
+    found = {}
+    for start in range(0, len(held), _DISCLOSED_AT_ONCE):
+        part = held[start : start + _DISCLOSED_AT_ONCE]
+        bodies = client.disclose([f"{corpus}/{artifact_id}" for artifact_id, _ in part])
+        for (artifact_id, name), body in zip(part, bodies, strict=True):
+            found[artifact_id] = [name, (body.body or "")[:_CHARS_SENT]]
+    return found
+
+
+@evaluate_answers.action(
+    "mine",
+    argument(
+        "uses",
+        nargs="?",
+        default="",
+        metavar="USES.jsonl",
+        help='{"prompt", "gold", "at"} a line; -',
+    ),
+    argument("-c", "--corpus", default="", help="of the uses that the daemon knows of it"),
+    argument("-o", "--output", required=True, metavar="FILE", help="the older cases"),
+    argument("--newer", required=True, metavar="FILE", help="the newest cases"),
+    argument(
+        "--newest", type=_share, default=0.2, metavar="F", help="share of the newest uses (0.2)"
+    ),
+)
+def _mine(client: Client, options: argparse.Namespace) -> int:
+    """Make cases out of what was used."""
+    if bool(options.uses) == bool(options.corpus):
+        raise QueryError(
+            "where are the uses?", "give a file of them, or -c CORPUS for the daemon's"
+        )
+    known = client.uses(options.corpus) if options.corpus else ()
+    uses = [mined_use(use) for use in known] if options.corpus else read_uses(options.uses)
+    if not uses:
+        raise NotFound(f"no uses of {options.corpus!r} are known", "irc usage says what was used")
+    older, newer = mined(uses, options.newest)
+    meta = {"made_by": "irc eval mine", "reviewed": False}
+    write_cases(options.output, older, {**meta, "part": "older"})
+    write_cases(options.newer, newer, {**meta, "part": "newer"})
+    told = {"older": len(older), "newer": len(newer)}
+    line = (
+        f"{counted(len(older), 'case')} in {options.output}, {len(newer)} newer in {options.newer}"
+    )
+    printed(options, told, lambda told: f"{line}; review both before they count")
+    return COMMITTED
+
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+@evaluate_answers.action(
+    "report",
+    *_CASES,
+    argument("-o", "--output", required=True, metavar="FILE.html", help="the page"),
+    argument(
+        "--against", default="", metavar="RUN", help="compare with a TREC run over the same cases"
+    ),
+    *_ASKING,
+)
+def _report(client: Client, options: argparse.Namespace) -> int:
+    """Draw a page of an evaluation."""
+    against = read_trec_run(options.against) if options.against else None
+    before = _kept(client, options.corpus)
+    if options.cases or options.qrels or options.topics:
+        now = _measured(client, options, baseline=True, curve=True)
+    elif before is None:
+        raise NotFound("no evaluation is kept of it", "give a file of cases, and --corpus")
+    else:
+        now, before = before, None
+    made = {"evaluation": plain_data(now), "before": plain_data(before) if before else None}
+    made["against"] = against
+    missing = [package for package in _DRAWN_BY if not is_installed(package)]
+    path = f"{os.path.splitext(options.output)[0]}.json" if missing else options.output
+    write_text(path, as_json(made) + "\n" if missing else "", over=True)
+    printed(options, {"written": path}, lambda told: told["written"])
+    if not missing:
+        go_on_as("irdaemon.contrib.evaluate.page", made, [path])
+    note(f"irc: this is the data alone: {' and '.join(missing)} is not installed here")
+    note(f"     {_drawing_command(missing)} draws the page")
+    return UNHEALTHY
+
+
+def _drawing_command(missing: Sequence[str]) -> str:
+    if "irdaemon" in missing:
+        return "the irc beside irdaemon"
+
+    return extra_command("report")
+
+
+def _kept(client: Client, corpora: Sequence[str]) -> Evaluation | None:
+    """Return the last evaluation of a corpus, None where there is none or no corpus is named."""
+    if len(corpora) != 1:
+        return None
+    try:
+        return client.evaluation(corpora[0])
+    except NotFound:
+        if corpora[0] not in [each.name for each in client.status().corpora]:
+            raise
+        return None
+
+
+# Programs of the daemon's package, run in the place of this one with data that it asked for.
+#
+# They import what a client does without: numpy, a plotting library.
+
+
+def is_installed(package: str) -> bool:
+    """Return whether a package is installed beside this one, without importing it."""
+    return importlib.util.find_spec(package) is not None
+
+
+def go_on_as(module: str, data: Any, words: Sequence[str]) -> NoReturn:
+    """Become `python -m MODULE WORDS`, with data as JSON on its stdin."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
+        json.dump(data, file)
+        file.seek(0)
+        os.dup2(file.fileno(), 0)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os.execv(sys.executable, [sys.executable, "-m", module, *words])

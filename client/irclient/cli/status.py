@@ -1,0 +1,128 @@
+"""The daemon: `irc status`, `ping` and `events`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+
+from irclient.agents.install.entries import may_be_gone
+from irclient.client import Client
+from irclient.invisible import shown
+from irclient.terminal import tables
+from irclient.terminal.exits import COMMITTED, exit_of_status
+from irclient.terminal.help import argument, command, flag
+from irclient.terminal.output import note, output_lost, print_json, print_text, printed
+from irclient.terminal.width import terminal
+
+
+@command(
+    flag("--failures", "list what could not be read, and why"),
+    flag("--secrets", "list where credentials stand in the indexed files"),
+    flag("--profile", "add how long each stage takes"),
+    flag("--prometheus", "print metrics for Prometheus"),
+)
+def show_status(client: Client, options: argparse.Namespace) -> int:
+    """Show whether the daemon and every corpus are healthy.
+
+    Show how the daemon and its corpora are: the generation that is served, the jobs
+    in the queue, the size of each corpus, and every problem. `irc top` shows it
+    live. Exit code 5 if a corpus is stale (behind its files) or offline (a root is
+    missing or cannot be watched).
+
+    examples:
+    # is everything up to date?
+    irc status
+
+    # what could not be read, and why
+    irc status --failures
+
+    # where the time goes
+    irc status --profile
+
+    # for monitoring
+    irc status --prometheus
+    """
+    if options.failures:
+        failures = client.failures()
+        printed(options, failures, lambda found: tables.failures(found) or "no failures")
+    elif options.secrets:
+        secrets = client.secrets()
+        printed(options, secrets, lambda found: tables.secrets(found) or "no secrets were met")
+    elif options.prometheus:
+        from irclient.cli.prometheus import prometheus
+
+        print_text(prometheus(shown(client.status(profile=True).to_dict())))
+    else:
+        state = client.status(options.profile).to_dict()
+        printed(options, state, lambda found: tables.status(found, terminal().width))
+        _note_missing_hooks()
+        return exit_of_status(state)
+    return COMMITTED
+
+
+def _note_missing_hooks() -> None:
+    try:
+        cwd = os.getcwd()
+    except OSError:  # it was removed
+        cwd = "/"
+    if may_be_gone(os.path.expanduser("~"), cwd, os.environ):
+        from irclient.agents.install.targets import missing_hooks
+
+        for missing in missing_hooks():
+            note(f"irc: {missing}; {missing.fix} writes it again")
+
+
+@command()
+def ping_daemon(client: Client, options: argparse.Namespace) -> int:
+    """Check that the daemon answers.
+
+    Check that the daemon answers; print its version and how long it took.
+
+    examples:
+    # is it there?
+    irc ping
+
+    # for a script that cannot wait
+    irc ping --timeout 0.5 --json
+    """
+    started = time.perf_counter()
+    pong = client.ping()
+    took = (time.perf_counter() - started) * 1e3
+    return printed(
+        options, pong, lambda it: f"irdaemon {it['version']}, pid {it['pid']}, {took:.1f} ms"
+    )
+
+
+@command(
+    argument(
+        "topic",
+        nargs="*",
+        metavar="TOPIC",
+        help="only these: generation, job, failure, evaluation (all)",
+    ),
+)
+def print_events(client: Client, options: argparse.Namespace) -> int:
+    """Print what the daemon does, as it happens.
+
+    Print the daemon's events, one JSON object a line, until interrupted: a new
+    `generation` of the index, an ended `job`, a `failure` to read an entry, how far
+    an `evaluation` is. `lost` reports that the daemon went away, `back` that it is
+    there again.
+
+    examples:
+    # everything
+    irc events
+
+    # only published changes
+    irc events generation
+
+    # wait for the next failure
+    irc events failure | head -1
+    """
+    client.ping()
+    for topic, data in client.events(options.topic):
+        print_json({"event": topic, **data})
+        if output_lost():
+            break
+    return COMMITTED

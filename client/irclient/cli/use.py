@@ -1,0 +1,335 @@
+"""What was offered and used: `irc usage`, `gaps`, `listing` and `impressions`."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from irclient.cli.cases import json_lines
+from irclient.cli.follow import NO_WAIT, follow
+from irclient.cli.query import Act
+from irclient.client import Client
+from irclient.counts import counted
+from irclient.terminal.columns import TableColumn, fitted, paragraph
+from irclient.terminal.help import Add, argument, command, flag, one_of
+from irclient.terminal.output import printed
+from irclient.terminal.width import UNCUT, terminal
+
+_ITEMS = 20
+_NAMES = 10
+_USED = (
+    TableColumn("item", least=16),
+    TableColumn("uses"),
+    TableColumn("offered"),
+    TableColumn("adopted"),
+    TableColumn("share"),
+    TableColumn("near miss", optional=3),
+    TableColumn("buried", optional=2),
+    TableColumn("absent", optional=1),
+    TableColumn("last used", optional=4),
+)
+_BY = tuple(map(TableColumn, ("by", "name", "offered", "adopted", "share")))
+_LISTED = (
+    TableColumn("skill", least=16),
+    TableColumn("characters"),
+    TableColumn("uses"),
+    TableColumn("listed"),
+)
+
+
+def _item_option(meaning: str) -> Add:
+    """Return what adds --item to an action; left out there, the one before the action holds."""
+    return argument("--item", metavar="REF", default=argparse.SUPPRESS, help=meaning)
+
+
+@command(
+    argument("--item", metavar="REF", default="", help="only this item (CORPUS/ID)"),
+    unless="show, if none is given",
+)
+def report_usage(client: Client, options: argparse.Namespace) -> int:
+    """What was offered, and what of it was used.
+
+    What the daemon offered in the last 90 days, and what sessions of agents used of
+    it: by item, agent, wording and week, each share with its 95% interval. It also
+    names what is used and not indexed, what was never offered, and what was offered
+    and never used. All of it stays on this machine (docs/usage.md).
+
+    examples:
+    # how much of what is offered is used?
+    irc usage
+
+    # of one skill
+    irc usage --item skills/fill-pdf-form
+
+    # learn from uses of elsewhere, and undo that
+    irc usage import uses.jsonl -c skills
+    irc usage rollback skills
+
+    # forget what was noted of a session, or all of it
+    irc usage forget --session claude:5f1c9b2e
+    irc usage forget --all
+    """
+    act: Act = getattr(options, "act", _show)
+    return act(client, options)
+
+
+@report_usage.action("show", _item_option("only this item (CORPUS/ID)"))
+def _show(client: Client, options: argparse.Namespace) -> int:
+    """Show what was offered and used."""
+    report = client.usage(options.item).to_dict()
+    return printed(options, report, lambda found: format_usage(found, terminal().width))
+
+
+@report_usage.action(
+    "forget",
+    one_of(
+        _item_option("of this item (CORPUS/ID)"),
+        argument("--session", metavar="ID", default="", help="of this session (AGENT:ID)"),
+        flag("--all", "everything"),
+        required=True,
+    ),
+)
+def _forget(client: Client, options: argparse.Namespace) -> int:
+    """Forget what was noted."""
+    done = {"forgotten": client.usage_forget(options.item, options.session, options.all)}
+    return printed(options, done, lambda done: f"{counted(done['forgotten'], 'row')} forgotten")
+
+
+@report_usage.action(
+    "import",
+    argument("file", metavar="FILE", help="JSON, one use a line; - for standard input"),
+    argument("-c", "--corpus", metavar="CORPUS", help="of uses that name none"),
+    NO_WAIT,
+)
+def _import(client: Client, options: argparse.Namespace) -> int:
+    """Learn from uses of elsewhere."""
+    uses = [use for _, use in json_lines(options.file)]
+    return follow(client, client.usage_import(uses, options.corpus), options)
+
+
+@report_usage.action(
+    "rollback",
+    argument("corpus", metavar="CORPUS", nargs="?", help="only this corpus"),
+    NO_WAIT,
+)
+def _roll_back(client: Client, options: argparse.Namespace) -> int:
+    """Serve what was learned before the last time."""
+    return follow(client, client.usage_rollback(options.corpus), options)
+
+
+@command(
+    argument("--least", type=int, default=2, metavar="N", help="list what N prompts show (2)"),
+)
+def report_gaps(client: Client, options: argparse.Namespace) -> int:
+    """What was needed and not found, and what would cure it.
+
+    Items that agents used although the answer did not offer them, and prompts that
+    nothing was offered for, taken together where they share words: how many, why,
+    and the edit that would cure it, such as the words that people use and the
+    item's description lacks. What one prompt alone shows is counted, not listed
+    (--least 1 lists it), and so is what was used and is not indexed.
+    Prompts of the time before use was noted are asked anew.
+
+    examples:
+    # what do descriptions lack?
+    irc gaps
+
+    # also what one prompt alone shows
+    irc gaps --least 1
+
+    # for a script
+    irc gaps --json
+    """
+    report = client.gaps(options.least).to_dict()
+    return printed(options, report, lambda found: format_gaps(found, terminal().width))
+
+
+@command(
+    argument(
+        "--context-tokens", type=int, default=0, metavar="N", help="the context's size (200000)"
+    ),
+)
+def report_listing(client: Client, options: argparse.Namespace) -> int:
+    """Which skills an agent's own listing has no room for.
+
+    Claude Code lists skills to its model in a hundredth of its context, and shows
+    those it has no room for by their names only. This estimates which those are,
+    by the published formula, and what each skill costs.
+
+    examples:
+    # with a context of 200,000 tokens
+    irc listing
+
+    # with another
+    irc listing --context-tokens 1000000
+    """
+    report = client.listing(options.context_tokens).to_dict()
+    return printed(options, report, lambda found: format_listing(found, terminal().width))
+
+
+@command(
+    argument("session", help="as the hook names it: AGENT:ID"),
+    argument(
+        "reference",
+        nargs="*",
+        metavar="CORPUS/ID",
+        help="note these as shown, too; a name will do",
+    ),
+)
+def list_impressions(client: Client, options: argparse.Namespace) -> int:
+    """What an agent's session was shown, and when.
+
+    What an agent's session was shown by the prompt hook, oldest first. The hook
+    shows nothing twice; with references, those count as shown as well.
+
+    examples:
+    # what a session of Claude Code was shown
+    irc impressions claude:5f1c9b2e
+
+    # never show it this one
+    irc impressions claude:5f1c9b2e skills/fill-pdf-form
+    """
+    # A name means the item of that name: what is noted is what an answer names it by.
+    meant = client.disclose(options.reference, "metadata") if options.reference else []
+    references = [f"{each.corpus}/{each.artifact_id}" for each in meant]
+    found = client.impressions(options.session, references)
+    return printed(options, found, lambda found: "\n".join(_lines(found)) or "nothing")
+
+
+def _lines(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for each in found:
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(each["at"]))
+        yield f"{when}  {each['reference']}"
+
+
+def format_usage(report: Mapping[str, Any], width: int = UNCUT) -> str:
+    """Return the report on use: counts, adoption, items, and what stands out."""
+    return "\n".join(_usage(report, width))
+
+
+def _usage(report: Mapping[str, Any], width: int) -> Iterator[str]:
+    states = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in report["states"].items())
+    yield paragraph(
+        f"since {_day(report['since'])}: {counted(report['answers'], 'answer')}, of which"
+        f" {report['abstained']:,} offered nothing; {counted(report['turns'], 'turn')};"
+        f" {counted(report['uses'], 'use')}{f' ({states})' if states else ''}",
+        width,
+    )
+    if report["without_session"]:
+        count = f"{counted(report['without_session'], 'answer')} had no session"
+        yield paragraph(f"{count}: they are joined only where a transcript tells of them", width)
+    if report["adoption"]:
+        rows = [
+            (e["by"], e["name"], e["offered"], e["adopted"], _share(e)) for e in report["adoption"]
+        ]
+        yield from ("", fitted(_BY, rows, width))
+    if report["items"]:
+        yield from ("", fitted(_USED, map(_item, report["items"][:_ITEMS]), width))
+        if more := len(report["items"]) - _ITEMS:
+            yield from [f"and {more:,} more (--json)"] if more > 0 else []
+    yield from _standing_out(report, width)
+    for each in report["learned"]:
+        yield paragraph(_learned(each), width)
+
+
+def _learned(each: Mapping[str, Any]) -> str:
+    """Return what came of learning from the uses of a corpus."""
+    told = f"learned, {each['corpus']}: {each['outcome']}, {counted(each['uses'], 'use')}"
+    if each["held_out"]:
+        ndcg = f"{each['before']:.3f} -> {each['after']:.3f}"
+        told += f", NDCG@10 of the newest {each['held_out']:,} {ndcg}"
+    if each["artifacts"]:
+        prompts, items = counted(each["prompts"], "prompt"), counted(each["artifacts"], "item")
+        told += f"; served: {prompts} of {items}"
+    return told
+
+
+def _standing_out(report: Mapping[str, Any], width: int) -> Iterator[str]:
+    if names := [f"{e['name']} ({e['how']}, {e['uses']:,})" for e in report["not_installed"]]:
+        yield from ("", paragraph(f"used, and not indexed: {_some(names, len(names))}", width))
+    for key, words in (("never_offered", "never offered"), ("offered_never_used", "never used")):
+        if count := report[key]["count"]:
+            yield paragraph(f"{words}: {count:,}: {_some(report[key]['references'], count)}", width)
+    spent = report["context"]
+    if spent["items"]:
+        items = counted(spent["items"], "offered item")
+        yield f"context: about {counted(spent['tokens'], 'token')} for {items}"
+
+
+def format_gaps(report: Mapping[str, Any], width: int = UNCUT) -> str:
+    """Return each gap: what was missed, how often, why, and what would cure it."""
+    lines = [line for gap in report["gaps"] for line in _gap(gap, width)]
+    if not lines:
+        lines = ["no gaps: nothing was missed often enough"]
+    if report["watching"]:
+        lines.append(
+            f"{counted(report['watching'], 'prompt', 'is')} alone so far: irc gaps --least 1"
+        )
+    if report["replayed"]:
+        lines.append(f"{counted(report['replayed'], 'prompt')} without a known answer asked anew")
+    return "\n".join(lines)
+
+
+def _gap(gap: Mapping[str, Any], width: int) -> Iterator[str]:
+    heads = {
+        "missed": gap["reference"],
+        "nothing_found": f"nothing found: {', '.join(gap['words']) or '?'}",
+        "not_indexed": f"not indexed: {gap['name']}",
+    }
+    head = heads.get(gap["kind"], gap["kind"])
+    sessions = f"{counted(gap['prompts'], 'prompt')} in {counted(gap['sessions'], 'session')}"
+    yield paragraph(f"{head}: {sessions}; {_why(gap)}", width)
+    yield from (paragraph(f'  "{example}"', width) for example in gap["examples"])
+    yield from (paragraph(f"  cure: {gap['cure']}", width), "")
+
+
+def _why(gap: Mapping[str, Any]) -> str:
+    counts = {**gap["states"], **gap["verdicts"], **gap["reasons"]}
+    return ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items())
+
+
+def format_listing(report: Mapping[str, Any], width: int = UNCUT) -> str:
+    """Return which skills an agent's listing cuts, those first."""
+    head = (
+        f"{report['agent']}: {counted(report['skills'], 'skill', 'wants')}"
+        f" {report['wanted_chars']:,} characters of {report['budget_chars']:,};"
+        f" {counted(report['cut'], 'skill', 'is')} listed by name only"
+    )
+    rows = [
+        (e["name"], e["chars"], e["uses"], "whole" if e["whole"] else "name only")
+        for e in sorted(report["items"], key=lambda e: e["whole"])
+    ]
+    parts = [paragraph(head, width), paragraph(report["source"], width)]
+    return "\n".join([*parts, *([fitted(_LISTED, rows, width)] if rows else [])])
+
+
+def _item(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    missed = row["missed"]
+    return (
+        row["reference"],
+        row["uses"],
+        row["offered"],
+        row["adopted"],
+        _share(row),
+        missed["near_miss"],
+        missed["buried"],
+        missed["absent"],
+        _day(row["last_used"]) if row["last_used"] else "never",
+    )
+
+
+def _share(row: Mapping[str, Any]) -> str:
+    if row["share"] is None:
+        return "-"
+    return f"{row['share']:.0%} ({row['low']:.0%} to {row['high']:.0%})"
+
+
+def _some(names: Sequence[str], count: int) -> str:
+    shown = ", ".join(names[:_NAMES])
+    return shown + (f" and {count - _NAMES:,} more" if count > _NAMES else "")
+
+
+def _day(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(seconds))
