@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from irclient.cli.top import Sample, answers, take_sample
+from irclient.cli.rates import Sample, answers, take_sample
 from irclient.client import Client
 from irclient.errors import IRError
 from irclient.invisible import spelled

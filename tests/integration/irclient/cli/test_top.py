@@ -15,7 +15,7 @@ import pytest
 import irclient
 from irclient.cli import main as cli
 from irclient.cli import top
-from irclient.cli.top import line, take_sample
+from irclient.cli.rates import line, take_sample
 from irclient.testing import FakeDaemon
 
 CORPUS = {"name": "skills", "state": "ready", "artifacts": 12_345, "pending": 2}
