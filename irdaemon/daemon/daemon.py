@@ -38,10 +38,9 @@ from irdaemon.daemon.web_process import WebProcess
 from irdaemon.daemon.writer_thread import WriterThread
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_changes
+from irdaemon.engine.due import due_jobs
 from irdaemon.engine.health import ProcessHealth
 from irdaemon.engine.host import NO_OPTIONS
-from irdaemon.engine.maintenance import scan_is_due
-from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import opened
 from irdaemon.ledger import Ledger
 from irdaemon.runtime.memory import settle
@@ -206,10 +205,8 @@ class Daemon:
         self._writer.start()
         notify("READY=1", "STATUS=serving; scanning every corpus")
         log.info("serving at %s", self._socket)
-        indexes = self.engine.snapshot.corpora
-        for name in sorted(indexes, key=lambda name: indexes[name].rows.n_artifacts):
-            if scan_is_due(self.engine.state, self.engine.corpora[name]):
-                self.engine.request(Job("reconcile", name))  # the small ones wait for no large one
+        for job in due_jobs(self.engine.state, time.time(), at_start=True):
+            self.engine.request(job)
         self._supervisor.start()
         if self._synopses is not None:
             self._synopses.start()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from typing import TYPE_CHECKING
 
+from irclient.errors import NotFound
 from irdaemon.config.config import ScheduleConfig
-from irdaemon.config.reindex import INTERVAL
 from irdaemon.contrib.usage.learning import learnable, outdated
 from irdaemon.engine import Engine
-from irdaemon.engine.maintenance import put_off, scan_is_due
+from irdaemon.engine.due import due_jobs
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
 
@@ -32,7 +33,6 @@ class Schedule:
         self._intervals = intervals
         self._scheduler: BackgroundScheduler | None = None
         self._stopped = False
-        self._put_off = False
         self._left_out = True  # so that the first is not
         self._changing = threading.Lock()
 
@@ -101,12 +101,9 @@ class Schedule:
     def look(self) -> None:
         """Request what is due at an interval of its own, or was put off and may be done now."""
         state = self._engine.state
-        for corpus in tuple(self._engine.corpora.values()):
-            if corpus.reindex.on == INTERVAL and scan_is_due(state, corpus):
-                self._engine.request(Job("reconcile", corpus.name))
-        if self._put_off and not put_off(state):
-            self._put_off = False
-            self._engine.request(Job("compact"))
+        for job in due_jobs(state, state.clock()):
+            with contextlib.suppress(NotFound):  # its corpus was just removed
+                self._engine.request(job)
 
     def retry_failures(self) -> None:
         """Request another try at everything that failed."""
@@ -121,5 +118,5 @@ class Schedule:
 
     def compact(self) -> None:
         """Request that unused rows are dropped and the file is folded, when that may be done."""
-        self._put_off = True
+        self._engine.state.compaction_waits = True
         self.look()

@@ -14,7 +14,7 @@ from functools import partial
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.usage.reports import UseReports
-from irdaemon.engine import maintenance
+from irdaemon.engine.due import maintain
 from irdaemon.engine.host import Host
 from irdaemon.engine.reader import Reader
 from irdaemon.engine.state import EngineOptions, Notify, State
@@ -57,7 +57,7 @@ class Engine:
         self.step, self.drain = writer.step, writer.drain
         self.reconfigure, self.shed = writer.reconfigure, writer.shed
         self.request, self.impressions = state.request, state.impressions
-        self.maintain = partial(maintenance.maintain, state)
+        self.maintain = partial(maintain, state)
         self.usage, self.use = state.usage, UseReports(state, reader)
         self.progress, self.stop = state.work.progress, state.work.stop
         self.unload_idle = state.embedders.release_idle

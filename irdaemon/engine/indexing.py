@@ -1,4 +1,4 @@
-"""Indexing: the jobs that bring the ledger level with a source, and every record to its vector."""
+"""Indexing: the jobs that bring the ledger level with a source, records to vectors, and floors."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from dataclasses import replace
 from functools import partial
 
 from irclient.counts import counted
-from irclient.errors import Unavailable
+from irclient.errors import QueryError, Unavailable
 from irdaemon.config.corpus import Corpus
+from irdaemon.discovery.calibrate import Labelled, add_labels, make_floors, run_trial
+from irdaemon.discovery.cases import load_cases
+from irdaemon.embed import QueryVector
 from irdaemon.embed.pool import Absent
-from irdaemon.engine.calibrate import calibrate_if_due
-from irdaemon.engine.model_selection import JobContext
+from irdaemon.engine.due import EMBEDDED_AT_ONCE, hash_file, request_calibration, request_followups
+from irdaemon.engine.publish import JobContext
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
 from irdaemon.ingest.read import redacted_again
@@ -19,8 +22,6 @@ from irdaemon.ingest.reconcile import ScanObserver, embed, reconcile
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.source.sessions import Sessions
 
-# Texts embedded in one go: short enough that a change need not wait for the rest.
-_EMBEDDED_AT_ONCE = 512
 # A change this small gets its vectors before it is published.
 _EMBEDDED_WITH_CHANGE = 64
 
@@ -41,13 +42,7 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
         context.publisher.note_scan(corpus)
     elif report.changed or not job.scan.under:
         context.publisher.publish(corpus)
-    index = state.snapshot.corpora[corpus.name]
-    if index.unembedded or index.embedder != _id_of(state, corpus):
-        few = index.unembedded <= _EMBEDDED_AT_ONCE and index.embedder == _id_of(state, corpus)
-        state.request(Job("embed", corpus.name, short=few))
-    else:
-        state.work.embedded(corpus.name)
-    calibrate_if_due(state, corpus)
+    request_followups(state, corpus)
     if report.removed and _has_sessions(corpus):
         # What was learned from a session goes with it.
         for name in state.ledger.learned.corpora():
@@ -90,10 +85,6 @@ def _has_sessions(corpus: Corpus) -> bool:
     return isinstance(corpus.source, Sessions)
 
 
-def _id_of(state: State, corpus: Corpus) -> str:
-    return state.embedders.named(corpus.embedder).id
-
-
 def _embed_few(state: State, corpus: Corpus, above: int) -> None:
     """Embed what a small change brought, so that it is published with its vectors."""
     for embedder in {state.serving(corpus), state.embedders.named(corpus.embedder)}:
@@ -109,12 +100,53 @@ def embed_corpus(context: JobContext, corpus: Corpus) -> str:
     index = state.snapshot.corpora[corpus.name]
     switching = index.embedder != embedder.id
     progress.todo = index.rows.n_records if switching else index.unembedded
-    for batch in embed(state.ledger, corpus.name, embedder, _EMBEDDED_AT_ONCE):
+    for batch in embed(state.ledger, corpus.name, embedder, EMBEDDED_AT_ONCE):
         progress.done += batch
         progress.todo = max(progress.todo, progress.done)
         context.publish_and_pause(corpus)
     if not isinstance(embedder, Absent):
         state.ledger.corpora.serve(corpus.name, corpus.embedder, embedder.id)
     context.publisher.publish(corpus)
-    calibrate_if_due(state, corpus)
+    request_calibration(state, corpus)
     return f"{counted(progress.done, 'record')} embedded"
+
+
+def calibrate_corpus(context: JobContext, corpus: Corpus) -> str:
+    """Find and keep the floors of a corpus, by labelled queries or by made-up ones."""
+    state = context.state
+    index = state.snapshot.corpora[corpus.name]
+
+    def vector(text: str) -> QueryVector | None:
+        return state.embedders.embed_fresh(text, index.embedder)
+
+    rereading = state.models.rereading if state.models.rereading.key else None
+    trial = run_trial(state.snapshot, corpus.name, vector, context.pause, rereading)
+    if trial is None:
+        return "too small to calibrate"
+    # Noted even where it cannot be used, so that it is tried again only once it has changed.
+    trial = replace(trial, labels=hash_file(corpus.cases))
+    if labelled := _load_labels(state, corpus):
+        trial = add_labels(trial, labelled, vector)
+    made = make_floors(trial, index, corpus.recipe, state.clock())
+    state.ledger.corpora.put_floors(corpus.name, made)
+    context.publisher.publish(corpus)
+    return ", ".join(f"{mode} J {floor.j:.2f}" for mode, floor in made.items())
+
+
+def _load_labels(state: State, corpus: Corpus) -> Labelled | None:
+    """Return the labelled queries given for a corpus, or else those the configuration names."""
+    given = state.labels.pop(corpus.name, None)
+    if given is None and not corpus.cases:
+        return None
+    try:
+        cases = list(given) if given is not None else load_cases(corpus.cases)
+    except QueryError as error:
+        data = {"corpus": corpus.name, "path": corpus.cases, "reason": str(error)}
+        state.notify("failure", data)
+        return None
+    return Labelled(
+        state.snapshot,
+        corpus.name,
+        tuple(case.query for case in cases if case.gold),
+        tuple(case.query for case in cases if not case.gold),
+    )

@@ -2,41 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.models.llm import ModelSelector, chooser_by
 from irdaemon.discovery.decide import Selector
 from irdaemon.discovery.query import cut_text
-from irdaemon.engine.publish import Publisher
-from irdaemon.engine.queue import Job, Progress
 from irdaemon.engine.state import State
 from irdaemon.types import Query
-
-# The context of a job: what it works on while it runs.
-
-
-@dataclass(frozen=True, slots=True)
-class JobContext:
-    """A running job. `pause()` lets a more urgent job go first; a long job calls it often.
-
-    `pause` returns whether a scan of the job's corpus went first. It raises Unavailable where the
-    engine stops or the ledger was replaced, NotFound where the job's corpus is gone.
-    """
-
-    state: State
-    publisher: Publisher
-    job: Job
-    progress: Progress
-    pause: Callable[[], bool]
-
-    def publish_and_pause(self, corpus: Corpus) -> bool:
-        """Publish what there is so far where that is due, and let others go first; see `pause`."""
-        self.publisher.publish_if_due(corpus)
-        return self.pause()
-
 
 _REPLACED = "conservative"
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from irclient.counts import counted
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
 from irdaemon.embed.pool import Absent
-from irdaemon.engine.queue import Job
+from irdaemon.engine.queue import Job, Progress
 from irdaemon.engine.state import Served, State
 from irdaemon.index import (
     CorpusIndex,
@@ -211,3 +211,23 @@ class Publisher:
 def _told(index: CorpusIndex, corpus: Corpus) -> CorpusIndex:
     """Return an index that knows whether its corpus is scanned by hand only."""
     return replace(index, by_hand=corpus.reindex.on == MANUAL)
+
+
+@dataclass(frozen=True, slots=True)
+class JobContext:
+    """A running job. `pause()` lets a more urgent job go first; a long job calls it often.
+
+    `pause` returns whether a scan of the job's corpus went first. It raises Unavailable where the
+    engine stops or the ledger was replaced, NotFound where the job's corpus is gone.
+    """
+
+    state: State
+    publisher: Publisher
+    job: Job
+    progress: Progress
+    pause: Callable[[], bool]
+
+    def publish_and_pause(self, corpus: Corpus) -> bool:
+        """Publish what there is so far where that is due, and let others go first; see `pause`."""
+        self.publisher.publish_if_due(corpus)
+        return self.pause()

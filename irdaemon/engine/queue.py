@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from irclient.errors import NotFound
+from irdaemon.engine.jobs import CHANGE, JOBS
 from irdaemon.ingest.reconcile import Report
 from irdaemon.ingest.scan import ScanRequest
 
@@ -106,11 +107,6 @@ class Lag:
         self._known.pop(corpus, None)
 
 
-# Lower is sooner: a change just made, a whole scan, vectors, upkeep.
-_URGENCY = {"repair": 0, "configure": 0, "shed": 0, "reconcile": 1, "embed": 2, "retry": 3}
-_URGENCY |= {"pin": 3, "calibrate": 3, "learn": 3, "roll_back": 3, "unlearn": 3, "graph": 4}
-_URGENCY |= {"image": 4, "synopsis": 4, "compact": 5}
-CHANGE = 0
 _JOBS_REMEMBERED = 256
 # A job with more entries or records left than this takes seconds: scans of other corpora go first.
 _LONG = 1_000
@@ -118,7 +114,7 @@ _LONG = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One thing to do: `kind` is one of those above.
+    """One thing to do: `kind` is one of JOBS.
 
     `first` and `last` are when it was first and last requested. A `short` one is soon done, and
     waits for nothing longer. A `collapsed` one stands for more
@@ -138,7 +134,7 @@ class Job:
     def urgency(self) -> int:
         """Return how soon this is to be done: 0 is at once."""
         changed = self.kind == "reconcile" and self.scan.under
-        return CHANGE if changed or self.short else _URGENCY[self.kind]
+        return CHANGE if changed or self.short else JOBS[self.kind].urgency
 
     def is_scan_of(self, corpus: str) -> bool:
         """Return whether this is a scan of a corpus."""

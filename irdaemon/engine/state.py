@@ -134,6 +134,10 @@ class State:
         self.unlearned: deque[tuple[str, str, str]] = deque()
         # How the copies are that backends have: an `engine.replication.KnownCopy` by corpus.
         self.copies: Mapping[str, Any] = {}
+        # The corpora of a new configuration, until the writer takes them up.
+        self.next_corpora: tuple[Corpus, ...] = ()
+        # Whether a compaction waits for the quiet hours, or for another source than the battery.
+        self.compaction_waits = False
         # Labelled cases that a calibration which is waiting is to take, by corpus.
         self.labels: dict[str, tuple[Case, ...]] = {}
         self.addons: Mapping[str, Observer] = {

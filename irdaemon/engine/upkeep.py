@@ -13,8 +13,7 @@ from irclient.counts import counted
 from irclient.errors import NotFound
 from irdaemon import text
 from irdaemon.config.corpus import Corpus
-from irdaemon.engine.model_selection import JobContext
-from irdaemon.engine.publish import Publisher
+from irdaemon.engine.publish import JobContext, Publisher
 from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import renewed
 from irdaemon.engine.state import State
@@ -179,33 +178,34 @@ class Repair:
             return True
         why = corruption_of(self._state.ledger.path, error) if self._state.host.writes else ""
         if why:
-            self.replace_ledger(why)
+            replace_ledger(self._state, self._publisher, why)
         return bool(why)
 
-    def run(self) -> str:
-        """Put a lost file back, and repair or replace a damaged one; return what was found."""
-        ledger = self._state.ledger
-        if ledger.moved():
-            ledger.put_back()
-            log.error("%s was gone; it is written anew, nothing is lost", ledger.path)
-            return "the ledger's file was gone and is written anew"
-        why = first_problem(ledger.path) if self._state.host.writes else ""
-        if why:
-            self.replace_ledger(why)
-        else:
-            self._state.clear_suspects(sound=True)
-        return why or "the ledger is sound"
 
-    def replace_ledger(self, why: str) -> None:
-        """Go on with a sound ledger; each corpus is served as it is until that one has it whole."""
-        state = self._state
-        state.ledger, lost = renewed(state.ledger, state.snapshot, why, state.clock())
-        state.corruption = lost or state.corruption
-        state.clear_suspects(sound=False)
-        self._publisher.keep_until_reread()
-        self._publisher.set_corpora(state.corpora.values())
-        for name in state.corpora:
-            state.request(Job("reconcile", name))
+def repair_ledger(context: JobContext) -> str:
+    """Put a lost file back, and repair or replace a damaged one; return what was found."""
+    state, ledger = context.state, context.state.ledger
+    if ledger.moved():
+        ledger.put_back()
+        log.error("%s was gone; it is written anew, nothing is lost", ledger.path)
+        return "the ledger's file was gone and is written anew"
+    why = first_problem(ledger.path) if state.host.writes else ""
+    if why:
+        replace_ledger(state, context.publisher, why)
+    else:
+        state.clear_suspects(sound=True)
+    return why or "the ledger is sound"
+
+
+def replace_ledger(state: State, publisher: Publisher, why: str) -> None:
+    """Go on with a sound ledger; each corpus is served as it is until that one has it whole."""
+    state.ledger, lost = renewed(state.ledger, state.snapshot, why, state.clock())
+    state.corruption = lost or state.corruption
+    state.clear_suspects(sound=False)
+    publisher.keep_until_reread()
+    publisher.set_corpora(state.corpora.values())
+    for name in state.corpora:
+        state.request(Job("reconcile", name))
 
 
 # Memory that nothing needs for now is given back: after long work, and while no request comes.
@@ -317,6 +317,7 @@ def note_disclosures(context: JobContext) -> str:
 def compact(context: JobContext) -> str:
     """Drop what nothing refers to any more, and write the ledger's file anew."""
     state = context.state
+    state.compaction_waits = False
     for index in state.snapshot.corpora.values():
         context.publisher.drop_tombstones(index)
     dropped = state.ledger.vectors.drop_unused()

@@ -17,9 +17,9 @@ from irclient.errors import IRError, Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.models.synopsis import KIND, PROMPT, SHOWN_CHARS, SynopsisNote, identity_of
 from irdaemon.discovery.disclose import disclose_artifact
+from irdaemon.engine.due import why_put_off
 from irdaemon.engine.indexing import reconcile_corpus
-from irdaemon.engine.maintenance import put_off
-from irdaemon.engine.model_selection import JobContext
+from irdaemon.engine.publish import JobContext
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
 from irdaemon.ledger import ArtifactPage, Ledger
@@ -94,7 +94,7 @@ class SynopsisWriter:
         changes = (state.work.watermarks(name).changed_at or 0.0 for name in state.corpora)
         now = state.clock()
         unchanged_s = now - max(changes, default=0.0)
-        if put_off(state):
+        if why_put_off(state, now):
             return False
         return not state.work.queued and min(state.host.idle_s(), unchanged_s) >= quiet_s
 

@@ -31,10 +31,8 @@ from irdaemon.discovery.query import analyse_query, embed_question
 from irdaemon.discovery.retrieve import retrieve
 from irdaemon.embed import Embedder
 from irdaemon.embed.learned import TaughtText, embed_taught
-from irdaemon.engine.calibrate import calibrate_if_due
-from irdaemon.engine.model_selection import JobContext
-from irdaemon.engine.publish import Publisher
-from irdaemon.engine.queue import Job
+from irdaemon.engine.due import EMBEDDED_AT_ONCE, request_followups
+from irdaemon.engine.publish import JobContext, Publisher
 from irdaemon.engine.state import State
 from irdaemon.index import CorpusIndex, Recounted
 from irdaemon.ingest.reconcile import embed
@@ -48,7 +46,6 @@ _NOT_LEARNED = ("sessions",)
 FEWEST_USES = 20
 # So many of the newest uses have to be of what is learned of, or a tenth of them if that is fewer.
 _FEW = 5
-_EMBEDDED_AT_ONCE = 512
 # By which rule uses were judged; what was learned by another is judged again. 2: a file counts as
 # one session, whatever its lines say.
 _RULE = "2:"
@@ -193,11 +190,9 @@ class Learning:
         if not changed:
             return
         state, corpus = self.state, self.corpus
-        next(embed(state.ledger, corpus.name, self._embedder, _EMBEDDED_AT_ONCE), 0)
+        next(embed(state.ledger, corpus.name, self._embedder, EMBEDDED_AT_ONCE), 0)
         self.publisher.publish(corpus)
-        if state.snapshot.corpora[corpus.name].unembedded:
-            state.request(Job("embed", corpus.name, short=True))
-        calibrate_if_due(state, corpus)
+        request_followups(state, corpus)
 
     def _noted(self, report: LearnReport) -> LearnReport:
         told: dict[str, Any] = {**report.to_dict(), "at": self.state.clock()}

@@ -1,4 +1,5 @@
-from irdaemon.engine.queue import CHANGE, Job, JobQueue
+from irdaemon.engine.jobs import CHANGE
+from irdaemon.engine.queue import Job, JobQueue
 from irdaemon.ingest.scan import ScanRequest
 
 

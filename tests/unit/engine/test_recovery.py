@@ -13,6 +13,7 @@ from irclient.errors import NotFound, Unavailable
 from irdaemon.engine import Engine
 from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import opened
+from irdaemon.engine.upkeep import replace_ledger
 from irdaemon.ledger import ArtifactPage, LedgerError
 from irdaemon.ledger.files import kept_aside, set_aside
 from irdaemon.types import Query
@@ -152,7 +153,7 @@ def test_damage_that_no_query_met_is_found_at_the_next_compaction_and_mended(pat
 def test_what_is_served_of_a_lost_ledger_stays_until_everything_was_read_again(path):
     items = dict(ITEMS)
     made = started(path, items)
-    made.writer.repair.replace_ledger("lost for the test")
+    replace_ledger(made.state, made.writer.publisher, "lost for the test")
     items["new"] = "peel potatoes"
     assert made.snapshot.corpora["m"].rows.n_artifacts == len(ITEMS)
     assert made.search(Query("thing number 3", mode="lexical")).n_retrieved > 0
@@ -164,7 +165,7 @@ def test_what_is_served_of_a_lost_ledger_stays_until_everything_was_read_again(p
 
 def test_a_renewed_ledger_takes_its_vectors_from_the_snapshot(path):
     made = started(path)
-    made.writer.repair.replace_ledger("lost for the test")
+    replace_ledger(made.state, made.writer.publisher, "lost for the test")
     assert made.ledger.vectors.dimension("hashing-512") == 512
     made.step()
     assert made.snapshot.corpora["m"].unembedded == 0

@@ -7,7 +7,7 @@ import pytest
 
 from irclient.errors import NotFound
 from irdaemon.config.reindex import Reindex, quiet_hours
-from irdaemon.engine.maintenance import scan_is_due
+from irdaemon.engine.due import due_jobs
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import Failure
@@ -98,7 +98,7 @@ def test_the_first_scan_at_an_interval_does_not_wait_for_the_quiet_hours_and_lat
     clock = At()
     interval = corpus(Reindex("interval", HOUR))
     made = running(interval, clock=clock, quiet=quiet_hours("22:00-06:00"))
-    assert scan_is_due(made.state, interval)
+    assert due_jobs(made.state, clock.now) == [Job("reconcile", "m")]
     made.maintain("m")
     made.drain()
     clock.now += 2 * HOUR
@@ -235,3 +235,45 @@ def test_what_a_scan_stored_and_a_failed_write_kept_back_is_published_by_the_nex
     made.request(Job("reconcile", "m", ScanRequest(routine=True)))
     made.drain()
     assert held(made) == 2
+
+
+def test_at_a_start_every_corpus_is_scanned_but_those_by_hand_the_small_ones_first():
+    large = replace(mapped({name: f"words of {name}" for name in "abc"}, "large"))
+    made = running(large, corpus(Reindex(), "small"), corpus(Reindex("manual"), "hand"))
+    for name in ("large", "small"):
+        made.request(Job("reconcile", name))
+    made.drain()
+    at_start = due_jobs(made.state, NOON, at_start=True)
+    assert [job.corpus for job in at_start] == ["small", "large"]
+    assert due_jobs(made.state, NOON) == []
+
+
+def test_a_compaction_that_was_put_off_is_due_until_one_has_begun():
+    made = running(corpus(Reindex()))
+    made.state.compaction_waits = True
+    assert due_jobs(made.state, NOON) == [Job("compact")]
+    made.request(Job("compact"))
+    made.drain()
+    assert due_jobs(made.state, NOON) == []
+
+
+def test_a_scan_that_is_due_is_requested_while_a_long_job_runs():
+    clock = At()
+    made = running(corpus(Reindex("interval", HOUR)), corpus(Reindex(), "n"), clock=clock)
+    made.drain()
+    made.request(Job("embed", "n"))
+    long = made.state.work.take()
+    made.progress(long.number).todo = 10_000
+    for job in due_jobs(made.state, clock.now):
+        made.request(job)
+    assert made.state.work.take_before(long).is_scan_of("m")
+
+
+def test_a_corpus_that_is_taken_away_takes_what_waits_for_it_along():
+    made = running(corpus(Reindex()), corpus(Reindex(), "n"))
+    waiting = made.request(Job("embed", "m"))
+    made.state.retries.note(Job("reconcile", "m"), NOON)
+    made.reconfigure([made.corpora["n"]])
+    made.drain()
+    assert made.progress(waiting).report == "the corpus is gone"
+    assert made.state.retries.take_due(NOON + HOUR) == []

@@ -1,0 +1,73 @@
+"""A new configuration: its corpora are taken up, and what becomes of each is said.
+
+The words say how to undo it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from irclient.counts import counted
+from irdaemon.config.config import KNOWN_KINDS
+from irdaemon.config.corpus import Corpus
+from irdaemon.config.reindex import MANUAL
+from irdaemon.engine.publish import JobContext
+from irdaemon.engine.queue import Job
+
+Corpora = Mapping[str, Corpus]
+
+
+def configure(context: JobContext) -> str:
+    """Make the next corpora those of the engine, and request a scan of each that is another."""
+    state, before = context.state, context.state.corpora
+    indexes = state.snapshot.corpora
+    held = {name: index.rows.n_artifacts for name, index in indexes.items()}
+    context.publisher.set_corpora(state.next_corpora)
+    for name, corpus in state.corpora.items():
+        if corpus is not before.get(name) and corpus.reindex.on != MANUAL:
+            state.request(Job("reconcile", name))
+    state.notify("generation", {"generation": state.snapshot.generation, "corpus": ""})
+    return describe_changes(before, state.corpora, held)
+
+
+def describe_changes(before: Corpora, after: Corpora, held: Mapping[str, int]) -> str:
+    """Return what became of the corpora; `held` are the artifacts that each one had before."""
+    own = {name: each for name, each in before.items() if not each.example}
+    return "; ".join(
+        [
+            f"{counted(len(after), 'corpus')}",
+            *_examples(before, after),
+            *(_gone(own[name], held.get(name, 0)) for name in own if name not in after),
+            *_replaced(own, after, held),
+            *(f"{name} is new" for name in after if name not in own and not after[name].example),
+        ]
+    )
+
+
+def _examples(before: Corpora, after: Corpora) -> Iterator[str]:
+    """Yield that the examples make way, where they were shown and are no longer."""
+    gone = [name for name, each in before.items() if each.example]
+    if gone and not any(each.example for each in after.values()):
+        yield f"the examples make way for what is yours ({', '.join(gone)})"
+
+
+def _gone(corpus: Corpus, held: int) -> str:
+    name = corpus.name
+    if name not in KNOWN_KINDS:
+        return f"{name} is removed with its {counted(held, 'artifact')}"
+    return (
+        f"{name} is switched off; {counted(held, 'artifact', 'is')} removed;"
+        f" irc add {name} brings back what is found in the usual places"
+    )
+
+
+def _replaced(before: Corpora, after: Corpora, held: Mapping[str, int]) -> Iterator[str]:
+    for name in before.keys() & after.keys():
+        was, now = before[name], after[name]
+        if was.found and not now.found:
+            places = ", ".join(root.path for root in was.found)
+            roots = ", ".join(root.path for root in now.source.roots()) or "no root"
+            yield (
+                f"{name}, found in {places} ({counted(held.get(name, 0), 'artifact')}), is replaced"
+                f" by {now.kind} in {roots}; irc rm {name}, then irc add {name} brings it back"
+            )

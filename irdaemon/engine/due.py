@@ -1,0 +1,179 @@
+"""What is due now, and why: every scan, embedding, calibration and compaction is decided here.
+
+`due_jobs` is what the schedule and a start request, `maintain` what `irc maintain` shows and
+requests; a job that has changed a corpus calls `request_followups`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from irclient.counts import counted
+from irclient.results import MaintenanceTask
+from irdaemon.config.corpus import Corpus
+from irdaemon.config.reindex import INTERVAL, MANUAL
+from irdaemon.discovery.calibrate import FEWEST_ARTIFACTS
+from irdaemon.discovery.decide import keep_current_floors, name_reranked_mode
+from irdaemon.engine.health import lasting
+from irdaemon.engine.queue import Job
+from irdaemon.engine.state import State
+from irdaemon.index import CorpusIndex, floors_are_due
+from irdaemon.ledger import Ledger
+
+# Texts embedded in one go: short enough that a change need not wait for the rest.
+EMBEDDED_AT_ONCE = 512
+_KINDS = {"scan": "reconcile"}
+
+
+def due_jobs(state: State, now: float, at_start: bool = False) -> list[Job]:
+    """Return the jobs that the time makes due: scans at intervals, and a compaction put off.
+
+    At a start every corpus may be scanned, the small ones first: they wait for no large one.
+    """
+    corpora, snapshot = state.served
+    jobs = [
+        Job("reconcile", index.corpus)
+        for index in sorted(snapshot.corpora.values(), key=lambda index: index.rows.n_artifacts)
+        if at_start or corpora[index.corpus].reindex.on == INTERVAL
+        if _find_scan(state, corpora[index.corpus], index, now).due
+    ]
+    if state.compaction_waits and not why_put_off(state, now):
+        jobs.append(Job("compact"))
+    return jobs
+
+
+def maintain(state: State, name: str | None = None, dry_run: bool = False) -> list[MaintenanceTask]:
+    """Return the upkeep of a corpus, or of all and of the ledger; request what of it is due.
+
+    With `dry_run` nothing is requested.
+    """
+    state.check_known(name)
+    corpora, snapshot = state.served
+    with state.reading() as ledger:
+        tasks = [
+            task
+            for corpus in corpora.values()
+            if name in (None, corpus.name)
+            for task in _find_tasks(state, corpus, snapshot.corpora[corpus.name])
+        ]
+        if name is None:
+            tasks.append(_find_compaction(state, ledger))
+    return tasks if dry_run else [_request_task(state, task) for task in tasks]
+
+
+def request_followups(state: State, corpus: Corpus) -> None:
+    """Request what a corpus lacks that was just published: vectors, and floors once it has them."""
+    index = state.snapshot.corpora[corpus.name]
+    switching = index.embedder != state.embedders.named(corpus.embedder).id
+    if index.unembedded or switching:
+        few = index.unembedded <= EMBEDDED_AT_ONCE and not switching
+        state.request(Job("embed", corpus.name, short=few))
+    else:
+        state.work.embedded(corpus.name)
+    request_calibration(state, corpus)
+
+
+def request_calibration(state: State, corpus: Corpus) -> None:
+    """Request new floors where they are due."""
+    if _calibration_is_due(state, corpus, state.snapshot.corpora[corpus.name]):
+        state.request(Job("calibrate", corpus.name))
+
+
+def why_put_off(state: State, now: float) -> str:
+    """Return until when upkeep waits that no request waits for, "" where it may be done now."""
+    options = state.options
+    if options.on_battery():
+        return "put off while the machine is on its battery"
+    if not options.quiet.hold(now):
+        return f"put off until the quiet hours, {options.quiet}"
+    return ""
+
+
+def hash_file(path: str) -> str:
+    """Return the digest of a file's content; "" for none, or for one that cannot be read."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16] if path else ""
+    except OSError:
+        return ""
+
+
+def _request_task(state: State, task: MaintenanceTask) -> MaintenanceTask:
+    if not task.due:
+        return task
+    kind = _KINDS.get(task.work, task.work)
+    return replace(task, job=state.request(Job(kind, task.corpus)))
+
+
+def _find_tasks(state: State, corpus: Corpus, index: CorpusIndex) -> Iterator[MaintenanceTask]:
+    now = state.clock()
+    yield _find_scan(state, corpus, index, now)
+    if reason := _why_embed(state, corpus, index):
+        why = state.why_no_embedder(corpus)
+        yield MaintenanceTask(corpus.name, "embed", not why, why or reason)
+    if _calibration_is_due(state, corpus, index):
+        reason = "it has no floors of its own, or has changed since they were found"
+        yield MaintenanceTask(corpus.name, "calibrate", True, reason)
+    if corpus.synopsis and state.synopsis_model:  # never on request: a reply takes seconds
+        reason, why = "asked for while nothing else is to be done", why_put_off(state, now)
+        yield MaintenanceTask(corpus.name, "synopsis", False, f"{reason}; {why}" if why else reason)
+
+
+def _find_scan(state: State, corpus: Corpus, index: CorpusIndex, now: float) -> MaintenanceTask:
+    """Return whether a corpus is to be scanned without being asked for.
+
+    What is scanned at intervals waits for the quiet hours, but for its first scan.
+    """
+    scanned_at, reindex = index.last_reconcile, corpus.reindex
+    if reindex.on == MANUAL:
+        reason = f"only by hand: irc build {corpus.name}"
+    elif scanned_at is None:
+        reason = "it was never scanned"
+    elif reindex.follows_changes:
+        reason = "a change that no event reported would be found"
+    else:
+        ago = lasting(max(0.0, now - scanned_at))
+        reason = f"scanned {ago} ago, due every {lasting(reindex.every_s)}"
+    due = reindex.is_due(scanned_at, now)
+    if reindex.on == INTERVAL and scanned_at is not None:
+        return _make_deferrable(state, MaintenanceTask(corpus.name, "scan", due, reason), now)
+    return MaintenanceTask(corpus.name, "scan", due, reason)
+
+
+def _find_compaction(state: State, ledger: Ledger) -> MaintenanceTask:
+    every_s, now, last = state.options.compact_every_s, state.clock(), ledger.last_job("compact")
+    ago = f"done {lasting(max(0.0, now - last))} ago" if last is not None else "not yet done"
+    if not every_s:
+        return MaintenanceTask("", "compact", False, f"{ago}; switched off (compact_minutes = 0)")
+    due = last is None or now - last >= every_s
+    task = MaintenanceTask("", "compact", due, f"{ago}, due every {lasting(every_s)}")
+    return _make_deferrable(state, task, now)
+
+
+def _make_deferrable(state: State, task: MaintenanceTask, now: float) -> MaintenanceTask:
+    """Return a task that is not due while upkeep is put off."""
+    if not task.due or not (why := why_put_off(state, now)):
+        return task
+    return replace(task, due=False, reason=f"{task.reason}; {why}")
+
+
+def _why_embed(state: State, corpus: Corpus, index: CorpusIndex) -> str:
+    """Return what of a corpus waits for vectors, "" for nothing."""
+    if index.unembedded:
+        return f"{counted(index.unembedded, 'record', 'has')} no vector"
+    if index.rows.n_records and state.embedders.named(corpus.embedder).id != index.embedder:
+        return f"its vectors are of another embedder than {corpus.embedder}"
+    return ""
+
+
+def _calibration_is_due(state: State, corpus: Corpus, index: CorpusIndex) -> bool:
+    """Return whether a whole corpus has no floors, or has drifted from those it has."""
+    whole = index.last_reconcile is not None and not index.unembedded
+    if not state.options.calibrating or not whole or index.rows.n_artifacts < FEWEST_ARTIFACTS:
+        return False
+    usable = len(keep_current_floors(index.floors)) == len(index.floors)
+    key = state.models.rereading.key
+    lacking = bool(key) and name_reranked_mode("hybrid", key) not in index.floors
+    return not usable or lacking or floors_are_due(index, hash_file(corpus.cases))
