@@ -37,6 +37,7 @@ from synthetic import DIM, PARTS, SentArtifacts, SentRecords, Synthetic, added_w
 
 from irdaemon.contrib.backends.remote import CopyOrigin, Vocabularies, remote_index, totals_of
 from irdaemon.discovery.discover import Models, search
+from irdaemon.discovery.query import parse_query
 from irdaemon.embed import QueryVector
 from irdaemon.index import CorpusIndex, Names, Rows, Snapshot, build_graph
 from irdaemon.index.backend import IndexDelta
@@ -76,7 +77,7 @@ class Asked:
         """Return what asks a snapshot, which may be another at each query."""
         none = np.zeros(DIM, np.float32)
         models = Models(lambda text, embedder: QueryVector(self.vectors.get(text, none)))
-        return lambda text, where: search(snapshot(), Query(text, where=where), models)
+        return lambda text, where: search(snapshot(), parse_query(Query(text, where=where)), models)
 
 
 def main() -> None:

@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 from synthetic import DIM, WORDS, clustered, noise, zipf
 
 from irdaemon.discovery.discover import Models, search
+from irdaemon.discovery.query import ParsedQuery
 from irdaemon.embed import QueryVector
 from irdaemon.index import CorpusIndex, Names, Rows, Snapshot, build_graph
 from irdaemon.index.columns import Columns
 from irdaemon.index.dense import make_dense
 from irdaemon.index.lexical import Lexical
 from irdaemon.runtime import profile
-from irdaemon.types import Query
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 GRAPHED = 100_000
@@ -125,7 +125,7 @@ def asked(index: CorpusIndex, known: dict[str, int], vectors: dict[str, Any]) ->
     snapshot = Snapshot(1, {"notes": index}, known)
     models = Models(lambda text, embedder: QueryVector(vectors[text]))
     profile._samples.clear()
-    whole = figures([timed(lambda q=q: search(snapshot, Query(q), models)) for q in vectors])
+    whole = figures([timed(lambda q=q: search(snapshot, ParsedQuery(q), models)) for q in vectors])
     stages = {n: f["p50"] for n, f in profile.summary().items() if " " not in n}
     return {"search_ms": whole, "stages_p50_ms": stages}
 

@@ -12,7 +12,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import replace
 
-from irdaemon.types import Query, Selection
+from irdaemon.discovery.query import ParsedQuery
+from irdaemon.types import Selection
 
 CACHED = "cached"
 # A tier fits when this share of its last so many answers did.
@@ -21,19 +22,19 @@ _TRIED_EVERY = 20
 _ANSWERS_REMEMBERED = 256
 
 
-def name_tier(query: Query) -> str:
+def name_tier(query: ParsedQuery) -> str:
     """Return the tier that a query asks for."""
     return "rerank" if query.rerank else query.mode
 
 
-def lower_tier(query: Query) -> Query | None:
+def lower_tier(query: ParsedQuery) -> ParsedQuery | None:
     """Return the query one tier below; None where there is none."""
     if query.rerank:
         return replace(query, rerank=False)
     return replace(query, mode="lexical") if query.mode == "hybrid" else None
 
 
-def _lowest(query: Query) -> Query:
+def _lowest(query: ParsedQuery) -> ParsedQuery:
     while (below := lower_tier(query)) is not None:
         query = below
     return query
@@ -49,15 +50,15 @@ class TierTimes:
         """Keep how long an answer took."""
         self._took[tier].append(ms)
 
-    def fits(self, query: Query) -> bool:
+    def fits(self, query: ParsedQuery) -> bool:
         """Return whether a query is usually answered within its budget; true if none was yet."""
         took = sorted(list(self._took[name_tier(query)]))
         at = min(len(took) - 1, int(len(took) * _SHARE))
         return not took or took[at] <= query.budget_ms
 
-    def best_fitting(self, query: Query) -> Query | None:
+    def best_fitting(self, query: ParsedQuery) -> ParsedQuery | None:
         """Return the query at the best tier that fits its budget; None where none does."""
-        tier: Query | None = query
+        tier: ParsedQuery | None = query
         while tier is not None and not self.fits(tier):
             tier = lower_tier(tier)
         return tier
@@ -71,7 +72,7 @@ class Tiers:
         self._turns = itertools.count(1)
         self._answers: dict[str, Selection] = {}
 
-    def answer(self, query: Query, run: Callable[[Query], Selection]) -> Selection:
+    def answer(self, query: ParsedQuery, run: Callable[[ParsedQuery], Selection]) -> Selection:
         """Return the answer at the best tier; at the lowest there is, where none fits."""
         if not query.budget_ms:
             return self._timed(query, run)
@@ -87,7 +88,7 @@ class Tiers:
         self._answers[key] = answer
         return answer
 
-    def _timed(self, query: Query, run: Callable[[Query], Selection]) -> Selection:
+    def _timed(self, query: ParsedQuery, run: Callable[[ParsedQuery], Selection]) -> Selection:
         answer = run(query)
         if query.rounds is None:  # the time of several rounds says nothing of a tier
             self._times.note(answer.tier, answer.took_ms)

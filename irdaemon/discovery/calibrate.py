@@ -522,10 +522,7 @@ class _Asker:
             text=text,
             terms=tuple(self._known[token] for token in tokens if token in self._known),
             vector=vector.vector if vector else None,
-            mode="hybrid",
             k=DEPTH,
-            where={},
-            surfaces=frozenset(),
             trust=vector.trust if vector else 0.0,
         )
         rows, hidden = self._index.rows, ""

@@ -84,13 +84,22 @@ class Choice:
         return {"hits": [hit.to_dict() for hit in self.hits], **plain}
 
 
-def select(hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None = None) -> Choice:
-    """Commit to the hits that a valid spec's strategy accepts; `custom` replaces the strategy."""
-    return commit(hits, spec, lambda: choose_hits(hits, spec, custom))
+def _show_itself(found: Any) -> Hit:
+    hit: Hit = found
+    return hit
 
 
-def commit(found: Sequence[Scored], spec: SelectSpec, choose: Callable[[], Chosen]) -> Choice:
-    """Commit to what `choose` accepts of what was found, which it is asked where that may do."""
+def select(
+    found: Sequence[Scored],
+    spec: SelectSpec,
+    custom: Selector | None = None,
+    show: Callable[[Any], Hit] = _show_itself,
+) -> Choice:
+    """Commit to what a valid spec's strategy accepts; `custom` replaces the strategy.
+
+    `show` makes a hit of what was found: for a selector that is not ours of everything, and else
+    only of what is committed.
+    """
     signals: dict[str, Any] = {"n_candidates": len(found), "n_selected": 0}
     if all(each.score <= 0 for each in found):
         return Choice((), True, "no_candidates", signals)
@@ -100,12 +109,25 @@ def commit(found: Sequence[Scored], spec: SelectSpec, choose: Callable[[], Chose
         signals["min_score"] = spec.min_score
         if top < spec.min_score:
             return Choice((), True, "below_floor", signals)
-    chosen = choose()
+    if custom is None:
+        places, reason = choose_places([each.score for each in found], spec)
+        chosen = Chosen(tuple(show(found[place]) for place in places[: spec.max_k]), reason)
+    else:
+        chosen = ask_selector(custom, tuple(map(show, found)), spec)
     kept = chosen.hits[: spec.max_k]
     signals |= {**chosen.signals, "n_selected": len(kept)}
     if kept and top > 0:
         signals["min_ratio"] = round(min(hit.score for hit in kept) / top, 4)
     return Choice(kept, not kept, chosen.reason, signals)
+
+
+def ask_selector(custom: Selector, hits: Sequence[Hit], spec: SelectSpec) -> Chosen:
+    """Return what a selector accepts of hits, and why."""
+    if isinstance(custom, ReasonedSelector):
+        return custom.chosen(hits, spec)
+    ranked = {id(hit) for hit in hits}
+    kept = tuple(hit for hit in custom(hits) if id(hit) in ranked)
+    return Chosen(kept, "custom" if kept else "no_candidates")
 
 
 def fill_rel(spec: SelectSpec, hits: Sequence[Scored]) -> SelectSpec:
@@ -136,44 +158,41 @@ def check_spec(spec: SelectSpec, custom: Selector | None = None) -> None:
     if not isinstance(spec.max_k, int) or isinstance(spec.max_k, bool) or spec.max_k < 1:
         raise QueryError(f"max_k must be a whole number of at least 1, not {spec.max_k!r}")
     for name, value in (("rel", resolve_rel(spec)), ("gap_ratio", spec.gap_ratio)):
-        if not _is_number(value) or not 0 <= value <= 1:
+        if not _is_share(value):
             raise QueryError(f"{name} must be a number from 0 to 1, not {value!r}")
     if spec.min_score not in (None, AUTO) and not _is_share(spec.min_score):
         wanted = f"a number from 0 to 1, {AUTO!r} or none"
         raise QueryError(f"min_score must be {wanted}, not {spec.min_score!r}")
-    if spec.strategy == "abs_threshold" and custom is None and not _is_number(spec.min_score):
+    if spec.strategy == "abs_threshold" and custom is None and spec.min_score in (None, AUTO):
         raise QueryError("abs_threshold needs a min_score", "add --min-score F")
 
 
 def _is_share(value: Any) -> bool:
-    return _is_number(value) and 0 <= value <= 1
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
-
-
-def choose_hits(hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None) -> Chosen:
-    """Return what a valid spec's strategy, or `custom`, accepts of some hits, uncut."""
-    if isinstance(custom, ReasonedSelector):
-        return custom.chosen(hits, spec)
-    if custom is not None:
-        ranked = {id(hit) for hit in hits}
-        kept = tuple(hit for hit in custom(hits) if id(hit) in ranked)
-        return Chosen(kept, "custom" if kept else "no_candidates")
-    places, reason = choose_places([hit.score for hit in hits], spec)
-    return Chosen(tuple(hits[place] for place in places), reason)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def choose_places(scores: Sequence[float], spec: SelectSpec) -> tuple[Sequence[int], str]:
     """Return which places in an order a valid spec's strategy accepts, uncut, and the reason."""
+    top, rel = scores[0], resolve_rel(spec)
     if spec.strategy == "conservative":
-        return _conservative(scores, spec)
-    places = _SELECTORS[spec.strategy](scores, spec)
+        return _choose_conservatively(scores, spec)
+    places: Sequence[int]
+    if spec.strategy == "top_k":
+        places = range(min(spec.max_k, len(scores)))
+    elif spec.strategy == "abs_threshold":
+        assert isinstance(spec.min_score, (int, float))  # see `check_spec`
+        places = [place for place, score in enumerate(scores) if score >= spec.min_score]
+    elif spec.strategy == "rel_threshold":
+        places = [place for place, score in enumerate(scores) if score >= rel * top]
+        places = range(1) if top <= 0 else places
+    else:  # score_gap
+        pairs = enumerate(pairwise(scores), start=1)
+        gaps = (at for at, (one, behind) in pairs if one <= 0 or behind < spec.gap_ratio * one)
+        places = range(next(gaps, len(scores)))
     return places, spec.strategy if places else "below_floor"
 
 
-def _conservative(scores: Sequence[float], spec: SelectSpec) -> tuple[Sequence[int], str]:
+def _choose_conservatively(scores: Sequence[float], spec: SelectSpec) -> tuple[Sequence[int], str]:
     top = scores[0]
     if top <= 0:
         return range(1), "nonpositive_top"
@@ -185,37 +204,6 @@ def _conservative(scores: Sequence[float], spec: SelectSpec) -> tuple[Sequence[i
     if len(scores) > spec.max_k:
         return range(spec.max_k), "max_k"
     return range(len(scores)), "exhausted"
-
-
-def _top_k(scores: Sequence[float], spec: SelectSpec) -> Sequence[int]:
-    return range(min(spec.max_k, len(scores)))
-
-
-def _abs_threshold(scores: Sequence[float], spec: SelectSpec) -> Sequence[int]:
-    assert isinstance(spec.min_score, (int, float))  # see `check_spec`
-    return [place for place, score in enumerate(scores) if score >= spec.min_score]
-
-
-def _rel_threshold(scores: Sequence[float], spec: SelectSpec) -> Sequence[int]:
-    least = resolve_rel(spec) * scores[0]
-    if scores[0] <= 0:
-        return range(1)
-    return [place for place, score in enumerate(scores) if score >= least]
-
-
-def _score_gap(scores: Sequence[float], spec: SelectSpec) -> Sequence[int]:
-    for place, (before, score) in enumerate(pairwise(scores), start=1):
-        if before <= 0 or score < spec.gap_ratio * before:
-            return range(place)
-    return range(len(scores))
-
-
-_SELECTORS: dict[str, Callable[[Sequence[float], SelectSpec], Sequence[int]]] = {
-    "top_k": _top_k,
-    "abs_threshold": _abs_threshold,
-    "rel_threshold": _rel_threshold,
-    "score_gap": _score_gap,
-}
 
 
 # Thresholds: which corpora have an answer, each by its own floor, before anything is merged.

@@ -8,21 +8,19 @@ reads one immutable snapshot and writes nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from irclient.errors import QueryError
 from irdaemon.discovery.budget import name_tier
 from irdaemon.discovery.decide import (
     AUTO,
     Choice,
-    Chosen,
     CorpusRanking,
     ReasonedSelector,
     apply_floor,
-    choose_places,
-    commit,
     fill_rel,
     resolve_rel,
     select,
@@ -34,12 +32,13 @@ from irdaemon.discovery.merge import DEFAULT_OPTIONS, SelectionOptions, merge_ra
 from irdaemon.discovery.query import (
     MAX_K,
     Embed,
+    ParsedQuery,
     analyse_query,
-    check_whole_artifacts,
+    choose_k,
     cut_text,
     embed_question,
     fetch_part,
-    make_cut_signal,
+    read_words,
     restrict_snapshot,
 )
 from irdaemon.discovery.rerank import (
@@ -51,7 +50,6 @@ from irdaemon.discovery.rerank import (
 )
 from irdaemon.discovery.retrieve import UNTUNED, Question, retrieve
 from irdaemon.discovery.variants import replace_words, respell_words, split_query
-from irdaemon.discovery.where import list_fields
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.profile import note, stage
@@ -60,8 +58,13 @@ from irdaemon.types import Hit, Query, Selection, Tuning
 
 # Answer a query from a snapshot, as `search` and `discover` do: with models, the changes that wait,
 # and how to choose.
-Run = Callable[[Snapshot, Query, "Models", int, SelectionOptions], "Trace"]
+Run = Callable[[Snapshot, ParsedQuery, "Models", int, SelectionOptions], "Trace"]
 
+# A corpus, or the part of one that a query needs, and the query in its terms.
+Asked = tuple[CorpusIndex, Question]
+
+# A corpus that lies elsewhere has its own vocabulary, part by part.
+_NOWHERE: Mapping[str, int] = {}
 # A hit with this share of the best evidence for a sub-query answers that too.
 _ANSWERS = 0.3
 # By how much more is retrieved where what was found is much the same.
@@ -98,7 +101,7 @@ class Merged:
 class Trace:
     """What each stage of one query gave, down to the selection that answers it."""
 
-    query: Query
+    query: ParsedQuery
     merged: Merged
     choice: Choice
     selection: Selection
@@ -114,7 +117,7 @@ class _Run:
     """One query under way: what it is asked of and how, since when, and how many changes wait."""
 
     snapshot: Snapshot
-    query: Query
+    query: ParsedQuery
     models: Models
     pending: int
     started: float
@@ -123,12 +126,12 @@ class _Run:
 
 def discover(
     snapshot: Snapshot,
-    query: Query,
+    query: ParsedQuery,
     models: Models,
     pending: int = 0,
     choosing: SelectionOptions = DEFAULT_OPTIONS,
 ) -> Trace:
-    """Answer a valid query with few hits, or with none and a typed reason.
+    """Answer a query with few hits, or with none and a typed reason.
 
     One that nothing answers is asked once more with the words that no corpus holds respelled.
 
@@ -136,7 +139,11 @@ def discover(
     of an artifact, Unavailable where a model is missing.
     """
     started = time.perf_counter()
-    check_whole_artifacts(query)
+    if query.passages > 1:
+        raise QueryError(
+            "passages is for search: discover commits to whole artifacts",
+            "use search, or disclose what discover found",
+        )
     asks = query.select.min_score != AUTO or has_task(query.text)
     if not asks:
         query = replace(query, select=replace(query.select, min_score=_WITHOUT_TASK))
@@ -145,11 +152,11 @@ def discover(
     # A selector of a program's own may count its calls.
     own = choosing.selector is not None and not isinstance(choosing.selector, ReasonedSelector)
     if asks and not own and not trace.merged.found:
-        return _respelled(run) or trace
+        return _respell(run) or trace
     return trace
 
 
-def _respelled(run: _Run) -> Trace | None:
+def _respell(run: _Run) -> Trace | None:
     """Ask once more, with words in place of those that no corpus holds; None if that is no use."""
     with stage("respell"):
         words = respell_words(run.snapshot, cut_text(run.query.text))
@@ -165,41 +172,27 @@ def _respelled(run: _Run) -> Trace | None:
 
 def _trace_discovery(run: _Run, asks: bool) -> Trace:
     """Ask the corpora once, and select."""
-    query = run.query
-    # A reranked order, and one of another selector, are those of the whole query.
-    divided = query.select.strategy == "conservative" and not query.rerank
-    divided = divided and run.choosing.selector is None
-    merged = _merged(run, query)
-    with stage("select"):
-        choice = _selected(run, merged.found)
-    if choice.abstained and not merged.found:
-        reason = _why_empty(merged, query)
-        choice = replace(choice, reason=reason if asks else _WITHOUT_ONE.get(reason, reason))
-    elif divided and choice.hits:
-        with stage("subqueries"):
-            choice = _with_subqueries(choice, run)
-    return _trace(run, merged, choice)
-
-
-def _selected(run: _Run, found: Sequence[Found]) -> Choice:
-    """Commit; hits are made of what is committed, and of all for a selector that is not ours."""
-    spec = run.query.select
-    if run.choosing.floors:  # those of the corpora, which were applied before
+    query, choosing = run.query, run.choosing
+    merged = _gather(run, query)
+    spec = query.select
+    if choosing.floors:  # those of the corpora, which were applied before
         spec = replace(spec, min_score=None)
-    spec = fill_rel(spec, found)
-    if run.choosing.selector is not None:
-        return select([each.hit() for each in found], spec, run.choosing.selector)
-
-    def choose() -> Chosen:
-        places, reason = choose_places([each.score for each in found], spec)
-        return Chosen(tuple(found[place].hit() for place in places[: spec.max_k]), reason)
-
-    return commit(found, spec, choose)
+    with stage("select"):
+        choice = select(merged.found, fill_rel(spec, merged.found), choosing.selector, Found.hit)
+    # A reranked order, and one of another selector, are those of the whole query.
+    whole = query.select.strategy != "conservative" or query.rerank or choosing.selector
+    if choice.abstained and not merged.found:
+        reason = _explain_nothing(merged, query)
+        choice = replace(choice, reason=reason if asks else _WITHOUT_ONE.get(reason, reason))
+    elif choice.hits and not whole:
+        with stage("subqueries"):
+            choice = _add_subqueries(choice, run)
+    return _trace(run, merged, choice)
 
 
 def search(
     snapshot: Snapshot,
-    query: Query,
+    query: ParsedQuery,
     models: Models,
     pending: int = 0,
     choosing: SelectionOptions = DEFAULT_OPTIONS,
@@ -207,86 +200,100 @@ def search(
     """Return the ranked candidates of a query: no floor, no selection, exact duplicates joined."""
     started = time.perf_counter()
     run = _Run(restrict_snapshot(snapshot, query), query, models, pending, started, choosing)
-    rankings = _rankings(run, query)
+    rankings = _rank_all(run, query, _pose(run, query))
     candidates = merge_rankings(rankings, choosing)
-    found = Merged(
-        rankings, tuple(islice(join_duplicates(candidates, by_passage=query.passages > 1), query.k))
-    )
-    hits = tuple(each.hit() for each in found.found)
+    found = join_duplicates(candidates, by_passage=query.passages > 1)
+    merged = Merged(rankings, tuple(islice(found, query.k)))
+    hits = tuple(each.hit() for each in merged.found)
     signals = {"n_candidates": len(hits), "n_selected": len(hits)}
-    reason = "ranked" if hits else _why_empty(found, query)
-    return _trace(run, found, Choice(hits, not hits, reason, signals))
+    reason = "ranked" if hits else _explain_nothing(merged, query)
+    return _trace(run, merged, Choice(hits, not hits, reason, signals))
 
 
-# -- from the asked corpora to merged hits -------------------------------------------------------
+# -- from the asked corpora to what was found ----------------------------------------------------
 
 
-def _merged(run: _Run, query: Query) -> Merged:
+def _gather(run: _Run, query: ParsedQuery) -> Merged:
     """Ask every corpus, merge the rankings above their floor, join duplicates; at most `k` of them.
 
     Where duplicates leave fewer than can be selected, more is retrieved.
     """
-    found = _joined(run, query)
-    few = len(found.found) <= min(query.select.max_k, query.k - 1)
-    if few and any(each.above_floor and each.cut for each in found.rankings):
-        found = _joined(run, replace(query, k=min(_WIDER * query.k, MAX_K)))
-    return replace(found, found=found.found[: query.k])
+    asked = _pose(run, query)
+    merged = _merge(run, query, asked)
+    few = len(merged.found) <= min(query.select.max_k, query.k - 1)
+    if few and any(each.above_floor and each.cut for each in merged.rankings):
+        wider = replace(query, k=min(_WIDER * query.k, MAX_K))
+        merged = _merge(run, wider, _widen(asked, _choose_k(run, wider)))
+    return replace(merged, found=merged.found[: query.k])
 
 
-def _joined(run: _Run, query: Query) -> Merged:
-    rankings = _rankings(run, query)
+def _merge(run: _Run, query: ParsedQuery, asked: Sequence[Asked]) -> Merged:
+    rankings = _rank_all(run, query, asked)
     with stage("merge"):
         above = [each for each in rankings if each.above_floor]
         terms = {each.index.corpus: each.question.terms for each in above}
         # Who asks for the turns of a session gets them.
-        near = NearDuplicates(query.select.max_k, terms, turns=SESSION in list_fields(query.where))
+        near = NearDuplicates(query.select.max_k, terms, turns=query.filter.names(SESSION))
         found = join_duplicates(merge_rankings(above, run.choosing), near=near)
         return Merged(rankings, tuple(islice(found, query.k)))
 
 
-def _rankings(run: _Run, query: Query) -> tuple[CorpusRanking, ...]:
-    """Analyse a query once for each vocabulary, and ask every corpus."""
+def _pose(run: _Run, query: ParsedQuery) -> list[Asked]:
+    """Return each corpus, or the part that the query needs, with the query in its terms.
+
+    It is analysed once, numbered once for each vocabulary, and embedded for each corpus.
+    """
     check_clock()
-    if run.choosing.boost is not None:
-        query = replace(query, k=max(query.k, BOOSTED))
+    models, shared, asked = run.models, dict[int, Question](), list[Asked]()
     with stage("analyse"):
-        asked = list(_questions(run.snapshot, query, run.models))
-    return tuple(_ranking(run, query, index, question) for index, question in asked)
+        words, k = read_words(query.text), _choose_k(run, query)
+        for index in run.snapshot.corpora.values():
+            vocabulary = _NOWHERE if index.elsewhere else run.snapshot.get_vocabulary(index)
+            if id(vocabulary) not in shared:
+                question = analyse_query(query, vocabulary, models.tuning, words)
+                shared[id(vocabulary)] = replace(question, k=k)
+            question = embed_question(shared[id(vocabulary)], index, models.embed)
+            part = fetch_part(index.elsewhere, question) if index.elsewhere else (index, question)
+            asked.append(part)
+    return asked
 
 
-def _questions(
-    snapshot: Snapshot, query: Query, models: Models
-) -> Iterator[tuple[CorpusIndex, Question]]:
-    """Yield each corpus, or the part that the query needs, with the query in its terms."""
-    shared: dict[int, Question] = {}
-    for index in snapshot.corpora.values():
-        if index.elsewhere:
-            yield fetch_part(index, index.elsewhere, query, models.tuning, models.embed)
-            continue
-        vocabulary = snapshot.get_vocabulary(index)
-        if id(vocabulary) not in shared:
-            shared[id(vocabulary)] = analyse_query(query, vocabulary, models.tuning)
-        yield index, embed_question(shared[id(vocabulary)], index, models.embed)
+def _choose_k(run: _Run, query: ParsedQuery) -> int:
+    k = query.k if run.choosing.boost is None else max(query.k, BOOSTED)
+    return choose_k(k, run.models.tuning)
 
 
-def _ranking(run: _Run, query: Query, index: CorpusIndex, question: Question) -> CorpusRanking:
-    """Retrieve from one corpus, and compare what was found with its floor."""
-    query, rereading = run.choosing.for_corpus(query, index.corpus), run.models.rereading
+def _widen(asked: Sequence[Asked], k: int) -> list[Asked]:
+    """Return what was asked with more candidates wanted; its words and vectors stay."""
+    wider = ((index, replace(question, k=k)) for index, question in asked)
+    return [fetch_part(i.elsewhere, q) if i.elsewhere else (i, q) for i, q in wider]
+
+
+def _rank_all(run: _Run, query: ParsedQuery, asked: Sequence[Asked]) -> tuple[CorpusRanking, ...]:
+    """Retrieve from each corpus, and compare what was found with its floor."""
+    check_clock()
+    return tuple(_rank(run, query, index, question) for index, question in asked)
+
+
+def _rank(run: _Run, query: ParsedQuery, index: CorpusIndex, question: Question) -> CorpusRanking:
+    choosing, rereading = run.choosing, run.models.rereading
+    if index.corpus in choosing.floors:
+        floor = choosing.floors[index.corpus]
+        query = replace(query, select=replace(query.select, min_score=floor))
     retrieved = retrieve(index, question)
-    if run.choosing.session:
-        retrieved = drop_own_turns(index, question, retrieved, run.choosing.session)
+    if choosing.session:
+        retrieved = drop_own_turns(index, question, retrieved, choosing.session)
     if query.rerank:
         with stage("rerank"):
-            retrieved = rerank_candidates(
-                retrieved, question.text, rereading, question.tuning.fetch_k
-            )
-    if run.choosing.boost is not None:
-        retrieved = boost_candidates(retrieved, run.choosing.boost)
+            depth = question.tuning.fetch_k
+            retrieved = rerank_candidates(retrieved, question.text, rereading, depth)
+    if choosing.boost is not None:
+        retrieved = boost_candidates(retrieved, choosing.boost)
     with stage("threshold"):
         return apply_floor(index, question, retrieved, query, rereading.key)
 
 
-def _why_empty(merged: Merged, query: Query) -> str:
+def _explain_nothing(merged: Merged, query: Query) -> str:
     if any(each.index.building for each in merged.rankings):
         return "building"  # what is still to come may hold the answer
     if not any(each.index.n_records for each in merged.rankings):
@@ -301,7 +308,7 @@ def _why_empty(merged: Merged, query: Query) -> str:
 # -- sub-queries ---------------------------------------------------------------------------------
 
 
-def _with_subqueries(choice: Choice, run: _Run) -> Choice:
+def _add_subqueries(choice: Choice, run: _Run) -> Choice:
     """Add the best hit for each sub-query that the hits so far do not answer.
 
     It must bring as much evidence for it, by the same `rel`, as the first did for the whole query.
@@ -310,7 +317,7 @@ def _with_subqueries(choice: Choice, run: _Run) -> Choice:
     for text in split_query(query.text):
         if len(hits) >= query.select.max_k:
             break
-        found = _merged(run, replace(query, text=text)).found
+        found = _gather(run, replace(query, text=text)).found
         strong = bool(found) and found[0].score >= resolve_rel(query.select) * hits[0].score
         if strong and not is_answered(found, hits):
             hits.append(replace(found[0].hit(), score=min(found[0].score, hits[-1].score)))
@@ -338,33 +345,36 @@ def is_answered(found: Sequence[Found], hits: Sequence[Hit]) -> bool:
 
 
 def _trace(run: _Run, merged: Merged, choice: Choice) -> Trace:
-    tier = name_tier(run.query)
+    query, tier = run.query, name_tier(run.query)
     per_source = {each.index.corpus: each.signals() for each in merged.rankings}
+    signals = {**choice.signals, "per_source": per_source}
+    if (searched := len(cut_text(query.text))) < len(query.text):
+        signals["cut"] = {"characters": searched, "of": len(query.text)}
     selection = Selection(
-        query=run.query.text,
-        mode=run.query.mode,
-        results=tuple(map(_flagged, choice.hits)),
+        query=query.text,
+        mode=query.mode,
+        results=tuple(map(_flag_hidden, choice.hits)),
         abstained=choice.abstained,
         reason=choice.reason,
-        signals={**choice.signals, "per_source": per_source, **make_cut_signal(run.query.text)},
+        signals=signals,
         n_retrieved=len(merged.found),
         n_selected=len(choice.hits),
         generation=run.snapshot.generation,
-        freshness=_freshness(merged, run.pending),
+        freshness=_tell_freshness(merged, run.pending),
         took_ms=round((time.perf_counter() - run.started) * 1e3, 3),
         tier=tier,
     )
     note(f"tier {tier}", selection.took_ms)
-    return Trace(run.query, merged, choice, selection)
+    return Trace(query, merged, choice, selection)
 
 
-def _flagged(hit: Hit) -> Hit:
+def _flag_hidden(hit: Hit) -> Hit:
     """Name the kinds of hidden characters in what a person sees of a hit."""
     hidden = {*find_hidden(hit.summary), *find_hidden_in_names(hit.name, hit.pointer)}
     return replace(hit, hidden=tuple(sorted(hidden))) if hidden else hit
 
 
-def _freshness(merged: Merged, pending: int) -> dict[str, Any]:
+def _tell_freshness(merged: Merged, pending: int) -> dict[str, Any]:
     indexes = [each.index for each in merged.rankings]
     scans = [index.last_reconcile for index in indexes]
     known = [scan for scan in scans if scan is not None]

@@ -18,23 +18,22 @@ from irdaemon.discovery.dedupe import Found
 from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.discovery.discover import Models, Trace
 from irdaemon.discovery.legs import cosines_of_all
-from irdaemon.discovery.query import cut_text, make_wanted, split_words
+from irdaemon.discovery.query import ParsedQuery, make_wanted, read_words
 from irdaemon.discovery.retrieve import Candidate
 from irdaemon.discovery.rounds import discover_in_rounds
 from irdaemon.discovery.variants import split_query
-from irdaemon.discovery.where import make_mask
+from irdaemon.discovery.where import parse_filter
 from irdaemon.index import Card, CorpusIndex, Snapshot
 from irdaemon.index.backend import Wanted
 from irdaemon.index.lexical import K1, B
 from irdaemon.index.rows import hash_name
 from irdaemon.runtime.plugins import did_you_mean
-from irdaemon.text import tokenize, unstemmed
 from irdaemon.types import Hit, Query
 
 Report = dict[str, Any]
 
 
-def explain(snapshot: Snapshot, query: Query, models: Models, item: str = "") -> Report:
+def explain(snapshot: Snapshot, query: ParsedQuery, models: Models, item: str = "") -> Report:
     """Return, stage by stage, how a valid query is answered; with `item` (CORPUS/ID) also its fate.
 
     Raises as `discover` does, and NotFound for an item that is not in the index.
@@ -66,7 +65,7 @@ def _explanation(snapshot: Snapshot, trace: Trace) -> Report:
 
 def _analysis(snapshot: Snapshot, trace: Trace) -> Report:
     query = trace.query
-    tokens, words = _words(cut_text(query.text))
+    _, tokens, words, *_ = read_words(query.text)
     # By the corpora that are asked: a client learns nothing of what the others hold.
     held = {word for word in words if _is_held(snapshot, word, trace)}
     return {
@@ -76,12 +75,6 @@ def _analysis(snapshot: Snapshot, trace: Trace) -> Report:
         "mode": query.mode,
         "fusion": trace.fusion,
     }
-
-
-def _words(text: str) -> tuple[list[str], list[str]]:
-    """Return the distinct tokens of a text, and all words that records are ranked by for it."""
-    tokens = list(dict.fromkeys(tokenize(text)))
-    return tokens, list(dict.fromkeys((*tokens, *unstemmed(text))))
 
 
 def _is_held(snapshot: Snapshot, word: str, trace: Trace) -> bool:
@@ -147,7 +140,8 @@ def _in_leg(scores: Any, place: int, deviations: Any) -> Report:
 
 def _terms(snapshot: Snapshot, ranking: CorpusRanking, position: int) -> dict[str, float]:
     """Return what each query term adds to a record's BM25 score, the most first."""
-    _, known = split_words(ranking.question.text, snapshot.get_vocabulary(ranking.index))
+    vocabulary = snapshot.get_vocabulary(ranking.index)
+    known = {word: vocabulary[word] for word in ranking.question.words.ranked if word in vocabulary}
     parts = ranking.index.lexical.parts(position, list(known.values()))
     added = {word: round(part, 3) for word, part in zip(known, parts, strict=True) if part > 0}
     return dict(sorted(added.items(), key=lambda pair: -pair[1]))
@@ -289,7 +283,11 @@ def _rank(ranking: CorpusRanking, leg: str, scores: Any, own: float) -> int:
 def _failed_conditions(index: CorpusIndex, owner: int, query: Query) -> list[str]:
     mine = index.rows.artifact_of.array == owner
     conditions: list[Mapping[str, Any]] = [{name: value} for name, value in query.where.items()]
-    failed = [str(each) for each in conditions if not make_mask(each, index.columns)[mine].any()]
+    failed = [
+        str(each)
+        for each in conditions
+        if not parse_filter(each).make_mask(index.columns)[mine].any()
+    ]
     if query.surfaces and not index.columns.kinds(frozenset(query.surfaces))[mine].any():
         failed.append(f"surfaces {', '.join(query.surfaces)}")
     return failed

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from irclient.errors import LimitError, QueryError
 from irdaemon.discovery.dedupe import SESSION
 from irdaemon.discovery.retrieve import Question, Retrieved, retrieve
-from irdaemon.discovery.where import list_fields
+from irdaemon.discovery.where import parse_filter
 from irdaemon.index import CorpusIndex
 from irdaemon.types import Hit, Selection
 
@@ -139,11 +139,12 @@ def drop_own_turns(
     Those of sessions that its transcript goes on with, and copies of its turns, are left out too.
     """
     own = [c for c in found.candidates if _is_own(c.card.fields, c.card.pointer, session_id)]
-    if not own or SESSION in list_fields(question.where):
+    if not own or question.filter.names(SESSION):
         return found
     ids = dict.fromkeys(str(each.card.fields[SESSION]) for each in own)
     others = {SESSION: {"$nin": [session_id, *ids]}}
-    found = retrieve(index, replace(question, where={"$and": [question.where, others]}))
+    both = parse_filter({"$and": [question.filter.where, others]})
+    found = retrieve(index, replace(question, filter=both))
     copies = {each.content for each in own}
     left = tuple(each for each in found.candidates if each.content not in copies)
     return replace(found, candidates=left)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from irdaemon.discovery.where import NO_FILTER, Filter
 from irdaemon.index import CorpusIndex
 from irdaemon.index.dense import find_top
 from irdaemon.index.lexical import K1, B
@@ -56,6 +57,22 @@ def compute_evidence(mode: str, trust: float, cosine: Scores, bm25: Scores) -> S
 UNTUNED = Tuning()
 
 
+class Words(NamedTuple):
+    """A searched text and its words, each once, in no vocabulary's terms yet.
+
+    `ranked` are those that records are ranked by: its tokens, then its words that are none.
+    """
+
+    text: str
+    tokens: tuple[str, ...] = ()
+    ranked: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
+    typed: tuple[str, ...] = ()
+
+
+NO_WORDS = Words("")
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A query in the terms of one index.
@@ -66,16 +83,17 @@ class Question:
     words as they are typed. `vector` is None when no dense leg takes part; `trust` (0 to 1) is how
     much of the query its embedder knows.
     `weights` multiply the fused score of surfaces, by kind; `tuning` has the fusions' numbers.
-    `passages` is how many records of one artifact may be candidates.
+    `passages` is how many records of one artifact may be candidates. `words` are all of its words,
+    to be numbered again in another vocabulary.
     """
 
     text: str
-    terms: tuple[int, ...]
-    vector: NDArray[np.float32] | None
-    mode: str
-    k: int
-    where: Mapping[str, Any]
-    surfaces: frozenset[str]
+    terms: tuple[int, ...] = ()
+    vector: NDArray[np.float32] | None = None
+    mode: str = "hybrid"
+    k: int = 10
+    filter: Filter = NO_FILTER
+    surfaces: frozenset[str] = frozenset()
     fusion: str = "standard"
     weights: Mapping[str, float] = field(default_factory=dict)
     trust: float = 1.0
@@ -85,6 +103,7 @@ class Question:
     typed: tuple[int, ...] = ()
     tuning: Tuning = UNTUNED
     passages: int = 1
+    words: Words = NO_WORDS
 
 
 Positions = NDArray[np.int64]

@@ -18,7 +18,7 @@ from irdaemon.discovery.decide import AUTO, CorpusRanking, Selector
 from irdaemon.discovery.rerank import ScoreBoost
 from irdaemon.discovery.retrieve import RRF_K, Candidate
 from irdaemon.runtime.plugins import did_you_mean
-from irdaemon.types import Hit, Query
+from irdaemon.types import Hit
 
 MERGES = ("confidence", "rrf", "score")
 _WEIGHTED = ("rrf", "score")
@@ -45,12 +45,6 @@ class SelectionOptions:
     floors: Mapping[str, float | str | None] = field(default_factory=dict)
     boost: ScoreBoost | None = None
     session: str = ""
-
-    def for_corpus(self, query: Query, corpus: str) -> Query:
-        """Return a query with the floor that holds for one corpus."""
-        if corpus not in self.floors:
-            return query
-        return replace(query, select=replace(query.select, min_score=self.floors[corpus]))
 
 
 DEFAULT_OPTIONS = SelectionOptions()

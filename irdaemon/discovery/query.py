@@ -1,22 +1,22 @@
-"""From a query to what each index is asked: validate it, find its corpora, analyse its words."""
+"""From a query to what each index is asked: parse it, find its corpora, analyse its words."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any
 
 from irclient.errors import QueryError, Unavailable
-from irclient.types import MODES
+from irclient.types import MODES, as_query
 from irdaemon.discovery.decide import Selector, check_spec
 from irdaemon.discovery.disclose import check_level, unknown_corpus
-from irdaemon.discovery.expand import parse_expand
-from irdaemon.discovery.legs import choose_depth
+from irdaemon.discovery.expand import Expand, parse_expand
+from irdaemon.discovery.legs import Words, choose_depth
 from irdaemon.discovery.merge import is_weight
 from irdaemon.discovery.retrieve import FUSIONS, UNTUNED, Question
-from irdaemon.discovery.where import check_dates, check_fields, check_filter
+from irdaemon.discovery.where import NO_FILTER, Filter, check_fields, parse_filter
 from irdaemon.embed import QueryVector
 from irdaemon.index import CorpusIndex, Elsewhere, Snapshot
 from irdaemon.index.backend import Wanted
@@ -37,15 +37,31 @@ MAX_TERMS = 256
 Embed = Callable[[str, str], QueryVector | None]
 
 
-# -- validation ----------------------------------------------------------------------------------
+# -- parsing -------------------------------------------------------------------------------------
 
 
-def parse_query(query: Query, custom: Selector | None = None) -> Query:
-    """Return a query that can be run; called once for each query, where it enters the engine.
+@dataclass(frozen=True, slots=True)
+class ParsedQuery(Query):
+    """A query that can be run: `parse_query` makes it where a query enters, `replace` keeps it so.
 
-    What comes after takes it for valid, and so are the queries that `replace` makes of it.
-    `custom` is a selector in place of the one it names. Raises QueryError.
+    `filter` is its `where`, compiled, `expansion` what its `expand` asks for.
     """
+
+    filter: Filter = field(default=NO_FILTER, repr=False, compare=False)
+    expansion: Expand | None = None
+
+
+_FIELDS = tuple(each.name for each in fields(Query))
+
+
+def parse_query(
+    asked: Query | str | Mapping[str, Any], custom: Selector | None = None
+) -> ParsedQuery:
+    """Check a query once; nothing behind checks it again.
+
+    `custom` is a selector in place of the one that the query names. Raises QueryError.
+    """
+    query = as_query(asked)
     if not isinstance(query.text, str) or not query.text.strip():
         raise QueryError("the query is empty", "say in a few words what is needed")
     for name, texts in (("corpora", query.corpora), ("surfaces", query.surfaces)):
@@ -61,15 +77,16 @@ def parse_query(query: Query, custom: Selector | None = None) -> Query:
     if not isinstance(query.related, bool):
         raise QueryError(f"related must be true or false, not {query.related!r:.60}")
     check_level(query.level)
-    parse_expand(query.expand)
-    check_filter(query.where)
+    expansion, filter = parse_expand(query.expand), parse_filter(query.where)
     check_spec(query.select, custom)
-    return query
+    values: dict[str, Any] = {name: getattr(query, name) for name in _FIELDS}
+    return ParsedQuery(**values, filter=filter, expansion=expansion)
 
 
-def make_ranking_query(query: Query) -> Query:
-    """Return a query that asks for a ranking: no floor, and nothing of how to select."""
-    return replace(query, select=SelectSpec(min_score=None), rounds=None, related=False)
+def parse_search(asked: Query | str | Mapping[str, Any]) -> ParsedQuery:
+    """Check a query that asks for a ranking: no floor, and nothing of how to select."""
+    ranking = SelectSpec(min_score=None)
+    return parse_query(replace(as_query(asked), select=ranking, rounds=None, related=False))
 
 
 def _check_ranking(query: Query) -> None:
@@ -98,15 +115,6 @@ def _check_whole(name: str, value: Any, most: int) -> None:
         raise QueryError(f"{name} must be a whole number from 1 to {most:,}, not {value!r}")
 
 
-def check_whole_artifacts(query: Query) -> None:
-    """Raise QueryError for a query that asks for several passages of one artifact."""
-    if query.passages > 1:
-        raise QueryError(
-            "passages is for search: discover commits to whole artifacts",
-            "use search, or disclose what discover found",
-        )
-
-
 def check_wait(wait_ms: Any) -> None:
     """Raise QueryError for an invalid time to wait."""
     if not is_weight(wait_ms) or wait_ms > MAX_WAIT_MS:
@@ -122,12 +130,12 @@ def find_indexes(snapshot: Snapshot, corpora: Sequence[str]) -> tuple[CorpusInde
     Raises NotFound naming the nearest corpus.
     """
     for name in corpora:
-        if not isinstance(name, str) or name not in snapshot.corpora:
-            raise unknown_corpus(str(name), snapshot.corpora)
+        if name not in snapshot.corpora:
+            raise unknown_corpus(name, snapshot.corpora)
     return tuple(snapshot.corpora[name] for name in dict.fromkeys(corpora or snapshot.corpora))
 
 
-def restrict_snapshot(snapshot: Snapshot, query: Query) -> Snapshot:
+def restrict_snapshot(snapshot: Snapshot, query: ParsedQuery) -> Snapshot:
     """Return the snapshot of the corpora that a query asks.
 
     Raises NotFound for an unknown corpus, QueryError for a filter on a field that none of them has
@@ -135,23 +143,19 @@ def restrict_snapshot(snapshot: Snapshot, query: Query) -> Snapshot:
     """
     indexes = find_indexes(snapshot, query.corpora)
     if query.where:
-        check_fields(query.where, {name for index in indexes for name in index.field_names()})
-        check_dates(query.where, indexes)
-    _check_surfaces(snapshot, (*query.surfaces, *query.weights))
-    return replace(snapshot, corpora={index.corpus: index for index in indexes})
-
-
-def _check_surfaces(snapshot: Snapshot, kinds: Sequence[str]) -> None:
-    """Raise QueryError for a surface kind that no corpus has, naming the nearest."""
-    if not kinds:
-        return
-    known = {kind for index in snapshot.corpora.values() for kind in index.kinds}
-    for kind in kinds:
-        if known and kind not in known:
+        check_fields(query.filter, indexes)
+    asked = (*query.surfaces, *query.weights)
+    known = {kind for index in indexes for kind in index.kinds} if asked else set()
+    for kind in asked if known else ():
+        if kind not in known:
             raise QueryError(
                 f"unknown surface kind {kind!r}{did_you_mean(kind, known)}",
                 f"kinds here: {', '.join(sorted(known))}",
             )
+    return replace(snapshot, corpora={index.corpus: index for index in indexes})
+
+
+# -- words and vectors ---------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=8)
@@ -168,61 +172,60 @@ def _count_terms(text: str) -> int:
     return len(set(tokenize(text)))
 
 
-def make_cut_signal(text: str) -> dict[str, Any]:
-    """Return what an answer says of a query that was cut, as a signal; {} of one that was not."""
-    searched = len(cut_text(text))
-    return {"cut": {"characters": searched, "of": len(text)}} if searched < len(text) else {}
+def read_words(text: str) -> Words:
+    """Analyse the part of a text that is searched."""
+    text = cut_text(text)
+    tokens = tuple(dict.fromkeys(tokenize(text)))
+    ranked = tuple(dict.fromkeys((*tokens, *unstemmed(text))))
+    return Words(text, tokens, ranked, tuple(identifiers(text)), tuple(as_typed(text)))
 
 
 def analyse_query(
-    query: Query, vocabulary: Mapping[str, int], tuning: Tuning = UNTUNED
+    query: ParsedQuery,
+    vocabulary: Mapping[str, int],
+    tuning: Tuning = UNTUNED,
+    words: Words | None = None,
 ) -> Question:
-    """Return a query in the terms of a snapshot, for any of its indexes, without its vector."""
-    text = cut_text(query.text)
-    tokens, known = split_words(text, vocabulary)
-    return Question(
-        text=text,
-        terms=tuple(known[token] for token in tokens if token in known),
-        vector=None,
+    """Return a query in the terms of a vocabulary, without its vector; `words` are its own."""
+    words = words or read_words(query.text)
+    question = Question(
+        words.text,
         mode=query.mode,
-        # Duplicates are joined later, so more is needed than is asked for.
-        k=max(2 * query.k + 5, tuning.fetch_k or 0),
-        where=query.where,
+        k=choose_k(query.k, tuning),
+        filter=query.filter,
         surfaces=frozenset(query.surfaces),
         fusion=query.fusion or tuning.fusion,
         tuning=tuning,
         passages=query.passages,
         weights=query.weights,
         trust=0.0,
-        unknown=sum(token not in known for token in tokens),
-        identifiers=_numbers(identifiers(text), vocabulary),
-        unstemmed=tuple(term for word, term in known.items() if word not in tokens),
-        typed=_numbers(as_typed(text), vocabulary),
+        words=words,
     )
+    return number_words(question, vocabulary)
 
 
-def _numbers(words: Iterable[str], vocabulary: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the term ids of those words that are known."""
-    return tuple(each for word in words if (each := vocabulary.get(word, -1)) >= 0)
+def choose_k(k: int, tuning: Tuning) -> int:
+    """Return how many artifacts each corpus gives: duplicates are joined later, so more than k."""
+    return max(2 * k + 5, tuning.fetch_k or 0)
 
 
-def list_words(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words that records are ranked by for a text, and others that it asks about."""
-    text = cut_text(text)
-    ranked = dict.fromkeys((*tokenize(text), *unstemmed(text)))
-    others = dict.fromkeys((*identifiers(text), *as_typed(text)))
-    return tuple(ranked), tuple(word for word in others if word not in ranked)
+def number_words(question: Question, vocabulary: Mapping[str, int]) -> Question:
+    """Return a question with the term ids that its words have in a vocabulary."""
 
+    def number(words: Iterable[str]) -> dict[str, int]:
+        numbers = ((word, vocabulary.get(word, -1)) for word in words)
+        return {word: number for word, number in numbers if number >= 0}
 
-def split_words(text: str, vocabulary: Mapping[str, int]) -> tuple[list[str], dict[str, int]]:
-    """Return the distinct tokens of a text, and the terms that it is ranked by, by word.
-
-    Those are its known tokens and, behind them, its known unstemmed words.
-    """
-    tokens = list(dict.fromkeys(tokenize(text)))
-    words = dict.fromkeys((*tokens, *unstemmed(text)))
-    numbers = ((word, vocabulary.get(word, -1)) for word in words)
-    return tokens, {word: number for word, number in numbers if number >= 0}
+    words = question.words
+    known, tokens = number(words.ranked), frozenset(words.tokens)
+    return replace(
+        question,
+        terms=tuple(term for word, term in known.items() if word in tokens),
+        unknown=sum(token not in known for token in words.tokens),
+        unstemmed=tuple(term for word, term in known.items() if word not in tokens),
+        identifiers=tuple(number(words.identifiers).values()),
+        typed=tuple(number(words.typed).values()),
+    )
 
 
 def embed_question(question: Question, index: CorpusIndex, embed: Embed) -> Question:
@@ -249,29 +252,28 @@ def embed_question(question: Question, index: CorpusIndex, embed: Embed) -> Ques
 
 def make_wanted(question: Question) -> Wanted:
     """Return what a question, whatever its terms, needs of a corpus."""
-    ranked, others = list_words(question.text)
+    words = question.words
+    others = dict.fromkeys(
+        word for word in (*words.identifiers, *words.typed) if word not in words.ranked
+    )
     called = {name.casefold() for name in find_names(question.text)}
     return Wanted(
-        ranked=() if question.mode == "dense" else ranked,
-        others=(*ranked, *others) if question.mode == "dense" else others,
+        ranked=() if question.mode == "dense" else words.ranked,
+        others=(*words.ranked, *others) if question.mode == "dense" else tuple(others),
         vector=question.vector,
         depth=choose_depth(question),
         k1=question.tuning.k1,
         b=question.tuning.b,
-        where=question.where,
+        where=question.filter.where,
         surfaces=question.surfaces,
         names=tuple(map(hash_name, called)),
     )
 
 
-def fetch_part(
-    index: CorpusIndex, elsewhere: Elsewhere, query: Query, tuning: Tuning, embed: Embed
-) -> tuple[CorpusIndex, Question]:
-    """Return the part of a corpus that a query needs, and the query in its terms.
+def fetch_part(elsewhere: Elsewhere, question: Question) -> tuple[CorpusIndex, Question]:
+    """Return the part of a corpus that a question needs, and the question in its terms.
 
-    Raises Unavailable where the backend does not answer, or a model is missing.
+    Raises Unavailable where the backend does not answer.
     """
-    asked = embed_question(analyse_query(query, {}, tuning), index, embed)
-    part = elsewhere.part(make_wanted(asked))
-    question = analyse_query(query, part.vocabulary or {}, tuning)
-    return part, replace(question, vector=asked.vector, trust=asked.trust)
+    part = elsewhere.part(make_wanted(question))
+    return part, number_words(question, part.vocabulary or {})

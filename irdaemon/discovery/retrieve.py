@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from irdaemon.discovery.fuse import FUSIONS, RRF_K, fuse_legs
 from irdaemon.discovery.legs import UNTUNED, Legs, Question, compute_evidence, score_legs
-from irdaemon.discovery.where import make_mask
 from irdaemon.index import Card, CorpusIndex
 from irdaemon.index.dense import find_top
 from irdaemon.index.rows import Rows, Shown
@@ -303,11 +302,12 @@ def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
 
 def _mask(index: CorpusIndex, question: Question) -> NDArray[np.bool_] | None:
     """Return which present records the filters let through; None where there is no filter."""
-    if not question.where and not question.surfaces:
+    where = question.filter.where
+    if not where and not question.surfaces:
         return None
     mask = index.rows.present
-    if question.where:
-        mask = mask & make_mask(question.where, index.columns)
+    if where:
+        mask = mask & question.filter.make_mask(index.columns)
     if question.surfaces:
         mask = mask & index.columns.kinds(question.surfaces)
     return mask

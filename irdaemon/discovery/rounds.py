@@ -21,10 +21,10 @@ from irclient.types import Round
 from irdaemon.discovery.dedupe import Found
 from irdaemon.discovery.discover import NO_TASK, Models, Trace, discover, is_answered
 from irdaemon.discovery.merge import DEFAULT_OPTIONS, SelectionOptions
-from irdaemon.discovery.query import MAX_K
+from irdaemon.discovery.query import MAX_K, ParsedQuery
 from irdaemon.discovery.variants import split_query
 from irdaemon.index import Snapshot
-from irdaemon.types import Hit, Query, Selection
+from irdaemon.types import Hit, Selection
 
 # The bounded loop: retrieve, select, evaluate, and again, wider, while that is not sufficient.
 #
@@ -288,7 +288,7 @@ _JOINED = "; "
 
 def discover_in_rounds(
     snapshot: Snapshot,
-    query: Query,
+    query: ParsedQuery,
     models: Models,
     pending: int = 0,
     choosing: SelectionOptions = DEFAULT_OPTIONS,
@@ -332,7 +332,7 @@ def judge_coverage(ask: Callable[[str], Trace], text: str, hits: Sequence[Hit]) 
 class _Rounds:
     """The stages of one query's rounds, and what the last round asked and committed."""
 
-    def __init__(self, ask: Callable[[str, int], Trace], query: Query):
+    def __init__(self, ask: Callable[[str, int], Trace], query: ParsedQuery):
         self._ask = cache(ask)
         self._query = query
         self._started = time.perf_counter()

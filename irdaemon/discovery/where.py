@@ -9,7 +9,8 @@ $nin and $exists: false. Values of types that do not compare never match. ISO da
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,101 +23,108 @@ from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source.asset_types import FIELD
 
 OPERATORS = ("$eq", "$ne", *ORDER, "$in", "$nin", "$exists")
+JUNCTIONS = ("$and", "$or", "$not")
+_JOINS = {"$and": np.logical_and, "$or": np.logical_or}
 # A year, a month, a day or a moment of one, as ISO 8601 writes them.
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d.*)?)?)?\Z")
-JUNCTIONS = ("$and", "$or", "$not")
+
+Mask = Callable[[Columns], NDArray[np.bool_]]
 
 
-def check_filter(where: Mapping[str, Any]) -> None:
-    """Raise QueryError for a filter of a wrong form, naming the wrong operator or value."""
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A checked filter: `where` as it was given, and every (field, condition) in it.
+
+    A record meets it when it meets all of `masks`.
+    """
+
+    where: Mapping[str, Any] = field(default_factory=dict)
+    conditions: tuple[tuple[str, Any], ...] = ()
+    masks: tuple[Mask, ...] = ()
+
+    def names(self, wanted: str) -> bool:
+        """Return whether a condition is on this field."""
+        return any(name == wanted for name, _ in self.conditions)
+
+    def make_mask(self, columns: Columns) -> NDArray[np.bool_]:
+        """Return which records of `columns` meet the filter."""
+        mask = np.ones(len(columns.rows.present), np.bool_)
+        for part in self.masks:
+            mask &= part(columns)
+        return mask
+
+
+NO_FILTER = Filter()
+
+
+def parse_filter(where: Mapping[str, Any]) -> Filter:
+    """Check and compile a filter. Raises QueryError naming the wrong operator or value."""
     if not isinstance(where, Mapping):
         raise QueryError(f"a filter is a mapping of field to condition, not {where!r}")
+    conditions: list[tuple[str, Any]] = []
+    masks: list[Mask] = []
     for name, condition in where.items():
-        if name in ("$and", "$or"):
-            if not isinstance(condition, (list, tuple)):
+        if name in JUNCTIONS:
+            if name != "$not" and not isinstance(condition, (list, tuple)):
                 raise QueryError(f"{name} takes a list of filters, not {condition!r}")
-            for part in condition:
-                check_filter(part)
-        elif name == "$not":
-            check_filter(condition)
+            parts = [parse_filter(each) for each in ([condition] if name == "$not" else condition)]
+            conditions += [each for part in parts for each in part.conditions]
+            masks.append(_join_parts(name, parts))
         elif str(name).startswith("$"):
-            raise _unknown_operator(str(name), JUNCTIONS)
+            raise _refuse_operator(str(name), JUNCTIONS)
         else:
             _check_condition(str(name), condition)
+            conditions.append((str(name), condition))
+            masks.append(_mask_field(name, condition))
+    return Filter(where, tuple(conditions), tuple(masks))
 
 
-def list_fields(where: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the field names that a valid filter mentions."""
-    for name, condition in where.items():
-        if name in ("$and", "$or"):
-            for part in condition:
-                yield from list_fields(part)
-        elif name == "$not":
-            yield from list_fields(condition)
-        else:
-            yield str(name)
+def _mask_field(name: str, condition: Any) -> Mask:
+    return lambda columns: mask_column(condition, columns.column(name))
 
 
-def make_mask(where: Mapping[str, Any], columns: Columns) -> NDArray[np.bool_]:
-    """Return which records of `columns` meet a valid filter."""
-    mask = np.ones(len(columns.rows.present), np.bool_)
-    for name, condition in where.items():
-        mask &= _part_mask(name, condition, columns)
-    return mask
+def _join_parts(junction: str, parts: Sequence[Filter]) -> Mask:
+    if junction == "$not":
+        return lambda columns: ~parts[0].make_mask(columns)
+
+    def join(columns: Columns) -> NDArray[np.bool_]:
+        mask = np.full(len(columns.rows.present), junction == "$and")
+        for part in parts:
+            mask = _JOINS[junction](mask, part.make_mask(columns))
+        return mask
+
+    return join
 
 
-def check_fields(where: Mapping[str, Any], known: set[str]) -> None:
-    """Raise QueryError for a field that no asked corpus has, naming the nearest.
+def check_fields(filter: Filter, indexes: Sequence[CorpusIndex]) -> None:
+    """Raise QueryError for a field that no asked corpus has, or one of dates compared with others.
 
-    Corpora that have no field but the asset type, which all have, are not checked.
+    Corpora that have no field but the asset type, which all have, are not checked for the former.
     """
-    for name in list_fields(where):
+    known = {name for index in indexes for name in index.field_names()}
+    for name, _ in filter.conditions:
         if known - {FIELD} and name not in known:
             raise QueryError(
                 f"unknown field {name!r} in the filter{did_you_mean(name, known)}",
                 f"fields here: {', '.join(sorted(known))}",
             )
-
-
-def check_dates(where: Mapping[str, Any], indexes: Sequence[CorpusIndex]) -> None:
-    """Raise QueryError for a field of dates that is compared with something else."""
-    for name, operand in _compared(where):
+    for name, condition in filter.conditions:
+        ordered = ORDER.keys() & condition.keys() if isinstance(condition, Mapping) else ()
+        if not ordered:
+            continue
         values = [value for each in indexes for value in each.samples(name)]
-        dates = values and all(isinstance(v, str) and _DATE.match(v) for v in values)
-        if dates and not (isinstance(operand, str) and _DATE.match(operand)):
-            raise QueryError(
-                f"{name!r} holds dates, and {operand!r} is none",
-                "write 2026-09-01, or 2026-09-01T12:30",
-            )
+        if not (values and all(map(_is_date, values))):
+            continue
+        for sign in ORDER:
+            if sign in ordered and not _is_date(condition[sign]):
+                raise QueryError(
+                    f"{name!r} holds dates, and {condition[sign]!r} is none",
+                    "write 2026-09-01, or 2026-09-01T12:30",
+                )
 
 
-def _compared(where: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the fields that a valid filter compares by order, each with the value it names."""
-    for name, condition in where.items():
-        if name in ("$and", "$or"):
-            for part in condition:
-                yield from _compared(part)
-        elif name == "$not":
-            yield from _compared(condition)
-        elif isinstance(condition, Mapping):
-            yield from ((str(name), condition[sign]) for sign in ORDER if sign in condition)
-
-
-def _part_mask(name: str, condition: Any, columns: Columns) -> NDArray[np.bool_]:
-    if name == "$not":
-        return ~make_mask(condition, columns)
-    if name == "$and":
-        return _fold(np.logical_and, True, condition, columns)
-    if name == "$or":
-        return _fold(np.logical_or, False, condition, columns)
-    return mask_column(condition, columns.column(name))
-
-
-def _fold(join: np.ufunc, start: bool, parts: Any, columns: Columns) -> NDArray[np.bool_]:
-    mask = np.full(len(columns.rows.present), start, np.bool_)
-    for part in parts:
-        mask = join(mask, make_mask(part, columns))
-    return mask
+def _is_date(value: Any) -> bool:
+    return isinstance(value, str) and bool(_DATE.match(value))
 
 
 def _check_condition(field: str, condition: Any) -> None:
@@ -126,12 +134,12 @@ def _check_condition(field: str, condition: Any) -> None:
         raise QueryError(f"the condition on {field!r} is empty")
     for name, operand in condition.items():
         if name not in OPERATORS:
-            raise _unknown_operator(str(name), OPERATORS)
+            raise _refuse_operator(str(name), OPERATORS)
         if name in ("$in", "$nin") and not isinstance(operand, (list, tuple)):
             raise QueryError(f"{name} on {field!r} takes a list of values, not {operand!r}")
 
 
-def _unknown_operator(name: str, valid: tuple[str, ...]) -> QueryError:
+def _refuse_operator(name: str, valid: tuple[str, ...]) -> QueryError:
     return QueryError(
         f"unknown filter operator {name!r}{did_you_mean(name, valid)}",
         f"operators: {' '.join(OPERATORS + JUNCTIONS)}",

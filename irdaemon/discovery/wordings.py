@@ -12,10 +12,11 @@ from irclient.errors import QueryError
 from irdaemon.discovery.decide import fill_rel, select
 from irdaemon.discovery.discover import Models, discover, search
 from irdaemon.discovery.merge import DEFAULT_OPTIONS, SelectionOptions
+from irdaemon.discovery.query import ParsedQuery
 from irdaemon.index import Snapshot
 from irdaemon.runtime.model_endpoint import Complete
 from irdaemon.source.redact import Redactor
-from irdaemon.types import Hit, Query, Selection, SelectSpec
+from irdaemon.types import Hit, Selection, SelectSpec
 
 # Several wordings of one query: each is searched, and what any of them finds counts by its best.
 #
@@ -101,12 +102,12 @@ def make_rewriter(complete: Complete, n: int, timeout_s: float) -> Formulator:
 
 
 # Answers a query by one or more wordings of it.
-Ask = Callable[[Snapshot, Query, Sequence[str], Models, SelectionOptions], Selection]
+Ask = Callable[[Snapshot, ParsedQuery, Sequence[str], Models, SelectionOptions], Selection]
 
 
 def search_wordings(
     snapshot: Snapshot,
-    query: Query,
+    query: ParsedQuery,
     texts: Sequence[str],
     models: Models,
     choosing: SelectionOptions = DEFAULT_OPTIONS,
@@ -128,7 +129,7 @@ def search_wordings(
 
 def discover_wordings(
     snapshot: Snapshot,
-    query: Query,
+    query: ParsedQuery,
     texts: Sequence[str],
     models: Models,
     choosing: SelectionOptions = DEFAULT_OPTIONS,
@@ -165,7 +166,7 @@ def discover_wordings(
     )
 
 
-def _of_all(found: Sequence[Selection], query: Query, hits: Sequence[Hit]) -> Selection:
+def _of_all(found: Sequence[Selection], query: ParsedQuery, hits: Sequence[Hit]) -> Selection:
     """Return the answer to the first wording that has one, with the hits of all."""
     answer = next((each for each in found if each.results), found[0])
     counts = len(hits)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from irclient.results import CorpusCoverage
-from irclient.types import as_query
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
 from irdaemon.discovery import discover as discovery
@@ -28,7 +27,7 @@ from irdaemon.discovery.explain import explain
 from irdaemon.discovery.impressions import parse_session_id
 from irdaemon.discovery.links import LinkScope, add_related
 from irdaemon.discovery.merge import SelectionOptions
-from irdaemon.discovery.query import find_indexes, make_ranking_query, parse_query
+from irdaemon.discovery.query import ParsedQuery, find_indexes, parse_query, parse_search
 from irdaemon.discovery.rounds import discover_in_rounds, judge_coverage
 from irdaemon.engine import status as overview
 from irdaemon.engine.coverage import coverage
@@ -116,11 +115,11 @@ class Reader:
         Related items come from the `visible` corpora only, None for all. `traced` is given the
         trace of an answer that is made anew. No turn of the `session` that asks is in it.
         """
-        state, valid = self._state, parse_query(as_query(query), custom)
+        state, valid = self._state, parse_query(query, custom)
         by_model = None if custom else model_selector(state, valid)
         choosing = SelectionOptions(custom or by_model, session=parse_session_id(session))
 
-        def run(query: Query) -> Selection:
+        def run(query: ParsedQuery) -> Selection:
             trace = discover_in_rounds(state.snapshot, query, state.models, state.pending, choosing)
             traced(trace)
             return trace.selection
@@ -137,18 +136,16 @@ class Reader:
         """Return the ranked candidates of a query, without selection; `traced` as of discover."""
         state = self._state
 
-        def run(query: Query) -> Selection:
+        def run(query: ParsedQuery) -> Selection:
             trace = discovery.search(state.snapshot, query, state.models, state.pending)
             traced(trace)
             return trace.selection
 
-        return self._answered(
-            parse_query(make_ranking_query(as_query(query))), run, state.search_tiers
-        )
+        return self._answered(parse_search(query), run, state.search_tiers)
 
     def judged(self, query: Query | str, hits: Sequence[Hit]) -> dict[str, Any]:
         """Return whether hits serve every part of a query; see `judge_coverage`."""
-        state, asked = self._state, parse_query(as_query(query))
+        state, asked = self._state, parse_query(query)
 
         def ask(text: str) -> Trace:
             return discovery.discover(state.snapshot, replace(asked, text=text), state.models)
@@ -156,7 +153,7 @@ class Reader:
         return judge_coverage(ask, asked.text, hits)
 
     def _answered(
-        self, query: Query, run: Callable[[Query], Selection], tiers: Tiers | None
+        self, query: ParsedQuery, run: Callable[[ParsedQuery], Selection], tiers: Tiers | None
     ) -> Selection:
         """Run a valid query at the tier that its budget allows, and read its payloads.
 
@@ -166,7 +163,7 @@ class Reader:
         answer = tiers.answer(query, run) if tiers else run(query)
         return self._disclosed(_with_proof(answer, unproved), query)
 
-    def _catch_up(self, query: Query) -> tuple[str, ...] | None:
+    def _catch_up(self, query: ParsedQuery) -> tuple[str, ...] | None:
         """Wait until a fresh answer can be given, where wanted; return the roots not proved."""
         if not query.fresh:
             return None
@@ -189,7 +186,7 @@ class Reader:
 
     def explain(self, query: Query | str, item: str = "") -> dict[str, Any]:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
-        return explain(self._state.snapshot, parse_query(as_query(query)), self._state.models, item)
+        return explain(self._state.snapshot, parse_query(query), self._state.models, item)
 
     def disclose(
         self, references: Sequence[str], level: str = "body", expand: str = "none"
@@ -217,17 +214,17 @@ class Reader:
             self._state.disclosed.extend(pins)
             self._state.request(Job("pin"))
 
-    def _disclosed(self, found: Selection, query: Query) -> Selection:
+    def _disclosed(self, found: Selection, query: ParsedQuery) -> Selection:
         if (query.level, query.expand) == ("metadata", "none") or not found.results:
             return found
         return replace(found, results=self.with_payloads(found.results, query))
 
-    def with_payloads(self, hits: Iterable[Hit], query: Query) -> tuple[Hit, ...]:
+    def with_payloads(self, hits: Iterable[Hit], query: ParsedQuery) -> tuple[Hit, ...]:
         """Return hits with the payloads that a valid query asks for.
 
         Those of corpora that are gone are left out.
         """
-        corpora, expand = self._state.corpora, parse_expand(query.expand)
+        corpora, expand = self._state.corpora, query.expansion
         with self._state.reading() as ledger:
             disclosed = tuple(
                 disclose_hit(ledger, corpora[hit.corpus], hit, query.level, expand)

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.discover import Models, search
-from irdaemon.discovery.query import MAX_K, make_ranking_query, parse_query
+from irdaemon.discovery.query import MAX_K, parse_search
 from irdaemon.embed import Embedder
 from irdaemon.embed.pool import Absent
 from irdaemon.index import Snapshot, Space, index_corpus
@@ -79,6 +79,6 @@ def ranked(snapshot: Snapshot, query: str, k: int, models: Models) -> list[tuple
     """
     if not query.strip():
         return []
-    asked = parse_query(make_ranking_query(Query(query, k=min(k, MAX_K))))
+    asked = parse_search(Query(query, k=min(k, MAX_K)))
     hits = search(snapshot, asked, models).selection.results
     return [(int(hit.artifact_id), hit.score) for hit in hits]

@@ -15,7 +15,7 @@ from irdaemon.discovery.merge import (
     check_rrf_k,
     check_weights,
 )
-from irdaemon.discovery.query import make_ranking_query, parse_query
+from irdaemon.discovery.query import ParsedQuery, parse_query, parse_search
 from irdaemon.discovery.rerank import NOT_REREAD
 from irdaemon.discovery.retrieve import RRF_K, UNTUNED
 from irdaemon.discovery.wordings import (
@@ -166,7 +166,8 @@ class SeveralCorpora:
         formulate: Formulator | None = None,
     ) -> Selection:
         """Return the ranked candidates of all corpora, without selection."""
-        return self._answered(search_wordings, make_ranking_query(query), choosing, formulate)
+        check_options(choosing, self._by_name)
+        return self._answer(search_wordings, parse_search(query), choosing, formulate)
 
     def discover(
         self,
@@ -178,22 +179,22 @@ class SeveralCorpora:
 
         Where a formulator gives several wordings, what any of them finds is selected among.
         """
-        return self._answered(discover_wordings, query, choosing, formulate)
-
-    def _answered(
-        self, ask: Ask, query: Query, choosing: SelectionOptions, formulate: Formulator | None
-    ) -> Selection:
         check_options(choosing, self._by_name)
         valid = parse_query(query, choosing.selector)
+        return self._answer(discover_wordings, valid, choosing, formulate)
+
+    def _answer(
+        self, ask: Ask, query: ParsedQuery, choosing: SelectionOptions, formulate: Formulator | None
+    ) -> Selection:
         rereading = self._reranking.of(self._by_name) if query.rerank else NOT_REREAD
         models = discovery.Models(self._vector, rereading, self._tuning)
-        texts = formulate_wordings(formulate, valid.text) if formulate else (valid.text,)
-        found = ask(self._snapshot(), valid, texts, models, choosing)
+        texts = formulate_wordings(formulate, query.text) if formulate else (query.text,)
+        found = ask(self._snapshot(), query, texts, models, choosing)
         signals = dict(found.signals)
         if len(self._by_name) > 1:
             signals["merge"] = choosing.merge if isinstance(choosing.merge, str) else "custom"
-        hits = tuple(self._whole(found.results, valid))
-        if valid.related:
+        hits = tuple(self._whole(found.results, query))
+        if query.related:
             hits = add_related(hits, self._shelves())
         return replace(found, results=hits, signals=signals)
 
@@ -220,7 +221,7 @@ class SeveralCorpora:
         found = (pool.vector(text, embedder_id) for pool in pools)
         return next((vector for vector in found if vector is not None), None)
 
-    def _whole(self, hits: Iterable[Hit], query: Query) -> Iterable[Hit]:
+    def _whole(self, hits: Iterable[Hit], query: ParsedQuery) -> Iterable[Hit]:
         """Yield hits that lead back to their corpora, with the payloads that the query asks for."""
         plain = (query.level, query.expand) == ("metadata", "none")
         for hit in hits:

@@ -26,7 +26,7 @@ from irdaemon.discovery.links import (
     walk_links,
 )
 from irdaemon.discovery.merge import is_number
-from irdaemon.discovery.query import analyse_query, embed_question, make_ranking_query, parse_query
+from irdaemon.discovery.query import analyse_query, embed_question, parse_search
 from irdaemon.discovery.retrieve import Candidate
 from irdaemon.library.built import Built, open_corpus
 from irdaemon.strategy.edges import BY_NAME, REF, Target, normalize_name
@@ -225,7 +225,7 @@ class _Scorer:
         snapshot = state.snapshot
         self._index = index = snapshot.corpora[built.name]
         self._built = built
-        query = make_ranking_query(parse_query(Query(text)))
+        query = parse_search(text)
         question = analyse_query(query, snapshot.get_vocabulary(index), state.options.tuning)
         self._question = embed_question(question, index, state.models.embed)
         terms = (*question.terms, *question.unstemmed)

@@ -8,7 +8,7 @@ import msgpack
 import numpy as np
 
 from irclient.errors import NotFound
-from irdaemon.discovery.where import make_mask
+from irdaemon.discovery.where import parse_filter
 from irdaemon.index import CorpusIndex, Whole
 from irdaemon.index.backend import Found, LeaseLost, OutOfStep, StoredText, Totals
 from irdaemon.index.columns import Columns
@@ -54,7 +54,7 @@ class MemoryBackend:
         index = self._index(kept)
         mask = index.rows.present.copy()
         if wanted.where:
-            mask &= make_mask(wanted.where, index.columns)
+            mask &= parse_filter(wanted.where).make_mask(index.columns)
         if wanted.surfaces:
             mask &= index.columns.kinds(wanted.surfaces)
         near = self._lexical(index, wanted, words, mask) | self._dense(index, wanted, mask)

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from irclient.errors import NotFound, Unavailable
-from irclient.types import as_query
 from irdaemon.contrib.backends.making import ranked_servers
 from irdaemon.contrib.backends.remote import Vocabularies, remote_index
 from irdaemon.contrib.backends.replication import CopyFacts
@@ -27,7 +26,7 @@ from irdaemon.discovery.disclose import check_level, parse_reference, unknown_co
 from irdaemon.discovery.expand import Expand, parse_expand
 from irdaemon.discovery.explain import explain
 from irdaemon.discovery.impressions import Impressions
-from irdaemon.discovery.query import find_indexes, make_ranking_query, parse_query
+from irdaemon.discovery.query import ParsedQuery, find_indexes, parse_query, parse_search
 from irdaemon.discovery.rerank import Rereading
 from irdaemon.discovery.rounds import discover_in_rounds
 from irdaemon.discovery.stored import disclose_stored, disclose_stored_hit, resolve_stored
@@ -357,29 +356,31 @@ class FrontEngine:
 
     def discover(self, query: Query | str) -> Selection:
         """Answer a query with few hits, or none and a typed reason; see `discovery.discover`."""
-        valid = parse_query(as_query(query))
+        valid = parse_query(query)
 
-        def run(query: Query) -> Selection:
+        def run(query: ParsedQuery) -> Selection:
             return discover_in_rounds(self.snapshot, query, self.models).selection
 
         return self._answered(valid, run, self._discover_tiers)
 
     def search(self, query: Query | str) -> Selection:
         """Return the ranked candidates of a query, without selection."""
-        valid = parse_query(make_ranking_query(as_query(query)))
+        valid = parse_search(query)
 
-        def run(query: Query) -> Selection:
+        def run(query: ParsedQuery) -> Selection:
             return discovery.search(self.snapshot, query, self.models).selection
 
         return self._answered(valid, run, self._search_tiers)
 
     def explain(self, query: Query | str, item: str = "") -> dict[str, Any]:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
-        valid = parse_query(as_query(query))
+        valid = parse_query(query)
         self.backends.check_heard(valid.corpora)
         return explain(self.snapshot, valid, self.models, item)
 
-    def _answered(self, query: Query, run: Callable[[Query], Selection], tiers: Tiers) -> Selection:
+    def _answered(
+        self, query: ParsedQuery, run: Callable[[ParsedQuery], Selection], tiers: Tiers
+    ) -> Selection:
         if query.related:
             raise self.elsewhere("what belongs to a hit")
         self._check_level(query.level)
@@ -391,7 +392,7 @@ class FrontEngine:
             answer = replace(answer, freshness=freshness)
         if (query.level, query.expand) == ("metadata", "none"):
             return answer
-        hits = self._with_payloads(answer.results, query.level, parse_expand(query.expand))
+        hits = self._with_payloads(answer.results, query.level, query.expansion)
         return replace(answer, results=hits)
 
     def _catch_up(self, query: Query) -> list[str]:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from irdaemon.discovery.decide import Chosen, Selector, check_spec, choose_hits
+from irdaemon.discovery.decide import Chosen, Selector, ask_selector, check_spec, choose_places
 from irdaemon.runtime.deadline import time_left
 from irdaemon.runtime.model_endpoint import Complete
 from irdaemon.source.redact import Redactor
@@ -101,8 +101,10 @@ class ModelSelector:
         if all(hit.score <= 0 for hit in hits):
             return Chosen((), "no_candidates")
         if isinstance(self._fallback, str):
-            return choose_hits(hits, replace(spec, strategy=self._fallback), None)
-        return choose_hits(hits, spec, self._fallback)
+            spec = replace(spec, strategy=self._fallback)
+            places, reason = choose_places([hit.score for hit in hits], spec)
+            return Chosen(tuple(hits[place] for place in places), reason)
+        return ask_selector(self._fallback, hits, spec)
 
     def _picked(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return the hits that the chooser names, in its order. Raises ValueError for garbage."""

@@ -27,7 +27,7 @@ from irdaemon.contrib.usage.taught import (
     weights_of,
 )
 from irdaemon.discovery.calibrate import make_probes
-from irdaemon.discovery.query import analyse_query, embed_question
+from irdaemon.discovery.query import ParsedQuery, analyse_query, embed_question
 from irdaemon.discovery.retrieve import retrieve
 from irdaemon.embed import Embedder
 from irdaemon.embed.learned import TaughtText, embed_taught
@@ -38,7 +38,7 @@ from irdaemon.index import CorpusIndex, Recounted
 from irdaemon.ingest.reconcile import embed
 from irdaemon.ledger import Learned
 from irdaemon.ledger.learned import common_of
-from irdaemon.types import LearnReport, Query, Use
+from irdaemon.types import LearnReport, Use
 
 # A corpus of sessions is where uses are read from; nothing is learned of its turns.
 _NOT_LEARNED = ("sessions",)
@@ -161,7 +161,7 @@ class Learning:
 
     def _rank(self, index: CorpusIndex, text: str) -> Sequence[str]:
         self.pause()
-        question = analyse_query(Query(text), self.state.ledger.terms.table())
+        question = analyse_query(ParsedQuery(text), self.state.ledger.terms.table())
         question = embed_question(question, index, self.state.embedders.embed_fresh)
         return [each.card.artifact_id for each in retrieve(index, question).candidates]
 
@@ -291,7 +291,9 @@ def effect(state: State, text: str, reference: str) -> dict[str, Any] | None:
         return None
     index = state.snapshot.corpora[name]
     question = embed_question(
-        analyse_query(Query(text), state.snapshot.vocabulary), index, state.embedders.embed_fresh
+        analyse_query(ParsedQuery(text), state.snapshot.vocabulary),
+        index,
+        state.embedders.embed_fresh,
     )
     described, counts = own
     held = {term: counts[term] for term in question.terms if term in counts}

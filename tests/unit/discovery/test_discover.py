@@ -6,6 +6,7 @@ import irdaemon as ir
 from irclient.errors import NotFound, Unavailable
 from irdaemon.discovery import retrieve
 from irdaemon.discovery.discover import Models, discover, search
+from irdaemon.discovery.query import ParsedQuery
 from irdaemon.engine.queue import Job
 from irdaemon.strategy import Chunked
 from irdaemon.types import Query, SelectSpec
@@ -73,12 +74,12 @@ def test_lexical_answers_before_vectors_are_there_and_says_so():
         engine.snapshot, corpora={"tools": replace(index, rows=bare, dense=Dense(bare))}
     )
     models = Models(lambda text, embedder: None)
-    answer = discover(snapshot, Query("fill a pdf form"), models).selection
+    answer = discover(snapshot, ParsedQuery("fill a pdf form"), models).selection
     assert answer.freshness["legs"] == ["lexical"]
     assert answer.freshness["pending"] == 3
     assert names(answer) == ["fill"]
     with pytest.raises(Unavailable, match="not ready"):
-        search(snapshot, Query("pdf", mode="dense"), models)
+        search(snapshot, ParsedQuery("pdf", mode="dense"), models)
 
 
 def test_an_unknown_corpus_is_an_error_naming_the_nearest():
@@ -136,7 +137,7 @@ def test_two_artifacts_called_by_name_are_both_committed():
 def test_the_trace_of_a_query_holds_every_stage():
     engine = engine_of(TOOLS)
     models = Models(lambda text, embedder: None)
-    trace = discover(engine.snapshot, Query("fill a pdf form"), models)
+    trace = discover(engine.snapshot, ParsedQuery("fill a pdf form"), models)
     assert [each.index.corpus for each in trace.merged.rankings] == ["tools"]
     assert trace.choice.hits == trace.selection.results
     assert trace.selection.n_retrieved == len(trace.merged.found)
@@ -234,7 +235,7 @@ def test_while_a_corpus_is_building_nothing_found_is_no_verdict():
     index = replace(engine.snapshot.corpora["tools"], last_reconcile=None)
     snapshot = replace(engine.snapshot, corpora={"tools": index})
     models = Models(lambda text, embedder: None)
-    answer = discover(snapshot, Query("design a microservice"), models).selection
+    answer = discover(snapshot, ParsedQuery("design a microservice"), models).selection
     assert (answer.abstained, answer.reason, answer.results) == (True, "building", ())
     assert answer.freshness["building"] == ["tools"]
-    assert discover(snapshot, Query("`fill`"), models).selection.results
+    assert discover(snapshot, ParsedQuery("`fill`"), models).selection.results

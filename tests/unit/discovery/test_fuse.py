@@ -10,6 +10,7 @@ from irclient.errors import QueryError
 from irdaemon.discovery import fuse
 from irdaemon.discovery.legs import Legs, Question, compute_evidence
 from irdaemon.discovery.retrieve import FUSIONS
+from irdaemon.discovery.where import NO_FILTER
 from irdaemon.engine.queue import Job
 from irdaemon.strategy import ClaudeTurn
 from irdaemon.types import Query, Tuning
@@ -34,7 +35,7 @@ def legs(cosine, bm25, covered=None):
 
 
 def question(trust=1.0, mode="hybrid"):
-    return Question("q", (), np.ones(2, np.float32), mode, 10, {}, frozenset(), trust=trust)
+    return Question("q", (), np.ones(2, np.float32), mode, 10, NO_FILTER, frozenset(), trust=trust)
 
 
 def test_reciprocal_ranks_count_only_the_legs_that_brought_a_candidate():

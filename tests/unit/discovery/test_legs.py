@@ -5,6 +5,7 @@ import pytest
 
 from irdaemon.discovery.legs import cosines_of_all, score_legs
 from irdaemon.discovery.retrieve import Question
+from irdaemon.discovery.where import NO_FILTER
 from irdaemon.embed import embed_query
 from irdaemon.embed.hashing import Hashing
 from irdaemon.text import tokenize
@@ -30,7 +31,7 @@ def question(snapshot):
         known = snapshot.vocabulary
         terms = tuple(known[t] for t in dict.fromkeys(tokenize(text)) if t in known)
         vector = embed_query(Hashing(), text).vector if mode != "lexical" else None
-        return Question(text, terms, vector, mode, k, {}, frozenset())
+        return Question(text, terms, vector, mode, k, NO_FILTER, frozenset())
 
     return ask
 

@@ -8,7 +8,7 @@ from irclient.errors import QueryError
 from irdaemon.contrib.evaluate.evaluation import evaluate_corpora
 from irdaemon.discovery import query as queries
 from irdaemon.discovery.cases import Case
-from irdaemon.engine import reader
+from irdaemon.discovery.query import ParsedQuery
 from irdaemon.index.names import find_names
 from irdaemon.text import tokenize
 from irdaemon.types import Query, SelectSpec
@@ -36,8 +36,8 @@ def counted(monkeypatch, module, name):
 @pytest.mark.parametrize("entry", ["discover", "search", "explain"])
 def test_a_query_is_validated_once_whatever_sub_queries_it_has(monkeypatch, entry):
     engine = engine_of(TOOLS)
-    whole = counted(monkeypatch, reader, "parse_query")
-    names = ("check_level", "parse_expand", "check_filter", "check_spec", "check_wait")
+    whole = counted(monkeypatch, queries, "_check_ranking")
+    names = ("check_level", "parse_expand", "parse_filter", "check_spec", "check_wait")
     parts = [counted(monkeypatch, queries, name) for name in names]
     getattr(engine, entry)(Query(TWO_THINGS))
     assert [len(calls) for calls in (whole, *parts)] == [1] * 6
@@ -77,7 +77,7 @@ def test_no_more_of_a_query_is_analysed_than_8_000_characters_and_256_terms(
     calls = [call for name in names for call in (counted(monkeypatch, queries, name),)]
     engine, answer = engine_of(TOOLS), None
     answer = getattr(engine, entry)(Query(text))
-    question = queries.analyse_query(Query(text), engine.snapshot.vocabulary)
+    question = queries.analyse_query(ParsedQuery(text), engine.snapshot.vocabulary)
     assert len(question.text) <= queries.MAX_CHARS
     assert len(set(tokenize(question.text))) <= queries.MAX_TERMS
     assert len(list(find_names(question.text))) <= 256
@@ -103,14 +103,14 @@ def test_a_word_beyond_8_000_characters_is_not_searched_for():
 def test_a_word_counts_once_where_it_is_also_an_identifier_of_the_query():
     tools = {"emit": tool("Listen to an EventEmitter"), "other": tool("Merge pdf files")}
     vocabulary = engine_of(tools).snapshot.vocabulary
-    question = queries.analyse_query(Query("EventEmitter, the eventemitter"), vocabulary)
+    question = queries.analyse_query(ParsedQuery("EventEmitter, the eventemitter"), vocabulary)
     assert question.terms.count(vocabulary["eventemitter"]) == 1
 
 
 def test_every_case_of_an_evaluation_is_validated_as_it_is_asked(monkeypatch):
-    whole = counted(monkeypatch, reader, "parse_query")
+    whole = counted(monkeypatch, queries, "_check_ranking")
     evaluate_corpora(engine_of(TOOLS), [Case("fill a form", ("fill",))], Query(""))
-    assert len(whole) == 2  # one search and one discover
+    assert len(whole) == 3  # the shape of all, one search and one discover
     with pytest.raises(QueryError, match="the query is empty"):
         evaluate_corpora(engine_of(TOOLS), [Case(" ")], Query(""))
 

@@ -6,7 +6,7 @@ import pytest
 
 from irclient.cli.explain import explanation
 from irclient.errors import NotFound, QueryError, Unavailable
-from irdaemon.discovery.query import parse_query
+from irdaemon.discovery.query import ParsedQuery, parse_query
 from irdaemon.discovery.rounds import discover_in_rounds
 from irdaemon.types import Query, SelectSpec
 from tests.support.searching import MANY_TOOLS, engine_of, names, tool
@@ -147,7 +147,7 @@ def embed_failing_after(engine, calls, error):
 
 def failing_after(engine, calls, error):
     models = embed_failing_after(engine, calls, error)
-    return discover_in_rounds(engine.state.snapshot, Query(BOTH, rounds=3), models).selection
+    return discover_in_rounds(engine.state.snapshot, ParsedQuery(BOTH, rounds=3), models).selection
 
 
 # The first round embeds the whole and, to select, its two parts; to judge it, both parts again.

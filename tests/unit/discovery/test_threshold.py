@@ -9,6 +9,7 @@ from irclient.errors import QueryError
 from irdaemon.discovery.calibrate import FEWEST_ARTIFACTS
 from irdaemon.discovery.decide import FORMULA, PLAIN, apply_floor
 from irdaemon.discovery.retrieve import Question, retrieve
+from irdaemon.discovery.where import NO_FILTER
 from irdaemon.embed import embed_query
 from irdaemon.embed.hashing import Hashing
 from irdaemon.index import CorpusIndex
@@ -40,7 +41,7 @@ def held(snapshot):
         terms = tuple(known[token] for token in tokens if token in known)
         vector = embed_query(Hashing(), text).vector if mode != "lexical" else None
         unknown = len(tokens) - len(terms)
-        question = Question(text, terms, vector, mode, 5, {}, frozenset(), unknown=unknown)
+        question = Question(text, terms, vector, mode, 5, NO_FILTER, frozenset(), unknown=unknown)
         weights = spec.pop("weights", {})
         query = Query(text, mode=mode, weights=weights, select=SelectSpec(**spec))
         return apply_floor(index, question, retrieve(index, question), query)

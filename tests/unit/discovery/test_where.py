@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irclient.errors import QueryError
-from irdaemon.discovery.where import check_fields, check_filter, list_fields, make_mask
+from irdaemon.discovery.where import check_fields, parse_filter
 from tests.support.searching import engine_of, tool
 
 TOOLS = {
@@ -23,7 +23,7 @@ def columns():
 
 def meeting(columns, where):
     """Return the tools that meet a filter."""
-    positions = np.flatnonzero(make_mask(where, columns))
+    positions = np.flatnonzero(parse_filter(where).make_mask(columns))
     rows = columns.rows
     return {rows.cards[int(rows.artifact_of.array[at])].artifact_id for at in positions}
 
@@ -73,13 +73,12 @@ conditions = st.recursive(
 
 @given(conditions)
 def test_a_filter_and_its_negation_part_the_records(columns, where):
-    check_filter(where)
     assert meeting(columns, {"$not": where}) == set(TOOLS) - meeting(columns, where)
 
 
 def test_every_field_that_is_asked_about_is_named_however_deep_it_stands():
     where = {"a": 1, "$or": [{"b": 2}, {"$not": {"c": {"$gt": 3}}}]}
-    assert sorted(list_fields(where)) == ["a", "b", "c"]
+    assert sorted(name for name, _ in parse_filter(where).conditions) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -96,11 +95,12 @@ def test_every_field_that_is_asked_about_is_named_however_deep_it_stands():
 )
 def test_a_mistake_in_a_filter_is_told_where_it_stands(where, told):
     with pytest.raises(QueryError, match=told):
-        check_filter(where)
+        parse_filter(where)
 
 
 def test_a_field_that_no_corpus_has_is_told_with_the_nearest():
-    check_fields({"team": "x"}, {"team", "size"})
-    check_fields({"anything": "x"}, set())
+    made = engine_of(TOOLS).snapshot.corpora["tools"]
+    check_fields(parse_filter({"team": "x"}), [made])
+    check_fields(parse_filter({"anything": "x"}), [])
     with pytest.raises(QueryError, match="unknown field 'taem' in the filter; did you mean 'team'"):
-        check_fields({"taem": "x"}, {"team", "size"})
+        check_fields(parse_filter({"taem": "x"}), [made])

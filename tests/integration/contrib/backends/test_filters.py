@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from irdaemon.discovery.where import make_mask
+from irdaemon.discovery.where import parse_filter
 from irdaemon.index.columns import Columns
 from irdaemon.index.rows import Rows, hash_name
 from tests.support.filled import HOLDER, MadeCorpus, owners, vector_of, wanted
@@ -76,7 +76,7 @@ def test_a_filter_holds_through_any_changes(backend):
 def check(backend, items, filters):
     columns, whose = index_of(items)
     for each in filters:
-        mask = make_mask(each, columns)
+        mask = parse_filter(each).make_mask(columns)
         right = sorted({whose[at] for at in np.flatnonzero(mask)})
         found = backend.found("c", wanted([1], vector_of(1), where=each))
         assert owners(found) == right, each

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from irclient.errors import QueryError
 from irclient.mcp.documents.search import LibrarySearch, bounds_of, filters, snippet
 from irclient.mcp.items import as_place, one_line, plain
-from irdaemon.discovery.where import check_filter, make_mask
+from irdaemon.discovery.where import parse_filter
 from tests.support.searching import engine_of, tool
 
 SATURDAY = date(2026, 11, 21)
@@ -111,9 +111,8 @@ def found(search):
     engine = engine_of({name: tool(name, timestamp=at) for name, at in stamps.items()})
     columns = engine.snapshot.corpora["tools"].columns
     where, _ = filters(search, SATURDAY)
-    check_filter(where)
     rows = columns.rows
-    positions = np.flatnonzero(make_mask(where, columns))
+    positions = np.flatnonzero(parse_filter(where).make_mask(columns))
     return {rows.cards[int(rows.artifact_of.array[at])].artifact_id for at in positions}
 
 
