@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 ADDONS = {
@@ -22,11 +23,15 @@ class AddOn(NamedTuple):
     """What an add-on brings. All of it is named, and imported when it is first needed.
 
     `operations` are modules whose functions are marked by `serves`, see irdaemon.serve.operations;
-    `observer` makes its part beside an engine, of a State: see irdaemon.engine.observer.
+    `observer` makes its part beside an engine, of a State: see irdaemon.engine.observer. `options`
+    makes what that finds under the add-on's name in EngineOptions, of the Config. `jobs` has by
+    kind what runs a job, how urgent it is, and whether it is of a corpus: see irdaemon.engine.jobs.
     """
 
     operations: tuple[str, ...] = ()
+    jobs: Mapping[str, tuple[str, int, bool]] = MappingProxyType({})
     observer: str = ""
+    options: str = ""
 
 
 def load_addons() -> Mapping[str, AddOn]:

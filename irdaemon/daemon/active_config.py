@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from irclient.errors import IRError
+from irdaemon.config.addons import load_addons, load_part
 from irdaemon.config.config import Config, chosen_path, load_config
 from irdaemon.config.corpus import (
     Corpus,
@@ -23,7 +24,6 @@ from irdaemon.config.corpus import (
 )
 from irdaemon.config.reindex import ALWAYS, quiet_hours
 from irdaemon.config.sections import SECTIONS
-from irdaemon.contrib.usage.notes import UsageOptions
 from irdaemon.daemon.lock import make_private
 from irdaemon.engine import EngineOptions
 from irdaemon.engine.health import Policy
@@ -221,7 +221,11 @@ def engine_options(config: Config) -> EngineOptions:
         compact_every_s=60 * config.schedule.compact_minutes,
         model=config.models.model_endpoint(),
         model_timeout_s=config.models.timeout_s,
-        usage=_usage_options(config),
+        addons={
+            name: load_part(addon.options)(config)
+            for name, addon in load_addons().items()
+            if addon.options
+        },
         on_battery=on_battery,
         workers=reading_workers(),
     )
@@ -237,12 +241,6 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _usage_options(config: Config) -> UsageOptions | None:
-    if not config.usage.enabled:
-        return None
-    return UsageOptions(config.usage_path, config.usage_key_path, config.usage.text)
 
 
 def watch_settings(config: Config, socket: str) -> Settings:

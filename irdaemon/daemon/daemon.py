@@ -287,8 +287,8 @@ class Daemon:
         if self._supervisor.is_alive():
             self._supervisor.join(_SUPERVISOR_STOPS_WITHIN_S)
         if self._writer.stop():
-            if self.engine.usage is not None:
-                self.engine.usage.close()
+            for addon in self.engine.addons.values():
+                addon.close()
             self.engine.ledger.close()
 
     # -- signals ---------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from irclient.errors import NotFound
 from irdaemon.config.config import ScheduleConfig
-from irdaemon.contrib.usage.learning import learnable, outdated
 from irdaemon.engine import Engine
 from irdaemon.engine.due import due_jobs
 from irdaemon.engine.queue import Job
@@ -58,8 +57,7 @@ class Schedule:
             if not self._stopped:
                 scheduler.start()
                 self._scheduler = scheduler
-        for name in outdated(self._engine.state):
-            self._engine.request(Job("learn", name))
+        self.learn(at_start=True)
 
     def revive(self) -> None:
         """Start a new scheduler if the thread of the present one died."""
@@ -110,11 +108,11 @@ class Schedule:
         if not self._engine.state.options.on_battery():
             self._engine.request(Job("retry"))
 
-    def learn(self) -> None:
-        """Request that what transcripts tell of use is learned from."""
-        if self._engine.usage is not None and not self._engine.state.options.on_battery():
-            for name in learnable(self._engine.state):
-                self._engine.request(Job("learn", name))
+    def learn(self, at_start: bool = False) -> None:
+        """Request what add-ons have to learn."""
+        for addon in self._engine.addons.values():
+            for job in addon.find_due_jobs(at_start):
+                self._engine.request(job)
 
     def compact(self) -> None:
         """Request that unused rows are dropped and the file is folded, when that may be done."""

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.contrib.usage.reports import UseReports
 from irdaemon.engine.due import maintain
 from irdaemon.engine.host import Host
 from irdaemon.engine.reader import Reader
@@ -58,7 +57,7 @@ class Engine:
         self.reconfigure, self.shed = writer.reconfigure, writer.shed
         self.request, self.impressions = state.request, state.impressions
         self.maintain = partial(maintain, state)
-        self.usage, self.use = state.usage, UseReports(state, reader)
+        self.addons = state.addons
         self.progress, self.stop = state.work.progress, state.work.stop
         self.unload_idle = state.embedders.release_idle
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from irclient.counts import counted
 from irclient.errors import QueryError, Unavailable
@@ -19,8 +19,7 @@ from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
 from irdaemon.ingest.read import redacted_again
 from irdaemon.ingest.reconcile import ScanObserver, embed, reconcile
-from irdaemon.ingest.scan import ScanRequest
-from irdaemon.source.sessions import Sessions
+from irdaemon.ledger import Upsert
 
 # A change this small gets its vectors before it is published.
 _EMBEDDED_WITH_CHANGE = 64
@@ -30,10 +29,11 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
     """Scan a corpus' source, store what changed, and publish it."""
     state, job = context.state, context.job
     above = state.ledger.index_rows.last_record()
-    request = replace(_with_use(state, corpus, job.scan), workers=state.options.workers)
+    scan, addons = job.scan, state.addons.values()
+    if not scan.under and any(each.must_read_all(corpus) for each in addons):
+        scan = replace(scan, full=True, from_start=True)
+    request = replace(scan, workers=state.options.workers)
     report = reconcile(state.ledger, corpus, request, state.clock, _observer(context, corpus))
-    if request.from_start and state.usage is not None:
-        state.usage.all_read(corpus.name)
     state.work.scanned(job, report)
     context.progress.done = context.progress.todo
     _embed_few(state, corpus, above)
@@ -43,10 +43,8 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
     elif report.changed or not job.scan.under:
         context.publisher.publish(corpus)
     request_followups(state, corpus)
-    if report.removed and _has_sessions(corpus):
-        # What was learned from a session goes with it.
-        for name in state.ledger.learned.corpora():
-            state.request(Job("learn", name))
+    for addon in addons:
+        addon.note_scan(corpus, report, request.from_start)
     if report.outdated:
         state.ledger.pins.rewrite(corpus.name, lambda text: redacted_again(text, corpus.redaction))
         # What an earlier version stored otherwise is not to linger in free pages.
@@ -58,31 +56,22 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
 
 
 def _observer(context: JobContext, corpus: Corpus) -> ScanObserver:
-    """Return what lets changes through while a scan runs, and notes what its sessions used."""
+    """Return what lets changes through while a scan runs, and tells add-ons what was read."""
 
     def advance(done: int, todo: int) -> bool:
         context.progress.done, context.progress.todo = done, todo
         return context.publish_and_pause(corpus)
 
-    usage = context.state.usage
-    if usage is None or not _has_sessions(corpus):
-        return ScanObserver(advance)
-    return ScanObserver(
-        advance, partial(usage.read, corpus.name), partial(usage.forgotten, corpus.name)
-    )
+    def note_read(upsert: Upsert) -> None:
+        for addon in addons:
+            addon.note_read(corpus, upsert)
 
+    def note_gone(keys: Sequence[str]) -> None:
+        for addon in addons:
+            addon.note_gone(corpus, keys)
 
-def _with_use(state: State, corpus: Corpus, scan: ScanRequest) -> ScanRequest:
-    """Return a whole scan so that it reads all transcripts, where the log of use lacks some."""
-    if state.usage is None or scan.under or not _has_sessions(corpus):
-        return scan
-    if not state.usage.must_read_all(corpus.name):
-        return scan
-    return replace(scan, full=True, from_start=True)
-
-
-def _has_sessions(corpus: Corpus) -> bool:
-    return isinstance(corpus.source, Sessions)
+    addons = context.state.addons.values()
+    return ScanObserver(advance, note_read, note_gone)
 
 
 def _embed_few(state: State, corpus: Corpus, above: int) -> None:

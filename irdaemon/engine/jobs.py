@@ -1,11 +1,12 @@
-"""The kinds of jobs: what runs each, and how soon. A part of the engine that has jobs adds rows."""
+"""The kinds of jobs: what runs each, and how soon. Those of add-ons come with them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
+
+from irdaemon.config.addons import load_addons, load_part
 
 CHANGE = 0
 
@@ -38,19 +39,15 @@ JOBS: dict[str, JobKind] = {
     "retry": JobKind(f"{_ENGINE}.upkeep:retry_failures", 3, of_corpus=False),
     "pin": JobKind(f"{_ENGINE}.upkeep:note_disclosures", 3, of_corpus=False, logged=False),
     "calibrate": JobKind(f"{_ENGINE}.indexing:calibrate_corpus", 3),
-    "learn": JobKind("irdaemon.contrib.usage.learning:learn_corpus", 3),
-    "roll_back": JobKind("irdaemon.contrib.usage.learning:roll_back_corpus", 3),
-    "unlearn": JobKind("irdaemon.contrib.usage.learning:unlearn", 3, of_corpus=False),
     "graph": JobKind(f"{_ENGINE}.upkeep:build_corpus_graph", 4),
     "image": JobKind(f"{_ENGINE}.upkeep:save_image", 4),
-    "synopsis": JobKind("irdaemon.contrib.models.synopses:take_in", 4),
     "compact": JobKind(f"{_ENGINE}.upkeep:compact", 5, of_corpus=False),
+    **{kind: JobKind(*row) for addon in load_addons().values() for kind, row in addon.jobs.items()},
 }
 
 
 @cache
 def find_runner(kind: str) -> Callable[..., str]:
     """Return the function that runs jobs of a kind; its module is imported at the first one."""
-    module, _, name = JOBS[kind].run.partition(":")
-    runner: Callable[..., str] = getattr(import_module(module), name)
+    runner: Callable[..., str] = load_part(JOBS[kind].run)
     return runner

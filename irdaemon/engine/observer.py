@@ -2,9 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from irdaemon.config.corpus import Corpus
+from irdaemon.discovery.decide import Selector
+from irdaemon.discovery.discover import Trace
+from irdaemon.discovery.impressions import ClientSession
+from irdaemon.engine.queue import Job
+from irdaemon.ingest.reconcile import Report
+from irdaemon.ledger import Upsert
+from irdaemon.types import Query, Selection
+
+
+class GivenAnswer(NamedTuple):
+    """An answer that a client was given, in a `variant` of wording; no `trace`: it was kept."""
+
+    op: str
+    session: ClientSession
+    variant: str
+    selection: Selection
+    trace: Trace | None
+
 
 class Observer:
-    """An add-on's part beside one engine. What a method here does is nothing; it overrides some."""
+    """An add-on's part beside one engine. A method here does nothing; an add-on overrides some."""
+
+    # -- by any thread ---------------------------------------------------------------------------
+
+    def note_answer(self, given: GivenAnswer) -> None:
+        """Note an answer. Its client waits: no file is touched here."""
+
+    def explain_item(self, query: str, reference: str) -> Mapping[str, Any]:
+        """Return what the explanation of a query adds of one item (CORPUS/ID)."""
+        return {}
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return what the status adds."""
+        return {}
+
+    def make_selector(self, query: Query) -> Selector | None:
+        """Return what selects the hits of a query in place of the heuristic, None for that."""
+        return None
+
+    def may_wait(self, args: Mapping[str, Any]) -> bool:
+        """Return whether the selector of a query with these arguments may take seconds."""
+        return False
+
+    def find_due_jobs(self, at_start: bool) -> list[Job]:
+        """Return the jobs that are due every `learn_minutes`, or else at the start."""
+        return []
+
+    # -- by the writer ---------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Do what is small and due; called between jobs and in the pauses of long ones."""
+
+    def close(self) -> None:
+        """Store what waits: the engine ends."""
 
     def forget_corpus(self, name: str) -> None:
-        """Forget a corpus that was taken away. The writer calls it."""
+        """Forget a corpus that was taken away."""
+
+    def must_read_all(self, corpus: Corpus) -> bool:
+        """Return whether a whole scan is to read all entries of a corpus from their start."""
+        return False
+
+    def note_read(self, corpus: Corpus, upsert: Upsert) -> None:
+        """Note what was read of an entry, before it is stored."""
+
+    def note_gone(self, corpus: Corpus, keys: Sequence[str]) -> None:
+        """Note the keys of entries that are gone."""
+
+    def note_scan(self, corpus: Corpus, report: Report, from_start: bool) -> None:
+        """Note that a scan ended, and whether it read all entries from their start."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,7 +13,6 @@ from irclient.errors import IRError, Unavailable
 from irdaemon.config.addons import load_addons, load_part
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import ALWAYS, QuietHours
-from irdaemon.contrib.usage.notes import UsageNotes, UsageOptions
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.budget import Tiers, TierTimes
 from irdaemon.discovery.calibrate import check_labels
@@ -36,7 +35,7 @@ from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, is_transient,
 from irdaemon.runtime.minutes import AnswerMinutes, Refusals
 from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
 from irdaemon.runtime.tracebacks import where
-from irdaemon.types import Tuning, Use
+from irdaemon.types import Tuning
 
 # A few are handed over at once, and no more before those are stored.
 _MOST_SYNOPSES = 1_000
@@ -57,7 +56,7 @@ class EngineOptions:
     were made already, by the names that corpora have for them; `tuning`: how legs are fused;
     `quiet`: when scans at intervals and compaction may run; `compact_every_s`: how often that is
     due, 0 for never; `model`: the endpoint of the model that corpora may use, None for none, which
-    is waited for at most `model_timeout_s`; `usage`: where use is noted, None for nowhere;
+    is waited for at most `model_timeout_s`; `addons`: the options of add-ons, by name;
     `on_battery`: whether the machine is on its battery, while upkeep waits;
     `workers`: child processes that may read where there is much to read, 0 for none.
     """
@@ -75,7 +74,7 @@ class EngineOptions:
     compact_every_s: float = 0.0
     model: ModelEndpoint | None = None
     model_timeout_s: float = 10.0
-    usage: UsageOptions | None = None
+    addons: Mapping[str, Any] = field(default_factory=dict)
     on_battery: Callable[[], bool] = lambda: False
     workers: int = 0
 
@@ -119,8 +118,6 @@ class State:
         # What takes long over a synopsis may still be quick to choose.
         self.model, self.synopsis_model = _resting(options.model), _resting(options.model)
         self.impressions = Impressions(clock)
-        noted = options.usage if not ledger.read_only else None
-        self.usage = UsageNotes(noted, clock) if noted else None
         self.tier_times = TierTimes()
         self.answered = AnswerMinutes()
         self.mismatched = Refusals(clock)
@@ -128,10 +125,6 @@ class State:
         self.disclosed: deque[Pin] = deque(maxlen=MOST_PINS)
         # What a model wrote, until the writer takes it in: an `engine.synopses.NewSynopsis` each.
         self.synopses: deque[Any] = deque(maxlen=_MOST_SYNOPSES)
-        # Uses from elsewhere that a job is to take in, by corpus, and what one is to forget: corpus
-        # and artifact, session, or "" for all.
-        self.imported_uses: dict[str, tuple[Use, ...]] = {}
-        self.unlearned: deque[tuple[str, str, str]] = deque()
         # How the copies are that backends have: an `engine.replication.KnownCopy` by corpus.
         self.copies: Mapping[str, Any] = {}
         # The corpora of a new configuration, until the writer takes them up.
@@ -185,17 +178,6 @@ class State:
         check_labels(snapshot.corpora[corpus], inside, len(cases) - inside)
         self.labels[corpus] = tuple(cases)
         return self.request(Job("calibrate", corpus))
-
-    def learn_from(self, corpus: str, uses: Iterable[Use]) -> int:
-        """Have uses from elsewhere learned from; return the job's number."""
-        self.check_known(corpus)
-        self.imported_uses[corpus] = (*self.imported_uses.get(corpus, ()), *uses)
-        return self.request(Job("learn", corpus))
-
-    def unlearn(self, corpus: str, artifact_id: str, session: str) -> int:
-        """Have what use taught of an artifact, in a session, or at all forgotten."""
-        self.unlearned.append((corpus, artifact_id, session))
-        return self.request(Job("unlearn"))
 
     @property
     def pending(self) -> int:

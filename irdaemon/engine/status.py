@@ -28,13 +28,14 @@ def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
     # The queue comes first: what ended before it was counted is in the snapshot that is read next.
     queued, queue_s = state.work.queued, _queue_age(state)
     corpora, snapshot = state.served
+    added = {name: part for each in state.addons.values() for name, part in each.describe().items()}
     return {
         **({"profile": summary()} if profile else {}),
         **state.host.facts(),
         **({"model": model} if (model := described(state)) else {}),
         "generation": snapshot.generation,
         "ledger": _of_ledger(state, ledger),
-        **({"usage": state.usage.facts()} if state.usage else {}),
+        **({"usage": added["usage"]} if "usage" in added else {}),
         "queue": queued,
         "queue_s": queue_s,
         "health": health_of(state, ledger).to_dict(),

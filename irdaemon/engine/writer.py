@@ -44,7 +44,7 @@ class Writer:
         """Run the most urgent job, waiting up to `timeout` seconds for one; return if one was."""
         self._repair.request_due()
         self._eraser.tick()
-        self._note_use()
+        self._tick_addons()
         self._release.tick()
         job = self._state.work.take(timeout)
         if job is None:
@@ -91,9 +91,9 @@ class Writer:
         corpus = self._state.corpora.get(job.corpus)
         return find_runner(job.kind)(context, corpus) if corpus else GONE
 
-    def _note_use(self) -> None:
-        if self._state.usage is not None:
-            self._state.usage.tick(self._state.corpora)
+    def _tick_addons(self) -> None:
+        for addon in self._state.addons.values():
+            addon.tick()
 
     def _pause(self, job: Job) -> bool:
         """Run what is more urgent than a long job; end that where it must not go on.
@@ -101,7 +101,7 @@ class Writer:
         Returns whether a scan of its corpus was run.
         """
         state, ledger, scanned = self._state, self._state.ledger, False
-        self._note_use()
+        self._tick_addons()
         if state.work.stopping:
             raise Unavailable("stopped; the next start goes on from here")
         while urgent := state.work.take_before(job):

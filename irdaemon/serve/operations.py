@@ -18,8 +18,6 @@ from irclient import wire
 from irclient.errors import QueryError
 from irclient.results import CorpusPreview, PingReply, ShownItem, WaitResult
 from irdaemon import __version__
-from irdaemon.contrib.usage.learning import effect
-from irdaemon.contrib.usage.offers import NotedAnswer
 from irdaemon.discovery.cases import Case
 from irdaemon.discovery.disclose import parse_reference
 from irdaemon.discovery.discover import Trace
@@ -27,6 +25,7 @@ from irdaemon.discovery.impressions import ClientSession
 from irdaemon.discovery.query import check_wait
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_hint
+from irdaemon.engine.observer import GivenAnswer
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import ArtifactPage
@@ -45,7 +44,6 @@ log = logging.getLogger(__name__)
 CLIENT = "client"
 # And that under which it finds what this client registered on its connection.
 DOCUMENTS = "documents"
-_VARIANT_CHARS = 40
 # Under which the sum of a query's stages is noted.
 _TIER = "tier "
 _SHOWN = 20
@@ -162,12 +160,12 @@ def search(engine: Engine, args: Args) -> Any:
 
 
 def _note(engine: Engine, args: Args, op: str, answer: Selection, traces: list[Trace]) -> None:
-    """Note an answer that is given, unless its client wants it to leave no trace."""
-    if engine.usage is None or not args.get("noted", True):
-        return
-    at, variant = engine.state.clock(), args.get("variant", "")[:_VARIANT_CHARS]
-    noted = NotedAnswer(at, op, session_of(args), variant, answer)
-    engine.usage.note(noted.with_trace(traces[-1]) if traces else noted)
+    """Have an answer noted that is given, unless its client wants it to leave no trace."""
+    if args.get("noted", True):
+        trace = traces[-1] if traces else None
+        given = GivenAnswer(op, session_of(args), args.get("variant", ""), answer, trace)
+        for addon in engine.addons.values():
+            addon.note_answer(given)
 
 
 def _counted(engine: Engine, answer: Selection) -> Selection:
@@ -192,8 +190,9 @@ def explain(engine: Engine, args: Args) -> Any:
         explained = engine.explain(query_of(args), args.get("item", ""))
     explained["stages"] = stages_of(laps)
     if "item" in explained and not args.get(PASSING):
-        taught = effect(engine.state, explained["query"], explained["item"]["reference"])
-        explained["item"].update({"learned": taught} if taught else {})
+        for addon in engine.addons.values():
+            added = addon.explain_item(explained["query"], explained["item"]["reference"])
+            explained["item"].update(added)
     return explained
 
 

@@ -2,4 +2,4 @@
 
 from irdaemon.config.addons import AddOn
 
-ADDON = AddOn()
+ADDON = AddOn(jobs={"synopsis": ("irdaemon.contrib.models.synopses:take_in", 4, True)})

@@ -2,4 +2,13 @@
 
 from irdaemon.config.addons import AddOn
 
-ADDON = AddOn(operations=("irdaemon.contrib.usage.operations",))
+ADDON = AddOn(
+    operations=("irdaemon.contrib.usage.operations",),
+    jobs={
+        "learn": ("irdaemon.contrib.usage.jobs:learn_corpus", 3, True),
+        "roll_back": ("irdaemon.contrib.usage.jobs:roll_back_corpus", 3, True),
+        "unlearn": ("irdaemon.contrib.usage.jobs:unlearn", 3, False),
+    },
+    observer="irdaemon.contrib.usage.observer:UsageObserver",
+    options="irdaemon.contrib.usage.observer:make_options",
+)

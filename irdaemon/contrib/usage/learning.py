@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from irclient.counts import counted
 from irdaemon.config.corpus import Corpus
-from irdaemon.contrib.usage.names import ItemNames
 from irdaemon.contrib.usage.taught import (
     MOST_ASKED,
     RATES,
@@ -22,7 +19,6 @@ from irdaemon.contrib.usage.taught import (
     ndcg_of_each,
     newest_fifth,
     newest_of_each,
-    of_corpus,
     taught,
     weights_of,
 )
@@ -32,7 +28,7 @@ from irdaemon.discovery.retrieve import retrieve
 from irdaemon.embed import Embedder
 from irdaemon.embed.learned import TaughtText, embed_taught
 from irdaemon.engine.due import EMBEDDED_AT_ONCE, request_followups
-from irdaemon.engine.publish import JobContext, Publisher
+from irdaemon.engine.publish import Publisher
 from irdaemon.engine.state import State
 from irdaemon.index import CorpusIndex, Recounted
 from irdaemon.ingest.reconcile import embed
@@ -41,14 +37,14 @@ from irdaemon.ledger.learned import common_of
 from irdaemon.types import LearnReport, Use
 
 # A corpus of sessions is where uses are read from; nothing is learned of its turns.
-_NOT_LEARNED = ("sessions",)
+NOT_LEARNED = ("sessions",)
 # Fewer uses than this do not show whether what they teach helps.
 FEWEST_USES = 20
 # So many of the newest uses have to be of what is learned of, or a tenth of them if that is fewer.
 _FEW = 5
 # By which rule uses were judged; what was learned by another is judged again. 2: a file counts as
 # one session, whatever its lines say.
-_RULE = "2:"
+RULE = "2:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,85 +196,24 @@ class Learning:
         return report
 
 
-# -- jobs ----------------------------------------------------------------------------------------
-
-
-def learn_corpus(context: JobContext, corpus: Corpus) -> str:
-    """Take in uses from elsewhere, forget what was taught by what is gone, and learn anew."""
-    state, name = context.state, corpus.name
-    ledger = state.ledger
-    if not corpus.learns:
-        state.imported_uses.pop(name, None)
-        return "use teaches nothing of what is copied elsewhere, unless it says share = true"
-    ledger.learned.import_uses(name, state.imported_uses.pop(name, ()))
-    if _is_incomplete(state):
-        return "not all transcripts were read for what was used"
-    learning = Learning(state, context.publisher, corpus, context.pause)
-    uses = _known_uses(state, corpus)
-    learning.keep_attested(uses)
-    seen = _RULE + hashlib.blake2b(repr(uses).encode("utf-8", "replace"), digest_size=8).hexdigest()
-    noted = ledger.learned.state_of(name)
-    if noted.get("seen") == seen:
-        return "no new uses"
-    report = learning.learn(uses)
-    ledger.learned.note(name, {**ledger.learned.state_of(name), "seen": seen})
-    return str(report)
-
-
-def roll_back_corpus(context: JobContext, corpus: Corpus) -> str:
-    """Serve what was served before the last time that something was learned."""
-    changed = Learning(context.state, context.publisher, corpus, context.pause).roll_back()
-    return f"{counted(changed, 'artifact', 'is')} as before"
-
-
-def unlearn(context: JobContext) -> str:
-    """Forget what is to be forgotten of use, in what was learned and in what was imported."""
-    state, forgotten = context.state, 0
-    while state.unlearned:
-        corpus, artifact_id, session = state.unlearned.popleft()
-        for each in state.corpora.values():
-            if corpus in ("", each.name):
-                changed = state.ledger.learned.forget(each.name, artifact_id, session)
-                Learning(state, context.publisher, each, context.pause).show(changed)
-                forgotten += changed
-    return f"{counted(forgotten, 'artifact')} changed"
-
-
-def learnable(state: State) -> list[str]:
+def find_learnable(state: State) -> list[str]:
     """Return the names of the corpora of whose artifacts something can be learned."""
     learning = (each for each in state.corpora.values() if each.learns)
-    return [each.name for each in learning if each.kind not in _NOT_LEARNED]
+    return [each.name for each in learning if each.kind not in NOT_LEARNED]
 
 
-def outdated(state: State) -> list[str]:
+def find_outdated(state: State) -> list[str]:
     """Return the names of the corpora of which something is served that another rule taught."""
     with state.reading() as ledger:
         return [
             name
-            for name in learnable(state)
+            for name in find_learnable(state)
             if ledger.learned.count(name)[0]
-            and not ledger.learned.state_of(name).get("seen", "").startswith(_RULE)
+            and not ledger.learned.state_of(name).get("seen", "").startswith(RULE)
         ]
 
 
-def _is_incomplete(state: State) -> bool:
-    """Return whether transcripts are still to be read again: what lacks now has not gone."""
-    corpora = state.corpora.values()
-    sessions = [each.name for each in corpora if each.kind in _NOT_LEARNED]
-    return state.usage is not None and any(map(state.usage.must_read_all, sessions))
-
-
-def _known_uses(state: State, corpus: Corpus) -> list[Use]:
-    """Return the uses that transcripts tell of and those brought from elsewhere."""
-    imported = state.ledger.learned.imported(corpus.name)
-    if state.usage is None:
-        return imported
-    with state.usage.reading() as store:
-        names = ItemNames(state.ledger, {name: c.kind for name, c in state.corpora.items()})
-        return [*of_corpus(store, state.ledger, names, corpus.name), *imported]
-
-
-def effect(state: State, text: str, reference: str) -> dict[str, Any] | None:
+def explain_learned(state: State, text: str, reference: str) -> dict[str, Any] | None:
     """Return the prompts learned of an item, and what its scores for a query are without them.
 
     None where nothing was learned of it.

@@ -7,6 +7,8 @@ from typing import Any
 
 from irclient.errors import QueryError
 from irdaemon.contrib.usage.gaps import LEAST
+from irdaemon.contrib.usage.observer import find_observer
+from irdaemon.contrib.usage.reports import UseReports
 from irdaemon.contrib.usage.taught import given_uses
 from irdaemon.engine import Engine
 from irdaemon.engine.queue import Job
@@ -22,20 +24,20 @@ _MOST_TOKENS = 100_000_000
 @serves("usage", "slow", access.owner_only)
 def usage(engine: Engine, args: Args) -> Any:
     """Return what was offered, and used."""
-    return engine.use.usage(args.get("item", ""))
+    return UseReports(engine).usage(args.get("item", ""))
 
 
 @serves("uses", "slow", access.owner_only)
 def uses(engine: Engine, args: Args) -> Any:
     """Return the uses known of a corpus' items."""
     engine.state.check_known(args.get("corpus", ""))
-    return [use.to_dict() for use in engine.use.of_corpus(args.get("corpus", ""))]
+    return [use.to_dict() for use in UseReports(engine).of_corpus(args.get("corpus", ""))]
 
 
 @serves("usage_forget", "slow", access.owner_only)
 def usage_forget(engine: Engine, args: Args) -> Any:
     """Forget what was noted of use, and have what was learned of it forgotten; return how much."""
-    return engine.use.forget(
+    return UseReports(engine).forget(
         args.get("item", ""), args.get("session", ""), args.get("everything", False)
     )
 
@@ -54,7 +56,7 @@ def usage_import(engine: Engine, args: Args) -> Any:
         raise QueryError("there are no uses", 'give some: {"prompt": "...", "gold": ["id"]}')
     for corpus in uses:
         engine.state.check_known(corpus)
-    return [engine.state.learn_from(corpus, of) for corpus, of in uses.items()]
+    return [find_observer(engine.state).request_learning(corpus, of) for corpus, of in uses.items()]
 
 
 @serves("usage_rollback", "quick", access.owner_only)
@@ -71,7 +73,7 @@ def gaps(engine: Engine, args: Args) -> Any:
     least = args.get("least", LEAST)
     if least < 1:
         raise QueryError(f"least must be 1 or more, not {least}", "how many prompts show a gap")
-    return engine.use.gaps(least)
+    return UseReports(engine).gaps(least)
 
 
 @serves("listing", "slow", access.owner_only)
@@ -80,4 +82,4 @@ def listing(engine: Engine, args: Args) -> Any:
     tokens = args.get("context_tokens", 0)
     if not 0 <= tokens <= _MOST_TOKENS:
         raise QueryError(f"context_tokens must be 0 to {_MOST_TOKENS:,}, not {tokens:,}")
-    return engine.use.listing(tokens)
+    return UseReports(engine).listing(tokens)

@@ -13,14 +13,14 @@ from irdaemon.contrib.usage.adoption import adoption, listing
 from irdaemon.contrib.usage.gaps import LEAST, GapWorld, gaps, reported
 from irdaemon.contrib.usage.names import Item, ItemNames, JoinedLog
 from irdaemon.contrib.usage.notes import UsageNotes
+from irdaemon.contrib.usage.observer import find_observer
 from irdaemon.contrib.usage.offers import ConsideredItem, NotedAnswer
 from irdaemon.contrib.usage.store import KEPT_DAYS, Offer, UsageStore
 from irdaemon.contrib.usage.taught import of_corpus
 from irdaemon.discovery.disclose import resolve_reference
 from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.impressions import ClientSession
-from irdaemon.engine.reader import Reader
-from irdaemon.engine.state import State
+from irdaemon.engine import Engine
 from irdaemon.ledger import Ledger
 from irdaemon.types import Query, SelectSpec, Use
 
@@ -37,9 +37,9 @@ def _own(offers: list[Offer]) -> list[Offer]:
 class UseReports:
     """Report on use; any thread may. Raises Unavailable where use is not noted."""
 
-    def __init__(self, state: State, reader: Reader):
-        self._state = state
-        self._reader = reader
+    def __init__(self, engine: Engine):
+        self._state = engine.state
+        self._reader = engine.reader
 
     def usage(self, item: str = "") -> dict[str, Any]:
         """Return adoption by item, agent and wording, of one item on request (CORPUS/ID)."""
@@ -108,7 +108,7 @@ class UseReports:
                 if item:
                     return self._forget_item(store, item, now)
                 forgotten = store.forget_session(session, now) if session else store.forget_all(now)
-                self._state.unlearn("", "", session)
+                find_observer(self._state).request_unlearning("", "", session)
                 return forgotten
             finally:
                 store.close()
@@ -121,7 +121,7 @@ class UseReports:
             names = self._names(ledger)
             uses = {use for turn in store.turns(only_used=True) for use in turn.uses}
             meant = [use for use in uses if found in names.meant(*use)[:1]]
-        self._state.unlearn(*found, "")
+        find_observer(self._state).request_unlearning(*found, "")
         return store.forget_item(found, meant, now)
 
     def _considered(self, prompt: str) -> list[ConsideredItem]:
@@ -138,9 +138,10 @@ class UseReports:
             yield store, ledger
 
     def _notes(self) -> UsageNotes:
-        if self._state.usage is None:
+        notes = find_observer(self._state).notes
+        if notes is None:
             raise Unavailable("use is not noted here", "enabled = true under [usage]")
-        return self._state.usage
+        return notes
 
     def _names(self, ledger: Ledger) -> ItemNames:
         return ItemNames(ledger, {name: c.kind for name, c in self._state.corpora.items()})

@@ -1,0 +1,74 @@
+"""The jobs of use: learning from it, going back, and forgetting what was learned."""
+
+from __future__ import annotations
+
+import hashlib
+
+from irclient.counts import counted
+from irdaemon.config.corpus import Corpus
+from irdaemon.contrib.usage.learning import NOT_LEARNED, RULE, Learning
+from irdaemon.contrib.usage.names import ItemNames
+from irdaemon.contrib.usage.observer import find_observer
+from irdaemon.contrib.usage.taught import of_corpus
+from irdaemon.engine.publish import JobContext
+from irdaemon.engine.state import State
+from irdaemon.types import Use
+
+
+def learn_corpus(context: JobContext, corpus: Corpus) -> str:
+    """Take in uses from elsewhere, forget what was taught by what is gone, and learn anew."""
+    state, name = context.state, corpus.name
+    ledger = state.ledger
+    if not corpus.learns:
+        find_observer(state).imported.pop(name, None)
+        return "use teaches nothing of what is copied elsewhere, unless it says share = true"
+    ledger.learned.import_uses(name, find_observer(state).imported.pop(name, ()))
+    if _is_incomplete(state):
+        return "not all transcripts were read for what was used"
+    learning = Learning(state, context.publisher, corpus, context.pause)
+    uses = _known_uses(state, corpus)
+    learning.keep_attested(uses)
+    seen = RULE + hashlib.blake2b(repr(uses).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    noted = ledger.learned.state_of(name)
+    if noted.get("seen") == seen:
+        return "no new uses"
+    report = learning.learn(uses)
+    ledger.learned.note(name, {**ledger.learned.state_of(name), "seen": seen})
+    return str(report)
+
+
+def roll_back_corpus(context: JobContext, corpus: Corpus) -> str:
+    """Serve what was served before the last time that something was learned."""
+    changed = Learning(context.state, context.publisher, corpus, context.pause).roll_back()
+    return f"{counted(changed, 'artifact', 'is')} as before"
+
+
+def unlearn(context: JobContext) -> str:
+    """Forget what is to be forgotten of use, in what was learned and in what was imported."""
+    state, forgotten = context.state, 0
+    while find_observer(state).unlearned:
+        corpus, artifact_id, session = find_observer(state).unlearned.popleft()
+        for each in state.corpora.values():
+            if corpus in ("", each.name):
+                changed = state.ledger.learned.forget(each.name, artifact_id, session)
+                Learning(state, context.publisher, each, context.pause).show(changed)
+                forgotten += changed
+    return f"{counted(forgotten, 'artifact')} changed"
+
+
+def _is_incomplete(state: State) -> bool:
+    """Return whether transcripts are still to be read again: what lacks now has not gone."""
+    corpora = state.corpora.values()
+    sessions = [each.name for each in corpora if each.kind in NOT_LEARNED]
+    notes = find_observer(state).notes
+    return notes is not None and any(map(notes.must_read_all, sessions))
+
+
+def _known_uses(state: State, corpus: Corpus) -> list[Use]:
+    """Return the uses that transcripts tell of and those brought from elsewhere."""
+    imported = state.ledger.learned.imported(corpus.name)
+    if (notes := find_observer(state).notes) is None:
+        return imported
+    with notes.reading() as store:
+        names = ItemNames(state.ledger, {name: c.kind for name, c in state.corpora.items()})
+        return [*of_corpus(store, state.ledger, names, corpus.name), *imported]

@@ -1,0 +1,133 @@
+"""What use adds to an engine: answers and transcripts are noted, and what they teach is learned."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from irdaemon.config.config import Config
+from irdaemon.config.corpus import Corpus
+from irdaemon.contrib.usage.learning import explain_learned, find_learnable, find_outdated
+from irdaemon.contrib.usage.notes import UsageNotes, UsageOptions
+from irdaemon.contrib.usage.offers import NotedAnswer
+from irdaemon.engine.observer import GivenAnswer, Observer
+from irdaemon.engine.queue import Job
+from irdaemon.engine.state import State
+from irdaemon.ingest.reconcile import Report
+from irdaemon.ledger import Upsert
+from irdaemon.source.sessions import Sessions
+from irdaemon.types import Use
+
+_VARIANT_CHARS = 40
+
+
+def make_options(config: Config) -> UsageOptions | None:
+    """Return where use is noted, None where the configuration wants it nowhere."""
+    if not config.usage.enabled:
+        return None
+    return UsageOptions(config.usage_path, config.usage_key_path, config.usage.text)
+
+
+class UsageObserver(Observer):
+    """Note use, where `notes` is not None, and keep what jobs are to learn and to forget.
+
+    `imported` are uses from elsewhere that a job is to take in, by corpus; `unlearned` what one is
+    to forget: corpus and artifact, session, or "" for all.
+    """
+
+    def __init__(self, state: State):
+        self._state = state
+        options = state.options.addons.get("usage")
+        self.notes = (
+            UsageNotes(options, state.clock) if options and not state.ledger.read_only else None
+        )
+        self.imported: dict[str, tuple[Use, ...]] = {}
+        self.unlearned: deque[tuple[str, str, str]] = deque()
+
+    def request_learning(self, corpus: str, uses: Iterable[Use]) -> int:
+        """Have uses from elsewhere learned from; return the job's number."""
+        self._state.check_known(corpus)
+        self.imported[corpus] = (*self.imported.get(corpus, ()), *uses)
+        return self._state.request(Job("learn", corpus))
+
+    def request_unlearning(self, corpus: str, artifact_id: str, session: str) -> int:
+        """Have what use taught of an artifact, in a session, or at all forgotten."""
+        self.unlearned.append((corpus, artifact_id, session))
+        return self._state.request(Job("unlearn"))
+
+    # -- answers ---------------------------------------------------------------------------------
+
+    def note_answer(self, given: GivenAnswer) -> None:
+        """Note an answer; the writer stores it within a second or two."""
+        if self.notes is None:
+            return
+        variant = given.variant[:_VARIANT_CHARS]
+        noted = NotedAnswer(self._state.clock(), given.op, given.session, variant, given.selection)
+        self.notes.note(noted.with_trace(given.trace) if given.trace else noted)
+
+    def explain_item(self, query: str, reference: str) -> Mapping[str, Any]:
+        """Return the prompts learned of an item, and its scores without them."""
+        learned = explain_learned(self._state, query, reference)
+        return {"learned": learned} if learned else {}
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return where use is noted, and how much is."""
+        return {"usage": self.notes.facts()} if self.notes else {}
+
+    # -- by the writer ---------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Store what was noted."""
+        if self.notes is not None:
+            self.notes.tick(self._state.corpora)
+
+    def close(self) -> None:
+        """Store what was noted, and close the file."""
+        if self.notes is not None:
+            self.notes.close()
+
+    def must_read_all(self, corpus: Corpus) -> bool:
+        """Return whether the log lacks transcripts of a corpus."""
+        return (
+            self.notes is not None
+            and _has_sessions(corpus)
+            and self.notes.must_read_all(corpus.name)
+        )
+
+    def note_read(self, corpus: Corpus, upsert: Upsert) -> None:
+        """Keep the turns of a session that was read."""
+        if self.notes is not None and _has_sessions(corpus):
+            self.notes.read(corpus.name, upsert)
+
+    def note_gone(self, corpus: Corpus, keys: Sequence[str]) -> None:
+        """Forget sessions whose files are gone."""
+        if self.notes is not None and _has_sessions(corpus):
+            self.notes.forgotten(corpus.name, keys)
+
+    def note_scan(self, corpus: Corpus, report: Report, from_start: bool) -> None:
+        """Have what was learned from sessions that are gone forgotten."""
+        if from_start and self.notes is not None:
+            self.notes.all_read(corpus.name)
+        if report.removed and _has_sessions(corpus):
+            for name in self._state.ledger.learned.corpora():
+                self._state.request(Job("learn", name))
+
+    def find_due_jobs(self, at_start: bool) -> list[Job]:
+        """Return the corpora to learn of; at a start those that another rule taught."""
+        if at_start:
+            return [Job("learn", name) for name in find_outdated(self._state)]
+        if self.notes is None or self._state.options.on_battery():
+            return []
+        return [Job("learn", name) for name in find_learnable(self._state)]
+
+
+def find_observer(state: State) -> UsageObserver:
+    """Return the part of use beside an engine."""
+    observer = state.addons["usage"]
+    assert isinstance(observer, UsageObserver)
+    return observer
+
+
+def _has_sessions(corpus: Corpus) -> bool:
+    return isinstance(corpus.source, Sessions)
