@@ -45,10 +45,10 @@ def access(endpoint: str | None, keys: str, token: str) -> Access:
     chosen = endpoint or places.endpoint()
     token_path = token or os.environ.get("IRDAEMON_TOKEN", "")
     secret = read_private(token_path).strip() if token_path else ""
-    return Access(chosen, _keys(keys) if places.is_remote(chosen) else None, secret)
+    return Access(chosen, _read_keys(keys) if places.is_remote(chosen) else None, secret)
 
 
-def _keys(path: str) -> Keys:
+def _read_keys(path: str) -> Keys:
     path = path or os.environ.get("IRDAEMON_KEYS", "")
     if not path:
         raise Unavailable(

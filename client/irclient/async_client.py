@@ -23,7 +23,13 @@ from irclient import wire
 from irclient.access import Access, access
 from irclient.client import Feed, Link, event_of, open_feed
 from irclient.errors import IRError, Lost, ProtocolError, Unreachable
-from irclient.fast.replies import CONNECT_S, connection_lost, no_connection, no_daemon, too_late
+from irclient.fast.replies import (
+    CONNECT_S,
+    make_connection_error,
+    make_lost_error,
+    make_no_daemon_error,
+    make_timeout_error,
+)
 from irclient.ops import Op
 from irclient.ops.coroutines import Coroutines
 from irclient.types import Event
@@ -98,7 +104,7 @@ class AsyncLink:
             if call and not call.reply.done():
                 call.reply.set_result(reply)
         for call in self._pending.values():
-            self._fail(call, connection_lost(call.size))
+            self._fail(call, make_lost_error(call.size))
 
     def _largest(self) -> PendingCall | None:
         """Return the request whose number the daemon did not read: it was too large for that."""
@@ -222,7 +228,7 @@ class AsyncClient(Coroutines):
 
     async def _ask(self, op: Op, args: Mapping[str, Any], extra_s: float) -> Any:
         if not self._access.exists:
-            raise no_daemon(self.endpoint)
+            raise make_no_daemon_error(self.endpoint)
         allowed = self.timeout + extra_s
         deadline = asyncio.get_running_loop().time() + allowed
         number = next(self._numbers)
@@ -242,11 +248,11 @@ class AsyncClient(Coroutines):
             now = asyncio.get_running_loop().time()
             await asyncio.wait((call.reply,), timeout=min(CONNECT_S, deadline - now))
             if not call.is_sent:
-                raise no_connection(self.endpoint)
+                raise make_connection_error(self.endpoint)
             now = asyncio.get_running_loop().time()
             await asyncio.wait((call.reply,), timeout=deadline - now)
             if not call.reply.done():
-                raise too_late(self.timeout)
+                raise make_timeout_error(self.timeout)
             return call.reply.result().value()
         finally:
             link.forget(number)

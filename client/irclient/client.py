@@ -22,7 +22,13 @@ import zmq
 from irclient import wire
 from irclient.access import Access, access
 from irclient.errors import Lost, Unavailable, Unreachable
-from irclient.fast.replies import CONNECT_S, connection_lost, no_connection, no_daemon, too_late
+from irclient.fast.replies import (
+    CONNECT_S,
+    make_connection_error,
+    make_lost_error,
+    make_no_daemon_error,
+    make_timeout_error,
+)
 from irclient.ops import Op, Operations
 from irclient.places import events_path, is_remote
 from irclient.types import Event
@@ -76,7 +82,7 @@ def open_feed(context: zmq.Context[Any], endpoint: str, topics: Sequence[str]) -
     if is_remote(endpoint):
         raise Unavailable("events are published on the daemon's machine only", "irc status asks")
     if not os.path.exists(endpoint):
-        raise no_daemon(endpoint)
+        raise make_no_daemon_error(endpoint)
     return Feed(context, endpoint, topics)
 
 
@@ -225,7 +231,7 @@ class Client(Operations):
 
     def _ask(self, op: Op, args: Mapping[str, Any], extra_s: float) -> Any:
         if not self._access.exists:
-            raise no_daemon(self.endpoint)
+            raise make_no_daemon_error(self.endpoint)
         allowed = self.timeout + extra_s
         deadline = time.monotonic() + allowed
         number = next(self._numbers)
@@ -252,16 +258,16 @@ class Client(Operations):
         try:
             link.socket.send(data)
         except zmq.Again:
-            raise no_connection(self.endpoint) from None
+            raise make_connection_error(self.endpoint) from None
 
     def _receive(self, link: Link, number: int, deadline: float, size: int) -> Any:
         while ready := dict(link.poller.poll(_milliseconds(deadline))):
             if link.socket not in ready:
-                raise connection_lost(size)
+                raise make_lost_error(size)
             reply = wire.read_reply(link.socket.recv())
             if reply.id in (number, 0):  # 0: the daemon could not even read our number
                 return reply.value()
-        raise too_late(self.timeout)
+        raise make_timeout_error(self.timeout)
 
     def _connected(self) -> Link:
         if self._link is not None and self._link.lost:

@@ -6,24 +6,24 @@ _IRREGULAR = {"corpus": "corpora", "has": "have", "is": "are", "was": "were"}
 _HISSING = ("s", "x", "ch", "sh")
 
 
-def counted(number: int, noun: str, verb: str = "") -> str:
+def format_count(number: int, noun: str, verb: str = "") -> str:
     """Return a number with its noun and verb in the singular, or in their plurals.
 
     1 corpus; 1,200 entries; with the verb `is`: 1 entry is, 2 entries are.
     """
     one = number == 1
-    said = f"{number:,} {noun if one else _plural(noun)}"
+    said = f"{number:,} {noun if one else _pluralize(noun)}"
     if verb:
         said += f" {verb if one else _IRREGULAR.get(verb) or verb.removesuffix('s')}"
     return said
 
 
-def _plural(noun: str) -> str:
+def _pluralize(noun: str) -> str:
     first, _, last = noun.rpartition(" ")
-    return f"{first} {_plural_word(last)}".lstrip()
+    return f"{first} {_pluralize_word(last)}".lstrip()
 
 
-def _plural_word(word: str) -> str:
+def _pluralize_word(word: str) -> str:
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     if word.endswith("y") and word[-2:-1] not in "aeiou":

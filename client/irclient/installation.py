@@ -27,10 +27,11 @@ _NAMED = re.compile(r"\s*([\w.-]+)\s*(?:\[([\w.,\s-]*)\])?")
 def install_command(*requirements: str) -> str:
     """Return the shell command that installs packages where this program runs."""
     wanted = shlex.join(requirements)
-    name, receipt = shlex.quote(os.path.basename(sys.prefix)), _uv_receipt()
+    name, receipt = shlex.quote(os.path.basename(sys.prefix)), _read_uv_receipt()
     if receipt:
         words = [word for each in requirements for word in ("--with", each)]
-        return f"uv tool install {shlex.join([*_uv_options(receipt), *words, _uv_main(receipt)])}"
+        words = [*_list_uv_options(receipt), *words, _find_uv_main(receipt)]
+        return f"uv tool install {shlex.join(words)}"
     if os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json")):
         return f"pipx inject {name} {wanted}"
     python = shlex.quote(sys.executable)
@@ -39,15 +40,17 @@ def install_command(*requirements: str) -> str:
     return f"{python} -m pip install {wanted}"
 
 
-def extra_command(extra: str, package: str = "irdaemon") -> str:
+def make_extra_command(extra: str, package: str = "irdaemon") -> str:
     """Return the shell command that installs what an extra of one of our packages names."""
-    return install_command(*(_requirements(package, extra) or (f"{source(package)}[{extra}]",)))
+    return install_command(
+        *(_list_requirements(package, extra) or (f"{find_source(package)}[{extra}]",))
+    )
 
 
-def removal_command() -> str:
+def make_removal_command() -> str:
     """Return the shell command that removes this program."""
     name = shlex.quote(os.path.basename(sys.prefix))
-    if _uv_receipt():
+    if _read_uv_receipt():
         return f"uv tool uninstall {name}"
     if os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json")):
         return f"pipx uninstall {name}"
@@ -57,7 +60,7 @@ def removal_command() -> str:
     return f"{python} -m pip uninstall {ours}"
 
 
-def source(package: str) -> str:
+def find_source(package: str) -> str:
     """Return what one of our packages was installed from: a checkout, an archive or a URL."""
     try:
         told = metadata.distribution(package).read_text("direct_url.json")
@@ -71,7 +74,7 @@ def source(package: str) -> str:
 
 
 @cache
-def _requirements(package: str, extra: str) -> tuple[str, ...]:
+def _list_requirements(package: str, extra: str) -> tuple[str, ...]:
     """Return what an extra requires, with the extras of our own packages written out."""
     try:
         declared = metadata.requires(package) or ()
@@ -83,7 +86,7 @@ def _requirements(package: str, extra: str) -> tuple[str, ...]:
         if named is None or extra not in _EXTRA.findall(marker):
             continue
         inner = (named[2] or "").split(",")
-        nested = (_requirements(named[1], each.strip()) for each in inner)
+        nested = (_list_requirements(named[1], each.strip()) for each in inner)
         ours = named[1] in OURS
         found += [each for part in nested for each in part] if ours else [requirement.strip()]
     return tuple(dict.fromkeys(found))
@@ -100,7 +103,7 @@ def _is_installed(package: str) -> bool:
 # -- uv: a tool is installed anew with all that it was installed with ------------------------------
 
 
-def _uv_receipt() -> Mapping[str, Any]:
+def _read_uv_receipt() -> Mapping[str, Any]:
     """Return what uv noted of a tool's installation; nothing where uv did not install it."""
     try:
         with open(os.path.join(sys.prefix, "uv-receipt.toml"), "rb") as file:
@@ -110,18 +113,18 @@ def _uv_receipt() -> Mapping[str, Any]:
         return {}
 
 
-def _uv_main(receipt: Mapping[str, Any]) -> str:
-    return _uv_spelled(receipt["requirements"][0])
+def _find_uv_main(receipt: Mapping[str, Any]) -> str:
+    return _spell_uv(receipt["requirements"][0])
 
 
-def _uv_options(receipt: Mapping[str, Any]) -> Iterator[str]:
+def _list_uv_options(receipt: Mapping[str, Any]) -> Iterator[str]:
     main, *others = receipt["requirements"]
     if python := receipt.get("python"):
         yield from ("--python", python)
     for each in others:
         if each.keys() - {"name"} or each["name"] not in OURS:
             option = "--with-editable" if "editable" in each else "--with"
-            yield from (option, _uv_spelled(each))
+            yield from (option, _spell_uv(each))
     commands = {each.get("from", main["name"]) for each in receipt.get("entrypoints", ())}
     for name in sorted(commands - {main["name"]}):
         yield from ("--with-executables-from", name)
@@ -129,7 +132,7 @@ def _uv_options(receipt: Mapping[str, Any]) -> Iterator[str]:
         yield "--editable"
 
 
-def _uv_spelled(requirement: Mapping[str, Any]) -> str:
+def _spell_uv(requirement: Mapping[str, Any]) -> str:
     """Return a requirement of a receipt as it is written on a command line."""
     extras = ",".join(requirement.get("extras", ()))
     extras = f"[{extras}]" if extras else ""

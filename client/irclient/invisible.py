@@ -65,10 +65,10 @@ def is_hidden(char: str) -> bool:
     """
     if " " <= char <= "~" or char in "\n\t":
         return False
-    return ord(char) <= _LASTS[_range_before(ord(char))]
+    return ord(char) <= _LASTS[_find_range(ord(char))]
 
 
-def _range_before(code: int) -> int:
+def _find_range(code: int) -> int:
     """Return the last range that begins at or before a code point: bisect takes longer to load."""
     low, high = 0, len(_FIRSTS)
     while high - low > 1:
@@ -77,16 +77,16 @@ def _range_before(code: int) -> int:
     return low
 
 
-def hidden_of(text: str) -> set[str]:
+def list_hidden(text: str) -> set[str]:
     """Return the hidden characters of a text."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return set()
     return {char for char in set(text) if is_hidden(char)}
 
 
-def bounded(text: str) -> str:
+def bound_marks(text: str) -> str:
     """Return text with U+FFFD for the combining marks beyond the eighth on one character."""
-    if text.isascii() or not (marks := _marks(text)):
+    if text.isascii() or not (marks := _find_marks(text)):
         return text
     kept, run = [], 0
     for char in text:
@@ -98,7 +98,7 @@ def bounded(text: str) -> str:
     return "".join(kept)
 
 
-def _marks(text: str) -> set[str]:
+def _find_marks(text: str) -> set[str]:
     """Return the combining marks of a text; none where it has too few characters for a flood."""
     candidates = {char for char in set(text) if char > "\u02ff" and not char.isalnum()}
     if sum(map(text.count, candidates)) <= MOST_MARKS:
@@ -108,7 +108,7 @@ def _marks(text: str) -> set[str]:
     return {char for char in candidates if category(char) in ("Mn", "Me")}
 
 
-def safe(text: str) -> str:
+def replace_hidden(text: str) -> str:
     """Replace hidden characters, so that a terminal shows what is there and executes nothing.
 
     Line ends and tabs stay: this is for texts of many lines.
@@ -116,38 +116,40 @@ def safe(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = text.replace("\r\n", "\n")
-    return bounded(text.translate({ord(char): _REPLACEMENT for char in hidden_of(text)}))
+    return bound_marks(text.translate({ord(char): _REPLACEMENT for char in list_hidden(text)}))
 
 
-def spelled(text: str) -> str:
+def spell_hidden(text: str) -> str:
     r"""Return a name, path or reason on one line, what is hidden in it spelt: `\n`, `\x1b`.
 
     A byte that is no UTF-8, as the system's functions hand it on, is spelt as such: `\xff`.
     """
     if text.isascii() and text.isprintable():
         return text
-    return bounded(text.translate({ord(c): _spelling(c) for c in {*hidden_of(text), *"\n\t"}}))
+    return bound_marks(text.translate({ord(c): _spell(c) for c in {*list_hidden(text), *"\n\t"}}))
 
 
-def _spelling(char: str) -> str:
+def _spell(char: str) -> str:
     if "\udc80" <= char <= "\udcff":
         return f"\\x{ord(char) - 0xDC00:02x}"
     return char.encode("unicode_escape").decode("ascii")
 
 
-def one_line(text: str) -> str:
+def make_one_line(text: str) -> str:
     """Return a text made safe, on one line, every run of white space as one space."""
-    return " ".join(safe(text).split())
+    return " ".join(replace_hidden(text).split())
 
 
-def legible(text: str) -> str:
+def drop_hidden(text: str) -> str:
     """Return text without what a person would not see, for a model, which would read it.
 
     Line ends, tabs and spaces stay. Characters that this Python does not know go as well.
     """
     if text.isascii() and text.isprintable():
         return text
-    return bounded(text.translate({ord(char): None for char in set(text) if not _is_seen(char)}))
+    return bound_marks(
+        text.translate({ord(char): None for char in set(text) if not _is_seen(char)})
+    )
 
 
 def _is_seen(char: str) -> bool:
@@ -160,32 +162,35 @@ _PROSE = ("summary",)
 _TEXTS = ("body", "passage", "text", "diff")
 
 
-def shown(value: Any) -> Any:
+def make_safe(value: Any) -> Any:
     """Return plain data as a terminal may show it: every name in it on one line.
 
     Whatever is printed for a person is made of this, so that nothing can stand for a line of ours.
     """
-    return _shown(value, spelled)
+    return _make_safe(value, spell_hidden)
 
 
-def _shown(value: Any, way: Callable[[str], str]) -> Any:
+def _make_safe(value: Any, way: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return way(value)
     if isinstance(value, dict):
-        return {_shown(key, spelled): _shown(each, _way(key)) for key, each in value.items()}
+        return {
+            _make_safe(key, spell_hidden): _make_safe(each, _choose_way(key))
+            for key, each in value.items()
+        }
     if isinstance(value, (list, tuple)):
-        return [_shown(each, way) for each in value]
+        return [_make_safe(each, way) for each in value]
     return value
 
 
-def _way(key: object) -> Callable[[str], str]:
+def _choose_way(key: object) -> Callable[[str], str]:
     """Return how what lies under a key is shown."""
-    return safe if key in _TEXTS else one_line if key in _PROSE else spelled
+    return replace_hidden if key in _TEXTS else make_one_line if key in _PROSE else spell_hidden
 
 
-def escaped(json_text: str) -> str:
+def escape_json(json_text: str) -> str:
     """Spell the hidden characters of JSON as escapes: the same data, harmless on a terminal."""
-    return json_text.translate({ord(char): _escape(char) for char in hidden_of(json_text)})
+    return json_text.translate({ord(char): _escape(char) for char in list_hidden(json_text)})
 
 
 def _escape(char: str) -> str:

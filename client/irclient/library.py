@@ -33,8 +33,8 @@ class DirectorySuggestion:
     writable: bool
 
 
-def similar_to(text: str, corpora: Sequence[CorpusStatus]) -> Query:
-    """Return the query for the documents that `suggested` goes by.
+def make_similar_query(text: str, corpora: Sequence[CorpusStatus]) -> Query:
+    """Return the query for the documents that `suggest_directories` goes by.
 
     It is one for `discover`, with a low floor: a title says little, and a place is soon changed.
     """
@@ -43,7 +43,7 @@ def similar_to(text: str, corpora: Sequence[CorpusStatus]) -> Query:
     return Query(text, names, k=_SIMILAR, select=select)
 
 
-def suggested(
+def suggest_directories(
     hits: Sequence[Hit], corpora: Sequence[CorpusStatus]
 ) -> tuple[DirectorySuggestion, ...]:
     """Return the directories of hits, the one with the most evidence first, five at most.
@@ -51,7 +51,7 @@ def suggested(
     Where nothing was found they are the roots of the corpora of documents.
     """
     writable = {each.name: each.writable for each in corpora}
-    near = tuple(_near(hits, writable)) or tuple(
+    near = tuple(_describe_nearness(hits, writable)) or tuple(
         DirectorySuggestion(root, each.name, 0.0, "nothing is similar", each.writable)
         for each in corpora
         if each.kind in DOCUMENT_KINDS
@@ -60,7 +60,9 @@ def suggested(
     return near[:_SUGGESTED]
 
 
-def _near(hits: Sequence[Hit], writable: Mapping[str, bool]) -> Iterator[DirectorySuggestion]:
+def _describe_nearness(
+    hits: Sequence[Hit], writable: Mapping[str, bool]
+) -> Iterator[DirectorySuggestion]:
     together: defaultdict[tuple[str, str], list[Hit]] = defaultdict(list)
     for hit in hits:
         together[os.path.dirname(hit.pointer), hit.corpus].append(hit)
@@ -78,11 +80,11 @@ def count_documents(pointers: Iterable[str], roots: Sequence[str], depth: int) -
     found: Counter[str] = Counter()
     for pointer in pointers:
         for root in roots:
-            found.update(_directories(pointer, root, depth))
+            found.update(_list_directories(pointer, root, depth))
     return found
 
 
-def _directories(pointer: str, root: str, depth: int) -> Iterator[str]:
+def _list_directories(pointer: str, root: str, depth: int) -> Iterator[str]:
     """Yield the directories that a path lies in, from its root down to a depth."""
     if not pointer.startswith(root + "/"):
         return

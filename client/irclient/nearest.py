@@ -9,7 +9,7 @@ from collections.abc import Iterable
 _COMPARED_CHARS = 100
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def find_nearest(word: str, known: Iterable[str]) -> str:
     """Return the known word that is most like a word, or "" where none is like it."""
     word = str(word)[:_COMPARED_CHARS]
     near = difflib.get_close_matches(word, [str(k) for k in known], n=1, cutoff=0.5)
@@ -18,5 +18,5 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` for the nearest known word, or nothing."""
-    near = nearest(word, known)
+    near = find_nearest(word, known)
     return f"; did you mean {near!r}?" if near else ""

@@ -57,26 +57,26 @@ def socket_path() -> str:
     Raises Unavailable where that would lie in a directory which others may change, or is too long.
     """
     if chosen := os.environ.get("IRDAEMON_SOCKET"):
-        return _chosen_path(chosen)
+        return _choose_path(chosen)
     for base in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{os.getuid()}"):
         if os.path.isabs(base) and os.path.lexists(base):
             _check_own(base)
             path = os.path.join(base, "irdaemon", SOCKET)
-            return path if fits(path) else _private_path(path)
-    return _private_path(os.path.expanduser("~"))
+            return path if fits(path) else _make_private_path(path)
+    return _make_private_path(os.path.expanduser("~"))
 
 
-def _chosen_path(chosen: str) -> str:
+def _choose_path(chosen: str) -> str:
     path = os.path.abspath(os.path.expanduser(chosen.removeprefix("ipc://")))
     if is_remote(chosen):
-        raise _unavailable(
+        raise _make_unavailable(
             f"IRDAEMON_SOCKET={chosen} is for clients; a daemon needs a path",
             "unset it, and set [serve] tcp in the configuration",
         )
     if not _is_utf8(path):
-        raise _unavailable("IRDAEMON_SOCKET is not UTF-8", "choose another path")
+        raise _make_unavailable("IRDAEMON_SOCKET is not UTF-8", "choose another path")
     if not fits(path):
-        raise _unavailable(
+        raise _make_unavailable(
             f"IRDAEMON_SOCKET has {len(os.fsencode(path))} bytes, an address holds {_LONGEST}",
             "choose a shorter path",
         )
@@ -98,7 +98,7 @@ def _is_utf8(path: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in path)
 
 
-def _private_path(name: str) -> str:
+def _make_private_path(name: str) -> str:
     # Not hashlib and tempfile: together they take 10 ms to import, and every prompt would wait.
     temporary = os.environ.get("TMPDIR", "")
     base = temporary if os.path.isabs(temporary) and os.path.isdir(temporary) else "/tmp"
@@ -116,13 +116,13 @@ def _check_own(base: str) -> None:
     status = os.lstat(base)
     ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
     if not ours or status.st_mode & 0o022:
-        raise _unavailable(
+        raise _make_unavailable(
             f"the runtime directory {base} is not this user's alone",
             "point XDG_RUNTIME_DIR, or IRDAEMON_SOCKET, to a directory of your own, mode 0700",
         )
 
 
-def _unavailable(message: str, hint: str) -> Exception:
+def _make_unavailable(message: str, hint: str) -> Exception:
     from irclient.errors import Unavailable  # every prompt comes this way, and seldom needs it
 
     return Unavailable(message, hint)
@@ -132,15 +132,15 @@ def check_private(directory: str) -> None:
     """Raise Unavailable unless a directory is ours alone: a real one, our own, mode 0700."""
     status = os.lstat(directory)
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-        raise _unavailable(
+        raise _make_unavailable(
             f"{directory} is not a directory of this user's",
             "remove it, or set IRDAEMON_SOCKET to a path in a private directory",
         )
     if status.st_mode & 0o077:
-        raise _unavailable(f"{directory} is open to other users", f"chmod 700 {directory}")
+        raise _make_unavailable(f"{directory} is open to other users", f"chmod 700 {directory}")
 
 
-def listener(path: str) -> int:
+def find_listener(path: str) -> int:
     """Return the pid of the process that listens at a socket, answer or not; 0 for none.
 
     The kernel takes the connection, also for a process that is stopped. Linux tells whose it is.

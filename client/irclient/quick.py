@@ -25,13 +25,13 @@ def main() -> int:
 
         hook(sys.argv[2:])
     if sys.argv[1:] == ["completion", "corpora"]:  # what the scripts of `irc completion` ask
-        from irclient.fast.corpus_names import corpus_names
-        from irclient.invisible import spelled
+        from irclient.fast.corpus_names import list_corpus_names
+        from irclient.invisible import spell_hidden
 
-        print("\n".join(map(spelled, corpus_names())))
+        print("\n".join(map(spell_hidden, list_corpus_names())))
         return 0
     whole_streams = sys.stdout is not None and sys.stderr is not None
-    asked = plain_discover(sys.argv[1:]) if whole_streams else None
+    asked = parse_discover(sys.argv[1:]) if whole_streams else None
     try:
         answer = _answer(asked) if asked else None
         if asked is not None and answer is not None:
@@ -39,22 +39,22 @@ def main() -> int:
     except KeyboardInterrupt:
         return 130
     except TimeoutError:  # to ask again would double the wait
-        return _too_late(bool(asked and asked["json"]))
+        return _report_timeout(bool(asked and asked["json"]))
     except BrokenPipeError:
         os._exit(0)
     except OSError as error:
-        return _not_written(error)
+        return _report_unwritten(error)
     if asked is None or answer is None:
         from irclient.cli.main import main as whole
 
         return whole()
-    from irclient.terminal.exits import exit_of
+    from irclient.terminal.exits import choose_exit
 
     # The answer is written: the interpreter's own shutdown would take two more milliseconds.
-    os._exit(exit_of(answer))
+    os._exit(choose_exit(answer))
 
 
-def plain_discover(words: list[str]) -> dict[str, Any] | None:
+def parse_discover(words: list[str]) -> dict[str, Any] | None:
     """Return the text, corpora and form that a plain discover asks for; None for anything else."""
     if not words or words[0] != "discover":
         return None
@@ -85,7 +85,7 @@ def plain_discover(words: list[str]) -> dict[str, Any] | None:
 
 def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
     from irclient.errors import Unavailable
-    from irclient.fast.packing import PROTOCOL, packed, same_protocol, unpacked
+    from irclient.fast.packing import PROTOCOL, is_same_protocol, pack, unpack
     from irclient.fast.zmtp import exchange
     from irclient.places import may_be_noted, socket_path
 
@@ -99,26 +99,26 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
     request = {"v": PROTOCOL, "id": 1, "op": "discover", "args": args}
     request["timeout_ms"] = int(1000 * _TIMEOUT_S)
     try:
-        reply = unpacked(exchange(socket_path(), packed(request), _TIMEOUT_S))
+        reply = unpack(exchange(socket_path(), pack(request), _TIMEOUT_S))
     except TimeoutError:
         raise
     except (OSError, ValueError, Unavailable):
         return None
-    ours = isinstance(reply, dict) and same_protocol(reply.get("v"))
+    ours = isinstance(reply, dict) and is_same_protocol(reply.get("v"))
     result = reply.get("result") if ours else None
     return result if isinstance(result, dict) else None
 
 
-def _too_late(as_json: bool) -> int:
+def _report_timeout(as_json: bool) -> int:
     from irclient.errors import Timeout
-    from irclient.terminal.ending import exit_code, report_error
+    from irclient.terminal.ending import report_error, run_program
 
     message = f"the daemon did not answer within {_TIMEOUT_S:g} s"
     late = Timeout(message, "irc status shows its load")
-    return exit_code("irc", lambda: report_error("irc", late, as_json))
+    return run_program("irc", lambda: report_error("irc", late, as_json))
 
 
-def _not_written(error: OSError) -> int:
+def _report_unwritten(error: OSError) -> int:
     from irclient.terminal.exits import UNWRITTEN
 
     print(f"irc: the output cannot be written: {error.strerror}", file=sys.stderr, flush=True)
@@ -126,23 +126,23 @@ def _not_written(error: OSError) -> int:
 
 
 def _show(answer: dict[str, Any], asked: dict[str, Any]) -> None:
-    from irclient.invisible import escaped, shown, spelled
-    from irclient.terminal.width import spell_the_rest, takes_all, terminal
+    from irclient.invisible import escape_json, make_safe, spell_hidden
+    from irclient.terminal.width import detect_terminal, escape_unencodable, takes_unicode
 
-    spell_the_rest()
+    escape_unencodable()
     if asked["json"]:
-        from irclient.fast.light_json import dumped
+        from irclient.fast.light_json import dump_json
 
-        print(escaped(dumped(answer, not takes_all())), flush=True)
+        print(escape_json(dump_json(answer, not takes_unicode())), flush=True)
         return
-    from irclient.terminal.hits import answer_lines, footer, scope_hint
+    from irclient.terminal.hits import format_answer, format_footer, suggest_scope
 
-    to, answer = terminal(), shown(answer)
-    print("\n".join(answer_lines(answer, to)), flush=True)
-    if hint := scope_hint([] if asked["corpora"] else asked["words"], answer):
-        print(spelled(hint), file=sys.stderr, flush=True)
+    to, answer = detect_terminal(), make_safe(answer)
+    print("\n".join(format_answer(answer, to)), flush=True)
+    if hint := suggest_scope([] if asked["corpora"] else asked["words"], answer):
+        print(spell_hidden(hint), file=sys.stderr, flush=True)
     if sys.stderr.isatty():
-        print(footer(answer, to), file=sys.stderr, flush=True)
+        print(format_footer(answer, to), file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

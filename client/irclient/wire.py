@@ -17,17 +17,17 @@ import msgpack
 
 from irclient.errors import IRError, LimitError, ProtocolError, QueryError
 from irclient.fast.packing import PROTOCOL as PROTOCOL
-from irclient.fast.packing import same_protocol
+from irclient.fast.packing import is_same_protocol
 from irclient.fast.replies import (
     MESSAGE_BYTES,
     RESTART_DAEMON,
     UPDATE_CLIENT,
     check_reply_protocol,
-    error_of,
     is_newer,
-    other_protocol,
+    make_protocol_error,
+    read_error,
 )
-from irclient.invisible import spelled
+from irclient.invisible import spell_hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def pack_request(request: Request) -> bytes:
         return _pack(message, "strict")
     except UnicodeEncodeError as error:
         raise QueryError(
-            f"{request.op}: not UTF-8: {spelled(error.object)}",
+            f"{request.op}: not UTF-8: {spell_hidden(error.object)}",
             "names that are not UTF-8 are not indexed",
         ) from error
 
@@ -96,9 +96,9 @@ def unpack_request(data: bytes, limits: MessageLimits = MessageLimits()) -> Requ
 
 def check_request_protocol(version: Any, daemon: str) -> None:
     """Raise ProtocolError, with what to do, for a request of another protocol than `daemon`'s."""
-    if not same_protocol(version):
+    if not is_same_protocol(version):
         hint = RESTART_DAEMON if is_newer(version) else UPDATE_CLIENT
-        raise other_protocol("the client", version, f"this daemon, {daemon},", hint)
+        raise make_protocol_error("the client", version, f"this daemon, {daemon},", hint)
 
 
 def pack_result(number: int, result: Any, v: int = PROTOCOL) -> bytes:
@@ -139,7 +139,7 @@ def read_reply(data: bytes) -> Reply:
         return Reply(number, error=error)
     if message.get("ok") is True:
         return Reply(number, message.get("result"))
-    return Reply(number, error=error_of(message))
+    return Reply(number, error=read_error(message))
 
 
 def pack_event(data: Mapping[str, Any]) -> bytes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.errors import IRError
 from irclient.results import Status
 from irdaemon.config.config import Config
@@ -79,16 +79,16 @@ def _against_disk(ledger: Ledger, corpus: Corpus) -> Iterator[IntegrityProblem]:
         advice = "bring it back, or irc build --prune forgets what was in it"
         yield IntegrityProblem("disk", what, advice, corpus.name)
     if delta.gone:
-        what = f"{counted(len(delta.gone), 'entry', 'is')} gone: {_some(delta.gone)}"
+        what = f"{format_count(len(delta.gone), 'entry', 'is')} gone: {_some(delta.gone)}"
         yield IntegrityProblem(
             "disk", what, "irc build, or the next start, forgets them", corpus.name
         )
     for why, keys in _outdated(delta, corpus.recipe).items():
         yield IntegrityProblem(
-            "disk", f"{counted(len(keys), 'entry')} {why}: {_some(keys)}", _BUILD, corpus.name
+            "disk", f"{format_count(len(keys), 'entry')} {why}: {_some(keys)}", _BUILD, corpus.name
         )
     if failures := ledger.failures.count(corpus.name):
-        what = f"{counted(failures, 'entry')} could not be read"
+        what = f"{format_count(failures, 'entry')} could not be read"
         yield IntegrityProblem(
             "disk", what, "irc status --failures lists why", corpus.name, severe=False
         )

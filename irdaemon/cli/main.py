@@ -11,11 +11,18 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from irclient.errors import IRError, Unavailable
-from irclient.terminal.ending import exit_code
-from irclient.terminal.exits import exit_of_error
-from irclient.terminal.help import Parser, add_command, group_commands, needed, parsed, parser
+from irclient.terminal.ending import run_program
+from irclient.terminal.exits import choose_error_exit
+from irclient.terminal.help import (
+    Parser,
+    add_command,
+    choose_commands,
+    group_commands,
+    make_parser,
+    parse_options,
+)
 from irclient.terminal.output import note
-from irclient.terminal.width import spell_the_rest
+from irclient.terminal.width import escape_unencodable
 from irdaemon import __version__
 from irdaemon.cli.commands import COMMANDS, HEADINGS, OF_IRC
 
@@ -34,15 +41,15 @@ _PACKAGES = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = sys.argv[1:] if argv is None else argv
-    return exit_code("irdaemon", lambda: _run(words))
+    return run_program("irdaemon", lambda: _run(words))
 
 
 def _run(words: Sequence[str]) -> int:
-    spell_the_rest()
+    escape_unencodable()
     if list(words[:1]) == [_STAYS]:
         gc.disable()
     try:
-        options = parsed(program(words), words)
+        options = parse_options(program(words), words)
         code: int = options.run(options)
         return code
     except IRError as error:
@@ -55,7 +62,7 @@ def _said(error: IRError) -> int:
     note(f"irdaemon: {error.message}")
     if error.hint:
         note(f"          {error.hint}")
-    return exit_of_error(error.code)
+    return choose_error_exit(error.code)
 
 
 def _not_importable(error: ImportError) -> IRError:
@@ -74,11 +81,11 @@ def _not_importable(error: ImportError) -> IRError:
 
 def program(words: Sequence[str] = ()) -> Parser:
     """Return the parser of all commands, or of the one that a command line begins with."""
-    irdaemon = parser("irdaemon", _ABOUT, _MORE)
+    irdaemon = make_parser("irdaemon", _ABOUT, _MORE)
     irdaemon.elsewhere = {name: f"irc {name}" for name in OF_IRC}
     irdaemon.add_argument("--version", action="version", version=f"irdaemon {__version__}")
     commands = irdaemon.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name in needed(words, COMMANDS):
+    for name in choose_commands(words, COMMANDS):
         add_command(commands, name, import_module(f"irdaemon.cli.commands.{name}"))
     group_commands(commands, HEADINGS)
     return irdaemon

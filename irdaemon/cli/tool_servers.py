@@ -20,9 +20,9 @@ from typing import Any, TextIO
 from urllib.parse import urlsplit
 
 from irclient.agents.install.json_file import JsonText
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.errors import IRError, NotFound, QueryError, Unavailable
-from irclient.installation import extra_command
+from irclient.installation import make_extra_command
 from irclient.terminal.output import note, print_line
 from irdaemon.config.edit import write_privately
 from irdaemon.runtime import toml
@@ -103,7 +103,7 @@ def run(names: Sequence[str], files: Sequence[str], timeout: float) -> bool:
 def _ask_and_keep(server: ToolServer, home: str, timeout: float) -> bool:
     try:
         tools = ask(server, timeout)
-        print_line(f"{keep(server, tools, home, os.environ)}  {counted(len(tools), 'tool')}")
+        print_line(f"{keep(server, tools, home, os.environ)}  {format_count(len(tools), 'tool')}")
     except IRError as error:
         note(f"irdaemon: {error.message}")
         note(f"          {error.hint}")
@@ -159,7 +159,9 @@ def _listed(server: ToolServer, timeout: float, stderr: TextIO) -> list[dict[str
     try:
         return asyncio.run(_asked(server, timeout, stderr))
     except ModuleNotFoundError as error:
-        raise Unavailable("asking a server takes the package mcp", extra_command("mcp")) from error
+        raise Unavailable(
+            "asking a server takes the package mcp", make_extra_command("mcp")
+        ) from error
     except TimeoutError as error:
         message = f"{server.name} did not answer within {timeout:g} s"
         raise Unavailable(message, "--timeout gives it longer") from error

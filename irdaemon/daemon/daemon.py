@@ -18,7 +18,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.errors import IRError
 from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.backends.copying import Copying
@@ -246,7 +246,7 @@ class Daemon:
         behind = f"stale: the configuration is refused: {refused.message}" if refused else ""
         how = "; ".join(problems) or behind or self._supervisor.sentence
         generation, jobs = self.engine.snapshot.generation, self.engine.state.work.queued
-        status = f"STATUS=generation {generation}, {counted(jobs, 'job')}, {how}"
+        status = f"STATUS=generation {generation}, {format_count(jobs, 'job')}, {how}"
         notify(status, *(() if problems else ("WATCHDOG=1",)))
         if problems:
             log.error("%s", how)

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from irclient.errors import IRError
-from irclient.invisible import spelled
+from irclient.invisible import spell_hidden
 
 log = logging.getLogger(__name__)
 
@@ -82,14 +82,14 @@ class _Textless(logging.Formatter):
     """Write a record as one line; of an exception its type and places, not its message."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (its name in logging)
-        return spelled(super().formatMessage(record))
+        return spell_hidden(super().formatMessage(record))
 
     def formatException(  # noqa: N802 (its name in logging)
         self,
         ei: tuple[type[BaseException], BaseException, TracebackType | None]
         | tuple[None, None, None],
     ) -> str:
-        return "\n".join(map(spelled, _described(ei[1]))) if ei[1] is not None else ""
+        return "\n".join(map(spell_hidden, _described(ei[1]))) if ei[1] is not None else ""
 
 
 def _described(error: BaseException) -> Iterator[str]:

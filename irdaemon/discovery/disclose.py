@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from irclient.errors import NotFound, QueryError
-from irclient.invisible import bounded, hidden_of
+from irclient.invisible import bound_marks, list_hidden
 from irclient.types import LEVELS
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.dedupe import SCOPES
@@ -155,8 +155,8 @@ def find_hidden_in_names(*names: str) -> tuple[str, ...]:
 def _kinds(text: str) -> Iterator[str]:
     if text.isascii() and text.isprintable():
         return
-    yield from map(_kind, hidden_of(text.replace("\r\n", "\n")))
-    if bounded(text) != text:
+    yield from map(_kind, list_hidden(text.replace("\r\n", "\n")))
+    if bound_marks(text) != text:
         yield "marks"
 
 

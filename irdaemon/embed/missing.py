@@ -15,11 +15,11 @@ def import_optional(module: str, extra: str, wanted: object) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        from irclient.installation import extra_command
+        from irclient.installation import make_extra_command
 
         raise Unavailable(
             f"{type(wanted).__name__} needs the package {module!r}: {error}",
-            extra_command(extra),
+            make_extra_command(extra),
         ) from error
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from irclient.counts import counted
+from irclient.counts import format_count
 from irdaemon.config.config import KNOWN_KINDS
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
@@ -35,7 +35,7 @@ def describe_changes(before: Corpora, after: Corpora, held: Mapping[str, int]) -
     own = {name: each for name, each in before.items() if not each.example}
     return "; ".join(
         [
-            f"{counted(len(after), 'corpus')}",
+            f"{format_count(len(after), 'corpus')}",
             *_examples(before, after),
             *(_gone(own[name], held.get(name, 0)) for name in own if name not in after),
             *_replaced(own, after, held),
@@ -54,9 +54,9 @@ def _examples(before: Corpora, after: Corpora) -> Iterator[str]:
 def _gone(corpus: Corpus, held: int) -> str:
     name = corpus.name
     if name not in KNOWN_KINDS:
-        return f"{name} is removed with its {counted(held, 'artifact')}"
+        return f"{name} is removed with its {format_count(held, 'artifact')}"
     return (
-        f"{name} is switched off; {counted(held, 'artifact', 'is')} removed;"
+        f"{name} is switched off; {format_count(held, 'artifact', 'is')} removed;"
         f" irc add {name} brings back what is found in the usual places"
     )
 
@@ -68,6 +68,7 @@ def _replaced(before: Corpora, after: Corpora, held: Mapping[str, int]) -> Itera
             places = ", ".join(root.path for root in was.found)
             roots = ", ".join(root.path for root in now.source.roots()) or "no root"
             yield (
-                f"{name}, found in {places} ({counted(held.get(name, 0), 'artifact')}), is replaced"
-                f" by {now.kind} in {roots}; irc rm {name}, then irc add {name} brings it back"
+                f"{name}, found in {places} ({format_count(held.get(name, 0), 'artifact')}), is"
+                f" replaced by {now.kind} in {roots};"
+                f" irc rm {name}, then irc add {name} brings it back"
             )

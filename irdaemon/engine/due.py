@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.results import MaintenanceTask
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import INTERVAL, MANUAL
@@ -162,7 +162,7 @@ def _make_deferrable(state: State, task: MaintenanceTask, now: float) -> Mainten
 def _why_embed(state: State, corpus: Corpus, index: CorpusIndex) -> str:
     """Return what of a corpus waits for vectors, "" for nothing."""
     if index.unembedded:
-        return f"{counted(index.unembedded, 'record', 'has')} no vector"
+        return f"{format_count(index.unembedded, 'record', 'has')} no vector"
     if index.rows.n_records and state.embedders.named(corpus.embedder).id != index.embedder:
         return f"its vectors are of another embedder than {corpus.embedder}"
     return ""

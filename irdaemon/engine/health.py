@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.types import Plain
 from irdaemon.config.reindex import INTERVAL, MANUAL, Reindex
 from irdaemon.engine.queue import Watermarks
@@ -211,11 +211,11 @@ def _stale(facts: Facts, policy: Policy, now: float) -> Iterator[str]:
     if due and facts.scanned_at is not None and now - facts.scanned_at > due:
         yield f"the last whole scan ended {lasting(now - facts.scanned_at)} ago"
     if marks.refused:
-        yield f"{counted(marks.refused, 'new entry', 'is')} not taken in: {marks.refusal}"
+        yield f"{format_count(marks.refused, 'new entry', 'is')} not taken in: {marks.refusal}"
     if marks.missed_events:
         yield (
-            f"{counted(marks.missed_events, 'change', 'was')} found that no event had reported;"
-            " the watches were set anew"
+            f"{format_count(marks.missed_events, 'change', 'was')} found that no event had"
+            " reported; the watches were set anew"
         )
 
 
@@ -236,7 +236,7 @@ def _limits(facts: Facts, now: float) -> Iterator[str]:
     if marks.collapsed_at is not None and now - marks.collapsed_at < _COLLAPSED_FOR_S:
         yield f"{facts.name}: one scan stood for more changed paths than may wait (queued_paths)"
     if facts.overlong:
-        long = counted(facts.overlong, "line", "was")
+        long = format_count(facts.overlong, "line", "was")
         yield f"{facts.name}: {long} too long to be read (line_bytes)"
 
 

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.errors import QueryError, Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.calibrate import Labelled, add_labels, make_floors, run_trial
@@ -97,7 +97,7 @@ def embed_corpus(context: JobContext, corpus: Corpus) -> str:
         state.ledger.corpora.serve(corpus.name, corpus.embedder, embedder.id)
     context.publisher.publish(corpus)
     request_calibration(state, corpus)
-    return f"{counted(progress.done, 'record')} embedded"
+    return f"{format_count(progress.done, 'record')} embedded"
 
 
 def calibrate_corpus(context: JobContext, corpus: Corpus) -> str:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from irclient.counts import counted
+from irclient.counts import format_count
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
 from irdaemon.embed.pool import Absent
@@ -195,7 +195,7 @@ class Publisher:
         if image := self._images.load(origin, generation):
             indexes = {**state.snapshot.corpora, corpus: index.on(image)}
             state.publish(replace(state.snapshot, corpora=indexes))
-        return f"an image of {counted(index.rows.n_records, 'record')}"
+        return f"an image of {format_count(index.rows.n_records, 'record')}"
 
     def _image_is_due(self, index: CorpusIndex) -> bool:
         if index.corpus in self._not_reread:  # these are still the rows of the ledger before

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.errors import NotFound
 from irdaemon import text
 from irdaemon.config.corpus import Corpus
@@ -280,7 +280,7 @@ def build_corpus_graph(context: JobContext, corpus: Corpus) -> str:
     graph = build_graph(index.rows, pause)
     if state.snapshot.corpora[corpus.name].embedder == index.embedder:
         context.publisher.publish(corpus, graph)
-    return f"a graph of {counted(len(graph.keys), 'vector')}"
+    return f"a graph of {format_count(len(graph.keys), 'vector')}"
 
 
 def save_image(context: JobContext, corpus: Corpus) -> str:
@@ -303,7 +303,7 @@ def retry_failures(context: JobContext) -> str:
             state.request(Job("reconcile" if corpus.name in following else "embed", corpus.name))
     for name in {failure.corpus for failure in state.ledger.failures.all()}.intersection(following):
         state.request(Job("reconcile", name))
-    return f"{counted(retried, 'failure')} to be tried again"
+    return f"{format_count(retried, 'failure')} to be tried again"
 
 
 def note_disclosures(context: JobContext) -> str:
@@ -311,7 +311,7 @@ def note_disclosures(context: JobContext) -> str:
     waiting = context.state.disclosed
     pins = [waiting.popleft() for _ in range(len(waiting))]
     context.state.ledger.pins.put(pins)
-    return f"{counted(len(pins), 'disclosure')} noted"
+    return f"{format_count(len(pins), 'disclosure')} noted"
 
 
 def compact(context: JobContext) -> str:
@@ -324,7 +324,7 @@ def compact(context: JobContext) -> str:
     state.ledger.forget_unused_terms()
     state.ledger.vacuum()
     state.work.add(Job("repair"))  # damage in pages that nothing reads is found once a day
-    return f"{counted(dropped, 'unused vector')} dropped"
+    return f"{format_count(dropped, 'unused vector')} dropped"
 
 
 def shed(context: JobContext) -> str:

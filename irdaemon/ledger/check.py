@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import msgpack
 import numpy as np
 
-from irclient.counts import counted
+from irclient.counts import format_count
 from irdaemon.ledger.index_rows import UNUSED, Vectors
 from irdaemon.ledger.rows import record_id, text_digest
 from irdaemon.ledger.schema import MIGRATIONS, LedgerError
@@ -182,14 +182,16 @@ def _orphans(store: Store) -> Iterator[IntegrityProblem]:
     orphans = Counter((row[0], row[2]) for row in store.all("PRAGMA foreign_key_check"))
     for (table, owner), count in sorted(orphans.items()):
         yield IntegrityProblem(
-            "itself", f"{counted(count, 'row')} of {table} without a {owner}", REPAIR
+            "itself", f"{format_count(count, 'row')} of {table} without a {owner}", REPAIR
         )
 
 
 def _invalid(store: Store) -> Iterator[IntegrityProblem]:
     found = Counter((each.corpus, each.why) for each in invalid_artifacts(store))
     for (corpus, why), count in sorted(found.items()):
-        yield IntegrityProblem("itself", f"{counted(count, 'artifact')}: {why}", REPAIR, corpus)
+        yield IntegrityProblem(
+            "itself", f"{format_count(count, 'artifact')}: {why}", REPAIR, corpus
+        )
 
 
 def invalid_artifacts(store: Store) -> Iterator[InvalidArtifact]:
@@ -284,7 +286,7 @@ def _odd_values(store: Store) -> Iterator[IntegrityProblem]:
     for table, column in JSON_COLUMNS:
         for text in garbled_texts(store, table, column):
             row = store.one(f"SELECT count(*) FROM {table} WHERE {column} = ?", text)
-            rows = counted(row[0] if row else 0, "row")
+            rows = format_count(row[0] if row else 0, "row")
             what = f"{rows} of {table}: {column} does not decode"
             yield IntegrityProblem("itself", what, REPAIR)
 
@@ -327,9 +329,9 @@ def _decodes(text: str, is_kept: Callable[[Any], object]) -> bool:
 
 def _vectors(store: Store) -> Iterator[IntegrityProblem]:
     if count := sum(1 for _ in invalid_vectors(store)):
-        yield IntegrityProblem("itself", f"{counted(count, 'vector', 'is')} garbled", REPAIR)
+        yield IntegrityProblem("itself", f"{format_count(count, 'vector', 'is')} garbled", REPAIR)
     if count := count_of(store, f"vectors WHERE {UNUSED}"):
-        what = f"{counted(count, 'vector')} that no record needs"
+        what = f"{format_count(count, 'vector')} that no record needs"
         yield IntegrityProblem("itself", what, "compaction drops them", severe=False)
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from irclient.invisible import shown as as_shown
-from irclient.terminal.hits import answer_lines, footer
+from irclient.invisible import make_safe as as_shown
+from irclient.terminal.hits import format_answer, format_footer
 from irclient.terminal.width import Terminal
 from irclient.testing import hit, selection
 from irclient.types import RelatedItem, Round
@@ -78,8 +78,8 @@ def _lines() -> Iterator[str]:
                 yield ""
                 told = as_shown(answer.to_dict())
                 to = Terminal(width, shown, "here" if shown else "")
-                yield from answer_lines(told, to)
-                yield footer(told, to)
+                yield from format_answer(told, to)
+                yield format_footer(told, to)
                 yield ""
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from irclient.terminal import width
-from irclient.terminal.hits import answer_lines, footer
-from irclient.terminal.width import Terminal, cells
+from irclient.terminal.hits import format_answer, format_footer
+from irclient.terminal.width import Terminal, count_cells
 from irclient.testing import hit, selection
 from tests.golden import terminal
 
@@ -25,15 +25,15 @@ def test_answers_look_as_written_down():
 @pytest.mark.parametrize("cells_wide", terminal.WIDTHS)
 def test_no_line_is_wider_than_the_terminal_save_what_may_be_copied(name, cells_wide):
     told, to = terminal.ANSWERS[name].to_dict(), Terminal(cells_wide, True, "here")
-    for line in [*answer_lines(told, to), *footer(told, to).splitlines()]:
+    for line in [*format_answer(told, to), *format_footer(told, to).splitlines()]:
         plain = _ESCAPES.sub("", line)
         assert "\x1b" not in plain
-        assert cells(plain) <= cells_wide or plain.lstrip().startswith(("also:", "notes/ask"))
+        assert count_cells(plain) <= cells_wide or plain.lstrip().startswith(("also:", "notes/ask"))
 
 
 def _lines(query, to, **changes):
     answer = replace(selection(replace(hit("code-review"), **changes)), query=query)
-    return list(answer_lines(answer.to_dict(), to))
+    return list(format_answer(answer.to_dict(), to))
 
 
 def test_every_hit_shows_the_reference_that_disclose_takes_never_cut_and_quoted_for_a_shell():
@@ -61,7 +61,7 @@ def test_a_summary_takes_three_lines_at_most_and_in_a_pipe_one_that_is_not_cut(m
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setattr("os.get_terminal_size", _no_terminal)
     monkeypatch.setattr("sys.stdout", io.StringIO())
-    piped = width.terminal()
+    piped = width.detect_terminal()
     assert _lines("q", piped, **told)[1] == f"    {told['summary']}"
 
 

@@ -11,9 +11,9 @@ from irclient.agents.install.apply import AGENT_OPTIONS, apply_changes, plan_cha
 from irclient.agents.install.changes import to_install, to_uninstall
 from irclient.agents.install.targets import NOTES
 from irclient.client import Client
-from irclient.installation import extra_command
+from irclient.installation import make_extra_command
 from irclient.mcp import PROFILES, require_sdk
-from irclient.terminal.completion import SHELL, script
+from irclient.terminal.completion import SHELL, make_script
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.help import argument, command
 from irclient.terminal.output import note, print_text
@@ -93,7 +93,7 @@ def install_agent(client: Client, options: argparse.Namespace) -> int:
         note(NOTES[options.agent])
     if (options.mcp or not options.hooks) and find_spec("mcp") is None:
         note("irc: the MCP server cannot start: the MCP SDK is not installed")
-        note(f"     {extra_command('mcp', 'irclient')}")
+        note(f"     {make_extra_command('mcp', 'irclient')}")
     return code
 
 
@@ -165,5 +165,5 @@ def print_completion(client: Client, options: argparse.Namespace) -> int:
     # fish
     irc completion fish > ~/.config/fish/completions/irc.fish
     """
-    print_text(script(options.program, options.shell))
+    print_text(make_script(options.program, options.shell))
     return COMMITTED

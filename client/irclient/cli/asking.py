@@ -9,12 +9,12 @@ from typing import Any
 from irclient.cli.query import EXPAND, QUERY, ROUNDS, SELECT_OPTIONS, asked
 from irclient.client import Client
 from irclient.fast.choices import LEVELS
-from irclient.invisible import shown
-from irclient.terminal.exits import exit_of
+from irclient.invisible import make_safe
+from irclient.terminal.exits import choose_exit
 from irclient.terminal.help import argument, command, flag
-from irclient.terminal.hits import answer_lines, disclosure_lines, footer, scope_hint
-from irclient.terminal.output import note, note_text, printed
-from irclient.terminal.width import terminal
+from irclient.terminal.hits import format_answer, format_disclosure, format_footer, suggest_scope
+from irclient.terminal.output import note, note_text, print_data
+from irclient.terminal.width import detect_terminal
 from irclient.types import Selection
 
 PATHS = argument(
@@ -136,8 +136,8 @@ def disclose_items(client: Client, options: argparse.Namespace) -> int:
     """
     found = client.disclose(options.reference, options.level, options.expand)
     plain = [each.to_dict() for each in found]
-    return printed(
-        options, plain, lambda plain: "\n\n".join("\n".join(disclosure_lines(e)) for e in plain)
+    return print_data(
+        options, plain, lambda plain: "\n\n".join("\n".join(format_disclosure(e)) for e in plain)
     )
 
 
@@ -147,18 +147,18 @@ def _paths(plain: dict[str, Any]) -> str:
 
 def print_answer(options: argparse.Namespace, answer: Selection) -> int:
     """Print an answer and return the exit code it stands for."""
-    plain, to = answer.to_dict(), terminal()
+    plain, to = answer.to_dict(), detect_terminal()
     if options.paths:
-        printed(options, plain, _paths)
+        print_data(options, plain, _paths)
         if answer.abstained:
-            note("\n".join(answer_lines(plain, to)))
+            note("\n".join(format_answer(plain, to)))
     else:
-        printed(options, plain, lambda plain: "\n".join(answer_lines(plain, to)))
+        print_data(options, plain, lambda plain: "\n".join(format_answer(plain, to)))
     for path in plain["freshness"].get("unproved", ()):
         note(f"irc: it could not be shown that {path} is up to date")
     words = [] if options.json or options.corpus else options.query
-    if hint := scope_hint(words, plain):
+    if hint := suggest_scope(words, plain):
         note(hint)
     if sys.stderr.isatty() and not options.json:
-        note_text(footer(shown(plain), to))
-    return exit_of(plain)
+        note_text(format_footer(make_safe(plain), to))
+    return choose_exit(plain)

@@ -11,12 +11,12 @@ from irclient.cli.query import ONE_CORPUS
 from irclient.client import Client
 from irclient.errors import QueryError
 from irclient.terminal import tables
-from irclient.terminal.columns import paragraph, table
+from irclient.terminal.columns import format_table, wrap_line
 from irclient.terminal.exits import COMMITTED, UNHEALTHY
 from irclient.terminal.help import argument, command
-from irclient.terminal.hits import quoted
-from irclient.terminal.output import note, printed
-from irclient.terminal.width import UNCUT, cells, clipped, terminal
+from irclient.terminal.hits import quote
+from irclient.terminal.output import note, print_data
+from irclient.terminal.width import UNCUT, clip, count_cells, detect_terminal
 
 # Less of a name says nothing.
 _LEAST_NAME = 8
@@ -40,7 +40,9 @@ def list_corpora(client: Client, options: argparse.Namespace) -> int:
     irc ls --json | jq -r '.[].name'
     """
     corpora = client.status().corpora
-    return printed(options, corpora, lambda found: tables.corpora(found, terminal().width))
+    return print_data(
+        options, corpora, lambda found: tables.format_corpora(found, detect_terminal().width)
+    )
 
 
 @command(
@@ -58,15 +60,17 @@ def describe_corpus(client: Client, options: argparse.Namespace) -> int:
     irc info skills
     """
     info = client.info(options.corpus)
-    return printed(options, info, lambda info: _format_info(info, terminal().width))
+    return print_data(options, info, lambda info: _format_info(info, detect_terminal().width))
 
 
 def _format_info(info: dict[str, Any], width: int) -> str:
     at = info["last_reconcile"]
     told = {**info, "last_reconcile": "never" if at is None else tables.format_moment(at)}
     facts = [f"{name}: {_format_value(value)}" for name, value in told.items() if name != "floors"]
-    floors = [f"floor, {mode}: {tables.floor(floor)}" for mode, floor in info["floors"].items()]
-    return "\n".join(paragraph(line, width) for line in facts + floors)
+    floors = [
+        f"floor, {mode}: {tables.format_floor(floor)}" for mode, floor in info["floors"].items()
+    ]
+    return "\n".join(wrap_line(line, width) for line in facts + floors)
 
 
 def _format_value(value: Any) -> str:
@@ -92,7 +96,7 @@ def list_records(client: Client, options: argparse.Namespace) -> int:
     irc records notes/backups.md
     """
     records = client.records(options.reference)
-    return printed(options, records, lambda records: "\n".join(map(_format_record, records)))
+    return print_data(options, records, lambda records: "\n".join(map(_format_record, records)))
 
 
 def _format_record(record: dict[str, Any]) -> str:
@@ -127,20 +131,22 @@ def list_artifacts(client: Client, options: argparse.Namespace) -> int:
         raise QueryError(f"two corpora, {options.corpus} and {options.c}", "name one, or none")
     corpus = options.c or options.corpus
     held = client.artifacts(corpus, under, options.after, options.k)
-    width = terminal().width
-    printed(options, held, lambda held: "\n".join(_format_artifact(each, width) for each in held))
+    width = detect_terminal().width
+    print_data(
+        options, held, lambda held: "\n".join(_format_artifact(each, width) for each in held)
+    )
     if held and len(held) >= options.k:
         last = f"{held[-1].corpus}/{held[-1].artifact_id}"
         if client.artifacts(corpus, under, last, 1):
-            note(f"irc: there are more; go on with --after {quoted(last)}")
+            note(f"irc: there are more; go on with --after {quote(last)}")
     return COMMITTED
 
 
 def _format_artifact(held: dict[str, Any], width: int) -> str:
     """Return the reference, which stays whole, and as much of the name as there is room for."""
     reference = f"{held['corpus']}/{held['artifact_id']}"
-    room = width - cells(reference) - 2
-    return f"{reference}  {clipped(held['name'], room)}" if room >= _LEAST_NAME else reference
+    room = width - count_cells(reference) - 2
+    return f"{reference}  {clip(held['name'], room)}" if room >= _LEAST_NAME else reference
 
 
 @command(
@@ -161,7 +167,7 @@ def audit_items(client: Client, options: argparse.Namespace) -> int:
     irc audit skills
     """
     changed = client.audit(options.corpus)
-    return printed(options, changed, tables.audit)
+    return print_data(options, changed, tables.format_audit)
 
 
 @command(
@@ -185,7 +191,7 @@ def measure_coverage(client: Client, options: argparse.Namespace) -> int:
     """
     client.timeout = max(client.timeout, _WITHIN_S)
     found = client.coverage(options.corpus)
-    printed(options, found, lambda found: _format_coverage(found, terminal().width))
+    print_data(options, found, lambda found: _format_coverage(found, detect_terminal().width))
     whole = all(each.missing == 0 and (not each.unchecked or each.ratio is None) for each in found)
     return COMMITTED if whole else UNHEALTHY
 
@@ -200,8 +206,8 @@ def _format_coverage(found: Sequence[dict[str, Any]], width: int = UNCUT) -> str
         ]
         for each in found
     ]
-    lines = [paragraph(line, width) for each in found for line in _explain_coverage(each)]
-    return "\n".join([table(columns, rows), *lines]) if rows else "no corpora"
+    lines = [wrap_line(line, width) for each in found for line in _explain_coverage(each)]
+    return "\n".join([format_table(columns, rows), *lines]) if rows else "no corpora"
 
 
 def _format_share(ratio: float | None) -> str:

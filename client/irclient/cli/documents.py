@@ -12,13 +12,13 @@ from typing import Any
 
 from irclient.cli.query import Act
 from irclient.client import Client
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.errors import QueryError
 from irclient.results import CorpusStatus, WrittenDocument
 from irclient.terminal.exits import COMMITTED, UNHEALTHY, UNKNOWN
 from irclient.terminal.help import argument, command, flag
-from irclient.terminal.hits import disclosure_lines
-from irclient.terminal.output import note, printed
+from irclient.terminal.hits import format_disclosure
+from irclient.terminal.output import note, print_data
 
 _CORPUS = "documents"
 _VIEWS = ("sections", "stats", "tree")
@@ -104,7 +104,7 @@ def _remove(client: Client, options: argparse.Namespace) -> int:
 def _read(client: Client, options: argparse.Namespace) -> int:
     """Print a document."""
     found = [each.to_dict() for each in client.disclose([_reference(client, options.path)])]
-    return printed(options, found, lambda found: "\n".join(disclosure_lines(found[0])))
+    return print_data(options, found, lambda found: "\n".join(format_disclosure(found[0])))
 
 
 @manage_documents.action(
@@ -114,7 +114,7 @@ def _read(client: Client, options: argparse.Namespace) -> int:
 def _list(client: Client, options: argparse.Namespace) -> int:
     """List the documents."""
     held = client.artifacts(_CORPUS, limit=options.k)
-    return printed(options, held, lambda held: "\n".join(map(_line, held)))
+    return print_data(options, held, lambda held: "\n".join(map(_line, held)))
 
 
 def _line(held: Mapping[str, Any]) -> str:
@@ -145,7 +145,7 @@ def _content(file: str) -> str:
 
 def _told(options: argparse.Namespace, done: WrittenDocument) -> int:
     """Print what became of a document; a change that is not served yet is not done in full."""
-    printed(options, done, _lines)
+    print_data(options, done, _lines)
     if done.status != "pending":
         return COMMITTED
     note("irc: the file is written, but the index does not show it yet (irc status)")
@@ -189,7 +189,7 @@ def _overview(client: Client, options: argparse.Namespace) -> int:
         seen["asset_types"] = dict(types.most_common())
     else:
         seen["directories"] = _tree(client, corpora, options.depth)
-    return printed(options, seen, lambda seen: "\n".join(_overview_lines(seen)))
+    return print_data(options, seen, lambda seen: "\n".join(_overview_lines(seen)))
 
 
 def _section(client: Client, corpus: CorpusStatus) -> dict[str, Any]:
@@ -248,18 +248,18 @@ def _suggest(client: Client, options: argparse.Namespace) -> int:
 
     Where no document is similar, that is a root of documents.
     """
-    from irclient.library import DOCUMENT_KINDS, similar_to, suggested
+    from irclient.library import DOCUMENT_KINDS, make_similar_query, suggest_directories
 
     corpora = [each for each in client.status().corpora if each.kind in DOCUMENT_KINDS]
     if not corpora:
         note("irc: there is no corpus of documents (irc add NAME files DIRECTORY)")
         return UNKNOWN
     text = f"{options.title} {options.summary}".strip()
-    answer = client.discover(similar_to(text, corpora), noted=False)
+    answer = client.discover(make_similar_query(text, corpora), noted=False)
     if not answer.results:
         note("irc: no document is like it: nothing speaks for one directory rather than another")
-    found = [asdict(each) for each in suggested(answer.results, corpora)]
-    return printed(options, found, lambda found: "\n".join(map(_suggestion, found)))
+    found = [asdict(each) for each in suggest_directories(answer.results, corpora)]
+    return print_data(options, found, lambda found: "\n".join(map(_suggestion, found)))
 
 
 def _counter() -> Counter[str]:
@@ -286,11 +286,12 @@ def _index(client: Client, options: argparse.Namespace) -> int:
     """Have a new directory indexed."""
     directory = os.path.abspath(os.path.expanduser(options.directory))
     told = client.doc_index(directory, not options.flat, options.pattern, options.dry_run)
-    return printed(options, told, lambda told: "\n".join(_indexed_lines(told)))
+    return print_data(options, told, lambda told: "\n".join(_indexed_lines(told)))
 
 
 def _indexed_lines(told: Mapping[str, Any]) -> Iterator[str]:
     state = "is being indexed" if told["jobs"] else "would be indexed"
-    yield f"{told['directory']} {state} as {told['corpus']}: {counted(told['files'], 'document')}"
+    files = format_count(told["files"], "document")
+    yield f"{told['directory']} {state} as {told['corpus']}: {files}"
     yield from (f"  {name}" for name in told["first"])
     yield from (f"left out: {count:,} {why}" for why, count in told["left_out"].items())

@@ -29,13 +29,13 @@ from irclient.cli.evaluation import EvaluationProgress
 from irclient.cli.follow import ended_jobs, exit_of
 from irclient.cli.query import QUERY_SHAPE, SELECT_OPTIONS, Act, floor, query
 from irclient.client import Client
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.errors import NotFound, QueryError
-from irclient.installation import extra_command
+from irclient.installation import make_extra_command
 from irclient.results import Evaluation
 from irclient.terminal.exits import COMMITTED, REGRESSED, UNHEALTHY
 from irclient.terminal.help import argument, command, flag
-from irclient.terminal.output import as_json, note, printed
+from irclient.terminal.output import dump_safe_json, note, print_data
 from irclient.types import plain_data
 
 # Thousands of cases take seconds; hundreds of thousands are not for a terminal.
@@ -162,7 +162,7 @@ def _run(client: Client, options: argparse.Namespace) -> int:
         write_trec_run(options.save_run, measured.cases)
     if options.save_qrels:
         write_trec_qrels(options.save_qrels, measured.cases)
-    printed(options, measured, lambda measured: reports.report(measured, sweep=options.sweep))
+    print_data(options, measured, lambda measured: reports.report(measured, sweep=options.sweep))
     return _judged(measured, options)
 
 
@@ -175,7 +175,7 @@ def _run(client: Client, options: argparse.Namespace) -> int:
 def _select(client: Client, options: argparse.Namespace) -> int:
     """Measure what is selected, where the gold was found."""
     measured = _measured(client, options)
-    printed(options, measured.selection, lambda chosen: "\n".join(reports.selection(chosen)))
+    print_data(options, measured.selection, lambda chosen: "\n".join(reports.selection(chosen)))
     return _judged(measured, options)
 
 
@@ -202,7 +202,7 @@ def _sweep(client: Client, options: argparse.Namespace) -> int:
         raise QueryError(
             f"no measure {options.objective!r} in a sweep", f"measures: {', '.join(names)}"
         )
-    printed(options, cells, lambda cells: reports.sweep(cells, options.objective))
+    print_data(options, cells, lambda cells: reports.sweep(cells, options.objective))
     return COMMITTED
 
 
@@ -218,7 +218,7 @@ def _calibrate(client: Client, options: argparse.Namespace) -> int:
         raise QueryError("a floor belongs to one corpus", "name it: --corpus CORPUS")
     cases = _cases(options)
     measured = _asked(client, options, cases)
-    printed(options, measured.floor, lambda floor: "\n".join(reports.floor(floor)))
+    print_data(options, measured.floor, lambda floor: "\n".join(reports.floor(floor)))
     if not options.persist:
         return COMMITTED
     ended = ended_jobs(client, client.calibrate(options.corpus[0], cases))
@@ -235,7 +235,7 @@ def _calibrate(client: Client, options: argparse.Namespace) -> int:
 def _curve(client: Client, options: argparse.Namespace) -> int:
     """How often the gold is first in smaller catalogues."""
     measured = _measured(client, options, curve=True)
-    printed(options, measured.curve or (), reports.curve)
+    print_data(options, measured.curve or (), reports.curve)
     return COMMITTED
 
 
@@ -356,10 +356,9 @@ def _mine(client: Client, options: argparse.Namespace) -> int:
     write_cases(options.output, older, {**meta, "part": "older"})
     write_cases(options.newer, newer, {**meta, "part": "newer"})
     told = {"older": len(older), "newer": len(newer)}
-    line = (
-        f"{counted(len(older), 'case')} in {options.output}, {len(newer)} newer in {options.newer}"
-    )
-    printed(options, told, lambda told: f"{line}; review both before they count")
+    line = f"{format_count(len(older), 'case')} in {options.output}"
+    line += f", {len(newer)} newer in {options.newer}"
+    print_data(options, told, lambda told: f"{line}; review both before they count")
     return COMMITTED
 
 
@@ -389,8 +388,8 @@ def _report(client: Client, options: argparse.Namespace) -> int:
     made["against"] = against
     missing = [package for package in _DRAWN_BY if not is_installed(package)]
     path = f"{os.path.splitext(options.output)[0]}.json" if missing else options.output
-    write_text(path, as_json(made) + "\n" if missing else "", over=True)
-    printed(options, {"written": path}, lambda told: told["written"])
+    write_text(path, dump_safe_json(made) + "\n" if missing else "", over=True)
+    print_data(options, {"written": path}, lambda told: told["written"])
     if not missing:
         go_on_as("irdaemon.contrib.evaluate.page", made, [path])
     note(f"irc: this is the data alone: {' and '.join(missing)} is not installed here")
@@ -402,7 +401,7 @@ def _drawing_command(missing: Sequence[str]) -> str:
     if "irdaemon" in missing:
         return "the irc beside irdaemon"
 
-    return extra_command("report")
+    return make_extra_command("report")
 
 
 def _kept(client: Client, corpora: Sequence[str]) -> Evaluation | None:

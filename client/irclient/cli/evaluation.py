@@ -9,9 +9,9 @@ from types import TracebackType
 from typing import Any
 
 from irclient.client import Client
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.errors import IRError
-from irclient.terminal.columns import table
+from irclient.terminal.columns import format_table
 from irclient.terminal.progress import ProgressLine
 
 # Draw how far an evaluation is, while its reply is waited for.
@@ -83,7 +83,7 @@ def report(measured: Mapping[str, Any], *, sweep: bool = False) -> str:
 
 
 def _discovery(found: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{counted(found['n'], 'case')}, {found['n_gold']} of them with gold"
+    yield f"{format_count(found['n'], 'case')}, {found['n_gold']} of them with gold"
     measures, spread = found["measures"], found.get("intervals", {})
     cuts = sorted({int(name.partition("@")[2]) for name in measures})
     names = list(dict.fromkeys(name.partition("@")[0] for name in measures))
@@ -92,7 +92,7 @@ def _discovery(found: Mapping[str, Any]) -> Iterator[str]:
         for name in names
     ]
     if rows:
-        yield table(("measure", *(f"@{k}" for k in cuts), f"95% of @{cuts[-1]}"), rows)
+        yield format_table(("measure", *(f"@{k}" for k in cuts), f"95% of @{cuts[-1]}"), rows)
     yield ", ".join(f"{count} {name}" for name, count in sorted(found["outcomes"].items()))
     if (share := found.get("abstention_accuracy")) is not None:
         yield f"below the best floor: {share:.3f} of the cases without gold"
@@ -121,7 +121,7 @@ def _compared(found: Mapping[str, Any]) -> Iterator[str]:
 def curve(points: Sequence[Mapping[str, float]]) -> str:
     """Return how often the gold is first, by size of the catalogue, as lines of text."""
     rows = [[f"{point['size']:,}", f"{point['first']:.3f}"] for point in points]
-    return table(("artifacts", "gold first"), rows) if rows else "no artifacts"
+    return format_table(("artifacts", "gold first"), rows) if rows else "no artifacts"
 
 
 def selection(chosen: Mapping[str, Any]) -> Iterator[str]:
@@ -129,7 +129,7 @@ def selection(chosen: Mapping[str, Any]) -> Iterator[str]:
     names = ("f1", "precision", "recall", "commit_rate", "mean_committed", "acted")
     figures = [f"{name} {chosen[name]:.3f}" for name in names if chosen[name] is not None]
     n = chosen["n_retrieved"]
-    yield f"selection over {counted(n, 'case')} with the gold retrieved: {', '.join(figures)}"
+    yield f"selection over {format_count(n, 'case')} with the gold retrieved: {', '.join(figures)}"
     if chosen["abstention_accuracy"] is not None:
         j = f", J {chosen['j']:.3f}" if chosen["j"] is not None else ""
         yield f"abstained on {chosen['abstention_accuracy']:.3f} of the cases without gold{j}"
@@ -149,7 +149,7 @@ def floor(floor: Mapping[str, Any]) -> Iterator[str]:
 def _drift(drift: Mapping[str, Any]) -> Iterator[str]:
     if drift["cases"]:
         shown = ", ".join(drift["missing"])
-        yield f"drift: gold of {counted(drift['cases'], 'case')} is not in the corpus: {shown}"
+        yield f"drift: gold of {format_count(drift['cases'], 'case')} is not in the corpus: {shown}"
 
 
 def sweep(cells: Sequence[Mapping[str, Any]], objective: str) -> str:
@@ -172,7 +172,7 @@ def _cells(cells: Sequence[Mapping[str, Any]], objective: str) -> str:
         ]
         for cell in _ordered(cells, objective)
     ]
-    return table(("max_k", "rel", *(["min_score"] if floors else []), *names), rows)
+    return format_table(("max_k", "rel", *(["min_score"] if floors else []), *names), rows)
 
 
 def _ordered(cells: Sequence[Mapping[str, Any]], objective: str) -> list[Mapping[str, Any]]:

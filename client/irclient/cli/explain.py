@@ -8,12 +8,12 @@ from typing import Any
 
 from irclient.cli.query import QUERY, ROUNDS, SELECT_OPTIONS, asked
 from irclient.client import Client
-from irclient.counts import counted
-from irclient.terminal.columns import TableColumn, fitted, paragraph
+from irclient.counts import format_count
+from irclient.terminal.columns import TableColumn, fit_table, wrap_line
 from irclient.terminal.help import argument, command, flag
-from irclient.terminal.hits import REASONS, cut_line
-from irclient.terminal.output import printed
-from irclient.terminal.width import UNCUT, terminal
+from irclient.terminal.hits import REASONS, describe_cut
+from irclient.terminal.output import print_data
+from irclient.terminal.width import UNCUT, detect_terminal
 
 # What a person sees of an explanation: the verdict and what it hangs on, or every stage.
 
@@ -80,7 +80,7 @@ def explain_answer(client: Client, options: argparse.Namespace) -> int:
     """
     explained = client.explain(asked(client, options), options.item)
     shown = whole_explanation if options.all else explanation
-    return printed(options, explained, lambda found: shown(found, terminal().width))
+    return print_data(options, explained, lambda found: shown(found, detect_terminal().width))
 
 
 def explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
@@ -104,7 +104,7 @@ def _verdict(selection: Mapping[str, Any]) -> Iterator[str]:
     if selection["abstained"]:
         yield f"nothing applies: {REASONS.get(selection['reason'], selection['reason'])}"
         return
-    found, chosen = counted(selection["n_retrieved"], "candidate"), selection["n_selected"]
+    found, chosen = format_count(selection["n_retrieved"], "candidate"), selection["n_selected"]
     yield f"{chosen:,} of {found} {'applies' if chosen == 1 else 'apply'}:"
     yield from (f"{_INDENT}{reference}" for reference in selection["results"])
 
@@ -116,7 +116,7 @@ def _describe_query(analysis: Mapping[str, Any]) -> str:
 
 
 def _cut(explained: Mapping[str, Any]) -> list[str]:
-    return [cut] if (cut := cut_line(explained["selection"]["signals"])) else []
+    return [cut] if (cut := describe_cut(explained["selection"]["signals"])) else []
 
 
 def _floors(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -166,7 +166,7 @@ def whole_explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
 
 
 def _fold(lines: Iterable[str], width: int) -> list[str]:
-    return [paragraph(line, width) for line in lines]
+    return [wrap_line(line, width) for line in lines]
 
 
 def _analysis(analysis: Mapping[str, Any]) -> Iterator[str]:
@@ -183,7 +183,7 @@ def _analysis(analysis: Mapping[str, Any]) -> Iterator[str]:
 def _corpus(corpus: Mapping[str, Any]) -> Iterator[str]:
     filtered = corpus["records"] - corpus["eligible"]
     yield (
-        f"{corpus['corpus']}: {counted(corpus['records'], 'record')}"
+        f"{corpus['corpus']}: {format_count(corpus['records'], 'record')}"
         + (f", {filtered:,} filtered out" if filtered else "")
         + f", legs {'+'.join(corpus['legs']) or 'none'}"
         + (f", dense trusted {corpus['trust']:.2f}" if corpus["trust"] < 1 else "")
@@ -193,7 +193,7 @@ def _corpus(corpus: Mapping[str, Any]) -> Iterator[str]:
 
 def _candidates(shown: Sequence[Mapping[str, Any]], width: int) -> list[str]:
     rows = [_row(number, each) for number, each in enumerate(shown, start=1)]
-    lines = fitted(_CANDIDATE, rows, width - len(_INDENT)).splitlines() if rows else []
+    lines = fit_table(_CANDIDATE, rows, width - len(_INDENT)).splitlines() if rows else []
     return [_INDENT + line for line in lines]
 
 
@@ -213,7 +213,7 @@ def _floor(corpus: Mapping[str, Any]) -> str:
         return f"{floor['kind']}{least}"
     verdict = "above" if corpus["above_floor"] else "below"
     return (
-        f"{floor['at_least']:.2f} of confidence, calibrated on {counted(floor['n'], 'query')}"
+        f"{floor['at_least']:.2f} of confidence, calibrated on {format_count(floor['n'], 'query')}"
         f" (J {floor['j']:.2f}); this query {corpus.get('confidence', 0):.2f}: {verdict}"
     )
 
@@ -247,7 +247,7 @@ def _selection(selection: Mapping[str, Any]) -> Iterator[str]:
 
 def _rounds(selection: Mapping[str, Any], width: int) -> list[str]:
     rows = [_round_row(number, each) for number, each in enumerate(selection["rounds"], start=1)]
-    lines = fitted(_ROUND, rows, width).splitlines()
+    lines = fit_table(_ROUND, rows, width).splitlines()
     signals = selection["signals"]
     below = [f"stopped: {signals.get('stopped', '')}"]
     if unserved := signals.get("unserved"):
@@ -279,7 +279,7 @@ def _item(item: Mapping[str, Any]) -> Iterator[str]:
         yield f"    {item['behind_first']:.2f} behind the first in the fused order"
     if learned := item.get("learned"):
         scores = ", ".join(f"{leg} {score:.3f}" for leg, score in learned["without"].items())
-        prompts = counted(len(learned["prompts"]), "prompt")
+        prompts = format_count(len(learned["prompts"]), "prompt")
         yield f"    learned from {prompts}; without them {scores}"
         for prompt in learned["prompts"]:
             yield f"      {prompt}"

@@ -10,7 +10,7 @@ from irclient.client import Client
 from irclient.results import JobProgress
 from irclient.terminal.exits import COMMITTED, UNHEALTHY
 from irclient.terminal.help import flag
-from irclient.terminal.output import printed
+from irclient.terminal.output import print_data
 from irclient.terminal.progress import ProgressLine
 
 # A job that waits on a slow disk is still alive; only silence is a reason to give up.
@@ -24,10 +24,10 @@ NO_WAIT = flag("--no-wait", "return at once")
 def follow(client: Client, jobs: Sequence[int], options: argparse.Namespace) -> int:
     """Wait until jobs end and print what each did; return the exit code."""
     if options.no_wait:
-        printed(options, jobs, lambda jobs: "")
+        print_data(options, jobs, lambda jobs: "")
         return COMMITTED
     ended = ended_jobs(client, jobs)
-    printed(
+    print_data(
         options,
         ended,
         lambda ended: "\n".join(f"{s['corpus'] or s['kind']}: {s['report']}" for s in ended),

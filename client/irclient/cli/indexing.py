@@ -10,11 +10,11 @@ from typing import Any
 from irclient.cli.follow import NO_WAIT, ended_jobs, exit_of, follow
 from irclient.cli.query import ONE_CORPUS, WAIT
 from irclient.client import Client
-from irclient.counts import counted
-from irclient.terminal.columns import table
+from irclient.counts import format_count
+from irclient.terminal.columns import format_table
 from irclient.terminal.exits import COMMITTED, UNHEALTHY
 from irclient.terminal.help import argument, command, flag
-from irclient.terminal.output import note, printed
+from irclient.terminal.output import note, print_data
 
 
 @command(
@@ -68,7 +68,7 @@ def add_corpus(client: Client, options: argparse.Namespace) -> int:
             note(f"irc: {root} does not exist yet; it is indexed when it appears")
     if options.dry_run:
         found = client.preview(options.name, options.kind, roots)
-        printed(options, found, _format_preview)
+        print_data(options, found, _format_preview)
         return COMMITTED
     jobs = client.add(options.name, options.kind, roots)
     code = follow(client, jobs, options)
@@ -76,7 +76,9 @@ def add_corpus(client: Client, options: argparse.Namespace) -> int:
         return code
     ended = ended_jobs(client, client.build(options.name))
     held = client.info(options.name).to_dict()
-    printed(options, ended, lambda ended: "\n".join(_describe_added(each, held) for each in ended))
+    print_data(
+        options, ended, lambda ended: "\n".join(_describe_added(each, held) for each in ended)
+    )
     return exit_of(ended)
 
 
@@ -84,7 +86,7 @@ def _describe_added(ended: dict[str, Any], held: dict[str, Any]) -> str:
     """Return what a corpus holds after its first scan, or why that failed."""
     if ended["state"] == "failed":
         return f"{ended['corpus']}: {ended['report']}"
-    said = f"{ended['corpus']}: {counted(held['artifacts'], 'artifact')}"
+    said = f"{ended['corpus']}: {format_count(held['artifacts'], 'artifact')}"
     if failed := held["failures"]:
         said += f", {failed:,} failed (irc status --failures says why)"
     if passed := sum(held["skipped"].values()):
@@ -95,7 +97,7 @@ def _describe_added(ended: dict[str, Any], held: dict[str, Any]) -> str:
 def _format_preview(found: dict[str, Any]) -> str:
     """Return what a corpus would hold, a few of it, and what would be left out and why."""
     number = len(found["first"])
-    lines = [f"{found['corpus']} would hold {counted(found['items'], 'item')}"]
+    lines = [f"{found['corpus']} would hold {format_count(found['items'], 'item')}"]
     lines += [f"  {name}" for name in found["first"]]
     if (more := found["items"] - number) > 0:
         lines.append(f"  and {more:,} more")
@@ -175,7 +177,7 @@ def maintain_corpora(client: Client, options: argparse.Namespace) -> int:
     tasks = client.maintain(options.corpus, options.dry_run)
     jobs = [task.job for task in tasks if task.job]
     ended = [] if options.no_wait else ended_jobs(client, jobs)
-    printed(options, tasks, lambda tasks: _format_tasks(tasks, options.dry_run))
+    print_data(options, tasks, lambda tasks: _format_tasks(tasks, options.dry_run))
     for each in ended:
         if each.state == "failed":
             note(f"irc: {each.kind} {each.corpus}: {each.report}")
@@ -187,7 +189,7 @@ def _format_tasks(tasks: Sequence[dict[str, Any]], dry_run: bool) -> str:
         [task["corpus"] or "all", task["work"], _name_state(task, dry_run), task["reason"]]
         for task in tasks
     ]
-    return table(("corpus", "work", "", "why"), rows) if rows else "no corpora"
+    return format_table(("corpus", "work", "", "why"), rows) if rows else "no corpora"
 
 
 def _name_state(task: dict[str, Any], dry_run: bool) -> str:
@@ -232,7 +234,7 @@ def await_generation(client: Client, options: argparse.Namespace) -> int:
     irc wait 42 --wait-ms 5000
     """
     state = client.wait(options.generation, options.wait_ms)
-    printed(options, state, lambda state: f"generation {state['generation']}")
+    print_data(options, state, lambda state: f"generation {state['generation']}")
     if state.reached:
         return COMMITTED
     note(f"irc: the time is up, and generation {options.generation} is not served yet")

@@ -11,10 +11,17 @@ from collections.abc import Sequence
 from irclient import __version__
 from irclient.client import Client
 from irclient.errors import IRError
-from irclient.terminal.ending import exit_code, report_error
-from irclient.terminal.help import Parser, group_commands, load_command, needed, parsed, parser
+from irclient.terminal.ending import report_error, run_program
+from irclient.terminal.help import (
+    Parser,
+    choose_commands,
+    group_commands,
+    load_command,
+    make_parser,
+    parse_options,
+)
 from irclient.terminal.output import add_output, add_output_of_action
-from irclient.terminal.width import spell_the_rest
+from irclient.terminal.width import escape_unencodable
 
 # A command's function, by module: only the module of the command that is run is imported.
 COMMANDS = {
@@ -77,12 +84,12 @@ _BEFORE_ACTION = {"--json": 1, "--timeout": 2}
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = sys.argv[1:] if argv is None else argv
-    return exit_code("irc", lambda: _run(words))
+    return run_program("irc", lambda: _run(words))
 
 
 def _run(words: Sequence[str]) -> int:
-    spell_the_rest()
-    options = parsed(program(words), complete_words(words))
+    escape_unencodable()
+    options = parse_options(program(words), complete_words(words))
     try:
         with Client(timeout=options.timeout) as client:
             code: int = options.run(client, options)
@@ -111,11 +118,11 @@ def complete_words(words: Sequence[str]) -> list[str]:
 
 def program(words: Sequence[str] = ()) -> Parser:
     """Return the parser of all commands, or of the one that a command line begins with."""
-    irc = parser("irc", _ABOUT, _MORE)
+    irc = make_parser("irc", _ABOUT, _MORE)
     irc.elsewhere = ELSEWHERE
     irc.add_argument("--version", action="version", version=f"irc {__version__}")
     commands = irc.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name in needed(words, COMMANDS):
+    for name in choose_commands(words, COMMANDS):
         page = load_command(COMMANDS[name]).add_to(commands, name, add_output_of_action)
         add_output(page, name not in NO_DATA)
     group_commands(commands, HEADINGS)

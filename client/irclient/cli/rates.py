@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from irclient.counts import counted
+from irclient.counts import format_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def line(sample: Sample) -> str:
     parts = [
         time.strftime("%H:%M:%S"),
         f"generation {state['generation']}",
-        f"{counted(state['queue'], 'job')} waiting or running",
+        f"{format_count(state['queue'], 'job')} waiting or running",
         f"{sample.per_second('job'):.1f} jobs/s",
         answers(sample),
     ]

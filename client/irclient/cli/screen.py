@@ -21,8 +21,8 @@ from rich.text import Text
 from irclient.cli.rates import Sample, answers, take_sample
 from irclient.client import Client
 from irclient.errors import IRError
-from irclient.invisible import spelled
-from irclient.terminal.tables import duration
+from irclient.invisible import spell_hidden
+from irclient.terminal.tables import format_duration
 
 _COLUMNS = ("artifacts", "records", "vectors", "pending", "failures")
 _NARROW, _COLUMNS_IF_NARROW = 60, ("artifacts", "pending")
@@ -57,7 +57,7 @@ def drawn(sample: Sample, width: int, error_text: str = "") -> RenderableType:
     """Return a sample as Rich draws it, `width` cells a line."""
     parts: list[RenderableType] = [_head(sample), Text()]
     if error_text:
-        parts = [Text(spelled(error_text), style="bold red"), Text()]
+        parts = [Text(spell_hidden(error_text), style="bold red"), Text()]
     parts += [_corpora(sample, _COLUMNS_IF_NARROW if width < _NARROW else _COLUMNS), Text()]
     if sample.rates:
         parts += [_rates(sample), Text()]
@@ -68,7 +68,7 @@ def drawn(sample: Sample, width: int, error_text: str = "") -> RenderableType:
 def _head(sample: Sample) -> Text:
     state = sample.state
     memory = f", {state['rss_bytes'] / 1e6:,.0f} MB" if state.get("rss_bytes") else ""
-    up = duration(state["uptime_s"])
+    up = format_duration(state["uptime_s"])
     return Text(
         f"irdaemon {state['version']}, pid {state['pid']}, up {up}{memory}\n"
         f"generation {state['generation']}, queue {state['queue']}, {answers(sample)}"
@@ -83,7 +83,7 @@ def _corpora(sample: Sample, columns: Sequence[str]) -> Table:
         state = corpus["state"]
         figures = (f"{corpus[column]:,}" for column in columns)
         style = _STYLES.get(state, "yellow")
-        table.add_row(Text(spelled(corpus["name"])), Text(state, style=style), *figures)
+        table.add_row(Text(spell_hidden(corpus["name"])), Text(state, style=style), *figures)
     return table
 
 
@@ -93,13 +93,13 @@ def _rates(sample: Sample) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     for rate in sample.rates:
         figures = (f"{rate.per_second:.1f}", f"{rate.p50:.1f}", f"{rate.p95:.1f}")
-        table.add_row(rate.kind, Text(spelled(rate.name)), *figures)
+        table.add_row(rate.kind, Text(spell_hidden(rate.name)), *figures)
     return table
 
 
 def _job(job: dict[str, object]) -> str:
     of = f" {job['done']:,} of {job['todo']:,}" if job["todo"] else ""
-    return f"{job['kind']} {spelled(str(job['corpus']))}{of}"
+    return f"{job['kind']} {spell_hidden(str(job['corpus']))}{of}"
 
 
 @contextlib.contextmanager

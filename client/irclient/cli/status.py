@@ -8,12 +8,12 @@ import time
 
 from irclient.agents.install.entries import may_be_gone
 from irclient.client import Client
-from irclient.invisible import shown
+from irclient.invisible import make_safe
 from irclient.terminal import tables
-from irclient.terminal.exits import COMMITTED, exit_of_status
+from irclient.terminal.exits import COMMITTED, choose_status_exit
 from irclient.terminal.help import argument, command, flag
-from irclient.terminal.output import note, output_lost, print_json, print_text, printed
-from irclient.terminal.width import terminal
+from irclient.terminal.output import find_lost_output, note, print_data, print_json, print_text
+from irclient.terminal.width import detect_terminal
 
 
 @command(
@@ -45,19 +45,23 @@ def show_status(client: Client, options: argparse.Namespace) -> int:
     """
     if options.failures:
         failures = client.failures()
-        printed(options, failures, lambda found: tables.failures(found) or "no failures")
+        print_data(options, failures, lambda found: tables.format_failures(found) or "no failures")
     elif options.secrets:
         secrets = client.secrets()
-        printed(options, secrets, lambda found: tables.secrets(found) or "no secrets were met")
+        print_data(
+            options, secrets, lambda found: tables.format_secrets(found) or "no secrets were met"
+        )
     elif options.prometheus:
         from irclient.cli.prometheus import prometheus
 
-        print_text(prometheus(shown(client.status(profile=True).to_dict())))
+        print_text(prometheus(make_safe(client.status(profile=True).to_dict())))
     else:
         state = client.status(options.profile).to_dict()
-        printed(options, state, lambda found: tables.status(found, terminal().width))
+        print_data(
+            options, state, lambda found: tables.format_status(found, detect_terminal().width)
+        )
         _note_missing_hooks()
-        return exit_of_status(state)
+        return choose_status_exit(state)
     return COMMITTED
 
 
@@ -89,7 +93,7 @@ def ping_daemon(client: Client, options: argparse.Namespace) -> int:
     started = time.perf_counter()
     pong = client.ping()
     took = (time.perf_counter() - started) * 1e3
-    return printed(
+    return print_data(
         options, pong, lambda it: f"irdaemon {it['version']}, pid {it['pid']}, {took:.1f} ms"
     )
 
@@ -123,6 +127,6 @@ def print_events(client: Client, options: argparse.Namespace) -> int:
     client.ping()
     for topic, data in client.events(options.topic):
         print_json({"event": topic, **data})
-        if output_lost():
+        if find_lost_output():
             break
     return COMMITTED

@@ -12,14 +12,16 @@ from irclient.cli.rates import Sample, line, take_sample
 from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.help import argument, command
-from irclient.terminal.output import note, output_lost, print_json, print_line, seconds
+from irclient.terminal.output import find_lost_output, note, parse_seconds, print_json, print_line
 
 # A daemon that hangs must not keep the keys from being read.
 _WITHIN_S = 2.0
 
 
 @command(
-    argument("--every", type=seconds, default=1.0, metavar="S", help="refresh every S seconds (1)"),
+    argument(
+        "--every", type=parse_seconds, default=1.0, metavar="S", help="refresh every S seconds (1)"
+    ),
     argument("--count", type=int, metavar="N", help="end after N refreshes"),
 )
 def watch_daemon(client: Client, options: argparse.Namespace) -> int:
@@ -45,9 +47,9 @@ def watch_daemon(client: Client, options: argparse.Namespace) -> int:
         try:
             from irclient.cli.screen import watch
         except ImportError:
-            from irclient.installation import extra_command
+            from irclient.installation import make_extra_command
 
-            note(f"irc: for a screen: {extra_command('terminal', 'irclient')}")
+            note(f"irc: for a screen: {make_extra_command('terminal', 'irclient')}")
         else:
             watch(client, first, options)
             return COMMITTED
@@ -60,7 +62,7 @@ def _lines(client: Client, current: Sample, options: argparse.Namespace) -> int:
             print_json(current.to_dict())
         else:
             print_line(line(current))
-        if number == options.count or output_lost():
+        if number == options.count or find_lost_output():
             break
         seen = time.monotonic()
         time.sleep(options.every)

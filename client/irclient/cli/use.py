@@ -11,11 +11,11 @@ from irclient.cli.cases import json_lines
 from irclient.cli.follow import NO_WAIT, follow
 from irclient.cli.query import Act
 from irclient.client import Client
-from irclient.counts import counted
-from irclient.terminal.columns import TableColumn, fitted, paragraph
+from irclient.counts import format_count
+from irclient.terminal.columns import TableColumn, fit_table, wrap_line
 from irclient.terminal.help import Add, argument, command, flag, one_of
-from irclient.terminal.output import printed
-from irclient.terminal.width import UNCUT, terminal
+from irclient.terminal.output import print_data
+from irclient.terminal.width import UNCUT, detect_terminal
 
 _ITEMS = 20
 _NAMES = 10
@@ -79,7 +79,7 @@ def report_usage(client: Client, options: argparse.Namespace) -> int:
 def _show(client: Client, options: argparse.Namespace) -> int:
     """Show what was offered and used."""
     report = client.usage(options.item).to_dict()
-    return printed(options, report, lambda found: format_usage(found, terminal().width))
+    return print_data(options, report, lambda found: format_usage(found, detect_terminal().width))
 
 
 @report_usage.action(
@@ -94,7 +94,9 @@ def _show(client: Client, options: argparse.Namespace) -> int:
 def _forget(client: Client, options: argparse.Namespace) -> int:
     """Forget what was noted."""
     done = {"forgotten": client.usage_forget(options.item, options.session, options.all)}
-    return printed(options, done, lambda done: f"{counted(done['forgotten'], 'row')} forgotten")
+    return print_data(
+        options, done, lambda done: f"{format_count(done['forgotten'], 'row')} forgotten"
+    )
 
 
 @report_usage.action(
@@ -143,7 +145,7 @@ def report_gaps(client: Client, options: argparse.Namespace) -> int:
     irc gaps --json
     """
     report = client.gaps(options.least).to_dict()
-    return printed(options, report, lambda found: format_gaps(found, terminal().width))
+    return print_data(options, report, lambda found: format_gaps(found, detect_terminal().width))
 
 
 @command(
@@ -166,7 +168,7 @@ def report_listing(client: Client, options: argparse.Namespace) -> int:
     irc listing --context-tokens 1000000
     """
     report = client.listing(options.context_tokens).to_dict()
-    return printed(options, report, lambda found: format_listing(found, terminal().width))
+    return print_data(options, report, lambda found: format_listing(found, detect_terminal().width))
 
 
 @command(
@@ -195,7 +197,7 @@ def list_impressions(client: Client, options: argparse.Namespace) -> int:
     meant = client.disclose(options.reference, "metadata") if options.reference else []
     references = [f"{each.corpus}/{each.artifact_id}" for each in meant]
     found = client.impressions(options.session, references)
-    return printed(options, found, lambda found: "\n".join(_lines(found)) or "nothing")
+    return print_data(options, found, lambda found: "\n".join(_lines(found)) or "nothing")
 
 
 def _lines(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -211,51 +213,54 @@ def format_usage(report: Mapping[str, Any], width: int = UNCUT) -> str:
 
 def _usage(report: Mapping[str, Any], width: int) -> Iterator[str]:
     states = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in report["states"].items())
-    yield paragraph(
-        f"since {_day(report['since'])}: {counted(report['answers'], 'answer')}, of which"
-        f" {report['abstained']:,} offered nothing; {counted(report['turns'], 'turn')};"
-        f" {counted(report['uses'], 'use')}{f' ({states})' if states else ''}",
+    yield wrap_line(
+        f"since {_day(report['since'])}: {format_count(report['answers'], 'answer')}, of which"
+        f" {report['abstained']:,} offered nothing; {format_count(report['turns'], 'turn')};"
+        f" {format_count(report['uses'], 'use')}{f' ({states})' if states else ''}",
         width,
     )
     if report["without_session"]:
-        count = f"{counted(report['without_session'], 'answer')} had no session"
-        yield paragraph(f"{count}: they are joined only where a transcript tells of them", width)
+        count = f"{format_count(report['without_session'], 'answer')} had no session"
+        yield wrap_line(f"{count}: they are joined only where a transcript tells of them", width)
     if report["adoption"]:
         rows = [
             (e["by"], e["name"], e["offered"], e["adopted"], _share(e)) for e in report["adoption"]
         ]
-        yield from ("", fitted(_BY, rows, width))
+        yield from ("", fit_table(_BY, rows, width))
     if report["items"]:
-        yield from ("", fitted(_USED, map(_item, report["items"][:_ITEMS]), width))
+        yield from ("", fit_table(_USED, map(_item, report["items"][:_ITEMS]), width))
         if more := len(report["items"]) - _ITEMS:
             yield from [f"and {more:,} more (--json)"] if more > 0 else []
     yield from _standing_out(report, width)
     for each in report["learned"]:
-        yield paragraph(_learned(each), width)
+        yield wrap_line(_learned(each), width)
 
 
 def _learned(each: Mapping[str, Any]) -> str:
     """Return what came of learning from the uses of a corpus."""
-    told = f"learned, {each['corpus']}: {each['outcome']}, {counted(each['uses'], 'use')}"
+    told = f"learned, {each['corpus']}: {each['outcome']}, {format_count(each['uses'], 'use')}"
     if each["held_out"]:
         ndcg = f"{each['before']:.3f} -> {each['after']:.3f}"
         told += f", NDCG@10 of the newest {each['held_out']:,} {ndcg}"
     if each["artifacts"]:
-        prompts, items = counted(each["prompts"], "prompt"), counted(each["artifacts"], "item")
+        prompts, items = (
+            format_count(each["prompts"], "prompt"),
+            format_count(each["artifacts"], "item"),
+        )
         told += f"; served: {prompts} of {items}"
     return told
 
 
 def _standing_out(report: Mapping[str, Any], width: int) -> Iterator[str]:
     if names := [f"{e['name']} ({e['how']}, {e['uses']:,})" for e in report["not_installed"]]:
-        yield from ("", paragraph(f"used, and not indexed: {_some(names, len(names))}", width))
+        yield from ("", wrap_line(f"used, and not indexed: {_some(names, len(names))}", width))
     for key, words in (("never_offered", "never offered"), ("offered_never_used", "never used")):
         if count := report[key]["count"]:
-            yield paragraph(f"{words}: {count:,}: {_some(report[key]['references'], count)}", width)
+            yield wrap_line(f"{words}: {count:,}: {_some(report[key]['references'], count)}", width)
     spent = report["context"]
     if spent["items"]:
-        items = counted(spent["items"], "offered item")
-        yield f"context: about {counted(spent['tokens'], 'token')} for {items}"
+        items = format_count(spent["items"], "offered item")
+        yield f"context: about {format_count(spent['tokens'], 'token')} for {items}"
 
 
 def format_gaps(report: Mapping[str, Any], width: int = UNCUT) -> str:
@@ -265,10 +270,12 @@ def format_gaps(report: Mapping[str, Any], width: int = UNCUT) -> str:
         lines = ["no gaps: nothing was missed often enough"]
     if report["watching"]:
         lines.append(
-            f"{counted(report['watching'], 'prompt', 'is')} alone so far: irc gaps --least 1"
+            f"{format_count(report['watching'], 'prompt', 'is')} alone so far: irc gaps --least 1"
         )
     if report["replayed"]:
-        lines.append(f"{counted(report['replayed'], 'prompt')} without a known answer asked anew")
+        lines.append(
+            f"{format_count(report['replayed'], 'prompt')} without a known answer asked anew"
+        )
     return "\n".join(lines)
 
 
@@ -279,10 +286,12 @@ def _gap(gap: Mapping[str, Any], width: int) -> Iterator[str]:
         "not_indexed": f"not indexed: {gap['name']}",
     }
     head = heads.get(gap["kind"], gap["kind"])
-    sessions = f"{counted(gap['prompts'], 'prompt')} in {counted(gap['sessions'], 'session')}"
-    yield paragraph(f"{head}: {sessions}; {_why(gap)}", width)
-    yield from (paragraph(f'  "{example}"', width) for example in gap["examples"])
-    yield from (paragraph(f"  cure: {gap['cure']}", width), "")
+    sessions = (
+        f"{format_count(gap['prompts'], 'prompt')} in {format_count(gap['sessions'], 'session')}"
+    )
+    yield wrap_line(f"{head}: {sessions}; {_why(gap)}", width)
+    yield from (wrap_line(f'  "{example}"', width) for example in gap["examples"])
+    yield from (wrap_line(f"  cure: {gap['cure']}", width), "")
 
 
 def _why(gap: Mapping[str, Any]) -> str:
@@ -293,16 +302,16 @@ def _why(gap: Mapping[str, Any]) -> str:
 def format_listing(report: Mapping[str, Any], width: int = UNCUT) -> str:
     """Return which skills an agent's listing cuts, those first."""
     head = (
-        f"{report['agent']}: {counted(report['skills'], 'skill', 'wants')}"
+        f"{report['agent']}: {format_count(report['skills'], 'skill', 'wants')}"
         f" {report['wanted_chars']:,} characters of {report['budget_chars']:,};"
-        f" {counted(report['cut'], 'skill', 'is')} listed by name only"
+        f" {format_count(report['cut'], 'skill', 'is')} listed by name only"
     )
     rows = [
         (e["name"], e["chars"], e["uses"], "whole" if e["whole"] else "name only")
         for e in sorted(report["items"], key=lambda e: e["whole"])
     ]
-    parts = [paragraph(head, width), paragraph(report["source"], width)]
-    return "\n".join([*parts, *([fitted(_LISTED, rows, width)] if rows else [])])
+    parts = [wrap_line(head, width), wrap_line(report["source"], width)]
+    return "\n".join([*parts, *([fit_table(_LISTED, rows, width)] if rows else [])])
 
 
 def _item(row: Mapping[str, Any]) -> tuple[Any, ...]:

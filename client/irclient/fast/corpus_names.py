@@ -9,15 +9,15 @@ from __future__ import annotations
 _TIMEOUT_S = 0.3
 
 
-def corpus_names() -> list[str]:
+def list_corpus_names() -> list[str]:
     """Return the names of the corpora that the daemon has now; none where it does not say."""
-    from irclient.fast.packing import PROTOCOL, packed, unpacked
+    from irclient.fast.packing import PROTOCOL, pack, unpack
     from irclient.fast.zmtp import exchange
     from irclient.places import socket_path
 
     request = {"v": PROTOCOL, "id": 1, "op": "status", "args": {}}
     try:
-        reply = unpacked(exchange(socket_path(), packed(request), _TIMEOUT_S))
+        reply = unpack(exchange(socket_path(), pack(request), _TIMEOUT_S))
         return [str(corpus["name"]) for corpus in reply["result"]["corpora"]]
     except (OSError, ValueError, KeyError, TypeError):
         return []

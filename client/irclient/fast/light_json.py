@@ -20,7 +20,7 @@ class _Lenient:
     parse_constant = float
 
 
-def parsed(data: bytes) -> Any:
+def parse_json(data: bytes) -> Any:
     """Return the value of JSON bytes. Raises ValueError or RecursionError for what is none."""
     text = data.decode("utf-8", "replace").lstrip("\ufeff").strip()
     try:
@@ -32,12 +32,12 @@ def parsed(data: bytes) -> Any:
     return value
 
 
-def dumped(value: Any, ascii_only: bool = False) -> str:
+def dump_json(value: Any, ascii_only: bool = False) -> str:
     """Return plain data as JSON, as `json.dumps` writes it."""
     text = encode_basestring_ascii if ascii_only else encode_basestring
-    encode = make_encoder({}, _refused, text, None, ": ", ", ", False, False, True)
+    encode = make_encoder({}, _refuse, text, None, ": ", ", ", False, False, True)
     return "".join(encode(value, 0))
 
 
-def _refused(value: Any) -> Any:
+def _refuse(value: Any) -> Any:
     raise TypeError(f"no JSON for {type(value).__name__}")

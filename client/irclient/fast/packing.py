@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PROTOCOL = 2
 
 
-def same_protocol(version: object) -> bool:
+def is_same_protocol(version: object) -> bool:
     """Return whether a message's `v` is this protocol's; true is a number to Python, and is not."""
     return type(version) is int and version == PROTOCOL
 
@@ -32,7 +32,7 @@ _WIDTH = {">B": 1, ">b": 1, ">H": 2, ">h": 2, ">I": 4, ">i": 4, ">f": 4, ">Q": 8
 _SINGLE = {0xC0: None, 0xC2: False, 0xC3: True}
 
 
-def packed(value: Any) -> bytes:
+def pack(value: Any) -> bytes:
     """Return plain data as msgpack: None, truth values, numbers, texts, lists and maps of them."""
     if value is None:
         return b"\xc0"
@@ -46,15 +46,15 @@ def packed(value: Any) -> bytes:
         data = value.encode("utf-8", "replace")
         return _pack(">BI", 0xDB, len(data)) + data
     if isinstance(value, dict):
-        items = [packed(each) for pair in value.items() for each in pair]
+        items = [pack(each) for pair in value.items() for each in pair]
         return _pack(">BI", 0xDF, len(value)) + b"".join(items)
-    return _pack(">BI", 0xDD, len(value)) + b"".join(map(packed, value))
+    return _pack(">BI", 0xDD, len(value)) + b"".join(map(pack, value))
 
 
-def unpacked(data: bytes) -> Any:
+def unpack(data: bytes) -> Any:
     """Return the value that msgpack bytes hold. Raises ValueError for bytes that hold none."""
     try:
-        value, end = _value(data, 0)
+        value, end = _read_value(data, 0)
     except (IndexError, TypeError, RecursionError, ValueError, _StructError) as error:
         raise ValueError(f"not msgpack: {error}") from error
     if end != len(data):
@@ -62,7 +62,7 @@ def unpacked(data: bytes) -> Any:
     return value
 
 
-def _value(data: bytes, at: int) -> tuple[Any, int]:
+def _read_value(data: bytes, at: int) -> tuple[Any, int]:
     """Return the value at a place, and the place after it."""
     first = data[at]
     at += 1
@@ -71,11 +71,11 @@ def _value(data: bytes, at: int) -> tuple[Any, int]:
     if first >= 0xE0:
         return first - 0x100, at
     if first < 0x90:
-        return _map(data, at, first & 0x0F)
+        return _read_map(data, at, first & 0x0F)
     if first < 0xA0:
-        return _list(data, at, first & 0x0F)
+        return _read_list(data, at, first & 0x0F)
     if first < 0xC0:
-        return _text(data, at, first & 0x1F)
+        return _read_text(data, at, first & 0x1F)
     if first in _SINGLE:
         return _SINGLE[first], at
     form = _NUMBERS.get(first) or _LENGTHS.get(first)
@@ -86,35 +86,35 @@ def _value(data: bytes, at: int) -> tuple[Any, int]:
     if first in _NUMBERS:
         return number, at
     if first >= 0xDE:
-        return _map(data, at, number)
+        return _read_map(data, at, number)
     if first >= 0xDC:
-        return _list(data, at, number)
+        return _read_list(data, at, number)
     if first >= 0xD9:
-        return _text(data, at, number)
-    return _bytes(data, at, number), at + number
+        return _read_text(data, at, number)
+    return _read_bytes(data, at, number), at + number
 
 
-def _bytes(data: bytes, at: int, size: int) -> bytes:
+def _read_bytes(data: bytes, at: int, size: int) -> bytes:
     if at + size > len(data):
         raise ValueError("the bytes end too early")
     return data[at : at + size]
 
 
-def _text(data: bytes, at: int, size: int) -> tuple[str, int]:
-    return _bytes(data, at, size).decode("utf-8", "replace"), at + size
+def _read_text(data: bytes, at: int, size: int) -> tuple[str, int]:
+    return _read_bytes(data, at, size).decode("utf-8", "replace"), at + size
 
 
-def _list(data: bytes, at: int, size: int) -> tuple[list[Any], int]:
+def _read_list(data: bytes, at: int, size: int) -> tuple[list[Any], int]:
     items = []
     for _ in range(size):
-        item, at = _value(data, at)
+        item, at = _read_value(data, at)
         items.append(item)
     return items, at
 
 
-def _map(data: bytes, at: int, size: int) -> tuple[dict[Any, Any], int]:
+def _read_map(data: bytes, at: int, size: int) -> tuple[dict[Any, Any], int]:
     items = {}
     for _ in range(size):
-        key, at = _value(data, at)
-        items[key], at = _value(data, at)
+        key, at = _read_value(data, at)
+        items[key], at = _read_value(data, at)
     return items, at

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from irclient import __version__
 from irclient.errors import BY_CODE, IRError, LimitError, Lost, ProtocolError, Timeout, Unreachable
-from irclient.fast.packing import PROTOCOL, same_protocol
-from irclient.places import END_FROZEN, is_remote, listener
+from irclient.fast.packing import PROTOCOL, is_same_protocol
+from irclient.places import END_FROZEN, find_listener, is_remote
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
@@ -22,9 +22,11 @@ RESTART_DAEMON = "irdaemon restart"
 
 def check_reply_protocol(version: Any) -> None:
     """Raise ProtocolError, with what to do, for a reply of another protocol than ours."""
-    if not same_protocol(version):
+    if not is_same_protocol(version):
         hint = UPDATE_CLIENT if is_newer(version) else RESTART_DAEMON
-        raise other_protocol("the daemon", version, f"this client, irclient {__version__},", hint)
+        raise make_protocol_error(
+            "the daemon", version, f"this client, irclient {__version__},", hint
+        )
 
 
 def is_newer(version: Any) -> bool:
@@ -32,13 +34,13 @@ def is_newer(version: Any) -> bool:
     return type(version) is int and version > PROTOCOL
 
 
-def other_protocol(sender: str, version: Any, reader: str, hint: str) -> ProtocolError:
+def make_protocol_error(sender: str, version: Any, reader: str, hint: str) -> ProtocolError:
     """Return the error for a message of another protocol: who sent it, who reads it, what to do."""
     found = "names no protocol" if version is None else f"speaks protocol {version!r:.20}"
     return ProtocolError(f"{sender} {found}; {reader} speaks protocol {PROTOCOL}", hint)
 
 
-def error_of(message: Mapping[str, Any]) -> IRError:
+def read_error(message: Mapping[str, Any]) -> IRError:
     """Return the error that a reply holds. Raises ProtocolError where it holds none."""
     failed = message.get("error")
     if not isinstance(failed, dict):
@@ -51,28 +53,28 @@ def error_of(message: Mapping[str, Any]) -> IRError:
     return error
 
 
-def no_daemon(endpoint: str) -> Unreachable:
+def make_no_daemon_error(endpoint: str) -> Unreachable:
     """Return the error for a path where there is no socket."""
     return Unreachable(f"no daemon at {endpoint}", "irdaemon start --detach")
 
 
-def no_connection(endpoint: str) -> Unreachable:
+def make_connection_error(endpoint: str) -> Unreachable:
     """Return the error for a socket or an address that accepts no connection."""
     hint = "irdaemon start --detach"
     if is_remote(endpoint):
         hint = "is it served there, and does the daemon know this key? (irdaemon keys, there)"
-    elif pid := listener(endpoint):
+    elif pid := find_listener(endpoint):
         message = f"the daemon (pid {pid}) holds {endpoint} and does not answer"
         return Unreachable(message, END_FROZEN)
     return Unreachable(f"nothing answers at {endpoint}", hint)
 
 
-def too_late(seconds: float) -> Timeout:
+def make_timeout_error(seconds: float) -> Timeout:
     """Return the error for an answer that did not come in time."""
     return Timeout(f"the daemon did not answer within {seconds:g} s", "irc status shows its load")
 
 
-def connection_lost(size: int) -> Lost | LimitError:
+def make_lost_error(size: int) -> Lost | LimitError:
     """Return the error for a connection that ended before the reply to a request of `size` bytes.
 
     The daemon cuts the connection of a peer that sends far too much at once.

@@ -70,7 +70,7 @@ class ZmtpLine:
         greeting = self._take(64)
         if greeting[0] != 0xFF or greeting[9] != 0x7F or greeting[10] < 3:
             raise OSError("the peer does not speak ZMTP 3")
-        self._send(_frame(_COMMAND, _READY))
+        self._send(_pack_frame(_COMMAND, _READY))
         # The peer drops what comes before it is ready itself.
         if self._frame() is not None:
             raise OSError("the peer sent a message before it was ready")
@@ -78,7 +78,7 @@ class ZmtpLine:
 
     def put(self, message: bytes) -> None:
         """Send one more message; the peer may read it after this connection is closed."""
-        self._send(_frame(0, message))
+        self._send(_pack_frame(0, message))
 
     def close(self) -> None:
         """End the connection."""
@@ -115,7 +115,7 @@ class ZmtpLine:
         self._socket.settimeout(left)
 
 
-def _frame(flags: int, body: bytes) -> bytes:
+def _pack_frame(flags: int, body: bytes) -> bytes:
     if len(body) < 256:
         return bytes((flags, len(body))) + body
     return bytes((flags | _LONG,)) + len(body).to_bytes(8, "big") + body

@@ -16,7 +16,7 @@ def require_sdk() -> None:
     try:
         import mcp.server.mcpserver  # noqa: F401
     except ImportError as error:
-        from irclient.installation import extra_command
+        from irclient.installation import make_extra_command
 
-        cure = extra_command("mcp", "irclient")
+        cure = make_extra_command("mcp", "irclient")
         raise Unavailable(f"the MCP SDK cannot be used: {error}", cure) from error

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from irclient.counts import counted
-from irclient.invisible import legible
+from irclient.counts import format_count
+from irclient.invisible import drop_hidden
 from irclient.terminal.hits import REASONS
 from irclient.types import Disclosure, Hit, RelatedItem, Selection
 
@@ -24,7 +24,7 @@ def plain(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return legible(text.replace("\r\n", "\n").replace("\r", "\n").translate(_LINE_ENDS))
+    return drop_hidden(text.replace("\r\n", "\n").replace("\r", "\n").translate(_LINE_ENDS))
 
 
 def as_place(text: str) -> str:
@@ -187,7 +187,7 @@ def payload_text(payload: DisclosedItem) -> str:
     lines += [f"[{payload.note}]"] if payload.note else []
     lines.append(payload.text.rstrip("\n"))
     for file in payload.files:
-        lines.append(f"[file {file.path}, {counted(file.size, 'byte')}]")
+        lines.append(f"[file {file.path}, {format_count(file.size, 'byte')}]")
         lines += [file.text.rstrip("\n")] if file.text is not None else []
     return "\n".join(lines)
 
@@ -201,5 +201,5 @@ def _note(disclosure: Disclosure) -> str:
     if disclosure.truncated:
         parts.append(f"cut here; read {as_place(disclosure.pointer)} for the rest")
     if disclosure.files_omitted:
-        parts.append(f"{counted(disclosure.files_omitted, 'more file', 'is')} not listed")
+        parts.append(f"{format_count(disclosure.files_omitted, 'more file', 'is')} not listed")
     return "; ".join(parts)

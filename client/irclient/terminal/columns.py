@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from irclient.terminal.width import UNCUT, cells, clipped, wrapped
+from irclient.terminal.width import UNCUT, clip, count_cells, wrap
 
 _GAP = "  "
 
@@ -25,51 +25,52 @@ class TableColumn:
         self.least = least
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def format_table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Return rows in columns, numbers to the right."""
-    return fitted([TableColumn(head) for head in heads], rows, UNCUT)
+    return fit_table([TableColumn(head) for head in heads], rows, UNCUT)
 
 
-def fitted(columns: Sequence[TableColumn], rows: Iterable[Sequence[Any]], width: int) -> str:
+def fit_table(columns: Sequence[TableColumn], rows: Iterable[Sequence[Any]], width: int) -> str:
     """Return rows in columns, numbers to the right, within `width` cells where they can be.
 
     Columns that may be are clipped first, then left out.
     """
     found = [list(row) for row in rows]
-    shown = _shown(columns, found)
+    shown = _format_cells(columns, found)
     kept = list(range(len(columns)))
-    while (widths := _widths(columns, shown, kept, width)) is None:
+    while (widths := _choose_widths(columns, shown, kept, width)) is None:
         kept.remove(max(kept, key=lambda at: columns[at].optional))
     right = {at: bool(found) and all(_is_number(row[at]) for row in found) for at in kept}
     return "\n".join(
-        _GAP.join(
-            _padded(clipped(row[at], widths[at]), widths[at], right[at]) for at in kept
-        ).rstrip()
+        _GAP.join(_pad(clip(row[at], widths[at]), widths[at], right[at]) for at in kept).rstrip()
         for row in shown
     )
 
 
-def paragraph(line: str, width: int) -> str:
+def wrap_line(line: str, width: int) -> str:
     """Return a line as one or more of at most `width` cells, ended between words.
 
     A single word that is longer, such as a path, stays whole.
     """
-    if cells(line) <= width:
+    if count_cells(line) <= width:
         return line
     words = line.lstrip()
     indent = line[: len(line) - len(words)]
-    return "\n".join(indent + part for part in wrapped(words.split(" "), " ", width - len(indent)))
+    return "\n".join(indent + part for part in wrap(words.split(" "), " ", width - len(indent)))
 
 
-def _shown(columns: Sequence[TableColumn], rows: list[list[Any]]) -> list[list[str]]:
-    return [[column.head for column in columns], *([_cell(value) for value in row] for row in rows)]
+def _format_cells(columns: Sequence[TableColumn], rows: list[list[Any]]) -> list[list[str]]:
+    return [
+        [column.head for column in columns],
+        *([_format_cell(value) for value in row] for row in rows),
+    ]
 
 
-def _widths(
+def _choose_widths(
     columns: Sequence[TableColumn], shown: list[list[str]], kept: list[int], width: int
 ) -> dict[int, int] | None:
     """Return how wide each kept column is; None where a further one has to be left out."""
-    widths = {at: max(cells(row[at]) for row in shown) for at in kept}
+    widths = {at: max(count_cells(row[at]) for row in shown) for at in kept}
     beyond = sum(widths.values()) + len(_GAP) * (len(kept) - 1) - width
     elastic = [at for at in kept if columns[at].least]
     while beyond > 0 and (able := [at for at in elastic if widths[at] > columns[at].least]):
@@ -80,12 +81,12 @@ def _widths(
     return widths
 
 
-def _padded(cell: str, width: int, to_right: bool) -> str:
-    room = " " * (width - cells(cell))
+def _pad(cell: str, width: int, to_right: bool) -> str:
+    room = " " * (width - count_cells(cell))
     return room + cell if to_right else cell + room
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

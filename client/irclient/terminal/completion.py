@@ -10,7 +10,7 @@ import argparse
 from typing import Any
 
 from irclient.errors import Unavailable
-from irclient.terminal.help import actions, argument
+from irclient.terminal.help import argument, walk_actions
 
 SHELLS = ("bash", "zsh", "fish")
 SHELL = argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
@@ -27,14 +27,14 @@ _CORPORA = {
 }
 
 
-def script(program: argparse.ArgumentParser, shell: str) -> str:
+def make_script(program: argparse.ArgumentParser, shell: str) -> str:
     """Return the script for one of SHELLS. Raises Unavailable without shtab."""
     try:
         import shtab
     except ImportError:
-        from irclient.installation import extra_command
+        from irclient.installation import make_extra_command
 
-        hint = extra_command("terminal", "irclient")
+        hint = make_extra_command("terminal", "irclient")
         raise Unavailable("completion scripts are made by shtab, which is missing", hint) from None
     completed: dict[str, Any] = {
         "CORPUS": _CORPORA,
@@ -42,7 +42,7 @@ def script(program: argparse.ArgumentParser, shell: str) -> str:
         "CASES.jsonl": shtab.FILE,
         "ROOT": shtab.FILE,
     }
-    for action in actions(program):
+    for action in walk_actions(program):
         if action.metavar in completed:
             action.complete = completed[action.metavar]  # type: ignore[attr-defined]
     return str(shtab.complete(program, shell))

@@ -28,7 +28,7 @@ def parse_where(conditions: Iterable[str]) -> dict[str, Any]:
 
 def _parse(condition: str) -> dict[str, Any]:
     if condition.lstrip().startswith("{"):
-        return _json(condition)
+        return _parse_json(condition)
     short = _SHORT.match(condition)
     if short is None:
         raise QueryError(
@@ -37,10 +37,14 @@ def _parse(condition: str) -> dict[str, Any]:
         )
     field, sign, text = short.groups()
     operator = _OPERATORS[sign]
-    return {field: {operator: _readings(text) if operator in ("$in", "$nin") else _value(text)}}
+    return {
+        field: {
+            operator: _list_readings(text) if operator in ("$in", "$nin") else _parse_value(text)
+        }
+    }
 
 
-def _json(condition: str) -> dict[str, Any]:
+def _parse_json(condition: str) -> dict[str, Any]:
     opened = accumulate((char in "{[") - (char in "}]") for char in condition)
     if max(opened) > _DEEPEST:
         raise QueryError(f"--where: a filter nested more than {_DEEPEST} deep", "ask for less")
@@ -53,7 +57,7 @@ def _json(condition: str) -> dict[str, Any]:
     return value
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -61,6 +65,6 @@ def _value(text: str) -> Any:
     return value if isinstance(value, (int, float, bool, str)) else text
 
 
-def _readings(text: str) -> list[Any]:
-    value = _value(text)
+def _list_readings(text: str) -> list[Any]:
+    value = _parse_value(text)
     return [text] if value == text else [text, value]

@@ -12,25 +12,25 @@ import sys
 from collections.abc import Callable
 
 from irclient.errors import IRError
-from irclient.terminal.exits import DONE, INTERNAL, UNWRITTEN, exit_of_error
-from irclient.terminal.output import begin_output, flush_output, note, output_lost, print_json
+from irclient.terminal.exits import DONE, INTERNAL, UNWRITTEN, choose_error_exit
+from irclient.terminal.output import begin_output, find_lost_output, flush_output, note, print_json
 
 _INTERRUPTED = 130
 
 
-def exit_code(program: str, run: Callable[[], int]) -> int:
+def run_program(program: str, run: Callable[[], int]) -> int:
     """Run a program to its end and return its exit code; `run` may end it by SystemExit."""
     _hold_closed()
     begin_output()
     try:
-        code = _finished(run)
+        code = _run_to_end(run)
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:  # of what draws by itself, such as a screen
         return DONE
     except Exception as error:
-        return _fault(program, error)
-    lost = output_lost()
+        return _report_fault(program, error)
+    lost = find_lost_output()
     if lost is None or isinstance(lost, BrokenPipeError):
         return code
     note(f"{program}: the output cannot be written: {lost.strerror}")
@@ -45,15 +45,15 @@ def report_error(program: str, error: IRError, as_json: bool = False) -> int:
     note(f"{program}: {error.message}")
     if error.hint:
         note(f"{' ' * len(program)}  {error.hint}")
-    return exit_of_error(error.code)
+    return choose_error_exit(error.code)
 
 
-def _finished(run: Callable[[], int]) -> int:
+def _run_to_end(run: Callable[[], int]) -> int:
     try:
         code = run()
     except SystemExit as ended:  # argparse ends so, after a page or an error
         flush_output()
-        if output_lost() is None:
+        if find_lost_output() is None:
             raise
         code = ended.code if isinstance(ended.code, int) else DONE
     flush_output()
@@ -73,7 +73,7 @@ def _hold_closed() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
-def _fault(program: str, error: Exception) -> int:
+def _report_fault(program: str, error: Exception) -> int:
     import traceback
 
     traceback.print_exc()

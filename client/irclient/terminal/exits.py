@@ -39,18 +39,18 @@ _BY_ERROR = {
 }
 
 
-def exit_of(answer: Mapping[str, Any]) -> int:
+def choose_exit(answer: Mapping[str, Any]) -> int:
     """Return the exit code for an answer: committed, abstained, or nothing indexed."""
     if answer["results"]:
         return COMMITTED
     return UNKNOWN if answer["reason"] == "nothing_indexed" else ABSTAINED
 
 
-def exit_of_status(state: Mapping[str, Any]) -> int:
+def choose_status_exit(state: Mapping[str, Any]) -> int:
     """Return the exit code for a status: done, or not healthy."""
     return COMMITTED if state.get("health", {}).get("level", "ok") == "ok" else UNHEALTHY
 
 
-def exit_of_error(code: str) -> int:
+def choose_error_exit(code: str) -> int:
     """Return the exit code for an error's code (`irclient.errors`)."""
     return _BY_ERROR.get(code, INTERNAL)

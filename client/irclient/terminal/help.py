@@ -13,7 +13,7 @@ from textwrap import dedent
 from types import MappingProxyType, ModuleType
 from typing import Any, NoReturn, TypeVar
 
-from irclient.invisible import spelled
+from irclient.invisible import spell_hidden
 
 # What adds arguments to a parser.
 Add = Callable[[Any], object]
@@ -46,7 +46,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Exit with 2, without the whole usage before what matters."""
         self.exit(
-            2, f"{self.prog}: {spelled(message)}\n{' ' * len(self.prog)}  {self.prog} --help\n"
+            2, f"{self.prog}: {spell_hidden(message)}\n{' ' * len(self.prog)}  {self.prog} --help\n"
         )
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -68,7 +68,7 @@ def group_commands(commands: Any, headings: Mapping[str, str]) -> None:
         listed.heading = headings.get(listed.dest, "")
 
 
-def parser(name: str, about: str, epilog: str) -> Parser:
+def make_parser(name: str, about: str, epilog: str) -> Parser:
     """Return the parser of a program."""
     return Parser(
         prog=name,
@@ -78,7 +78,7 @@ def parser(name: str, about: str, epilog: str) -> Parser:
     )
 
 
-def needed(words: Sequence[str], commands: Collection[str]) -> Collection[str]:
+def choose_commands(words: Sequence[str], commands: Collection[str]) -> Collection[str]:
     """Return the commands whose files a command line needs: importing them all takes time.
 
     Completion is about all of them, and so is a page or an error that lists them.
@@ -101,7 +101,7 @@ class Command:
 
     def __init__(self, run: Callable[..., int], options: tuple[Add, ...], unless: str):
         self.run = run
-        self.phrase, _, page = _dedented(run.__doc__ or "").partition("\n\n")
+        self.phrase, _, page = _dedent(run.__doc__ or "").partition("\n\n")
         self.about, _, self.examples = page.partition("\n\nexamples:\n")
         self._options = options
         self._unless = unless
@@ -120,9 +120,9 @@ class Command:
         """Add this command to a program, and arguments to its actions; return its parser."""
         page: Parser = commands.add_parser(
             name,
-            help=_phrase(self.phrase),
+            help=_make_phrase(self.phrase),
             description=self.about,
-            epilog=f"examples:\n{_indented(self.examples)}",
+            epilog=f"examples:\n{_indent(self.examples)}",
             formatter_class=_Formatter,
         )
         page.set_defaults(run=self.run, page=page)
@@ -138,7 +138,7 @@ class Command:
             for action, (act, options) in self.actions.items():
                 doc = act.__doc__ or ""
                 about = doc.partition("\n")[0] if self.describes_actions else None
-                parser = actions.add_parser(action, help=_phrase(doc), description=about)
+                parser = actions.add_parser(action, help=_make_phrase(doc), description=about)
                 parser.set_defaults(act=act)
                 for add in (*options, *of_actions):
                     add(parser)
@@ -189,12 +189,12 @@ def load_command(place: str) -> Command:
     return found
 
 
-def _dedented(text: str) -> str:
+def _dedent(text: str) -> str:
     first, _, rest = text.partition("\n")
     return f"{first}\n{dedent(rest).rstrip()}" if rest else first
 
 
-def _phrase(line: str) -> str:
+def _make_phrase(line: str) -> str:
     """Return the first line of a docstring as it stands in a list."""
     first = line.partition("\n")[0].rstrip(".")
     return first[:1].lower() + first[1:]
@@ -206,7 +206,7 @@ def add_command(commands: Any, name: str, command: ModuleType) -> Parser:
         name,
         help=command.HELP,
         description=command.ABOUT.strip(),
-        epilog=f"examples:\n{_indented(command.EXAMPLES)}",
+        epilog=f"examples:\n{_indent(command.EXAMPLES)}",
         formatter_class=_Formatter,
     )
     page.set_defaults(run=command.run, page=page)
@@ -214,7 +214,7 @@ def add_command(commands: Any, name: str, command: ModuleType) -> Parser:
     return page
 
 
-def parsed(program: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
+def parse_options(program: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
     """Return the options of a command line, or exit with 2 and an error."""
     if argv is not None and not argv:  # the name alone asks what there is
         program.print_help()
@@ -223,7 +223,7 @@ def parsed(program: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
         program.error(misplaced)
     options, unknown = program.parse_known_args(argv)
     if unknown:
-        options.page.error(_unknown(options.page, unknown[0]))
+        options.page.error(_describe_unknown(options.page, unknown[0]))
     options.program = program
     return options
 
@@ -246,25 +246,25 @@ def _find_misplaced(program: Parser, argv: Sequence[str]) -> str:
     return f"{option!r} stands before the command; write it after: {program.prog} {name} {rest} ..."
 
 
-def _unknown(page: argparse.ArgumentParser, word: str) -> str:
-    from irclient.nearest import nearest
+def _describe_unknown(page: argparse.ArgumentParser, word: str) -> str:
+    from irclient.nearest import find_nearest
 
     if not word.startswith("-"):
         return f"{word!r} is one argument too many; quote words that belong together"
     # Without the dashes, which would make every option like every other.
     known = [name[2:] for name in page._option_string_actions if name.startswith("--")]
-    near = nearest(word.partition("=")[0].lstrip("-"), known)
+    near = find_nearest(word.partition("=")[0].lstrip("-"), known)
     return f"unknown option {word!r}" + (f"; did you mean '--{near}'?" if near else "")
 
 
-def actions(program: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+def walk_actions(program: argparse.ArgumentParser) -> Iterator[argparse.Action]:
     """Yield every argument of a parser and of its commands."""
     for action in program._actions:
         yield action
         if isinstance(action, argparse._SubParsersAction):
             for page in action.choices.values():
-                yield from actions(page)
+                yield from walk_actions(page)
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join(f"  {line}" if line else "" for line in text.strip().splitlines())

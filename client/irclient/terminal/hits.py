@@ -1,21 +1,21 @@
 """What a person sees of an answer: hits and payloads as lines, made for the terminal.
 
-Answers are plain data here, made fit to be shown (`irclient.invisible.shown`): this is on the way
-of every prompt. What a person copies, such as a path, is cut only where a link holds all of it.
+Answers are plain data here, made safe by `irclient.invisible.make_safe`: this is on the way of
+every prompt. What a person copies, such as a path, is cut only where a link holds all of it.
 """
 
 from __future__ import annotations
 
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.terminal.width import (
     BOLD,
     DIM,
     GREEN,
-    cells,
-    clipped,
-    clipped_before,
-    folded,
-    wrapped,
+    clip,
+    clip_beginning,
+    count_cells,
+    fold,
+    wrap,
 )
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
@@ -60,66 +60,64 @@ _RELATIONS = {
 }
 
 
-def answer_lines(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
+def format_answer(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
     """Yield an answer as lines: the hits, or why there are none."""
-    asked = _asked(answer["query"]) if to.colour else None
-    if cut := cut_line(answer["signals"]):
-        yield from wrapped(cut.split(), " ", to.width)
+    asked = _list_words(answer["query"]) if to.colour else None
+    if cut := describe_cut(answer["signals"]):
+        yield from wrap(cut.split(), " ", to.width)
     if respelled := answer["signals"].get("respelled"):
         said = f"searched for {', '.join(map(str, respelled.values()))}"
-        yield from wrapped(f"{said} in place of {', '.join(respelled)}".split(), " ", to.width)
+        yield from wrap(f"{said} in place of {', '.join(respelled)}".split(), " ", to.width)
     for hit in answer["results"]:
-        yield from hit_lines(hit, to, asked)
+        yield from format_hit(hit, to, asked)
     if answer["results"] and (unserved := answer["signals"].get("unserved")):
-        yield from wrapped(["nothing found for:", *"; ".join(unserved).split()], " ", to.width)
+        yield from wrap(["nothing found for:", *"; ".join(unserved).split()], " ", to.width)
     if building := answer["freshness"].get("building"):
         first = "more may apply:" if answer["results"] else "nothing found yet:"
         said = f"{first} still building {', '.join(building)}; ask again in a moment"
-        yield from wrapped(said.split(), " ", to.width)
+        yield from wrap(said.split(), " ", to.width)
     elif answer["abstained"]:
         reason = answer["reason"]
-        yield from wrapped(
-            ["nothing applies:", *REASONS.get(reason, reason).split()], " ", to.width
-        )
+        yield from wrap(["nothing applies:", *REASONS.get(reason, reason).split()], " ", to.width)
 
 
-def cut_line(signals: Mapping[str, Any]) -> str:
+def describe_cut(signals: Mapping[str, Any]) -> str:
     """Return what is to be said of a query that was cut, "" of one that was not."""
     if not (cut := signals.get("cut")):
         return ""
     return f"of this long query the first {cut['characters']:,} of {cut['of']:,} characters count"
 
 
-def hit_lines(
+def format_hit(
     hit: Mapping[str, Any], to: Terminal, asked: Mapping[str, set[str]] | None = None
 ) -> Iterator[str]:
     """Yield one hit as a few lines, and its disclosure where it has one.
 
-    Words of its summary that match one of `asked` (see `_asked`) are bold.
+    Words of its summary that match one of `asked` (see `_list_words`) are bold.
     """
     indent = "  " if to.width < _NARROW else "    "
     room = to.width - len(indent) - 1
-    reference = quoted(f"{hit['corpus']}/{hit['artifact_id']}")
-    yield _head(hit, reference, to)
+    reference = quote(f"{hit['corpus']}/{hit['artifact_id']}")
+    yield _format_head(hit, reference, to)
     if summary := hit["summary"]:
-        for line in folded(summary, room, _SUMMARY_LINES):
-            yield indent + (_marked(line, asked, to) if asked else line)
+        for line in fold(summary, room, _SUMMARY_LINES):
+            yield indent + (_mark_words(line, asked, to) if asked else line)
     if not _fits(hit, reference, to):
         yield indent + reference
     if place := hit["pointer"]:
-        yield indent + to.painted(DIM, _linked(place, place, room, to))
+        yield indent + to.painted(DIM, _link_place(place, place, room, to))
     if hit.get("hidden"):
         yield f"{indent}hidden characters: {', '.join(hit['hidden'])}"
     if duplicates := hit.get("duplicates"):
         more = len(duplicates) - _MOST_PLACES
         rest = f", and {more:,} more" if more > 0 else ""
         yield f"{indent}also: {', '.join(duplicates[:_MOST_PLACES])}{rest}"
-    yield from (indent + line for line in _related_lines(hit.get("related"), room, to))
+    yield from (indent + line for line in _format_related(hit.get("related"), room, to))
     if disclosed := hit.get("disclosure"):
-        yield from ("", *disclosure_lines(disclosed), "")
+        yield from ("", *format_disclosure(disclosed), "")
 
 
-def _related_lines(
+def _format_related(
     related: list[Mapping[str, Any]] | None, room: int, to: Terminal
 ) -> Iterator[str]:
     """Yield a line for each item that belongs to a hit; one that says so where there is none."""
@@ -128,72 +126,74 @@ def _related_lines(
     for item in related or ():
         said = _RELATIONS.get(item["relation"], item["relation"])
         through = f" (through {item['via']})" if item["via"] else ""
-        reference = quoted(f"{item['corpus']}/{item['artifact_id']}")
+        reference = quote(f"{item['corpus']}/{item['artifact_id']}")
         line = f"{said} {item['name']}{through}"
-        fits = cells(line) + 2 + cells(reference) <= room
-        yield f"{line}  {to.painted(DIM, reference)}" if fits else clipped(line, room)
+        fits = count_cells(line) + 2 + count_cells(reference) <= room
+        yield f"{line}  {to.painted(DIM, reference)}" if fits else clip(line, room)
         if not fits:
             yield f"  {to.painted(DIM, reference)}"
 
 
-def quoted(reference: str) -> str:
+def quote(reference: str) -> str:
     """Return a reference as a shell takes it for one word."""
     if all(char.isalnum() or char in _UNQUOTED for char in reference):
         return reference
     return "'" + reference.replace("'", "'\"'\"'") + "'"
 
 
-def _linked(path: str, place: str, room: int, to: Terminal) -> str:
+def _link_place(path: str, place: str, room: int, to: Terminal) -> str:
     """Return a place as a link; one that is not the file's own name, being spelt, is none."""
     if not to.host or "\\" in path:
         return place
-    return to.linked(path, clipped_before(place, room))
+    return to.linked(path, clip_beginning(place, room))
 
 
-def _head(hit: Mapping[str, Any], reference: str, to: Terminal) -> str:
+def _format_head(hit: Mapping[str, Any], reference: str, to: Terminal) -> str:
     """Return the bar, the score, the name, and the reference where there is room for all of it.
 
     Where there is none, the corpus.
     """
-    size = _bar_cells(to)
+    size = _count_bar_cells(to)
     filled = round(size * max(0.0, min(1.0, hit["score"])))
     bar = to.painted(GREEN, "█" * filled) + to.painted(DIM, "·" * (size - filled))
     score = f"{bar} {hit['score']:.2f}  "
-    name = clipped(hit["name"], _room(to))
-    left = _room(to) - cells(name) - 2
-    where = reference if _fits(hit, reference, to) else clipped(hit["corpus"], left)
+    name = clip(hit["name"], _count_room(to))
+    left = _count_room(to) - count_cells(name) - 2
+    where = reference if _fits(hit, reference, to) else clip(hit["corpus"], left)
     return score + to.painted(BOLD, name) + (f"  {to.painted(DIM, where)}" if left > 3 else "")
 
 
 def _fits(hit: Mapping[str, Any], reference: str, to: Terminal) -> bool:
     """Return whether a reference, which is never cut, has room behind the name."""
-    return cells(hit["name"]) + 2 + cells(reference) <= _room(to)
+    return count_cells(hit["name"]) + 2 + count_cells(reference) <= _count_room(to)
 
 
-def _bar_cells(to: Terminal) -> int:
+def _count_bar_cells(to: Terminal) -> int:
     return 5 if to.width < _NARROW else 10
 
 
-def _room(to: Terminal) -> int:
+def _count_room(to: Terminal) -> int:
     """Return how many cells are left behind the bar and the score."""
-    return to.width - _bar_cells(to) - 8
+    return to.width - _count_bar_cells(to) - 8
 
 
-def _asked(query: str) -> dict[str, set[str]]:
+def _list_words(query: str) -> dict[str, set[str]]:
     """Return the words of a query that are marked, in lower case, by their first four letters."""
     asked: dict[str, set[str]] = {}
-    for word in map(str.lower, _runs(query)):
+    for word in map(str.lower, _split_runs(query)):
         if len(word) >= _SHORTEST_WORD and word.isalnum() and word not in _COMMON:
             asked.setdefault(word[:_SHORTEST_STEM], set()).add(word)
     return asked
 
 
-def _marked(line: str, asked: Mapping[str, set[str]], to: Terminal) -> str:
+def _mark_words(line: str, asked: Mapping[str, set[str]], to: Terminal) -> str:
     """Return a line with the words that were asked for in bold."""
-    return "".join(to.painted(BOLD, run) if _matches(run, asked) else run for run in _runs(line))
+    return "".join(
+        to.painted(BOLD, run) if _matches(run, asked) else run for run in _split_runs(line)
+    )
 
 
-def _runs(text: str) -> Iterator[str]:
+def _split_runs(text: str) -> Iterator[str]:
     """Yield a text as its words, and what lies between them; importing `re` takes 5 ms."""
     start = 0
     for at in range(1, len(text) + 1):
@@ -206,20 +206,20 @@ def _matches(word: str, asked: Mapping[str, set[str]]) -> bool:
     """Return whether a word is one of those, or another form of one: `migrate`, `migration`."""
     word = word.lower()
     others = asked.get(word[:_SHORTEST_STEM], ())
-    return word in others or any(_alike(*sorted((word, other), key=len)) for other in others)
+    return word in others or any(_are_alike(*sorted((word, other), key=len)) for other in others)
 
 
-def _alike(short: str, long: str) -> bool:
+def _are_alike(short: str, long: str) -> bool:
     stem = short[: max(_SHORTEST_STEM, len(short) - 1)]
     near = len(long) - len(short) <= _LONGEST_ENDING
     return near and len(short) >= _SHORTEST_STEM and long.startswith(stem)
 
 
-def footer(answer: Mapping[str, Any], to: Terminal) -> str:
+def format_footer(answer: Mapping[str, Any], to: Terminal) -> str:
     """Return how the answer came about, for stderr: one line where it fits."""
     fresh = answer["freshness"]
     parts = [
-        f"{answer['n_selected']} of {counted(answer['n_retrieved'], 'candidate')}",
+        f"{answer['n_selected']} of {format_count(answer['n_retrieved'], 'candidate')}",
         answer["reason"],
         f"{answer['took_ms']:.1f} ms",
         f"generation {answer['generation']}",
@@ -228,15 +228,15 @@ def footer(answer: Mapping[str, Any], to: Terminal) -> str:
     if rounds := answer.get("rounds"):
         parts.append(f"{len(rounds)} round{'s' if len(rounds) > 1 else ''}")
     if fresh.get("pending"):
-        parts.append(f"{counted(fresh['pending'], 'change')} pending")
+        parts.append(f"{format_count(fresh['pending'], 'change')} pending")
     if fresh.get("building"):
         parts.append(f"still building: {', '.join(fresh['building'])}")
     if fresh.get("degraded"):
         parts.append(f"roots missing: {', '.join(fresh['degraded'])}")
-    return "\n".join(wrapped(parts, " · ", min(to.width, _FOOTER_CELLS) - 1))
+    return "\n".join(wrap(parts, " · ", min(to.width, _FOOTER_CELLS) - 1))
 
 
-def scope_hint(words: list[str], answer: Mapping[str, Any]) -> str:
+def suggest_scope(words: list[str], answer: Mapping[str, Any]) -> str:
     """Return a hint where the first of several words names a corpus that was asked with others."""
     asked = answer["signals"].get("per_source") or {}
     if len(words) < 2 or len(asked) < 2 or words[0] not in asked:
@@ -244,7 +244,7 @@ def scope_hint(words: list[str], answer: Mapping[str, Any]) -> str:
     return f"irc: {words[0]!r} is also the name of a corpus: -c {words[0]} searches it alone"
 
 
-def disclosure_lines(found: Mapping[str, Any]) -> Iterator[str]:
+def format_disclosure(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield a payload: what was wrong with it, its text, and the files that go with it."""
     if found["note"]:
         why = f": {found['reason']}" if found["reason"] else ""
@@ -254,21 +254,21 @@ def disclosure_lines(found: Mapping[str, Any]) -> Iterator[str]:
     if found["hidden"]:
         yield f"[hidden characters, shown as \ufffd: {', '.join(found['hidden'])}]"
     if found["redacted"]:
-        yield f"[{counted(found['redacted'], 'secret')} taken out]"
+        yield f"[{format_count(found['redacted'], 'secret')} taken out]"
     if found["passage"] is not None:
         count = len(found["passage_records"])
         lacks = f", {found['expansion']}" if found["expansion"] else ""
-        yield f"[{counted(count, 'record')}{lacks}]"
+        yield f"[{format_count(count, 'record')}{lacks}]"
         yield found["passage"].rstrip("\n")
     if found["body"] is not None:
         yield found["body"].rstrip("\n")
     if found["truncated"]:
         yield "[cut here; the file goes on]"
     for file in found["files"]:
-        yield f"--- {file['path']} ({counted(file['size'], 'byte')})"
+        yield f"--- {file['path']} ({format_count(file['size'], 'byte')})"
         if file["text"] is not None:
             yield file["text"].rstrip("\n")
         elif file["note"]:
             yield f"[{file['note']}]"
     if found["files_omitted"]:
-        yield f"[and {counted(found['files_omitted'], 'more file')}]"
+        yield f"[and {format_count(found['files_omitted'], 'more file')}]"

@@ -13,11 +13,11 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from irclient.fast.light_json import dumped
+from irclient.fast.light_json import dump_json
 from irclient.fast.plain import plain_data
-from irclient.invisible import escaped, safe, shown, spelled
+from irclient.invisible import escape_json, make_safe, replace_hidden, spell_hidden
 from irclient.terminal.exits import DONE
-from irclient.terminal.width import takes_all
+from irclient.terminal.width import takes_unicode
 
 _MOST_S = 1e6
 
@@ -31,7 +31,7 @@ def begin_output() -> None:
     _lost.clear()
 
 
-def output_lost() -> OSError | None:
+def find_lost_output() -> OSError | None:
     """Return why stdout takes nothing any more; None while it does. What only prints ends then."""
     return _lost[0] if _lost else None
 
@@ -43,7 +43,11 @@ def add_output(parser: argparse.ArgumentParser, data: bool = True) -> None:
     else:
         parser.set_defaults(json=False)
     parser.add_argument(
-        "--timeout", type=seconds, default=10.0, metavar="S", help="give up after S seconds (10)"
+        "--timeout",
+        type=parse_seconds,
+        default=10.0,
+        metavar="S",
+        help="give up after S seconds (10)",
     )
 
 
@@ -53,14 +57,14 @@ def add_output_of_action(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", default=kept, help="print data as JSON")
     parser.add_argument(
         "--timeout",
-        type=seconds,
+        type=parse_seconds,
         default=kept,
         metavar="S",
         help="give up after S seconds (10)",
     )
 
 
-def seconds(text: str) -> float:
+def parse_seconds(text: str) -> float:
     """Return an option's number of seconds, above 0 and of this month."""
     try:
         if 0 < (number := float(text)) < _MOST_S:
@@ -70,12 +74,12 @@ def seconds(text: str) -> float:
     raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
 
 
-def as_json(value: Any) -> str:
+def dump_safe_json(value: Any) -> str:
     """Return a value as a line of JSON that is harmless on a terminal."""
-    return escaped(dumped(value, not takes_all()))
+    return escape_json(dump_json(value, not takes_unicode()))
 
 
-def printed(options: argparse.Namespace, value: Any, text: Callable[[Any], str]) -> int:
+def print_data(options: argparse.Namespace, value: Any, text: Callable[[Any], str]) -> int:
     """Print a value, or types of irclient, as JSON or by `text`; "" prints nothing. Return DONE.
 
     `text` is given plain data as it may be shown.
@@ -83,34 +87,34 @@ def printed(options: argparse.Namespace, value: Any, text: Callable[[Any], str])
     value = plain_data(value)
     if options.json:
         print_json(value)
-    elif readable := text(shown(value)):
+    elif readable := text(make_safe(value)):
         _print(readable)
     return DONE
 
 
 def print_json(value: Any) -> None:
     """Print a value as a line of JSON."""
-    _print(as_json(value))
+    _print(dump_safe_json(value))
 
 
 def print_line(line: str) -> None:
     """Print one line to stdout, whatever it names."""
-    _print(spelled(line))
+    _print(spell_hidden(line))
 
 
 def note(line: str) -> None:
     """Print one line to stderr, whatever it names."""
-    _say(spelled(line))
+    _say(spell_hidden(line))
 
 
 def print_text(text: str) -> None:
     """Print a text of many lines, made of what may be shown, to stdout."""
-    _print(safe(text))
+    _print(replace_hidden(text))
 
 
 def note_text(text: str) -> None:
     """Print a text of many lines, made of what may be shown, to stderr."""
-    _say(safe(text))
+    _say(replace_hidden(text))
 
 
 def flush_output() -> None:
@@ -118,17 +122,17 @@ def flush_output() -> None:
     try:
         sys.stdout.flush()
     except OSError as error:
-        _lose(error)
+        _drop_output(error)
 
 
 def _print(text: str) -> None:
     try:
         print(text, flush=True)
     except OSError as error:
-        _lose(error)
+        _drop_output(error)
 
 
-def _lose(error: OSError) -> None:
+def _drop_output(error: OSError) -> None:
     """Note that stdout takes nothing more, and have the system drop the rest."""
     _lost.append(error)
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from irclient.invisible import spelled
-from irclient.terminal.width import clipped
+from irclient.invisible import spell_hidden
+from irclient.terminal.width import clip
 
 _BAR = 24
 
@@ -26,7 +26,7 @@ class ProgressLine:
         import shutil  # only on a terminal
 
         width = shutil.get_terminal_size().columns
-        sys.stderr.write(f"\r\x1b[K{clipped(spelled(label) + bar, width - 1)}")
+        sys.stderr.write(f"\r\x1b[K{clip(spell_hidden(label) + bar, width - 1)}")
         sys.stderr.flush()
         self._drawn = True
 

@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from irclient.counts import counted
-from irclient.terminal.columns import TableColumn, fitted, paragraph, table
+from irclient.counts import format_count
+from irclient.terminal.columns import TableColumn, fit_table, format_table, wrap_line
 from irclient.terminal.width import UNCUT
 
 # What a person sees of the health: a line for the level, and one for each thing that is wrong.
@@ -21,7 +21,7 @@ from irclient.terminal.width import UNCUT
 _PATHS_SHOWN = 3
 
 
-def grouped(label: str, problems: Sequence[Mapping[str, str]]) -> Iterator[str]:
+def group_problems(label: str, problems: Sequence[Mapping[str, str]]) -> Iterator[str]:
     """Yield lines for the `{path, reason}` of a corpus: each alone, or one for many of a reason."""
     by_reason: dict[str, list[str]] = {}
     for problem in problems:
@@ -35,39 +35,40 @@ def grouped(label: str, problems: Sequence[Mapping[str, str]]) -> Iterator[str]:
         if len(paths) <= _PATHS_SHOWN:
             yield from (f"{label}: {path}: {alone[path]}" for path in paths)
         else:
-            yield f"{label}: {len(paths):,} in {_around(paths)}: {reason}: {_examples(paths)}"
+            around = _find_common_directory(paths)
+            yield f"{label}: {len(paths):,} in {around}: {reason}: {_format_examples(paths)}"
 
 
-def _around(paths: Sequence[str]) -> str:
+def _find_common_directory(paths: Sequence[str]) -> str:
     """Return the directory that all paths lie in."""
     absolute = all(os.path.isabs(path) for path in paths)
     return os.path.commonpath([os.path.dirname(path) for path in paths]) if absolute else "all"
 
 
-def _examples(paths: Sequence[str]) -> str:
-    around = _around(paths)
+def _format_examples(paths: Sequence[str]) -> str:
+    around = _find_common_directory(paths)
     inside = (path.removeprefix(f"{around}/") for path in paths[:_PATHS_SHOWN])
     return f"{', '.join(inside)}, ..."
 
 
-def health(state: dict[str, Any]) -> list[str]:
+def format_health(state: dict[str, Any]) -> list[str]:
     """Return the lines about the health of a status, the worst first; none of an older daemon's."""
     found = state.get("health")
     if found is None:
         return []
     return [
         f"health: {found['level']}",
-        *_configuration(state),
+        *_format_configuration(state),
         *(f"stuck: {each}" for each in found["stuck"]),
-        *(line for corpus in found["corpora"] for line in _of_corpus(corpus)),
-        *_problems(state),
-        *_quarantined(state),
+        *(line for corpus in found["corpora"] for line in _format_corpus_health(corpus)),
+        *_format_problems(state),
+        *_format_quarantined(state),
         *(f"limit: {each}" for each in found["limits"]),
-        *map(mismatch, state.get("mismatched") or ()),
+        *map(describe_mismatch, state.get("mismatched") or ()),
     ]
 
 
-def _configuration(state: dict[str, Any]) -> Iterator[str]:
+def _format_configuration(state: dict[str, Any]) -> Iterator[str]:
     """Yield what of the configuration file is not in use, and what to do about it."""
     if refused := state.get("refused"):
         hint = f" ({refused['hint']})" if refused["hint"] else ""
@@ -79,7 +80,7 @@ def _configuration(state: dict[str, Any]) -> Iterator[str]:
         yield f"configuration: from the next start: {', '.join(later)}; irdaemon restart"
 
 
-def mismatch(found: dict[str, Any]) -> str:
+def describe_mismatch(found: dict[str, Any]) -> str:
     """Return the line about requests of another protocol, with the command that cures them."""
     times = "once" if found["count"] == 1 else f"{found['count']:,} times"
     return (
@@ -88,30 +89,30 @@ def mismatch(found: dict[str, Any]) -> str:
     )
 
 
-def _of_corpus(corpus: dict[str, Any]) -> Iterator[str]:
+def _format_corpus_health(corpus: dict[str, Any]) -> Iterator[str]:
     name = corpus["name"]
     for kind in ("offline", "polled"):
-        yield from grouped(f"{kind}: {name}", corpus[kind])
+        yield from group_problems(f"{kind}: {name}", corpus[kind])
     for reason in corpus["stale"]:
         yield f"stale: {name}: {reason}"
 
 
-def _problems(state: dict[str, Any]) -> Iterator[str]:
+def _format_problems(state: dict[str, Any]) -> Iterator[str]:
     """Yield the places within roots that could not be scanned."""
     healths = {corpus["name"]: corpus for corpus in state["health"]["corpora"]}
     for corpus in state["corpora"]:
         about = healths[corpus["name"]]
-        shown = "\n".join(_of_corpus(about))
+        shown = "\n".join(_format_corpus_health(about))
         roots = {root["path"] for root in (*about["offline"], *about["polled"])}
         others = [
             each
             for each in corpus["problems"]
             if each["reason"] not in shown and each["path"] not in roots
         ]
-        yield from grouped(corpus["name"], others)
+        yield from group_problems(corpus["name"], others)
 
 
-def _quarantined(state: dict[str, Any]) -> Iterator[str]:
+def _format_quarantined(state: dict[str, Any]) -> Iterator[str]:
     for corpus in state["corpora"]:
         if corpus["failures"]:
             yield (
@@ -129,14 +130,14 @@ _STATES = {
 }
 
 
-def backends(state: Mapping[str, Any]) -> list[str]:
+def format_backends(state: Mapping[str, Any]) -> list[str]:
     """Return the lines about the backends of a status: none where there is none."""
     if state.get("backends") is not None:
-        return [*_of_front(state["backends"], state["corpora"])]
-    return [*_of_writer(state["corpora"])]
+        return [*_format_front_end(state["backends"], state["corpora"])]
+    return [*_format_copies(state["corpora"])]
 
 
-def _of_writer(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _format_copies(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a line for the level copies at each backend, and one for each other copy."""
     held = [corpus for corpus in corpora if corpus.get("copy")]
     level: dict[str, list[str]] = {}
@@ -147,10 +148,11 @@ def _of_writer(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"copies: {', '.join(names)} at {backend}: level"
     for corpus in held:
         if (how := corpus["copy"]["state"]) != "level":
-            yield f"copy: {corpus['name']} at {corpus['copy']['backend']}: {_why(how, corpus)}"
+            why = _describe_copy(how, corpus)
+            yield f"copy: {corpus['name']} at {corpus['copy']['backend']}: {why}"
 
 
-def _why(how: str, corpus: Mapping[str, Any]) -> str:
+def _describe_copy(how: str, corpus: Mapping[str, Any]) -> str:
     copy = corpus["copy"]
     parts = [_STATES.get(how, how)]
     if how == "degraded" and copy["since"] is not None:
@@ -160,7 +162,7 @@ def _why(how: str, corpus: Mapping[str, Any]) -> str:
     return text if how == "sending" else f"{text}; answers here are from this daemon's own index"
 
 
-def _of_front(
+def _format_front_end(
     every: Sequence[Mapping[str, Any]], corpora: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
     """Yield a line for each backend: who writes there, or why it is not heard."""
@@ -195,60 +197,65 @@ _CORPUS = (
 _COUNTED = ("name", "kind", "artifacts", "records", "vectors", "failures", "pending", "state")
 
 
-def status(state: dict[str, Any], width: int = UNCUT) -> str:
+def format_status(state: dict[str, Any], width: int = UNCUT) -> str:
     """Return the daemon's state: who, how long, and one row for each corpus."""
     head = (
-        f"irdaemon {state['version']}, pid {state['pid']}, up {duration(state['uptime_s'])},"
-        f" generation {state['generation']}, {counted(state['queue'], 'job')}{_memory(state)}"
+        f"irdaemon {state['version']}, pid {state['pid']}, up {format_duration(state['uptime_s'])},"
+        f" generation {state['generation']}, {format_count(state['queue'], 'job')}"
+        f"{_format_memory(state)}"
     )
-    above = [head, *([DEMO] if state.get("demo") else []), *map(_running, state["jobs"])]
-    below = [*ledger(state.get("ledger", {})), *use(state.get("usage")), *health(state)]
-    below += [*behind(state["corpora"]), *skipped(state["corpora"])]
+    above = [head, *([DEMO] if state.get("demo") else []), *map(_format_job, state["jobs"])]
+    below = [
+        *format_ledger(state.get("ledger", {})),
+        *format_use(state.get("usage")),
+        *format_health(state),
+    ]
+    below += [*format_behind(state["corpora"]), *format_skipped(state["corpora"])]
     # Where something of the person's is indexed, what else might be is no news each time.
     alone = state.get("demo") or not state["corpora"]
     below += [
-        *(waiting(state.get("waiting_for", ())) if alone else ()),
-        *model(state.get("model")),
-        *backends(state),
+        *(format_waiting(state.get("waiting_for", ())) if alone else ()),
+        *format_model(state.get("model")),
+        *format_backends(state),
     ]
-    parts = [*(paragraph(line, width) for line in above), corpora(state["corpora"], width)]
-    parts += [paragraph(line, width) for line in below]
+    parts = [*(wrap_line(line, width) for line in above), format_corpora(state["corpora"], width)]
+    parts += [wrap_line(line, width) for line in below]
     if "profile" in state:
-        parts += ["", stages(state["profile"])]
+        parts += ["", format_stages(state["profile"])]
     return "\n".join(parts)
 
 
-def behind(states: Sequence[dict[str, Any]]) -> list[str]:
+def format_behind(states: Sequence[dict[str, Any]]) -> list[str]:
     """Return a line for each corpus that does not follow changes: how far behind it may be."""
     return [
-        f"{how}: {state['name']}: {_lacking(state)}"
+        f"{how}: {state['name']}: {_describe_behind(state)}"
         for state in states
         if (how := state.get("reindex", "change")) != "change"
     ]
 
 
-def _lacking(state: dict[str, Any]) -> str:
+def _describe_behind(state: dict[str, Any]) -> str:
     build = f"irc build {state['name']}"
     if state.get("last_reconcile") is None:
         return f"not scanned yet; {build} scans it"
-    return f"may lack what changed since its scan {_scanned(state)}; {build} scans it"
+    return f"may lack what changed since its scan {_format_scanned(state)}; {build} scans it"
 
 
-def skipped(states: Sequence[dict[str, Any]]) -> list[str]:
+def format_skipped(states: Sequence[dict[str, Any]]) -> list[str]:
     """Return a line for each corpus of which something was passed over: how much, and why."""
     return [
-        f"skipped: {state['name']}: {sum(found.values()):,}: {_most_of(found)}"
+        f"skipped: {state['name']}: {sum(found.values()):,}: {_format_counts(found)}"
         + (f"; irc info {state['name']} lists all" if len(found) > _EXAMPLES else "")
         for state in states
         if (found := state.get("skipped"))
     ]
 
 
-def _most_of(counts: dict[str, int]) -> str:
+def _format_counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{reason} {count:,}" for reason, count in list(counts.items())[:_EXAMPLES])
 
 
-def model(found: dict[str, Any] | None) -> list[str]:
+def format_model(found: dict[str, Any] | None) -> list[str]:
     """Return a line about the configured model, where it is and what fails; none without one."""
     if not found:
         return []
@@ -264,19 +271,19 @@ def model(found: dict[str, Any] | None) -> list[str]:
     return [f"model: {'; '.join([*parts, *filter(None, [found['problem']])])}"]
 
 
-def waiting(places: Sequence[dict[str, str]]) -> list[str]:
+def format_waiting(places: Sequence[dict[str, str]]) -> list[str]:
     """Return one line about the places that are indexed once they exist; none without any."""
     if not places:
         return []
     first = {place["corpus"]: place["path"] for place in reversed(places)}
-    examples = ", ".join(map(_short, list(reversed(first.values()))[:_EXAMPLES]))
+    examples = ", ".join(map(_shorten, list(reversed(first.values()))[:_EXAMPLES]))
     return [
-        f"waiting for {counted(len(places), 'place')} not there yet ({examples}, ...);"
+        f"waiting for {format_count(len(places), 'place')} not there yet ({examples}, ...);"
         " irc status --json names them"
     ]
 
 
-def ledger(state: dict[str, Any]) -> list[str]:
+def format_ledger(state: dict[str, Any]) -> list[str]:
     """Return the lines about the ledger: none where all is well."""
     lines = []
     if problem := state.get("problem"):
@@ -295,7 +302,7 @@ def ledger(state: dict[str, Any]) -> list[str]:
     return lines
 
 
-def use(noted: dict[str, Any] | None) -> list[str]:
+def format_use(noted: dict[str, Any] | None) -> list[str]:
     """Return one line on what is noted of use, and for how long; none where nothing is."""
     if not noted:
         return []
@@ -303,21 +310,21 @@ def use(noted: dict[str, Any] | None) -> list[str]:
         return [f"use: not noted now: {noted['problem']}; it is retried automatically"]
     text = ", with their words" if noted.get("text") else ", without their words"
     return [
-        f"use: {counted(noted.get('offers', 0), 'answer')}{text},"
-        f" and {counted(noted.get('uses', 0), 'use')}"
-        f" of {counted(noted.get('turns', 0), 'turn')} noted;"
-        f" answers are kept for {counted(noted['kept_days'], 'day')} (irc usage)"
+        f"use: {format_count(noted.get('offers', 0), 'answer')}{text},"
+        f" and {format_count(noted.get('uses', 0), 'use')}"
+        f" of {format_count(noted.get('turns', 0), 'turn')} noted;"
+        f" answers are kept for {format_count(noted['kept_days'], 'day')} (irc usage)"
     ]
 
 
-def stages(profile: dict[str, dict[str, float]]) -> str:
+def format_stages(profile: dict[str, dict[str, float]]) -> str:
     """Return one row for each stage: how often, and how long in milliseconds."""
     columns = ("stage", "n", "p50 ms", "p95 ms", "max ms")
     rows = [[name, f["n"], f["p50"], f["p95"], f["max"]] for name, f in profile.items()]
-    return table(columns, rows)
+    return format_table(columns, rows)
 
 
-def floor(found: dict[str, Any]) -> str:
+def format_floor(found: dict[str, Any]) -> str:
     """Return a calibrated floor as one line: what it is, how good, on what grounds, since when."""
     kind = "labelled" if found["labelled"] else "made-up"
     since = format_moment(found["calibrated_at"])
@@ -328,18 +335,20 @@ def floor(found: dict[str, Any]) -> str:
     )
 
 
-def corpora(states: Sequence[dict[str, Any]], width: int = UNCUT) -> str:
+def format_corpora(states: Sequence[dict[str, Any]], width: int = UNCUT) -> str:
     """Return one row for each corpus."""
-    rows = [[*(s[name] for name in _COUNTED), _scanned(s), _roots(s)] for s in states]
-    return fitted(_CORPUS, rows, width) if rows else "no corpora; irc add NAME KIND ROOT makes one"
+    rows = [[*(s[name] for name in _COUNTED), _format_scanned(s), _format_roots(s)] for s in states]
+    return (
+        fit_table(_CORPUS, rows, width) if rows else "no corpora; irc add NAME KIND ROOT makes one"
+    )
 
 
-def _scanned(state: dict[str, Any]) -> str:
+def _format_scanned(state: dict[str, Any]) -> str:
     at = state.get("last_reconcile")
-    return "not yet" if at is None else f"{_age(max(0.0, time.time() - at))} ago"
+    return "not yet" if at is None else f"{_format_age(max(0.0, time.time() - at))} ago"
 
 
-def _age(seconds: float) -> str:
+def _format_age(seconds: float) -> str:
     """Return a duration in the words of its largest unit."""
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 2 * length:
@@ -347,18 +356,18 @@ def _age(seconds: float) -> str:
     return f"{int(seconds)} s"
 
 
-def _roots(state: dict[str, Any]) -> str:
+def _format_roots(state: dict[str, Any]) -> str:
     """Return the first root, and how many more there are."""
     first, *more = state.get("roots") or ("none",)
-    return _short(first) + (f" +{len(more)}" if more else "")
+    return _shorten(first) + (f" +{len(more)}" if more else "")
 
 
-def _short(path: str) -> str:
+def _shorten(path: str) -> str:
     home = os.path.expanduser("~")
     return f"~{path[len(home) :]}" if home != "/" and path.startswith(f"{home}/") else path
 
 
-def _running(job: dict[str, Any]) -> str:
+def _format_job(job: dict[str, Any]) -> str:
     """Return how far a job is: done of total, and how many a second so far."""
     line = f"{job['kind']} {job['corpus']}".rstrip() + ": "
     if not job["todo"]:
@@ -368,32 +377,32 @@ def _running(job: dict[str, Any]) -> str:
     return f"{line}, {job['done'] / took:,.0f}/s" if took >= _RATED_AFTER_S else line
 
 
-def failures(found: Sequence[dict[str, Any]]) -> str:
+def format_failures(found: Sequence[dict[str, Any]]) -> str:
     """Return one line for each failure: since when, what, and why."""
     return "\n".join(
         f"{format_moment(failure['since'])}  {failure['corpus']}  {failure['reason']}"
-        f"{_tries(failure.get('tries', 1))}"
+        f"{_format_tries(failure.get('tries', 1))}"
         for failure in found
     )
 
 
-def _tries(tries: int) -> str:
+def _format_tries(tries: int) -> str:
     return f" (tried {tries:,} times)" if tries > 1 else ""
 
 
-def secrets(found: Sequence[dict[str, Any]]) -> str:
+def format_secrets(found: Sequence[dict[str, Any]]) -> str:
     """Return one line for each secret: its corpus, where it lies, and its kind."""
     return "\n".join(
         f"{each['corpus']}  {each['path']}:{each['line'] or '?'}  {each['kind']}" for each in found
     )
 
 
-def audit(changed: Sequence[dict[str, Any]]) -> str:
+def format_audit(changed: Sequence[dict[str, Any]]) -> str:
     """Return each changed item: what it is, when it was disclosed, and the diff since."""
-    return "\n".join(map(_changed, changed)) or "nothing changed since it was disclosed"
+    return "\n".join(map(_format_changed, changed)) or "nothing changed since it was disclosed"
 
 
-def _changed(each: dict[str, Any]) -> str:
+def _format_changed(each: dict[str, Any]) -> str:
     when = format_moment(each["disclosed_at"])
     head = f"{each['corpus']}/{each['artifact_id']}: {each['state']} since disclosed at {when}"
     return f"{head}\n{each['diff']}\n"
@@ -405,12 +414,12 @@ def format_moment(at: float, seconds: bool = False) -> str:
     return time.strftime(form, time.localtime(at))
 
 
-def _memory(state: dict[str, Any]) -> str:
+def _format_memory(state: dict[str, Any]) -> str:
     resident = state.get("rss_bytes")
     return "" if resident is None else f", {resident / 1e6:,.0f} MB"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a duration in words: its two largest units."""
     minutes, hours = int(seconds // 60), int(seconds // 3600)
     if hours >= 48:

@@ -51,65 +51,67 @@ class Terminal:
         """Return text that opens a file, where there are links."""
         if not self.host or not path.startswith("/"):
             return text
-        return f"\x1b]8;;file://{self.host}{_quoted(path)}\x1b\\{text}\x1b]8;;\x1b\\"
+        return f"\x1b]8;;file://{self.host}{_quote(path)}\x1b\\{text}\x1b]8;;\x1b\\"
 
 
-def terminal() -> Terminal:
+def detect_terminal() -> Terminal:
     """Return what stdout supports, as the environment sets or forbids it."""
     live = sys.stdout.isatty()
-    return Terminal(_width(live), _colour(live), os.uname().nodename if _links(live) else "")
+    return Terminal(
+        _find_width(live), _has_colour(live), os.uname().nodename if _has_links(live) else ""
+    )
 
 
-def spell_the_rest() -> None:
+def escape_unencodable() -> None:
     """Have stdout escape characters that its encoding lacks, instead of raising an error."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
-def takes_all() -> bool:
+def takes_unicode() -> bool:
     """Return whether stdout's encoding has every character."""
     return (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "") == "utf8"
 
 
-def cells(text: str) -> int:
+def count_cells(text: str) -> int:
     """Return how many cells of a terminal text takes."""
-    return len(text) if text.isascii() else sum(map(_cells, text))
+    return len(text) if text.isascii() else sum(map(_count_cells, text))
 
 
-def clipped(text: str, width: int) -> str:
+def clip(text: str, width: int) -> str:
     """Return text, or its beginning and an ellipsis where it takes more than `width` cells."""
-    return text if cells(text) <= width else _beginning(text, max(0, width - 1)) + "…"
+    return text if count_cells(text) <= width else _take_cells(text, max(0, width - 1)) + "…"
 
 
-def clipped_before(text: str, width: int) -> str:
+def clip_beginning(text: str, width: int) -> str:
     """Return text, or an ellipsis and its end where it takes more than `width` cells."""
-    if cells(text) <= width:
+    if count_cells(text) <= width:
         return text
-    end = _beginning(text[::-1], max(0, width - 1))[::-1]
+    end = _take_cells(text[::-1], max(0, width - 1))[::-1]
     # What combines with a character that was cut off must not go to the ellipsis.
-    while end and _cells(end[0]) == 0:
+    while end and _count_cells(end[0]) == 0:
         end = end[1:]
     return "…" + end
 
 
-def folded(text: str, width: int, most: int) -> list[str]:
+def fold(text: str, width: int, most: int) -> list[str]:
     """Return one line as up to `most` lines, ended between words; the last is clipped."""
     lines: list[str] = []
-    while len(lines) < most - 1 and cells(text) > width:
-        line = _beginning(text, width) or text[:1]
+    while len(lines) < most - 1 and count_cells(text) > width:
+        line = _take_cells(text, width) or text[:1]
         end = len(line) if text[len(line)] == " " else line.rfind(" ")
         # Scripts without spaces have an odd one: no line is cut short for it.
         line = line[:end] if end > len(line) // 2 else line
         lines.append(line.rstrip())
         text = text[len(line) :].lstrip()
-    return [*lines, clipped(text, width)]
+    return [*lines, clip(text, width)]
 
 
-def wrapped(parts: Iterable[str], joint: str, width: int) -> Iterator[str]:
+def wrap(parts: Iterable[str], joint: str, width: int) -> Iterator[str]:
     """Yield parts, joined, as lines that end between them; all but the first are indented."""
     line = ""
     for part in parts:
-        if line and cells(line + joint + part) > width:
+        if line and count_cells(line + joint + part) > width:
             yield line
             line = "    " + part
         else:
@@ -117,16 +119,16 @@ def wrapped(parts: Iterable[str], joint: str, width: int) -> Iterator[str]:
     yield line
 
 
-def _beginning(text: str, width: int) -> str:
+def _take_cells(text: str, width: int) -> str:
     taken = 0
     for at, character in enumerate(text):
-        taken += _cells(character)
+        taken += _count_cells(character)
         if taken > width:
             return text[:at]
     return text
 
 
-def _cells(character: str) -> int:
+def _count_cells(character: str) -> int:
     if character == _EMOJI:
         return 1
     if unicodedata.category(character) in ("Mn", "Me"):
@@ -134,13 +136,13 @@ def _cells(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def _quoted(path: str) -> str:
+def _quote(path: str) -> str:
     return "".join(
         chr(byte) if byte in _PLAIN_IN_LINKS else f"%{byte:02X}" for byte in os.fsencode(path)
     )
 
 
-def _width(live: bool) -> int:
+def _find_width(live: bool) -> int:
     """Return the terminal's width; as shutil does, without what importing that costs.
 
     A pipe has none, unless COLUMNS says so.
@@ -152,7 +154,7 @@ def _width(live: bool) -> int:
     return max(_NARROWEST, columns or (_WIDE_IF_UNKNOWN if live else UNCUT))
 
 
-def _colour(live: bool) -> bool:
+def _has_colour(live: bool) -> bool:
     if os.environ.get("NO_COLOR"):
         return False
     if forced := os.environ.get("FORCE_COLOR"):
@@ -160,7 +162,7 @@ def _colour(live: bool) -> bool:
     return live and os.environ.get("TERM") != "dumb"
 
 
-def _links(live: bool) -> bool:
+def _has_links(live: bool) -> bool:
     if forced := os.environ.get("FORCE_HYPERLINK"):
         return forced != "0"
     if not live or "TMUX" in os.environ or "STY" in os.environ:

@@ -56,9 +56,9 @@ def require_web() -> None:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
-        from irclient.installation import extra_command
+        from irclient.installation import make_extra_command
 
-        cure = extra_command("web", "irclient")
+        cure = make_extra_command("web", "irclient")
         raise Unavailable(f"the page cannot be served: {error}", cure) from error
 
 

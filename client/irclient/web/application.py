@@ -36,7 +36,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from irclient import __version__
 from irclient.async_client import AsyncClient
 from irclient.errors import IRError, QueryError
-from irclient.invisible import shown
+from irclient.invisible import make_safe
 from irclient.mcp.listening import AUTHENTICATED, NAMES, Admission, server
 from irclient.web.views import PATIENCE, VIEWS, ViewOf
 
@@ -155,7 +155,7 @@ class EventStreams:
 
     def publish(self, topic: str, data: Mapping[str, Any]) -> None:
         """Hand an event to every stream, from the event loop that they are of."""
-        event = shown({"event": topic, "at": time.time(), **data})
+        event = make_safe({"event": topic, "at": time.time(), **data})
         self._newest.append(event)
         for waiting in self._open:
             if waiting.full():
@@ -486,7 +486,7 @@ def _data(ask: ViewOf, endpoint: str, timeout: float) -> _Endpoint:
 
 
 def _json(value: Mapping[str, Any], status: int = 200) -> Response:
-    return JSONResponse(shown(_shortened(value)), status)
+    return JSONResponse(make_safe(_shortened(value)), status)
 
 
 def _shortened(value: Any, most: int = _LONGEST) -> Any:

@@ -21,7 +21,7 @@ from starlette.datastructures import QueryParams
 from irclient.agents.install.targets import agents_with_hooks
 from irclient.async_client import AsyncClient
 from irclient.errors import NotFound, QueryError
-from irclient.invisible import hidden_of
+from irclient.invisible import list_hidden
 from irclient.results import CorpusStatus, Explanation, Result, Status
 from irclient.terminal.conditions import parse_where
 from irclient.types import Query, SelectSpec
@@ -37,7 +37,7 @@ _LONGEST = 300
 def command(*words: str, otherwise: str) -> str:
     """Return words as a line for a shell, or `otherwise` where one of them cannot stand in it."""
     for word in words:
-        if hidden_of(word) or "\n" in word or "\t" in word or len(word) > _LONGEST:
+        if list_hidden(word) or "\n" in word or "\t" in word or len(word) > _LONGEST:
             return otherwise
     return shlex.join(words)
 

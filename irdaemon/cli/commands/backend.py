@@ -9,10 +9,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from irclient.errors import Unavailable
-from irclient.terminal.columns import paragraph, table
+from irclient.terminal.columns import format_table, wrap_line
 from irclient.terminal.exits import DONE, UNHEALTHY
-from irclient.terminal.output import note, printed
-from irclient.terminal.width import terminal
+from irclient.terminal.output import note, print_data
+from irclient.terminal.width import detect_terminal
 
 if TYPE_CHECKING:
     from irdaemon.contrib.backends.state import BackendAdmin
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         well = well and good
         found.append(told)
     texts = {"check": _hosts_text, "migrate": _formats_text, "stats": _sizes_text}
-    printed(options, found, texts[options.action])
+    print_data(options, found, texts[options.action])
     return DONE if well else UNHEALTHY
 
 
@@ -122,7 +122,7 @@ def _hosts_text(found: Sequence[Mapping[str, Any]]) -> str:
             for each in host["lines"]:
                 lines.append(f"  {'ok   ' if each['ok'] else 'wrong'}  {each['text']}")
                 lines += [f"         -> {each['hint']}"] if each["hint"] and not each["ok"] else []
-    return "\n".join(paragraph(line, terminal().width) for line in lines)
+    return "\n".join(wrap_line(line, detect_terminal().width) for line in lines)
 
 
 def _formats_text(found: Sequence[Mapping[str, Any]]) -> str:
@@ -144,5 +144,8 @@ def _sizes_text(found: Sequence[Mapping[str, Any]]) -> str:
             for each in backend.get("corpora", ())
         ]
         if "corpora" in backend:
-            parts += [f"{backend['backend']}:", table(heads, rows) if rows else "no corpus yet"]
+            parts += [
+                f"{backend['backend']}:",
+                format_table(heads, rows) if rows else "no corpus yet",
+            ]
     return "\n".join(parts)

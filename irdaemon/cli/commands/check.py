@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from irclient.client import Client
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.errors import IRError
 from irclient.places import socket_path
 from irclient.terminal.exits import DONE, UNHEALTHY, UNKNOWN
@@ -100,7 +100,7 @@ def _repaired(path: str) -> list[str]:
     with closing(Ledger(path)) as ledger:
         wrong = [each.what for each in ledger.check()]
         unread = ledger.repair()
-    again = counted(unread, "entry", "is")
+    again = format_count(unread, "entry", "is")
     return [*wrong, f"{again} read again at the next start"] if wrong else []
 
 

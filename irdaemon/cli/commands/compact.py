@@ -6,7 +6,7 @@ import argparse
 import os
 from contextlib import closing
 
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.places import socket_path
 from irclient.terminal.exits import DONE, UNKNOWN
 from irclient.terminal.output import note, print_line
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
             ledger.vacuum()
         after = _size(path)
     print_line(
-        f"{path}: {before:,} bytes, now {after:,}; {counted(dropped, 'unused vector')} dropped"
+        f"{path}: {before:,} bytes, now {after:,}; {format_count(dropped, 'unused vector')} dropped"
     )
     return DONE
 

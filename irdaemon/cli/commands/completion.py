@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.terminal.completion import add_shell, script
+from irclient.terminal.completion import add_shell, make_script
 from irclient.terminal.exits import DONE
 from irclient.terminal.output import print_text
 
@@ -32,5 +32,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the script."""
-    print_text(script(options.program, options.shell))
+    print_text(make_script(options.program, options.shell))
     return DONE

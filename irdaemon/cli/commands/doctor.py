@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from irclient.errors import IRError
-from irclient.terminal.columns import paragraph
+from irclient.terminal.columns import wrap_line
 from irclient.terminal.exits import DONE, UNHEALTHY
-from irclient.terminal.output import printed
-from irclient.terminal.width import terminal
+from irclient.terminal.output import print_data
+from irclient.terminal.width import detect_terminal
 
 if TYPE_CHECKING:
     from irdaemon.cli.doctor import Finding
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     found = list(examine(config))
     if error is not None:
         found = _told_once(error, config.path, found)
-    printed(options, [{"check": name, **each.to_dict()} for name, each in found], _text)
+    print_data(options, [{"check": name, **each.to_dict()} for name, each in found], _text)
     return UNHEALTHY if any(each.level == "wrong" for _, each in found) else DONE
 
 
@@ -90,8 +90,8 @@ def _text(findings: Sequence[dict[str, str]]) -> str:
     verdict = (
         f"{broken} thing{'s are' if broken > 1 else ' is'} wrong" if broken else "nothing is wrong"
     )
-    width = terminal().width
-    lines = [paragraph(line, width) for each in findings for line in _lines(each)]
+    width = detect_terminal().width
+    lines = [wrap_line(line, width) for each in findings for line in _lines(each)]
     return "\n".join([*lines, "", verdict])
 
 

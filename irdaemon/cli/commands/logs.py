@@ -12,7 +12,7 @@ from typing import TextIO
 
 from irclient.errors import NotFound
 from irclient.terminal.exits import DONE
-from irclient.terminal.output import output_lost, print_line
+from irclient.terminal.output import find_lost_output, print_line
 from irdaemon.config.config import state_dir
 
 HELP = "print the end of the daemon's log"
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
             print_line(line.rstrip("\n"))
         for line in follow(path, file) if options.follow else ():
             print_line(line)
-            if output_lost():
+            if find_lost_output():
                 break
     return DONE
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from irclient.client import Client
 from irclient.errors import IRError, ProtocolError, QueryError, Unreachable
-from irclient.invisible import shown, spelled
-from irclient.places import END_FROZEN, listener, socket_path
+from irclient.invisible import make_safe, spell_hidden
+from irclient.places import END_FROZEN, find_listener, socket_path
 from irclient.results import Status
 from irclient.terminal import tables
 from irclient.terminal.exits import DONE, INTERNAL, UNHEALTHY
 from irclient.terminal.output import note, note_text
 from irclient.terminal.progress import ProgressLine
-from irclient.terminal.width import terminal
+from irclient.terminal.width import detect_terminal
 from irclient.types import plain_data
 from irdaemon import __version__
 from irdaemon.cli import process_supervisor
@@ -165,7 +165,7 @@ def start_detached(options: argparse.Namespace) -> int:
     supervised = os.path.join(state_dir, SUPERVISED)
     if pid := holder(os.path.join(state_dir, "lock")) or holder(supervised):
         other = _other_version()
-        if not other and listener(socket_path()) == pid and not _answers():
+        if not other and find_listener(socket_path()) == pid and not _answers():
             note(f"irdaemon (pid {pid}) is running and does not answer: {END_FROZEN}")
             return UNHEALTHY
         if not other:
@@ -232,7 +232,7 @@ def _wait_serving(process: pool.Child, pid: int, log: str) -> int:
         while time.monotonic() < deadline:
             if process.poll() is not None:
                 message = process.stderr.read().decode("utf-8", "replace") if process.stderr else ""
-                note_text(message.rstrip() or f"irdaemon ended at once; see {spelled(log)}")
+                note_text(message.rstrip() or f"irdaemon ended at once; see {spell_hidden(log)}")
                 return max(process.returncode, 0) or INTERNAL
             try:
                 if client.ping().pid == pid:
@@ -252,7 +252,9 @@ def wait_indexed(options: argparse.Namespace) -> int:
             line.draw(label, done, todo)
             time.sleep(2 * _POLL_S)
         line.clear()
-        note_text(tables.corpora(shown(plain_data(state.corpora)), terminal().width))
+        note_text(
+            tables.format_corpora(make_safe(plain_data(state.corpora)), detect_terminal().width)
+        )
     return DONE
 
 

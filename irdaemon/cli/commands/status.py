@@ -6,9 +6,9 @@ import argparse
 
 from irclient.client import Client
 from irclient.terminal import tables
-from irclient.terminal.exits import exit_of_status
-from irclient.terminal.output import printed
-from irclient.terminal.width import terminal
+from irclient.terminal.exits import choose_status_exit
+from irclient.terminal.output import print_data
+from irclient.terminal.width import detect_terminal
 
 HELP = "show whether the daemon and every corpus are healthy"
 ABOUT = """
@@ -34,5 +34,5 @@ def run(options: argparse.Namespace) -> int:
     """Print the daemon's status."""
     with Client() as client:
         state = client.status().to_dict()
-    printed(options, state, lambda found: tables.status(found, terminal().width))
-    return exit_of_status(state)
+    print_data(options, state, lambda found: tables.format_status(found, detect_terminal().width))
+    return choose_status_exit(state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from irclient.terminal.exits import DONE, UNHEALTHY
-from irclient.terminal.output import seconds
+from irclient.terminal.output import parse_seconds
 
 HELP = "list configured MCP servers, or index their tools"
 ABOUT = """
@@ -38,7 +38,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="read servers from this file alone, such as a project's .mcp.json; may be repeated",
     )
     parser.add_argument(
-        "--timeout", type=seconds, default=20.0, metavar="S", help="wait S seconds for each (20)"
+        "--timeout",
+        type=parse_seconds,
+        default=20.0,
+        metavar="S",
+        help="wait S seconds for each (20)",
     )
 
 

@@ -13,9 +13,9 @@ from functools import partial
 from irclient.agents.install.changes import to_uninstall
 from irclient.agents.install.targets import SETTINGS_FILES, this_machine
 from irclient.errors import IRError, SettingsError
-from irclient.installation import removal_command
+from irclient.installation import make_removal_command
 from irclient.terminal.exits import DONE, UNHEALTHY, WRONG
-from irclient.terminal.output import note, output_lost, print_line
+from irclient.terminal.output import find_lost_output, note, print_line
 from irdaemon.cli.commands import SUPERVISED
 from irdaemon.cli.commands.stop import stop_running
 from irdaemon.config.config import (
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
     for each in removals:
         print_line(each.what)
     if not options.yes:
-        if not sys.stdin.isatty() or output_lost():
+        if not sys.stdin.isatty() or find_lost_output():
             note("irdaemon: nothing was removed; --yes removes without asking")
             return WRONG
         if not _agreed():
@@ -111,7 +111,7 @@ def _remove(removals: Sequence[Removal]) -> int:
             note(f"irdaemon: {each.what}: {error}")
             note("          what is listed below it was left; run this again")
             return UNHEALTHY
-    note(f"the programs go with {removal_command()}")
+    note(f"the programs go with {make_removal_command()}")
     return DONE
 
 

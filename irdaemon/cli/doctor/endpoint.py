@@ -10,7 +10,7 @@ from typing import Any
 from irclient.client import Client
 from irclient.errors import IRError, ProtocolError
 from irclient.places import END_FROZEN, fits, socket_path
-from irclient.terminal.tables import mismatch
+from irclient.terminal.tables import describe_mismatch
 from irdaemon import __version__
 from irdaemon.cli.doctor.finding import Finding, note, ok, wrong
 from irdaemon.config.config import Config
@@ -81,7 +81,7 @@ def healthy(state: dict[str, Any]) -> Iterator[Finding]:
     for message in health["stuck"]:
         yield wrong(message, fix=_RESTART)
     for each in state.get("mismatched") or ():
-        yield wrong(mismatch(each).removeprefix("refused: "), fix=each["fix"])
+        yield wrong(describe_mismatch(each).removeprefix("refused: "), fix=each["fix"])
     for corpus in health["corpora"]:
         name = corpus["name"]
         for place in corpus["offline"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from irclient.installation import extra_command
+from irclient.installation import make_extra_command
 from irdaemon.cli.doctor.finding import Finding, note, ok
 from irdaemon.config.config import Config
 from irdaemon.config.corpus import corpora_of
@@ -36,7 +36,7 @@ def judged_languages(missing: tuple[str, ...]) -> Finding:
     """Judge the languages of program texts by those that are read without their symbols."""
     if missing:
         message = f"no symbols are told of {', '.join(missing)}: nothing reads them"
-        return note(message, "", extra_command("code"))
+        return note(message, "", make_extra_command("code"))
     return ok("symbols of program texts are told")
 
 

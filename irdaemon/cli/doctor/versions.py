@@ -11,7 +11,7 @@ import zmq
 
 import irclient
 import irdaemon
-from irclient.installation import install_command, source
+from irclient.installation import find_source, install_command
 from irdaemon.cli.doctor.finding import Finding, ok, wrong
 from irdaemon.config.config import Config
 
@@ -40,7 +40,7 @@ def new_enough(name: str, version: Version, least: Version, where: str = "") -> 
     return wrong(
         f"{message} is older than {_dotted(least)}",
         where,
-        f"install irdaemon in an environment of a later Python, from {source('irdaemon')}",
+        f"install irdaemon in an environment of a later Python, from {find_source('irdaemon')}",
     )
 
 
@@ -58,7 +58,7 @@ def same_release(daemon: str, client: str) -> Finding:
     if daemon == client:
         return ok(f"irdaemon and irclient {daemon}")
     message = f"irdaemon is {daemon}, irclient {client}"
-    return wrong(message, sys.prefix, f"install both anew, from {source('irdaemon')}")
+    return wrong(message, sys.prefix, f"install both anew, from {find_source('irdaemon')}")
 
 
 def _dotted(version: Version) -> str:

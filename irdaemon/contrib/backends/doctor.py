@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.errors import Unavailable
 from irdaemon.cli.doctor.finding import Finding, note, ok, wrong
 from irdaemon.config.backends import LOCAL, BackendAddress, is_shared
@@ -45,6 +45,6 @@ def _asked(address: BackendAddress) -> Iterator[Finding]:
     except Unavailable as error:
         yield wrong(f"it does not answer: {error.message}", address.shown, "irdaemon backend check")
     else:
-        yield ok(f"it answers, and has {counted(len(corpora), 'corpus')}", address.shown)
+        yield ok(f"it answers, and has {format_count(len(corpora), 'corpus')}", address.shown)
     finally:
         backend.close()

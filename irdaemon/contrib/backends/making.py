@@ -210,11 +210,11 @@ def backend_module(url: str) -> BackendModule:
     except ModuleNotFoundError as error:
         if error.name and error.name.startswith("irdaemon"):
             raise
-        from irclient.installation import extra_command
+        from irclient.installation import make_extra_command
 
         raise ConfigError(
             f"a backend of {scheme}:// needs a package that is not installed ({error.name})",
-            extra_command(extra),
+            make_extra_command(extra),
         ) from error
 
 

@@ -11,10 +11,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.errors import IRError, QueryError
-from irclient.terminal.ending import exit_code
-from irclient.terminal.exits import COMMITTED, exit_of_error
+from irclient.terminal.ending import run_program
+from irclient.terminal.exits import COMMITTED, choose_error_exit
 from irclient.terminal.output import note, print_json, print_line
 from irclient.terminal.progress import ProgressLine
 from irdaemon.contrib.evaluate.cases import corpus_signature
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except IRError as error:
         note(f"irc: {error.message}")
         note(f"     {error.hint}")
-        return exit_of_error(error.code)
+        return choose_error_exit(error.code)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -57,7 +57,7 @@ def _write(options: argparse.Namespace, given: dict[str, Any]) -> int:
     corpus, artifacts = given["corpus"], given["artifacts"]
     ask, line = ask_endpoint(options.model), ProgressLine()
     note(
-        f"irc: sending the text of {counted(len(artifacts), 'artifact')}"
+        f"irc: sending the text of {format_count(len(artifacts), 'artifact')}"
         f" to {host_of(options.model)}"
     )
     making = CaseMaking(
@@ -97,8 +97,10 @@ def _tell(options: argparse.Namespace, made: MadeCases, outside: Sequence[Case])
         return
     n = counts["gold"] + counts["abstention"]
     told = f"{counts['gold']} with gold, {counts['abstention']} without"
-    print_line(f"{counted(n, 'case')} in {options.output}: {told}; review them before they count")
+    print_line(
+        f"{format_count(n, 'case')} in {options.output}: {told}; review them before they count"
+    )
 
 
 if __name__ == "__main__":
-    raise SystemExit(exit_code("irc", main))
+    raise SystemExit(run_program("irc", main))

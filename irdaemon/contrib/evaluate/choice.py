@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.errors import QueryError
 from irdaemon.contrib.evaluate.ranking import Interval, Run, drift_of, f1, intervals
 from irdaemon.discovery.decide import check_spec, resolve_rel, select
@@ -203,7 +203,7 @@ class SelectionReport:
         told = ((name, self.value(name)) for name in SELECTION_MEASURES)
         figures = [f"{name} {'n/a' if v is None else f'{v:.3f}'}" for name, v in told]
         return (
-            f"SelectionReport: {counted(self.n, 'case')}, {self.n_gold} with gold,"
+            f"SelectionReport: {format_count(self.n, 'case')}, {self.n_gold} with gold,"
             f" {self.n_retrieved} with it among the candidates\n  {', '.join(figures)}"
         )
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.errors import QueryError
 from irdaemon.discovery.cases import Case
 from irdaemon.runtime.model_endpoint import ModelEndpoint
@@ -73,7 +73,7 @@ class MadeCases:
         told = []
         if self.too_short:
             told.append(
-                f"{counted(len(self.too_short), 'artifact', 'has')} too little text: skipped"
+                f"{format_count(len(self.too_short), 'artifact', 'has')} too little text: skipped"
             )
         if self.failed:
             shown = next(iter(self.failed.items()))

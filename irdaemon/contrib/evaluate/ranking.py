@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.errors import QueryError
 from irdaemon.contrib.evaluate.cases import Catalogue, query_id
 from irdaemon.discovery.cases import Case
@@ -273,7 +273,7 @@ class DiscoveryReport:
     def __str__(self) -> str:
         value = "n/a" if self.primary is None else f"{self.primary:.4f}"
         lines = [
-            f"DiscoveryReport: {counted(self.n, 'case')}, {self.n_gold} with gold;"
+            f"DiscoveryReport: {format_count(self.n, 'case')}, {self.n_gold} with gold;"
             f" {self.primary_measure} {value}"
         ]
         for name, mean in self.measures.items():

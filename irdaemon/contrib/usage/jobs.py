@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from irclient.counts import counted
+from irclient.counts import format_count
 from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.usage.learning import NOT_LEARNED, RULE, Learning
 from irdaemon.contrib.usage.names import ItemNames
@@ -40,7 +40,7 @@ def learn_corpus(context: JobContext, corpus: Corpus) -> str:
 def roll_back_corpus(context: JobContext, corpus: Corpus) -> str:
     """Serve what was served before the last time that something was learned."""
     changed = Learning(context.state, context.publisher, corpus, context.pause).roll_back()
-    return f"{counted(changed, 'artifact', 'is')} as before"
+    return f"{format_count(changed, 'artifact', 'is')} as before"
 
 
 def unlearn(context: JobContext) -> str:
@@ -53,7 +53,7 @@ def unlearn(context: JobContext) -> str:
                 changed = state.ledger.learned.forget(each.name, artifact_id, session)
                 Learning(state, context.publisher, each, context.pause).show(changed)
                 forgotten += changed
-    return f"{counted(forgotten, 'artifact')} changed"
+    return f"{format_count(forgotten, 'artifact')} changed"
 
 
 def _is_incomplete(state: State) -> bool:

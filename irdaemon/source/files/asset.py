@@ -50,9 +50,9 @@ class _Format:
         """Return how to install what reads it, "" where that is here."""
         if find_spec(self.module):
             return ""
-        from irclient.installation import extra_command
+        from irclient.installation import make_extra_command
 
-        return extra_command(self.extra)
+        return make_extra_command(self.extra)
 
 
 _FORMATS = {

@@ -10,7 +10,7 @@ import pytest
 import irclient.cli.main
 import irdaemon.cli.commands
 import irdaemon.cli.main
-from irclient.terminal.help import load_command, parsed
+from irclient.terminal.help import load_command, parse_options
 
 PROGRAMS = {"irc": irclient.cli.main, "irdaemon": irdaemon.cli.main}
 ROOMS = {"irc": irclient.cli.main, "irdaemon": irdaemon.cli.commands}
@@ -74,13 +74,13 @@ def test_every_example_is_a_command_line_that_is_understood(program, command):
     shown = examples(program, command)
     assert any(words[:2] == [program, command] for words in shown)
     for words in shown:
-        parsed(PROGRAMS[program].program(), words[1:])
+        parse_options(PROGRAMS[program].program(), words[1:])
 
 
 @pytest.mark.parametrize(("program", "command"), COMMANDS)
 def test_every_option_says_what_it_does(program, command):
     words = next(words for words in examples(program, command) if words[1] == command)
-    page = parsed(PROGRAMS[program].program(), words[1:]).page
+    page = parse_options(PROGRAMS[program].program(), words[1:]).page
     assert all(action.help for action in page._actions)
 
 
@@ -91,7 +91,7 @@ def test_every_command_of_irc_that_prints_data_takes_json_and_the_readme_names_t
     assert sentence in readme
     for command in ROOMS["irc"].COMMANDS:
         words = next(words for words in examples("irc", command) if words[1] == command)
-        page = parsed(PROGRAMS["irc"].program(), words[1:]).page
+        page = parse_options(PROGRAMS["irc"].program(), words[1:]).page
         takes = any("--json" in action.option_strings for action in page._actions)
         assert takes == (command not in ROOMS["irc"].NO_DATA), command
 

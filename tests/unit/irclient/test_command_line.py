@@ -8,10 +8,10 @@ from irclient import places, quick
 from irclient.cli.main import complete_words, main, program
 from irclient.cli.query import query
 from irclient.errors import QueryError, Unavailable
-from irclient.invisible import safe
-from irclient.quick import plain_discover
+from irclient.invisible import replace_hidden
+from irclient.quick import parse_discover
 from irclient.terminal.conditions import parse_where
-from irclient.terminal.hits import answer_lines, hit_lines
+from irclient.terminal.hits import format_answer, format_hit
 from irclient.terminal.width import Terminal
 from irclient.types import Hit, Selection
 
@@ -161,14 +161,14 @@ def test_without_a_daemon_every_command_says_so_and_exits_3(nowhere, tmp_path, c
 
 
 def test_text_from_files_cannot_drive_the_terminal():
-    assert safe("a\x1b[31mb\u202ec\x07\n\td") == "a\ufffd[31mb\ufffdc\ufffd\n\td"
+    assert replace_hidden("a\x1b[31mb\u202ec\x07\n\td") == "a\ufffd[31mb\ufffdc\ufffd\n\td"
 
 
 def test_an_abstention_is_said_in_words():
     empty = Selection("q", "hybrid", (), True, "below_floor", {}, 0, 0, 1, {}, 0.1)
-    assert "nothing applies" in "".join(answer_lines(empty.to_dict(), Terminal(80)))
+    assert "nothing applies" in "".join(format_answer(empty.to_dict(), Terminal(80)))
     hit = Hit("c", "a", "name", "k", 0.5, {}, "sum", "/p", {}, ("c/b",))
-    lines = list(hit_lines(hit.to_dict(), Terminal(80)))
+    lines = list(format_hit(hit.to_dict(), Terminal(80)))
     assert "0.50" in lines[0]
     assert "also: c/b" in lines[-1]
 
@@ -176,26 +176,26 @@ def test_an_abstention_is_said_in_words():
 def test_of_many_other_places_a_person_is_shown_the_first_and_their_number():
     places = tuple(f"c/{number}" for number in range(200))
     hit = Hit("c", "a", "name", "k", 0.5, {}, "sum", "/p", {}, places)
-    *_, last = hit_lines(hit.to_dict(), Terminal(80))
+    *_, last = format_hit(hit.to_dict(), Terminal(80))
     assert last.strip() == "also: c/0, c/1, c/2, c/3, c/4, and 195 more"
 
 
 def test_a_query_that_was_cut_is_told_before_what_it_found():
     cut = {"cut": {"characters": 8_000, "of": 20_000}}
     none = Selection("q", "hybrid", (), True, "below_floor", cut, 0, 0, 1, {}, 0.1)
-    first, *_ = answer_lines(none.to_dict(), Terminal(80))
+    first, *_ = format_answer(none.to_dict(), Terminal(80))
     assert first == "of this long query the first 8,000 of 20,000 characters count"
 
 
 def test_an_answer_of_a_corpus_that_is_building_is_not_shown_as_a_verdict():
     fresh = {"building": ["skills"]}
     none = Selection("q", "hybrid", (), True, "building", {}, 0, 0, 1, fresh, 0.1)
-    assert list(answer_lines(none.to_dict(), Terminal(80))) == [
+    assert list(format_answer(none.to_dict(), Terminal(80))) == [
         "nothing found yet: still building skills; ask again in a moment"
     ]
     hit = Hit("c", "a", "name", "k", 0.5, {}, "sum", "/p", {})
     some = Selection("q", "hybrid", (hit,), False, "single", {}, 1, 1, 1, fresh, 0.1)
-    *_, last = answer_lines(some.to_dict(), Terminal(80))
+    *_, last = format_answer(some.to_dict(), Terminal(80))
     assert last == "more may apply: still building skills; ask again in a moment"
 
 
@@ -220,14 +220,14 @@ def test_an_answer_of_a_corpus_that_is_building_is_not_shown_as_a_verdict():
     ],
 )
 def test_only_a_plain_discover_takes_the_short_way(words, asked):
-    found = plain_discover(words)
+    found = parse_discover(words)
     assert (found and (found["words"], found["corpora"], found["json"])) == asked
     assert found is None or found["text"] == " ".join(found["words"])
 
 
 def test_numbers_on_the_short_way_ask_what_they_ask_on_the_long_one():
     words = ["discover", "x", "-k", "7", "--max-k", "2"]
-    found, whole = plain_discover(words), query(program(words).parse_args(words))
+    found, whole = parse_discover(words), query(program(words).parse_args(words))
     assert found["numbers"] == {"k": whole.k, "max_k": whole.select.max_k}
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from irclient.counts import counted
+from irclient.counts import format_count
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from irclient.counts import counted
     ],
 )
 def test_a_noun_agrees_with_its_number(number, noun, said):
-    assert counted(number, noun) == said
+    assert format_count(number, noun) == said
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,4 @@ def test_a_noun_agrees_with_its_number(number, noun, said):
     ],
 )
 def test_so_does_a_verb(verb, one, two):
-    assert (counted(1, "item", verb), counted(2, "item", verb)) == (one, two)
+    assert (format_count(1, "item", verb), format_count(2, "item", verb)) == (one, two)

@@ -7,7 +7,12 @@ from importlib import metadata
 import pytest
 
 from irclient import installation
-from irclient.installation import extra_command, install_command, removal_command, source
+from irclient.installation import (
+    find_source,
+    install_command,
+    make_extra_command,
+    make_removal_command,
+)
 from tests.support.modules import ROOT
 
 MAIN = '{ name = "irdaemon", directory = "/src/ir daemon", extras = ["pdf"] }'
@@ -28,19 +33,19 @@ def prefix(tmp_path, monkeypatch):
 
 def test_pip_is_that_of_the_interpreter_that_runs(prefix):
     assert install_command("mcp>=2,<3", "h11") == "'/a b/python' -m pip install 'mcp>=2,<3' h11"
-    assert removal_command() == "'/a b/python' -m pip uninstall irdaemon irclient"
+    assert make_removal_command() == "'/a b/python' -m pip uninstall irdaemon irclient"
 
 
 def test_an_environment_without_pip_is_changed_by_uv(prefix, monkeypatch):
     monkeypatch.setattr(installation, "find_spec", lambda name: None)
     assert install_command("h11") == "uv pip install --python '/a b/python' h11"
-    assert removal_command().startswith("uv pip uninstall --python '/a b/python' irdaemon")
+    assert make_removal_command().startswith("uv pip uninstall --python '/a b/python' irdaemon")
 
 
 def test_a_tool_of_pipx_has_it_injected(prefix):
     (prefix / "pipx_metadata.json").write_text("{}")
     assert install_command("mcp>=2,<3") == "pipx inject irdaemon 'mcp>=2,<3'"
-    assert removal_command() == "pipx uninstall irdaemon"
+    assert make_removal_command() == "pipx uninstall irdaemon"
 
 
 def test_a_tool_of_uv_is_installed_anew_with_all_that_it_had(prefix):
@@ -51,7 +56,7 @@ def test_a_tool_of_uv_is_installed_anew_with_all_that_it_had(prefix):
         " --with 'x @ git+https://h/x@v1' --with-executables-from irclient --with h11"
         " '/src/ir daemon[pdf]'"
     )
-    assert removal_command() == "uv tool uninstall irdaemon"
+    assert make_removal_command() == "uv tool uninstall irdaemon"
 
 
 def test_an_editable_tool_of_uv_stays_editable(prefix):
@@ -69,16 +74,16 @@ def test_a_receipt_that_says_nothing_is_no_receipt(prefix, receipt):
 
 
 def test_an_extra_is_what_others_packages_it_needs_and_none_of_ours(prefix):
-    assert extra_command("pdf") == "'/a b/python' -m pip install 'pypdf[crypto]>=5'"
-    said = extra_command("mcp")
+    assert make_extra_command("pdf") == "'/a b/python' -m pip install 'pypdf[crypto]>=5'"
+    said = make_extra_command("mcp")
     assert re.search(r"'mcp\S*>=2", said)
     assert "httpx2" in said
     assert "irclient" not in said
-    assert "sse-starlette" in extra_command("web", "irclient")
+    assert "sse-starlette" in make_extra_command("web", "irclient")
 
 
 def test_what_is_not_known_of_an_extra_is_taken_from_where_the_package_lies(prefix):
-    assert extra_command("none").endswith(f"-m pip install '{source('irdaemon')}[none]'")
+    assert make_extra_command("none").endswith(f"-m pip install '{find_source('irdaemon')}[none]'")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +96,7 @@ def test_the_source_is_what_the_installer_noted(monkeypatch, url, place):
             return json.dumps({"url": url})
 
     monkeypatch.setattr(metadata, "distribution", lambda name: Noted())
-    assert source("irclient") == place
+    assert find_source("irclient") == place
 
 
 def test_a_package_that_nothing_installed_comes_from_its_checkout(monkeypatch):
@@ -99,5 +104,5 @@ def test_a_package_that_nothing_installed_comes_from_its_checkout(monkeypatch):
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "distribution", missing)
-    assert source("irdaemon") == str(ROOT)
-    assert source("irclient") == str(ROOT / "client")
+    assert find_source("irdaemon") == str(ROOT)
+    assert find_source("irclient") == str(ROOT / "client")

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irclient.agents.hook.context import plain as in_hook
-from irclient.invisible import MOST_MARKS, escaped, is_hidden, legible, safe, shown, spelled
+from irclient.invisible import (
+    MOST_MARKS,
+    drop_hidden,
+    escape_json,
+    is_hidden,
+    make_safe,
+    replace_hidden,
+    spell_hidden,
+)
 from irclient.mcp.items import plain as over_mcp
 from irdaemon.discovery.disclose import find_hidden, find_hidden_in_names
 
@@ -21,14 +29,14 @@ TRICKY = st.text(
 
 @given(TRICKY)
 def test_nothing_hidden_is_printed(text):
-    shown = safe(text)
+    shown = replace_hidden(text)
     assert not any(map(is_hidden, shown))
     assert all(c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") for c in shown)
 
 
 @given(st.recursive(TRICKY, lambda inner: st.lists(inner) | st.dictionaries(TRICKY, inner)))
 def test_json_stays_exact_data_and_prints_nothing_hidden(value):
-    told = escaped(json.dumps(value, ensure_ascii=False))
+    told = escape_json(json.dumps(value, ensure_ascii=False))
     assert json.loads(told) == json.loads(json.dumps(value))
     assert not any(map(is_hidden, told))
 
@@ -72,10 +80,10 @@ UNSEEN = (
 def test_what_shows_nothing_is_hidden_to_everybody_assigned_or_not(char):
     text = f"Trombone{char} lessons"
     assert find_hidden(text)
-    assert "\ufffd" in safe(text)
-    assert spelled(text) == text.replace(char, char.encode("unicode_escape").decode())
-    assert char not in escaped(json.dumps(text, ensure_ascii=False))
-    assert over_mcp(text) == in_hook(text, 80) == legible(text) == "Trombone lessons"
+    assert "\ufffd" in replace_hidden(text)
+    assert spell_hidden(text) == text.replace(char, char.encode("unicode_escape").decode())
+    assert char not in escape_json(json.dumps(text, ensure_ascii=False))
+    assert over_mcp(text) == in_hook(text, 80) == drop_hidden(text) == "Trombone lessons"
 
 
 def test_the_table_holds_what_unicode_calls_controls_and_nothing_that_is_seen():
@@ -98,10 +106,10 @@ def test_a_flood_of_combining_marks_is_named_and_bounded():
     flood = "Z" + "\u0335\u0301\u0489" * 1_700 + "algo"
     assert find_hidden(flood) == ("marks",)
     assert find_hidden(LETTERS) == ()
-    for show in (safe, spelled, legible):
+    for show in (replace_hidden, spell_hidden, drop_hidden):
         assert len(show(flood)) == len("Zalgo") + MOST_MARKS + 1
         assert show(show(flood)) == show(flood)
-    assert safe(LETTERS) == spelled(LETTERS) == LETTERS
+    assert replace_hidden(LETTERS) == spell_hidden(LETTERS) == LETTERS
 
 
 def test_a_line_end_or_tab_hides_in_a_name_and_not_in_a_text():
@@ -113,18 +121,20 @@ def test_a_line_end_or_tab_hides_in_a_name_and_not_in_a_text():
 
 @given(TRICKY)
 def test_a_name_is_one_line_without_a_control(name):
-    told = spelled(name)
+    told = spell_hidden(name)
     assert len(told.splitlines()) <= 1
     assert not any(map(is_hidden, told))
     assert "\t" not in told
 
 
 def test_a_byte_that_is_no_utf8_is_spelt_as_it_is():
-    assert spelled(b"bad\xff\n.txt".decode("utf-8", "surrogateescape")) == "bad\\xff\\n.txt"
+    assert spell_hidden(b"bad\xff\n.txt".decode("utf-8", "surrogateescape")) == "bad\\xff\\n.txt"
 
 
 def test_only_texts_keep_their_lines_in_what_is_shown():
-    told = shown({"name": "a\nb", "summary": "a\n b", "body": "a\nb\x1b", "n": 3, "k\n": ["c\td"]})
+    told = make_safe(
+        {"name": "a\nb", "summary": "a\n b", "body": "a\nb\x1b", "n": 3, "k\n": ["c\td"]}
+    )
     assert told == {
         "name": "a\\nb",
         "summary": "a b",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from irclient.terminal.tables import mismatch
+from irclient.terminal.tables import describe_mismatch
 from irclient.wire import Request, read_reply
 from irdaemon.config.config import ServeConfig
 from irdaemon.serve.access import WHOLE
@@ -35,4 +35,4 @@ def test_a_request_of_another_protocol_is_refused_and_the_status_tells_of_it():
     told = {each["protocol"]: each for each in made.status()["mismatched"]}
     assert {name: each["op"] for name, each in told.items()} == {"1": "discover", "99": "discover"}
     assert told["1"]["fix"] != told["99"]["fix"] == "irdaemon restart"
-    assert "irc install AGENT --hooks" in "\n".join(map(mismatch, told.values()))
+    assert "irc install AGENT --hooks" in "\n".join(map(describe_mismatch, told.values()))

@@ -46,9 +46,9 @@ def plain(text: str, width: int) -> str:
     # What will be cut off need not be looked at; what is dropped may make room for some of it.
     line = " ".join(text[: 4 * width].split())
     if not (line.isascii() and line.isprintable()):
-        from irclient.invisible import legible
+        from irclient.invisible import drop_hidden
 
-        line = " ".join(legible(line).split())
+        line = " ".join(drop_hidden(line).split())
     line = line.translate(_TAME)
     return line if len(line) <= width else line[: max(0, width - 3)].rstrip() + "..."
 

@@ -89,10 +89,10 @@ def _timer_set(deadline: float) -> bool:
 
 
 def _answer(options: HookOptions, deadline: float) -> None:
-    from irclient.fast.light_json import parsed
+    from irclient.fast.light_json import parse_json
 
     agent = _agent(options.agent)
-    given = parsed(_read())
+    given = parse_json(_read())
     if not isinstance(given, dict):
         return
     name = given.get("hook_event_name") or given.get("hookEventName") or options.event
@@ -204,14 +204,14 @@ def _ask(op: str, args: dict[str, Any], deadline: float) -> tuple[Any, ZmtpLine]
 
     Raises OSError or KeyError if there is none in time.
     """
-    from irclient.fast.packing import same_protocol, unpacked
+    from irclient.fast.packing import is_same_protocol, unpack
     from irclient.fast.zmtp import ZmtpLine
     from irclient.places import socket_path
 
     line = ZmtpLine(deadline - time.monotonic())
     line.send(socket_path(), _request(op, args))
-    reply = unpacked(line.reply())
-    if not same_protocol(reply["v"]):
+    reply = unpack(line.reply())
+    if not is_same_protocol(reply["v"]):
         raise KeyError("a reply of another version")
     return reply["result"], line
 
@@ -225,15 +225,15 @@ def _tell(op: str, args: dict[str, Any], deadline: float) -> None:
 
 
 def _request(op: str, args: dict[str, Any]) -> bytes:
-    from irclient.fast.packing import PROTOCOL, packed
+    from irclient.fast.packing import PROTOCOL, pack
 
-    return packed({"v": PROTOCOL, "id": 1, "op": op, "args": args})
+    return pack({"v": PROTOCOL, "id": 1, "op": op, "args": args})
 
 
 def _write(answer: dict[str, Any]) -> None:
-    from irclient.fast.light_json import dumped
+    from irclient.fast.light_json import dump_json
 
-    os.write(1, dumped(answer).encode("utf-8", "replace"))
+    os.write(1, dump_json(answer).encode("utf-8", "replace"))
 
 
 _HANDLERS = {"prompt": _on_prompt, "start": _on_start, "stop": _on_stop}

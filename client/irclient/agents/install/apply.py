@@ -11,7 +11,7 @@ from irclient.agents.install.targets import NO_HOOKS, SETTINGS_FILES, this_machi
 from irclient.errors import SettingsError
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.help import argument, flag
-from irclient.terminal.output import note, printed
+from irclient.terminal.output import note, print_data
 
 # (all that goes into a file, the part that is wanted) -> the change, if there is one
 Plan = Callable[[SettingsFile, SettingsFile], Change | None]
@@ -65,7 +65,7 @@ def apply_changes(options: argparse.Namespace, changes: Sequence[Change], nothin
 
 def _show(options: argparse.Namespace, changes: Sequence[Change]) -> None:
     rows = [{"path": each.path, "diff": "\n".join(each.diff())} for each in changes]
-    printed(options, rows, lambda rows: "\n".join(each["diff"] for each in rows))
+    print_data(options, rows, lambda rows: "\n".join(each["diff"] for each in rows))
     for change in changes if not options.dry_run else ():
         _report(change)
 

@@ -19,7 +19,7 @@ from types import ModuleType
 from irclient.agents.install import json_file, toml_file
 from irclient.agents.install.entries import SettingsFile
 from irclient.errors import SettingsError
-from irclient.invisible import spelled
+from irclient.invisible import spell_hidden
 
 BACKUP = ".before-irdaemon"
 _BOM = "\ufeff"
@@ -51,7 +51,7 @@ class Change:
         What else a file holds may be a credential, and stand in a line that changes.
         """
         before, after = self._shown(self.before), self._shown(self.after)
-        path, shown = spelled(self.path), before | after
+        path, shown = spell_hidden(self.path), before | after
         lines = difflib.unified_diff(
             _lines(self.before),
             _lines(self.after),

@@ -65,11 +65,11 @@ def this_machine() -> Machine:
     beside = os.path.join(os.path.dirname(sys.executable), "irc")
     irc = beside if os.path.exists(beside) else shutil.which("irc")
     if irc is None:
-        from irclient.installation import install_command, source
+        from irclient.installation import find_source, install_command
 
         raise SettingsError(
             "the command irc is not installed beside this Python",
-            install_command(source("irclient")),
+            install_command(find_source("irclient")),
         )
     return Machine(
         home=os.path.expanduser("~"),

@@ -14,8 +14,13 @@ from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
 from irclient.async_client import AsyncClient
-from irclient.counts import counted
-from irclient.library import DOCUMENT_KINDS, count_documents, similar_to, suggested
+from irclient.counts import format_count
+from irclient.library import (
+    DOCUMENT_KINDS,
+    count_documents,
+    make_similar_query,
+    suggest_directories,
+)
 from irclient.mcp.daemon import DaemonCaller, real_path, report
 from irclient.mcp.items import as_place, one_line
 from irclient.mcp.tools import READS, RESCANS, Tools, answered
@@ -283,7 +288,7 @@ class DirectoryTools:
         )
         state = "Would be indexed" if new.dry_run else "Indexed"
         left_out = "; ".join(f"{count:,} {why}" for why, count in done.left_out.items())
-        text = f"{state} as {done.corpus}: {counted(done.files, 'document')}"
+        text = f"{state} as {done.corpus}: {format_count(done.files, 'document')}"
         return answered(f"{text} (left out: {left_out})" if left_out else text, indexed)
 
     async def _followed(
@@ -314,7 +319,7 @@ async def _suggestions(client: AsyncClient, text: str) -> Suggestions:
     if not corpora:
         note = "There is no corpus of documents: ask the user for `irc add NAME files DIRECTORY`."
         return Suggestions(suggestions=[], note=note)
-    answer = await client.discover(similar_to(text, corpora), noted=False)
+    answer = await client.discover(make_similar_query(text, corpora), noted=False)
     suggestions = [
         Suggestion(
             path=as_place(each.path),
@@ -323,7 +328,7 @@ async def _suggestions(client: AsyncClient, text: str) -> Suggestions:
             reason=one_line(each.reason),
             writable=each.writable,
         )
-        for each in suggested(answer.results, corpora)
+        for each in suggest_directories(answer.results, corpora)
     ]
     note = "Write the file there; it is in the library within a second."
     if not answer.results:

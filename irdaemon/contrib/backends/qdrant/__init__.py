@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgpack
 
-from irclient.counts import counted
+from irclient.counts import format_count
 from irclient.errors import Unavailable
 from irdaemon.contrib.backends.qdrant.corpus_state import (
     CorpusState,
@@ -251,7 +251,7 @@ class QdrantAdmin:
     def _cluster(self) -> CheckLine:
         status: Any = self._server.ask(lambda client: client.cluster_status())
         if getattr(status, "status", "") == "enabled":
-            return CheckLine(True, counted(len(status.peers), "node"))
+            return CheckLine(True, format_count(len(status.peers), "node"))
         hint = "start it with QDRANT__CLUSTER__ENABLED=true, even where it is the only node"
         return CheckLine(False, "the server does not run as a cluster: it has no shard keys", hint)
 
@@ -260,7 +260,7 @@ class QdrantAdmin:
             there = [state for state in self._states.all() if state.totals]
         except Unavailable as error:
             return CheckLine(False, error.message, error.hint)
-        return CheckLine(True, counted(len(there), "corpus"))
+        return CheckLine(True, format_count(len(there), "corpus"))
 
 
 def _size(state: CorpusState) -> CorpusSize:

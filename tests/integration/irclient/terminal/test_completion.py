@@ -12,7 +12,7 @@ import irclient
 import irclient.cli.main
 import irdaemon.cli.main
 from irclient.errors import Unavailable
-from irclient.terminal.completion import SHELLS, script
+from irclient.terminal.completion import SHELLS, make_script
 from irclient.testing import SILENT, FakeDaemon
 
 pytest.importorskip("shtab")
@@ -55,7 +55,7 @@ def completed(daemon, tmp_path):
 
     def complete(shell, line, word=""):
         where = tmp_path / f"completion.{shell}"
-        where.write_text(script(irclient.cli.main.program(), shell))
+        where.write_text(make_script(irclient.cli.main.program(), shell))
         said = {"bash": _IN_BASH, "fish": _IN_FISH}[shell]
         asked = [shell, "-c", said.format(script=where, line=line, word=word)]
         done = subprocess.run(
@@ -70,7 +70,7 @@ def completed(daemon, tmp_path):
 @pytest.mark.parametrize("shell", [installed(shell) for shell in SHELLS])
 def test_every_shell_accepts_its_script(program, shell, tmp_path):
     where = tmp_path / "script"
-    where.write_text(script(PROGRAMS[program].program(), shell))
+    where.write_text(make_script(PROGRAMS[program].program(), shell))
     done = subprocess.run([shell, "-n", str(where)], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -95,5 +95,5 @@ def test_a_daemon_that_is_not_there_or_says_nothing_offers_no_corpora(shell, com
 def test_without_shtab_it_is_said_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "shtab", None)
     with pytest.raises(Unavailable) as caught:
-        script(irclient.cli.main.program(), "bash")
+        make_script(irclient.cli.main.program(), "bash")
     assert "'shtab>=" in caught.value.hint

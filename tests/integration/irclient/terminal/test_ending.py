@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from irclient.terminal.ending import exit_code
+from irclient.terminal.ending import run_program
 from irclient.testing import FakeDaemon, hit, selection
 
 PROGRAMS = ("irclient.quick", "irdaemon")
@@ -74,7 +74,7 @@ def test_a_fault_of_the_program_is_exit_code_70_with_what_a_report_needs(capsys)
     def broken() -> int:
         raise ZeroDivisionError("planted")
 
-    assert exit_code("irc", broken) == 70
+    assert run_program("irc", broken) == 70
     said = capsys.readouterr().err
     assert "ZeroDivisionError: planted" in said
     assert "a fault of irc itself" in said
@@ -84,4 +84,4 @@ def test_an_interrupt_is_exit_code_130():
     def interrupted() -> int:
         raise KeyboardInterrupt
 
-    assert exit_code("irc", interrupted) == 130
+    assert run_program("irc", interrupted) == 130

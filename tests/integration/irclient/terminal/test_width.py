@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from irclient import quick
 from irclient.cli import main as cli
-from irclient.invisible import one_line, safe
+from irclient.invisible import make_one_line, replace_hidden
 from irclient.terminal.width import (
     Terminal,
-    cells,
-    clipped,
-    clipped_before,
-    terminal,
-    wrapped,
+    clip,
+    clip_beginning,
+    count_cells,
+    detect_terminal,
+    wrap,
 )
 from irclient.testing import FakeDaemon, hit, selection
 
@@ -39,7 +39,7 @@ def seen(monkeypatch):
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         monkeypatch.setattr(sys, "stdout", Stdout(live))
-        return terminal()
+        return detect_terminal()
 
     def monkeypatch_environment():
         yield from ("NO_COLOR", "FORCE_COLOR", "FORCE_HYPERLINK", "TERM", "TERM_PROGRAM", "TMUX")
@@ -84,29 +84,29 @@ def test_the_width_is_what_columns_says(seen):
     [("abc", 3), ("", 0), ("表单", 4), ("e\u0301", 1), ("\uff57", 2), ("❤\ufe0f", 2), ("é", 1)],
 )
 def test_text_takes_as_many_cells_as_a_terminal_gives_it(text, expected):
-    assert cells(text) == expected
+    assert count_cells(text) == expected
 
 
-@given(st.text(max_size=60).map(one_line), st.integers(1, 40))
+@given(st.text(max_size=60).map(make_one_line), st.integers(1, 40))
 def test_what_is_cut_fits_and_keeps_its_beginning_or_its_end(text, width):
-    begun, ended = clipped(text, width), clipped_before(text, width)
-    assert cells(begun) <= width
-    assert cells(ended) <= width
+    begun, ended = clip(text, width), clip_beginning(text, width)
+    assert count_cells(begun) <= width
+    assert count_cells(ended) <= width
     assert text.startswith(begun.removesuffix("…"))
     assert text.endswith(ended.removeprefix("…"))
 
 
 @given(st.lists(st.text("abc表", min_size=1, max_size=8)), st.integers(13, 40))
 def test_wrapped_parts_are_all_there_within_the_width(parts, width):
-    lines = list(wrapped(parts, " ", width))
+    lines = list(wrap(parts, " ", width))
     assert " ".join(lines).split() == parts
-    assert all(cells(line) <= max(width, 20) for line in lines)
+    assert all(count_cells(line) <= max(width, 20) for line in lines)
 
 
 @given(st.text())
 def test_what_is_shown_has_no_escapes(text):
-    assert "\x1b" not in safe(text)
-    assert len(one_line(text).splitlines()) <= 1
+    assert "\x1b" not in replace_hidden(text)
+    assert len(make_one_line(text).splitlines()) <= 1
 
 
 def test_a_link_names_the_host_and_quotes_the_path():

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from irclient.errors import Unavailable
-from irclient.installation import extra_command
+from irclient.installation import make_extra_command
 from irdaemon.runtime.pool import ProcessLimits, end_all
 from irdaemon.source.files import asset
 from irdaemon.source.files.asset import extract_text, list_unreadable_suffixes
@@ -83,7 +83,7 @@ def test_without_the_library_a_suffix_is_unreadable_and_a_file_names_the_command
     assert ".pdf" not in list_unreadable_suffixes()
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7")
     monkeypatch.setattr(asset, "find_spec", lambda name: None)
-    assert list_unreadable_suffixes()[".pdf"] == extra_command("pdf")
+    assert list_unreadable_suffixes()[".pdf"] == make_extra_command("pdf")
     with pytest.raises(Refused, match="not installed") as caught:
         extract_text(str(tmp_path / "a.pdf"), 1_000)
-    assert caught.value.hint == extra_command("pdf")
+    assert caught.value.hint == make_extra_command("pdf")

@@ -12,7 +12,7 @@ from irclient.cli.asking import discover_items
 from irclient.cli.query import MOST_CHARS, asked, moment, words
 from irclient.errors import QueryError
 from irclient.results import CorpusInfo
-from irclient.terminal.help import parsed
+from irclient.terminal.help import parse_options
 from irclient.types import Hit, Selection
 
 NOW = datetime(2026, 9, 8, 12, 30, tzinfo=UTC)
@@ -40,7 +40,7 @@ class Answers:
 
 
 def options(*given):
-    return parsed(program.program(["discover"]), ["discover", *given])
+    return parse_options(program.program(["discover"]), ["discover", *given])
 
 
 def stdin(monkeypatch, data):
@@ -141,7 +141,7 @@ def test_paths_of_nothing_is_nothing_and_the_reason_is_beside_the_data(capsys):
     ],
 )
 def test_a_corpus_before_one_quoted_query_is_the_one_that_is_asked(given, text, corpora, capsys):
-    options = parsed(program.program(["search"]), ["search", *given])
+    options = parse_options(program.program(["search"]), ["search", *given])
     found = asked(Answers(HIT), options)
     assert (found["text"], found["corpora"]) == (text, corpora)
     assert ("asked of skills alone" in capsys.readouterr().err) == (corpora == ["skills"])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irclient.fast.light_json import dumped
+from irclient.fast.light_json import dump_json
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 PLAIN = st.recursive(LEAVES, lambda each: st.lists(each) | st.dictionaries(st.text(), each))
@@ -14,9 +14,9 @@ PLAIN = st.recursive(LEAVES, lambda each: st.lists(each) | st.dictionaries(st.te
 
 @given(PLAIN, st.booleans())
 def test_plain_data_is_written_as_the_json_package_writes_it(value, ascii_only):
-    assert dumped(value, ascii_only) == json.dumps(value, ensure_ascii=ascii_only)
+    assert dump_json(value, ascii_only) == json.dumps(value, ensure_ascii=ascii_only)
 
 
 def test_what_is_no_plain_data_is_refused():
     with pytest.raises(TypeError, match="no JSON for object"):
-        dumped({"x": object()})
+        dump_json({"x": object()})

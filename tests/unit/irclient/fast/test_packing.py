@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irclient.fast.packing import packed, unpacked
+from irclient.fast.packing import pack, unpack
 
 integers = st.integers(-(2**63), 2**63 - 1)
 plain = st.recursive(
@@ -17,12 +17,12 @@ plain = st.recursive(
 
 @given(plain)
 def test_what_it_packs_msgpack_reads(value):
-    assert msgpack.unpackb(packed(value)) == value
+    assert msgpack.unpackb(pack(value)) == value
 
 
 @given(plain)
 def test_what_msgpack_packs_it_reads(value):
-    assert unpacked(msgpack.packb(value)) == value
+    assert unpack(msgpack.packb(value)) == value
 
 
 @pytest.mark.parametrize("size", [15, 16, 31, 32, 255, 256, 65_535, 65_536])
@@ -31,14 +31,14 @@ def test_every_length_is_read(kind, size):
     made = {"str": "x" * size, "bytes": b"x" * size, "list": [1] * size}
     value = made.get(kind.__name__, {str(i): i for i in range(size)})
     packed_value = msgpack.packb(value)
-    read = unpacked(packed_value)
+    read = unpack(packed_value)
     assert (read.encode() if kind is bytes and isinstance(read, str) else read) == value
 
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_value_or_a_value_error(data):
     try:
-        unpacked(data)
+        unpack(data)
     except ValueError:
         return
     msgpack.unpackb(data, strict_map_key=False, unicode_errors="replace")
@@ -46,4 +46,4 @@ def test_any_bytes_are_a_value_or_a_value_error(data):
 
 def test_deep_nesting_is_a_value_error():
     with pytest.raises(ValueError, match="not msgpack"):
-        unpacked(b"\x91" * 100_000)
+        unpack(b"\x91" * 100_000)

@@ -1,6 +1,6 @@
 """Directories of documents, as they are suggested and counted."""
 
-from irclient.library import count_documents, suggested
+from irclient.library import count_documents, suggest_directories
 from irclient.results import CorpusStatus
 from irclient.types import Hit
 
@@ -14,21 +14,21 @@ def hit(path, score, corpus="notes"):
 
 def test_the_directory_with_the_most_evidence_comes_first_and_says_near_what():
     hits = [hit("/n/a/x.md", 0.4), hit("/n/b/y.md", 0.3), hit("/n/b/z.md", 0.5)]
-    first, second = suggested(hits, [NOTES])
+    first, second = suggest_directories(hits, [NOTES])
     assert (first.path, first.source, first.confidence) == ("/n/b", "notes", 1.0)
     assert first.reason == "near y.md, z.md"
     assert (second.path, second.confidence) == ("/n/a", 0.5)
     assert first.writable
-    assert not suggested(hits, [CorpusStatus("notes", "files")])[0].writable
+    assert not suggest_directories(hits, [CorpusStatus("notes", "files")])[0].writable
 
 
 def test_where_nothing_is_similar_the_roots_of_documents_are_suggested():
-    (only,) = suggested([], [NOTES, SKILLS])
+    (only,) = suggest_directories([], [NOTES, SKILLS])
     assert (only.path, only.confidence, only.reason) == ("/n", 0.0, "nothing is similar")
 
 
 def test_no_more_than_five_directories_are_suggested():
-    assert len(suggested([hit(f"/n/{at}/x.md", 0.5) for at in range(9)], [NOTES])) == 5
+    assert len(suggest_directories([hit(f"/n/{at}/x.md", 0.5) for at in range(9)], [NOTES])) == 5
 
 
 def test_documents_are_counted_in_each_directory_down_to_a_depth():
@@ -38,5 +38,5 @@ def test_documents_are_counted_in_each_directory_down_to_a_depth():
 
 
 def test_a_directory_without_evidence_is_not_suggested():
-    found = suggested([hit("/n/a/x.md", 0.5), hit("/n/b/y.md", 0.001)], [NOTES])
+    found = suggest_directories([hit("/n/a/x.md", 0.5), hit("/n/b/y.md", 0.001)], [NOTES])
     assert [each.path for each in found] == ["/n/a"]

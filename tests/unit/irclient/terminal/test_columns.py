@@ -1,4 +1,4 @@
-from irclient.terminal.columns import TableColumn, fitted, paragraph, table
+from irclient.terminal.columns import TableColumn, fit_table, format_table, wrap_line
 
 COLUMNS = (
     TableColumn("name", least=4),
@@ -9,21 +9,21 @@ ROWS = [["a-long-name", 1200, "/some/where/else"], ["b", 7, "/x"]]
 
 
 def test_with_room_every_column_is_as_wide_as_its_widest_cell_and_numbers_are_to_the_right():
-    assert fitted(COLUMNS, ROWS, 80).splitlines() == [
+    assert fit_table(COLUMNS, ROWS, 80).splitlines() == [
         "name             n  place",
         "a-long-name  1,200  /some/where/else",
         "b                7  /x",
     ]
-    assert table(("name", "n"), [["b", 7]]) == "name  n\nb     7"
+    assert format_table(("name", "n"), [["b", 7]]) == "name  n\nb     7"
 
 
 def test_columns_are_clipped_before_one_is_left_out():
-    assert fitted(COLUMNS, ROWS, 30).splitlines() == [
+    assert fit_table(COLUMNS, ROWS, 30).splitlines() == [
         "name            n  place",
         "a-long-na…  1,200  /some/wher…",
         "b               7  /x",
     ]
-    assert fitted(COLUMNS, ROWS, 16).splitlines() == [
+    assert fit_table(COLUMNS, ROWS, 16).splitlines() == [
         "name           n",
         "a-long-n…  1,200",
         "b              7",
@@ -31,14 +31,14 @@ def test_columns_are_clipped_before_one_is_left_out():
 
 
 def test_a_table_without_any_room_has_what_cannot_be_left_out():
-    assert fitted(COLUMNS, ROWS, 3).splitlines()[1] == "a-l…  1,200"
-    assert fitted(COLUMNS, [], 80) == "name  n  place"
+    assert fit_table(COLUMNS, ROWS, 3).splitlines()[1] == "a-l…  1,200"
+    assert fit_table(COLUMNS, [], 80) == "name  n  place"
 
 
 def test_a_line_ends_between_words_and_goes_on_indented():
-    assert paragraph("  one two three", 10) == "  one two\n      three"
-    assert paragraph("short", 10) == "short"
+    assert wrap_line("  one two three", 10) == "  one two\n      three"
+    assert wrap_line("short", 10) == "short"
 
 
 def test_a_path_longer_than_a_line_stays_whole():
-    assert paragraph("at /a/very/long/path here", 10) == "at\n    /a/very/long/path\n    here"
+    assert wrap_line("at /a/very/long/path here", 10) == "at\n    /a/very/long/path\n    here"

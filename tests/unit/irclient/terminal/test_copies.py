@@ -1,7 +1,7 @@
 """What `irc status` says of backends, on the daemon that writes and on a front end."""
 
 from irclient.cli.prometheus import prometheus
-from irclient.terminal.tables import backends
+from irclient.terminal.tables import format_backends
 
 DB = "postgresql://db/ir"
 
@@ -16,11 +16,11 @@ def corpus(name, **more):
 
 
 def test_without_a_backend_nothing_is_said():
-    assert backends({"corpora": [corpus("skills"), corpus("notes", copy=None)]}) == []
+    assert format_backends({"corpora": [corpus("skills"), corpus("notes", copy=None)]}) == []
 
 
 def test_level_copies_are_one_line_and_every_other_copy_has_its_reason():
-    lines = backends(
+    lines = format_backends(
         {
             "corpora": [
                 corpus("skills", copy=copy()),
@@ -43,7 +43,9 @@ def test_a_front_end_says_who_writes_and_what_does_not_answer():
     away = {"backend": "qdrant://q", "problem": "connection refused", "since": 1e9}
     here = {"backend": DB, "problem": "", "since": 1e9}
     empty = {"backend": "postgresql://new/ir", "problem": "", "since": 1e9}
-    lines = backends({"backends": [here, away, empty], "corpora": [corpus("skills", copy=copy())]})
+    lines = format_backends(
+        {"backends": [here, away, empty], "corpora": [corpus("skills", copy=copy())]}
+    )
     assert lines[0] == f"front end: from {DB}, written by ann@laptop"
     assert lines[1].startswith("front end: qdrant://q does not answer since 2001-09-0")
     assert lines[1].endswith(": connection refused")

@@ -3,7 +3,7 @@
 import pytest
 
 from irclient.errors import IRError
-from irclient.terminal.exits import ABSTAINED, INTERNAL, exit_of, exit_of_error
+from irclient.terminal.exits import ABSTAINED, INTERNAL, choose_error_exit, choose_exit
 
 CODES = {
     "query": 2,
@@ -28,7 +28,7 @@ CODES = {
 
 @pytest.mark.parametrize(("error", "code"), CODES.items())
 def test_an_error_ends_both_programs_with_the_code_of_its_kind(error, code):
-    assert exit_of_error(error) == code
+    assert choose_error_exit(error) == code
 
 
 def kinds(of):
@@ -39,11 +39,11 @@ def kinds(of):
 
 def test_every_kind_of_error_has_an_exit_code_and_none_means_abstained():
     assert {kind.code for kind in kinds(IRError)} <= {*CODES, "refused"}
-    assert ABSTAINED not in map(exit_of_error, CODES)
+    assert ABSTAINED not in map(choose_error_exit, CODES)
 
 
 def test_what_was_not_expected_is_a_fault_of_the_program():
-    assert exit_of_error("something new") == INTERNAL == 70
+    assert choose_error_exit("something new") == INTERNAL == 70
 
 
 @pytest.mark.parametrize(
@@ -51,4 +51,4 @@ def test_what_was_not_expected_is_a_fault_of_the_program():
     [([{}], "", 0), ([], "below_floor", 1), ([], "nothing_indexed", 4)],
 )
 def test_an_answer_ends_with_committed_abstained_or_nothing_indexed(results, reason, code):
-    assert exit_of({"results": results, "reason": reason}) == code
+    assert choose_exit({"results": results, "reason": reason}) == code

@@ -18,60 +18,65 @@ def state(*jobs, **corpus):
 def test_a_corpus_is_shown_with_its_roots_and_the_age_of_its_last_scan(monkeypatch):
     monkeypatch.setenv("HOME", "/home/x")
     roots = ["/home/x/.claude/skills", "/home/x/.codex/skills"]
-    shown = tables.status(state(roots=roots, last_reconcile=time.time() - 125))
+    shown = tables.format_status(state(roots=roots, last_reconcile=time.time() - 125))
     assert "~/.claude/skills +1" in shown
     assert "2 min ago" in shown
-    assert "not yet" in tables.status(state(last_reconcile=None))
+    assert "not yet" in tables.format_status(state(last_reconcile=None))
 
 
 def test_a_corpus_that_does_not_follow_changes_says_how_far_behind_it_may_be():
     for reindex in ("manual", "interval"):
-        shown = tables.status(state(reindex=reindex, last_reconcile=time.time() - 3 * 86_400))
+        shown = tables.format_status(
+            state(reindex=reindex, last_reconcile=time.time() - 3 * 86_400)
+        )
         assert f"{reindex}: skills: may lack what changed since its scan 3 d ago" in shown
         assert "irc build skills" in shown
-        unscanned = tables.status(state(reindex=reindex, last_reconcile=None))
+        unscanned = tables.format_status(state(reindex=reindex, last_reconcile=None))
         assert f"{reindex}: skills: not scanned yet" in unscanned
-    assert "may lack" not in tables.status(state(reindex="change"))
+    assert "may lack" not in tables.format_status(state(reindex="change"))
 
 
 def test_a_job_that_runs_is_shown_as_done_of_total_with_its_rate():
     job = {"kind": "reconcile", "corpus": "skills", "done": 1200, "todo": 23301}
-    assert "reconcile skills: 1,200 of 23,301\n" in tables.status(state(job))
-    rated = tables.status(state({**job, "since": time.time() - 10}))
+    assert "reconcile skills: 1,200 of 23,301\n" in tables.format_status(state(job))
+    rated = tables.format_status(state({**job, "since": time.time() - 10}))
     assert "reconcile skills: 1,200 of 23,301, 1" in rated
     assert "/s\n" in rated
     listing = {**job, "done": 0, "todo": 0}
-    assert "reconcile skills: listing what is there\n" in tables.status(state(listing))
-    assert "compact: running" in tables.status(
+    assert "reconcile skills: listing what is there\n" in tables.format_status(state(listing))
+    assert "compact: running" in tables.format_status(
         state({"kind": "compact", "corpus": "", "done": 0, "todo": 0})
     )
 
 
 def test_the_places_that_are_waited_for_are_one_line():
     places = [{"corpus": f"c{n % 5}", "path": f"/p{n}"} for n in range(60)]
-    assert tables.waiting(places) == [
+    assert tables.format_waiting(places) == [
         "waiting for 60 places not there yet (/p0, /p1, /p2, ...); irc status --json names them"
     ]
-    assert tables.waiting([]) == []
+    assert tables.format_waiting([]) == []
 
 
 def test_they_are_named_only_where_nothing_of_ones_own_is_indexed():
     places = [{"corpus": "skills", "path": "/p"}]
     found = {**state(), "waiting_for": places}
-    assert "waiting for" not in tables.status(found)
-    assert "waiting for 1 place not" in tables.status({**found, "demo": True})
-    assert "waiting for 1 place not" in tables.status({**found, "corpora": []})
+    assert "waiting for" not in tables.format_status(found)
+    assert "waiting for 1 place not" in tables.format_status({**found, "demo": True})
+    assert "waiting for 1 place not" in tables.format_status({**found, "corpora": []})
 
 
 def test_what_was_passed_over_is_a_line_for_each_corpus_with_the_most_frequent_reasons():
     counts = {"outside the pattern: .py": 1200, "excluded": 3, "ignored by git": 2, "other": 1}
-    (line,) = tables.skipped([{**CORPUS, "skipped": counts}, {**CORPUS, "skipped": {}}, CORPUS])
+    (line,) = tables.format_skipped(
+        [{**CORPUS, "skipped": counts}, {**CORPUS, "skipped": {}}, CORPUS]
+    )
     assert line == (
         "skipped: skills: 1,206: outside the pattern: .py 1,200, excluded 3, ignored by git 2;"
         " irc info skills lists all"
     )
     assert (
-        "skipped: skills: 3: excluded 3\n" in tables.status(state(skipped={"excluded": 3})) + "\n"
+        "skipped: skills: 3: excluded 3\n"
+        in tables.format_status(state(skipped={"excluded": 3})) + "\n"
     )
 
 
@@ -79,7 +84,7 @@ def test_what_was_passed_over_is_a_line_for_each_corpus_with_the_most_frequent_r
 def test_the_status_keeps_to_the_width_of_a_terminal_with_a_row_for_each_corpus(width):
     name = "a-corpus-with-quite-a-long-name"
     corpus = {"name": name, "roots": [f"/a/long/root/of/{name}"], "last_reconcile": time.time()}
-    lines = tables.status(state(**corpus), width).splitlines()
+    lines = tables.format_status(state(**corpus), width).splitlines()
     assert max(map(len, lines)) <= width
     assert sum(line.startswith("a-corpus-") for line in lines) == 1
     assert "pending" in "".join(lines)
@@ -87,7 +92,7 @@ def test_the_status_keeps_to_the_width_of_a_terminal_with_a_row_for_each_corpus(
 
 def test_what_is_piped_is_not_cut():
     corpus = {"roots": ["/r" * 200], "last_reconcile": 0.0}
-    assert "/r" * 200 in tables.status(state(**corpus))
+    assert "/r" * 200 in tables.format_status(state(**corpus))
 
 
 def test_a_model_is_shown_with_its_place_its_uses_and_what_failed():
@@ -95,11 +100,13 @@ def test_a_model_is_shown_with_its_place_its_uses_and_what_failed():
         **{"endpoint": "https://api.example.com/v1", "model": "large", "local": False},
         **{"selects": ["skills"], "summarises": ["notes", "docs"], "problem": "it is down"},
     }
-    assert tables.model(model) == [
+    assert tables.format_model(model) == [
         "model: large at https://api.example.com/v1, beyond this machine: redacted text is sent"
         " there; selects in skills; summarises notes, docs; it is down"
     ]
     plain = {**model, "local": True, "selects": [], "summarises": [], "problem": ""}
-    assert tables.model(plain) == ["model: large at https://api.example.com/v1, on this machine"]
-    assert tables.model(None) == []
-    assert "model:" not in tables.status(state())
+    assert tables.format_model(plain) == [
+        "model: large at https://api.example.com/v1, on this machine"
+    ]
+    assert tables.format_model(None) == []
+    assert "model:" not in tables.format_status(state())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from irclient.agents.hook.context import matches, plain, summary
 from irclient.agents.hook.options import parse_options
-from irclient.fast.light_json import dumped, parsed
+from irclient.fast.light_json import dump_json, parse_json
 from irdaemon.source.sessions.transcript import strip_injected
 
 
@@ -170,24 +170,24 @@ plain_json = st.recursive(
 
 @given(plain_json)
 def test_json_is_read_as_the_standard_library_reads_it(value):
-    assert parsed(f"\ufeff {json.dumps(value)}\n".encode()) == value
+    assert parse_json(f"\ufeff {json.dumps(value)}\n".encode()) == value
 
 
 @given(st.binary())
 def test_bytes_that_are_no_json_are_a_value_error(data):
     with contextlib.suppress(ValueError):
-        parsed(data)
+        parse_json(data)
 
 
 @pytest.mark.parametrize("data", [b"", b" ", b"{", b'{"a": 1} x', b"nul", b'"a', b"\xff", b"1 2"])
 def test_half_a_value_or_more_than_one_is_none(data):
     with pytest.raises(ValueError):  # noqa: PT011 (the scanner's own words)
-        parsed(data)
+        parse_json(data)
 
 
 @given(st.dictionaries(st.text(), st.text() | st.dictionaries(st.text(), st.text())))
 def test_what_is_written_is_json(value):
-    assert json.loads(dumped(value)) == value
+    assert json.loads(dump_json(value)) == value
 
 
 def test_limits_come_from_the_command_line_else_the_environment_else_are_the_usual(monkeypatch):
