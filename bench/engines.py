@@ -44,7 +44,7 @@ from irdaemon.index.backend import IndexDelta
 from irdaemon.index.columns import Columns
 from irdaemon.index.dense import make_dense
 from irdaemon.index.lexical import Lexical
-from irdaemon.runtime.memory import resident
+from irdaemon.runtime.memory import measure_resident
 from irdaemon.types import Query
 
 CORPUS = "notes"
@@ -110,7 +110,7 @@ def main() -> None:
 
 def local_index(corpus: Synthetic) -> tuple[CorpusIndex, dict[str, Any]]:
     """Return the exact index in memory, and what it took to lay out."""
-    before, started = resident(), time.perf_counter()
+    before, started = measure_resident(), time.perf_counter()
     rows = Rows.empty(DIM)
     for part in corpus.parts():
         started, made = time.perf_counter() if not len(rows.alive) else started, rows_of(part)
@@ -119,7 +119,7 @@ def local_index(corpus: Synthetic) -> tuple[CorpusIndex, dict[str, Any]]:
     took = time.perf_counter() - started
     index = indexed(rows, lexical)
     index.field_names()
-    held = resident() - before
+    held = measure_resident() - before
     return index, {"laid_out_per_s": round(corpus.size / took), "memory": held}
 
 

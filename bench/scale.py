@@ -126,7 +126,7 @@ def asked(index: CorpusIndex, known: dict[str, int], vectors: dict[str, Any]) ->
     models = Models(lambda text, embedder: QueryVector(vectors[text]))
     profile._samples.clear()
     whole = figures([timed(lambda q=q: search(snapshot, ParsedQuery(q), models)) for q in vectors])
-    stages = {n: f["p50"] for n, f in profile.summary().items() if " " not in n}
+    stages = {n: f["p50"] for n, f in profile.summarize_stages().items() if " " not in n}
     return {"search_ms": whole, "stages_p50_ms": stages}
 
 

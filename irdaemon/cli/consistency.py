@@ -25,12 +25,12 @@ def check_ledger(ledger: Ledger, config: Config) -> list[IntegrityProblem]:
 
     Raises LedgerError for a ledger of a later format, or a failing disk.
     """
-    with ledger.one_moment():
+    with ledger.hold_snapshot():
         found = ledger.check()
         if any(each.part == "sqlite" for each in found):
             return found
-        configured = {each.name: each for each in corpora_of(config, ledger.corpora.names())}
-        for name in ledger.corpora.names():
+        configured = {each.name: each for each in corpora_of(config, ledger.corpora.list_names())}
+        for name in ledger.corpora.list_names():
             found += _against_index(ledger, name)
             if name not in configured:
                 found.append(_not_configured(name))
@@ -46,8 +46,8 @@ def _not_configured(name: str) -> IntegrityProblem:
 
 def _against_index(ledger: Ledger, name: str) -> Iterator[IntegrityProblem]:
     """Build the rows that queries are answered from, and compare their counts with the ledger's."""
-    _, embedder = ledger.corpora.served(name) or ("", "")
-    dim = ledger.vectors.dimension(embedder)
+    _, embedder = ledger.corpora.find_served(name) or ("", "")
+    dim = ledger.vectors.find_dimension(embedder)
     try:
         rows = Rows.empty(dim).synced(ledger, name, embedder)
     except (ValueError, IRError) as error:
@@ -55,7 +55,7 @@ def _against_index(ledger: Ledger, name: str) -> Iterator[IntegrityProblem]:
             "index", f"none can be built: {error}", "irdaemon check --repair", name
         )
         return
-    counts = ledger.artifacts.counts(name, embedder)
+    counts = ledger.artifacts.count_all(name, embedder)
     embedded = int(rows.embedded.sum()) if dim else 0
     for noun, has, holds in (
         ("artifacts", rows.n_artifacts, counts.artifacts),
@@ -122,7 +122,7 @@ def _some(keys: Iterable[str]) -> str:
 def compare_with_daemon(ledger: Ledger, ask: Callable[[], Status]) -> list[IntegrityProblem]:
     """Compare what a daemon serves, by its status, with the ledger; nothing while it is busy."""
     before = ask()
-    held = {name: ledger.artifacts.counts(name, "") for name in ledger.corpora.names()}
+    held = {name: ledger.artifacts.count_all(name, "") for name in ledger.corpora.list_names()}
     after = ask()
     if after.queue or before.generation != after.generation:
         return []

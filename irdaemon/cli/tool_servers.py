@@ -232,7 +232,7 @@ def _read(path: str) -> Mapping[str, Any]:
         data = file.read()
     text = data.decode("utf-8-sig")
     # Editors keep comments and last commas in these settings.
-    value = toml.loads(text) if path.endswith(".toml") else JsonText(text).root.value
+    value = toml.parse_toml(text) if path.endswith(".toml") else JsonText(text).root.value
     if not isinstance(value, dict):
         raise ValueError("not an object")
     return value

@@ -227,7 +227,7 @@ def _without_waiting(path: str, flags: int) -> int:
 def parse_config(text: str, path: str) -> Config:
     """Build a Config from TOML text; `path` is named in errors. Raises ConfigError."""
     try:
-        data = toml.loads(text)
+        data = toml.parse_toml(text)
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: {error}", "see https://toml.io for the syntax") from error
     where = ConfigText(path, text)

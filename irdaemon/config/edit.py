@@ -250,7 +250,7 @@ def settings(path: str) -> dict[str, str]:
     """Return what a file sets, by dotted key, each value as TOML writes it. Raises ConfigError."""
     text = read_text(path) or ""
     parse_config(text, path)
-    return dict(_flat("", toml.loads(text)))
+    return dict(_flat("", toml.parse_toml(text)))
 
 
 def _kind_of(name: str) -> str:
@@ -286,7 +286,7 @@ def _flat(above: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _parts(key: str) -> list[str]:
     """Return the parts of a dotted key; one with quotes may hold dots."""
     try:
-        below: Any = toml.loads(f"{key} = 0") if "\n" not in key else None
+        below: Any = toml.parse_toml(f"{key} = 0") if "\n" not in key else None
     except (ValueError, RecursionError):
         below = None
     parts: list[str] = []
@@ -300,7 +300,7 @@ def _parts(key: str) -> list[str]:
 
 def _value(text: str) -> Any:
     try:
-        found = toml.loads(f"value = {text}")
+        found = toml.parse_toml(f"value = {text}")
     except (ValueError, RecursionError):
         return text
     return found["value"] if len(found) == 1 else text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from irdaemon.runtime.memory import MB, resident
+from irdaemon.runtime.memory import MB, measure_resident
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Quota:
         """Return why a corpus that holds so many artifacts takes in no more; "" where it does."""
         if self.artifacts and held >= self.artifacts:
             return f"it holds {held:,} artifacts, its limit is {self.artifacts:,} (artifacts)"
-        if self.memory and (used := resident()) > self.memory:
+        if self.memory and (used := measure_resident()) > self.memory:
             return (
                 f"the daemon uses {used // MB:,} MB of memory,"
                 f" its limit is {self.memory // MB:,} (memory_mb)"

@@ -28,7 +28,7 @@ from irdaemon.daemon.lock import make_private
 from irdaemon.engine import EngineOptions
 from irdaemon.engine.health import Policy
 from irdaemon.index import Images
-from irdaemon.runtime.power import on_battery
+from irdaemon.runtime.power import is_on_battery
 from irdaemon.serve.listen import check_endpoints, rules_of
 from irdaemon.source.opening import resolve_path
 from irdaemon.types import Tuning
@@ -226,7 +226,7 @@ def engine_options(config: Config) -> EngineOptions:
             for name, addon in load_addons().items()
             if addon.options
         },
-        on_battery=on_battery,
+        on_battery=is_on_battery,
         workers=reading_workers(),
     )
 

@@ -44,7 +44,7 @@ from irdaemon.engine.host import NO_OPTIONS
 from irdaemon.engine.recovery import opened
 from irdaemon.ledger import Ledger
 from irdaemon.runtime.memory import settle
-from irdaemon.runtime.tracebacks import where
+from irdaemon.runtime.tracebacks import describe_error
 from irdaemon.serve.listen import Listener
 from irdaemon.serve.loop import RequestLoop
 from irdaemon.serve.sockets import AlreadyRunning
@@ -95,7 +95,7 @@ class Daemon:
         self._listener = Listener(self._loop, config, socket)
 
     def _engine_on(self, ledger: Ledger) -> Engine:
-        self._corpora = self._settings.corpora(ledger.corpora.names())
+        self._corpora = self._settings.corpora(ledger.corpora.list_names())
         options = engine_options(self._settings.config)
         if self._model is not None:
             options = replace(options, embedders=self._model.embedders())
@@ -272,7 +272,9 @@ class Daemon:
                 part()
             except Exception as error:
                 log.error(
-                    "%s failed, the rest is stopped all the same: %s", part.__name__, where(error)
+                    "%s failed, the rest is stopped all the same: %s",
+                    part.__name__,
+                    describe_error(error),
                 )
 
     def _stop_synopses(self) -> None:

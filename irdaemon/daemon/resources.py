@@ -12,7 +12,7 @@ from typing import Any
 
 from irdaemon import __version__
 from irdaemon.config.config import LimitsConfig
-from irdaemon.runtime.memory import MB, resident
+from irdaemon.runtime.memory import MB, measure_resident
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ def usage() -> Usage:
         opened = len(os.listdir(_DESCRIPTORS)) - 1
     except OSError:
         opened = 0
-    return Usage(resident(), opened, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    return Usage(measure_resident(), opened, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
 def exceeded(used: Usage, limits: LimitsConfig) -> tuple[Exceeded, ...]:
@@ -92,7 +92,7 @@ def process_facts(started: float, socket: str, config: str) -> dict[str, Any]:
         "version": __version__,
         "pid": os.getpid(),
         "uptime_s": round(time.monotonic() - started, 1),
-        "rss_bytes": resident(),
+        "rss_bytes": measure_resident(),
         "socket": socket,
         "config": config,
     }

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from irdaemon.daemon.pace import BUSY_S
 from irdaemon.engine import Engine
-from irdaemon.runtime.tracebacks import where
+from irdaemon.runtime.tracebacks import describe_error
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class WriterThread(threading.Thread):
             while not self._stopping.is_set():
                 self._engine.step(timeout=self._sleep_s())
         except BaseException as error:
-            log.error("the writer failed: %s", where(error))
+            log.error("the writer failed: %s", describe_error(error))
 
     def stop(self) -> bool:
         """End after the present transaction; return whether it did in time."""

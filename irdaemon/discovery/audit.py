@@ -34,7 +34,7 @@ def audit(
 
     `state` is `changed`, or `unreadable` where nothing can be read any more.
     """
-    pins = [pin for pin in ledger.pins.all(corpus) if pin.corpus in corpora]
+    pins = [pin for pin in ledger.pins.list_all(corpus) if pin.corpus in corpora]
     compared = (_compared(ledger, corpora[pin.corpus], pin) for pin in pins)
     return [change for change in compared if change]
 

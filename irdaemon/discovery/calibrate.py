@@ -35,7 +35,7 @@ from irdaemon.embed import QueryVector
 from irdaemon.embed.rerankers import DEPTH
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.index.rows import Rows
-from irdaemon.text import term_counts, tokenize
+from irdaemon.text import count_terms, tokenize
 from irdaemon.text.tasks import has_task
 from irdaemon.types import Floor, Usual
 
@@ -550,9 +550,9 @@ class _Asker:
     def _bm25_of_left(self, probe: Probe) -> float:
         """Score the record on its terms less those of the words that ask."""
         held = self._index.rows.count_terms(probe.position)
-        summary = term_counts(self._index.rows.shown[probe.position].summary)
-        left = term_counts(probe.left)
-        # A surface beside a body was counted twice (see `term_counts`).
+        summary = count_terms(self._index.rows.shown[probe.position].summary)
+        left = count_terms(probe.left)
+        # A surface beside a body was counted twice (see `count_terms`).
         twice = all(held.get(self._known.get(t, -1), 0) >= 2 * n for t, n in summary.items())
         counts = {}
         for token in dict.fromkeys(tokenize(probe.asking)):

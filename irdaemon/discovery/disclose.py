@@ -69,7 +69,7 @@ def resolve_reference(ledger: Ledger, reference: str, corpora: Collection[str]) 
     corpus, wanted = parse_reference(reference, corpora)
     if ledger.artifacts.get(corpus, wanted) is not None:
         return corpus, wanted
-    found = ledger.artifacts.named(corpus, wanted)
+    found = ledger.artifacts.find_named(corpus, wanted)
     if len({each.content for each in found}) == 1:
         return corpus, min(found, key=_scope_rank).artifact_id
     if found:
@@ -99,7 +99,7 @@ def _near(ledger: Ledger, corpus: str, wanted: str) -> list[str]:
     pairs = {last[at : at + 2] for at in range(len(last) - 1)}
     ids: dict[str, str] = {}
     lengths = (len(last) // 2, 2 * len(wanted))
-    for artifact_id, name in ledger.artifacts.called_about(corpus, lengths):
+    for artifact_id, name in ledger.artifacts.find_by_length(corpus, lengths):
         called = _last(name)
         if 2 * sum(pair in called for pair in pairs) >= len(pairs):
             ids.setdefault(called, artifact_id)
@@ -405,7 +405,7 @@ def disclose_hit(
         return hit
     disclosed = disclose(artifact, level, Bounds.of(corpus))
     if expand is None and hit.kind == SYMBOL and level != "metadata":
-        records = ledger.artifacts.records_of(hit.corpus, hit.artifact_id)
+        records = ledger.artifacts.list_records(hit.corpus, hit.artifact_id)
         shown = add_symbol(disclosed, records, hit.surface_index, corpus.strategy)
         return replace(hit, disclosure=shown)
     return replace(hit, disclosure=_expanded(ledger, disclosed, hit.surface_index, expand))
@@ -424,7 +424,7 @@ def _expanded(
 ) -> Disclosure:
     if expand is None:
         return disclosed
-    records = ledger.artifacts.records_of(disclosed.corpus, disclosed.artifact_id)
+    records = ledger.artifacts.list_records(disclosed.corpus, disclosed.artifact_id)
     return add_passage(disclosed, expand_record(records, around, expand))
 
 

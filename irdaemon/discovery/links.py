@@ -249,18 +249,20 @@ class _RelatedFinder:
     ) -> Iterator[LinkedArtifact]:
         """Yield the artifacts of a kind that the edges of one name, in the order of its edges."""
         for shelf in self._scopes:
-            for edge in shelf.links.of(corpus, artifact_id):
+            for edge in shelf.links.list_edges(corpus, artifact_id):
                 if edge.type == type and not edge.corpus:
                     yield from self._called(edge.target, kind)
 
     def _called(self, name: str, kind: str) -> Iterator[LinkedArtifact]:
         for shelf in self._scopes:
-            named = shelf.links.named(name, shelf.corpora, _LOOKED_AT)
+            named = shelf.links.find_named(name, shelf.corpora, _LOOKED_AT)
             yield from (each for each in named if classify_fields(each.fields) == kind)
 
     def _leading_to(self, name: str, type: str, kind: str) -> Iterator[LinkedArtifact]:
         for shelf in self._scopes:
-            linked = shelf.links.leading_to(normalize_name(name), type, shelf.corpora, _LOOKED_AT)
+            linked = shelf.links.find_leading_to(
+                normalize_name(name), type, shelf.corpora, _LOOKED_AT
+            )
             yield from (each for each in linked if classify_fields(each.fields) == kind)
 
     def _sessions(self, skill: str) -> list[LinkedArtifact]:

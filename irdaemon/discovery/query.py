@@ -23,7 +23,7 @@ from irdaemon.index.backend import Wanted
 from irdaemon.index.names import find_names
 from irdaemon.index.rows import hash_name
 from irdaemon.runtime.plugins import did_you_mean
-from irdaemon.text import as_typed, identifiers, tokenize, unstemmed
+from irdaemon.text import find_identifiers, find_unstemmed, tokenize, tokenize_typed
 from irdaemon.types import Query, SelectSpec, Tuning
 
 MAX_WAIT_MS = 60_000
@@ -176,8 +176,8 @@ def read_words(text: str) -> Words:
     """Analyse the part of a text that is searched."""
     text = cut_text(text)
     tokens = tuple(dict.fromkeys(tokenize(text)))
-    ranked = tuple(dict.fromkeys((*tokens, *unstemmed(text))))
-    return Words(text, tokens, ranked, tuple(identifiers(text)), tuple(as_typed(text)))
+    ranked = tuple(dict.fromkeys((*tokens, *find_unstemmed(text))))
+    return Words(text, tokens, ranked, tuple(find_identifiers(text)), tuple(tokenize_typed(text)))
 
 
 def analyse_query(

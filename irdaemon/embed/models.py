@@ -39,7 +39,7 @@ class OpenAICompatible(Embedder):
 
     def __init__(self, address: str, *, download: bool = False):
         try:
-            self._endpoint = ModelEndpoint.at(address)
+            self._endpoint = ModelEndpoint.from_address(address)
         except QueryError as error:
             raise QueryError(
                 f"openai:{address} is not an embedder",

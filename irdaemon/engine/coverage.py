@@ -17,7 +17,7 @@ from irclient.results import CorpusCoverage
 from irdaemon.config.corpus import Corpus
 from irdaemon.engine.state import State, known
 from irdaemon.ingest.scan import MARKER, OptOuts
-from irdaemon.ledger.rows import storable
+from irdaemon.ledger.rows import make_storable
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.source.expected import Expected, SeenPath
 from irdaemon.source.opening import resolve_path
@@ -66,8 +66,8 @@ class _Held:
     @classmethod
     def of(cls, state: State, name: str) -> _Held:
         with state.reading() as ledger:
-            failed = (failure.path for failure in ledger.failures.all(name))
-            return cls(ledger.entries.paths(name), frozenset(failed))
+            failed = (failure.path for failure in ledger.failures.list_all(name))
+            return cls(ledger.entries.list_paths(name), frozenset(failed))
 
 
 @dataclass(slots=True)
@@ -112,7 +112,7 @@ class _Comparison:
         elif why := reason or self._why_not(entry, holds is not None):
             self.excluded[why] += 1
         else:
-            self.missing.append(storable(entry))
+            self.missing.append(make_storable(entry))
 
     def _why_not(self, entry: str, known: bool) -> str:
         if entry in self.held.failed:

@@ -143,7 +143,11 @@ def _find_scan(state: State, corpus: Corpus, index: CorpusIndex, now: float) -> 
 
 
 def _find_compaction(state: State, ledger: Ledger) -> MaintenanceTask:
-    every_s, now, last = state.options.compact_every_s, state.clock(), ledger.last_job("compact")
+    every_s, now, last = (
+        state.options.compact_every_s,
+        state.clock(),
+        ledger.find_last_job("compact"),
+    )
     ago = f"done {lasting(max(0.0, now - last))} ago" if last is not None else "not yet done"
     if not every_s:
         return MaintenanceTask("", "compact", False, f"{ago}; switched off (compact_minutes = 0)")

@@ -17,7 +17,7 @@ from irdaemon.engine.due import EMBEDDED_AT_ONCE, hash_file, request_calibration
 from irdaemon.engine.publish import JobContext
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
-from irdaemon.ingest.read import redacted_again
+from irdaemon.ingest.read import redact_kept
 from irdaemon.ingest.reconcile import ScanObserver, embed, reconcile
 from irdaemon.ledger import Upsert
 
@@ -28,7 +28,7 @@ _EMBEDDED_WITH_CHANGE = 64
 def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
     """Scan a corpus' source, store what changed, and publish it."""
     state, job = context.state, context.job
-    above = state.ledger.index_rows.last_record()
+    above = state.ledger.index_rows.find_last_record()
     scan, addons = job.scan, state.addons.values()
     if not scan.under and any(each.must_read_all(corpus) for each in addons):
         scan = replace(scan, full=True, from_start=True)
@@ -37,8 +37,8 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
     state.work.scanned(job, report)
     context.progress.done = context.progress.todo
     _embed_few(state, corpus, above)
-    context.progress.uneventful = report.uneventful
-    if report.uneventful:
+    context.progress.no_change = report.no_change
+    if report.no_change:
         context.publisher.note_scan(corpus)
     elif report.changed or not job.scan.under:
         context.publisher.publish(corpus)
@@ -46,7 +46,7 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
     for addon in addons:
         addon.note_scan(corpus, report, request.from_start)
     if report.outdated:
-        state.ledger.pins.rewrite(corpus.name, lambda text: redacted_again(text, corpus.redaction))
+        state.ledger.pins.rewrite(corpus.name, lambda text: redact_kept(text, corpus.redaction))
         # What an earlier version stored otherwise is not to linger in free pages.
         state.request(Job("compact"))
     for failure in report.new_failures:
@@ -94,7 +94,7 @@ def embed_corpus(context: JobContext, corpus: Corpus) -> str:
         progress.todo = max(progress.todo, progress.done)
         context.publish_and_pause(corpus)
     if not isinstance(embedder, Absent):
-        state.ledger.corpora.serve(corpus.name, corpus.embedder, embedder.id)
+        state.ledger.corpora.put_served(corpus.name, corpus.embedder, embedder.id)
     context.publisher.publish(corpus)
     request_calibration(state, corpus)
     return f"{format_count(progress.done, 'record')} embedded"

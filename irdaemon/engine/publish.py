@@ -46,37 +46,37 @@ class Publisher:
         state.embedders.retry_absent()
         chosen = {corpus.name: corpus for corpus in corpora}
         if any(corpus.backend for corpus in chosen.values()):
-            ledger.identity()  # by which backends know it
+            ledger.read_identity()  # by which backends know it
         for corpus in chosen.values():
             self._declare(corpus)
         indexes = {name: self._index(corpus) for name, corpus in chosen.items()}
-        for name in ledger.corpora.names():
+        for name in ledger.corpora.list_names():
             if name not in chosen:
                 self._forget(name)
-        generation = ledger.generation()
+        generation = ledger.read_generation()
         if state.snapshot.corpora and set(state.snapshot.corpora) != set(indexes):
-            generation = ledger.next_generation()
-        state.served = Served(chosen, Snapshot(generation, indexes, ledger.terms.table()))
+            generation = ledger.advance_generation()
+        state.served = Served(chosen, Snapshot(generation, indexes, ledger.terms.get_table()))
 
     def show_corpora(self, corpora: Iterable[Corpus]) -> None:
         """Serve corpora as a ledger has them now that is only read: nothing is noted in it."""
         state, ledger = self._state, self._state.ledger
         chosen = {corpus.name: corpus for corpus in corpora}
-        with ledger.one_moment():
+        with ledger.hold_snapshot():
             indexes = {name: self._shown(corpus) for name, corpus in chosen.items()}
-            snapshot = Snapshot(ledger.generation(), indexes, ledger.terms.table())
+            snapshot = Snapshot(ledger.read_generation(), indexes, ledger.terms.get_table())
         state.served = Served(chosen, snapshot)
 
     def _shown(self, corpus: Corpus) -> CorpusIndex:
         embedder, kept = self._state.serving(corpus), self._state.ledger.corpora
-        space = Space(kept.recipe_of(corpus.name), embedder.id, embedder.dim)
+        space = Space(kept.read_recipe(corpus.name), embedder.id, embedder.dim)
         return _told(index_corpus(self._state.ledger, corpus.name, space), corpus)
 
     def _declare(self, corpus: Corpus) -> None:
         ledger, embedder = self._state.ledger, self._state.embedders.named(corpus.embedder)
         ledger.corpora.declare(corpus.name, corpus.kind, corpus.recipe, embedder.id)
-        if ledger.corpora.served(corpus.name) is None and not isinstance(embedder, Absent):
-            ledger.corpora.serve(corpus.name, corpus.embedder, embedder.id)
+        if ledger.corpora.find_served(corpus.name) is None and not isinstance(embedder, Absent):
+            ledger.corpora.put_served(corpus.name, corpus.embedder, embedder.id)
         if not corpus.learns and any(ledger.learned.count(corpus.name)):
             ledger.learned.forget(corpus.name)  # before a copy of it can be sent
 
@@ -108,8 +108,8 @@ class Publisher:
         index = self._index(corpus, graph)
         self._request_due(index)
         indexes = {**state.snapshot.corpora, corpus.name: index}
-        generation = state.ledger.next_generation()
-        state.publish(Snapshot(generation, indexes, state.ledger.terms.table()))
+        generation = state.ledger.advance_generation()
+        state.publish(Snapshot(generation, indexes, state.ledger.terms.get_table()))
         state.work.wake_waiting()
         state.notify("generation", {"generation": generation, "corpus": corpus.name})
 
@@ -137,7 +137,7 @@ class Publisher:
         state = self._state
         previous = state.snapshot.corpora.get(corpus.name)
         if previous and corpus.name in self._not_reread:
-            if state.ledger.corpora.state_of(corpus.name)[0] is None:
+            if state.ledger.corpora.read_state(corpus.name)[0] is None:
                 return previous
             self._not_reread.discard(corpus.name)
             previous = None
@@ -169,8 +169,8 @@ class Publisher:
     def _imaged(self, corpus: str, space: Space) -> CorpusIndex | None:
         if self._images is None:
             return None
-        origin = Origin(self._state.ledger.identity(), corpus, space.embedder, space.dim)
-        image = self._images.load(origin, self._state.ledger.generation())
+        origin = Origin(self._state.ledger.read_identity(), corpus, space.embedder, space.dim)
+        image = self._images.load(origin, self._state.ledger.read_generation())
         return CorpusIndex.from_image(origin, image) if image else None
 
     def drop_tombstones(self, index: CorpusIndex) -> None:
@@ -205,7 +205,7 @@ class Publisher:
 
     def _origin(self, index: CorpusIndex) -> Origin:
         dim = index.rows.vectors.buffer.shape[1]
-        return Origin(self._state.ledger.identity(), index.corpus, index.embedder, dim)
+        return Origin(self._state.ledger.read_identity(), index.corpus, index.embedder, dim)
 
 
 def _told(index: CorpusIndex, corpus: Corpus) -> CorpusIndex:

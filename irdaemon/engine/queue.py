@@ -145,7 +145,7 @@ class Job:
 class Progress:
     """How far a job is: `state` is queued, running, done or failed.
 
-    `uneventful`: it was a whole scan, and found all as it was.
+    `no_change`: it was a whole scan, and found all as it was.
     """
 
     job: Job
@@ -154,7 +154,7 @@ class Progress:
     todo: int = 0
     report: str = ""
     since: float = 0.0
-    uneventful: bool = False
+    no_change: bool = False
 
     @property
     def ended(self) -> bool:

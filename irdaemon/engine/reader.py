@@ -249,7 +249,7 @@ class Reader:
         """Return the records of one artifact, in plan order."""
         with self._state.reading() as ledger:
             corpus, artifact_id = resolve_reference(ledger, reference, self._state.corpora)
-            return ledger.artifacts.records_of(corpus, artifact_id)
+            return ledger.artifacts.list_records(corpus, artifact_id)
 
     def artifacts(self, wanted: ArtifactPage) -> list[dict[str, Any]]:
         """Return a page of the artifacts that are held, in the order of their references."""

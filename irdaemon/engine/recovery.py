@@ -16,8 +16,13 @@ import numpy as np
 
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.ledger import Ledger, LedgerError
-from irdaemon.ledger.corruption import Corruption, corruption_of, repaired, set_corrupt_aside
-from irdaemon.ledger.store import advice
+from irdaemon.ledger.corruption import (
+    Corruption,
+    describe_corruption,
+    set_corrupt_aside,
+    try_repair,
+)
+from irdaemon.ledger.store import suggest_cure
 
 Made = TypeVar("Made")
 
@@ -30,9 +35,9 @@ def opened(path: str, make: Callable[[Ledger], Made], now: float) -> tuple[Made,
     try:
         return _made(path, make), None
     except Exception as error:
-        if not (why := corruption_of(path, error)):
+        if not (why := describe_corruption(path, error)):
             raise
-    if repaired(path):
+    if try_repair(path):
         return _made(path, make), None
     try:
         loss = set_corrupt_aside(path, why, now)
@@ -50,7 +55,7 @@ def _made(path: str, make: Callable[[Ledger], Made]) -> Made:
         return make(ledger)
     except sqlite3.Error as error:
         ledger.close()
-        raise LedgerError(f"{path}: {error}", advice(path)) from error
+        raise LedgerError(f"{path}: {error}", suggest_cure(path)) from error
     except BaseException:
         ledger.close()
         raise
@@ -63,13 +68,13 @@ def renewed(
 
     The new one begins with what a snapshot knows.
     """
-    if repaired(old.path):
+    if try_repair(old.path):
         old.close()
         return Ledger(old.path), None
     loss = set_corrupt_aside(old.path, why, now)
     old.close()
     ledger = Ledger(old.path)
-    ledger.continue_from(snapshot.generation, snapshot.vocabulary)
+    ledger.adopt_history(snapshot.generation, snapshot.vocabulary)
     for index in snapshot.corpora.values():
         _hand_over_vectors(ledger, index)
     return ledger, loss

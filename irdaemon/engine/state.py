@@ -31,10 +31,10 @@ from irdaemon.engine.retries import Retries
 from irdaemon.index import Images, Snapshot
 from irdaemon.ledger import IN_MEMORY, MOST_PINS, Ledger, LedgerError, Pin
 from irdaemon.ledger.corruption import Corruption
-from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, is_transient, without_text
+from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, is_transient, strip_text
 from irdaemon.runtime.minutes import AnswerMinutes, Refusals
 from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
-from irdaemon.runtime.tracebacks import where
+from irdaemon.runtime.tracebacks import describe_error
 from irdaemon.types import Tuning
 
 # A few are handed over at once, and no more before those are stored.
@@ -104,7 +104,7 @@ class State:
         self.clock = clock
         self.notify = notify
         self.host: Host = InProcess()
-        self.served = Served({}, Snapshot(ledger.generation(), {}, ledger.terms.table()))
+        self.served = Served({}, Snapshot(ledger.read_generation(), {}, ledger.terms.get_table()))
         self.work = Work(clock, options.queued_paths)
         self.retries = Retries()
         self.corruption: Corruption | None = None
@@ -188,7 +188,7 @@ class State:
 
     def serving(self, corpus: Corpus) -> Embedder:
         """Return the embedder whose vectors serve a corpus now."""
-        return self.embedders.serving(corpus.embedder, self.ledger.corpora.served(corpus.name))
+        return self.embedders.serving(corpus.embedder, self.ledger.corpora.find_served(corpus.name))
 
     def why_no_embedder(self, corpus: Corpus) -> str:
         """Return why a corpus' embedder cannot be used, "" where it can."""
@@ -202,7 +202,7 @@ class State:
         Raises Unavailable where it cannot be read; a repair is then requested.
         """
         try:
-            with self.ledger.reading() as ledger:
+            with self.ledger.open_view() as ledger:
                 yield ledger
         except (sqlite3.DatabaseError, LedgerError, *UNDECODABLE) as error:
             if isinstance(error, IRError) and not isinstance(error, LedgerError):
@@ -210,7 +210,7 @@ class State:
             if not self.suspects_damage(error) and isinstance(error, UNDECODABLE):
                 raise
             raise Unavailable(
-                f"the ledger cannot be read: {without_text(error)}",
+                f"the ledger cannot be read: {strip_text(error)}",
                 "it may be repaired in a moment; irdaemon check shows more",
             ) from error
 
@@ -224,7 +224,7 @@ class State:
         if is_transient(cause) or self.ledger.path == IN_MEMORY or not self.host.writes:
             return False
         if not is_corrupt(cause):
-            place = where(cause)
+            place = describe_error(cause)
             cleared_at = self._suspected.setdefault(place, None)
             if cleared_at is not None and 0 <= self.clock() - cleared_at < _CLEARED_S:
                 return False
@@ -251,7 +251,7 @@ def known(name: str, corpora: Mapping[str, Corpus]) -> Corpus:
 
 
 def _resting(endpoint: ModelEndpoint | None) -> RestingModel | None:
-    return RestingModel(endpoint.completed) if endpoint else None
+    return RestingModel(endpoint.complete) if endpoint else None
 
 
 def reranker_named(name: str) -> Reranker:

@@ -15,8 +15,8 @@ from irdaemon.engine.model_selection import described
 from irdaemon.engine.state import State, known
 from irdaemon.index import CorpusIndex
 from irdaemon.ledger import ArtifactPage, Ledger
-from irdaemon.ledger.files import kept_aside
-from irdaemon.runtime.profile import summary
+from irdaemon.ledger.files import list_set_aside
+from irdaemon.runtime.profile import summarize_stages
 from irdaemon.types import Floor
 
 MOST_LISTED = 1_000
@@ -30,7 +30,7 @@ def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
     corpora, snapshot = state.served
     added = {name: part for each in state.addons.values() for name, part in each.describe().items()}
     return {
-        **({"profile": summary()} if profile else {}),
+        **({"profile": summarize_stages()} if profile else {}),
         **state.host.facts(),
         **({"model": model} if (model := described(state)) else {}),
         "generation": snapshot.generation,
@@ -40,7 +40,7 @@ def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
         "queue_s": queue_s,
         "health": health_of(state, ledger).to_dict(),
         "minutes": state.answered.to_dict(state.clock()),
-        **({"mismatched": found} if (found := state.mismatched.recent()) else {}),
+        **({"mismatched": found} if (found := state.mismatched.list_recent()) else {}),
         "jobs": [progress.to_dict() for progress in state.work.running()],
         "corpora": [
             _of_corpus(state, ledger, corpus, snapshot.corpora[name])
@@ -77,13 +77,13 @@ def info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
 def _of_corpus(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex) -> dict[str, Any]:
     """Return how much of a corpus is held, how fresh it is, and what is wrong with its roots."""
     rows, unembedded = index.rows, index.unembedded
-    reconciled = _scanned_at(ledger.corpora.state_of(corpus.name)[0], index)
+    reconciled = _scanned_at(ledger.corpora.read_state(corpus.name)[0], index)
     problems = _problems(state, ledger, corpus)
     target, usable = state.embedders.named(corpus.embedder), not state.why_no_embedder(corpus)
     switching = usable and target.id != index.embedder
     waiting = unembedded
     if switching:
-        waiting = rows.n_records - ledger.artifacts.counts(corpus.name, target.id).vectors
+        waiting = rows.n_records - ledger.artifacts.count_all(corpus.name, target.id).vectors
     embedding = _state(reconciled is None, bool(problems), waiting)
     if reconciled is None and corpus.reindex.on == MANUAL and not state.work.scans(corpus.name):
         embedding = "unscanned"
@@ -129,14 +129,16 @@ def _skipped(state: State, ledger: Ledger, name: str) -> dict[str, int]:
 
     The most frequent comes first.
     """
-    counts = Counter(ledger.entries.skipped(name))
+    counts = Counter(ledger.entries.count_skipped(name))
     counts.update(state.work.watermarks(name).left_out)
     return dict(counts.most_common())
 
 
 def _problems(state: State, ledger: Ledger, corpus: Corpus) -> list[dict[str, str]]:
     """Return what could not be scanned of a corpus, not be embedded, or not be stored."""
-    found = [(problem.path, problem.reason) for problem in ledger.corpora.state_of(corpus.name)[1]]
+    found = [
+        (problem.path, problem.reason) for problem in ledger.corpora.read_state(corpus.name)[1]
+    ]
     if missing := state.why_no_embedder(corpus):
         found.append((corpus.embedder, missing))
     problem = state.retries.problem
@@ -164,20 +166,20 @@ def _of_ledger(state: State, ledger: Ledger) -> dict[str, Any]:
         "format": ledger.format,
         "problem": asdict(problem) if problem else None,
         "rebuilt": asdict(corruption) if corruption else None,
-        "set_aside": kept_aside(ledger.path),
+        "set_aside": list_set_aside(ledger.path),
     }
 
 
 def _facts(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex) -> Facts:
     """Return what a corpus' health is judged by."""
-    stored, problems = ledger.corpora.state_of(corpus.name)
+    stored, problems = ledger.corpora.read_state(corpus.name)
     return Facts(
         name=corpus.name,
         roots={real: path for path, real in corpus.real_roots().items()},
         watermarks=state.work.watermarks(corpus.name),
         scanned_at=_scanned_at(stored, index),
         problems=problems,
-        failures=tuple(ledger.failures.all(corpus.name, _QUARANTINED_SHOWN)),
+        failures=tuple(ledger.failures.list_all(corpus.name, _QUARANTINED_SHOWN)),
         missing=state.why_no_embedder(corpus),
         overlong=_overlong(ledger, corpus),
         reindex=corpus.reindex,
@@ -187,7 +189,7 @@ def _facts(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex) -> 
 def _overlong(ledger: Ledger, corpus: Corpus) -> int:
     """Count the lines that a source which reads by lines passed over."""
     reads_lines = "max_line_bytes" in getattr(corpus.source, "limits", ())
-    return ledger.entries.skipped(corpus.name).get("oversized_line", 0) if reads_lines else 0
+    return ledger.entries.count_skipped(corpus.name).get("oversized_line", 0) if reads_lines else 0
 
 
 def floor_facts(floor: Floor) -> dict[str, Any]:
@@ -209,7 +211,7 @@ def artifacts(ledger: Ledger, wanted: ArtifactPage) -> list[dict[str, Any]]:
             f"after must be CORPUS/ID, not {given!r}", "give the last reference of the page before"
         )
     names = ("corpus", "artifact_id", "name", "pointer", "indexed_at", "asset_type")
-    return [dict(zip(names, row, strict=True)) for row in ledger.artifacts.page(wanted)]
+    return [dict(zip(names, row, strict=True)) for row in ledger.artifacts.list_page(wanted)]
 
 
 def failures(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:
@@ -222,7 +224,7 @@ def failures(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:
             "since": failure.since,
             "tries": failure.tries,
         }
-        for failure in ledger.failures.all(corpus)
+        for failure in ledger.failures.list_all(corpus)
     ]
 
 
@@ -230,7 +232,7 @@ def secrets(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:
     """Return where secrets lie, in one corpus or in all: corpus, path, line and kind."""
     return [
         {"corpus": each.corpus, "path": each.path, "line": each.line, "kind": each.kind}
-        for each in ledger.secrets.all(corpus)
+        for each in ledger.secrets.list_all(corpus)
     ]
 
 

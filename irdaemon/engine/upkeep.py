@@ -18,11 +18,11 @@ from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import renewed
 from irdaemon.engine.state import State
 from irdaemon.index import build_graph
-from irdaemon.ledger.corruption import corruption_of, first_problem
-from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, is_transient, without_text
+from irdaemon.ledger.corruption import describe_corruption, find_first_problem
+from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, is_transient, strip_text
 from irdaemon.ledger.store import READ_ONLY, is_read_only
-from irdaemon.runtime.memory import MB, resident, trim
-from irdaemon.runtime.tracebacks import where
+from irdaemon.runtime.memory import MB, measure_resident, trim
+from irdaemon.runtime.tracebacks import describe_error
 
 # Erasing: what was forgotten is in no file any more within a minute.
 #
@@ -87,19 +87,19 @@ class Eraser:
             return
         self._checked_at = now
         try:
-            if self._fold.due(ledger.log_grew(), quiet, now):
-                ledger.fold()
+            if self._fold.due(ledger.has_log_grown(), quiet, now):
+                ledger.fold_log()
             if now >= self._erased_again_at and self._erasing_is_due(quiet, now):
                 self._erase(now)
         except (sqlite3.Error, OSError, *UNDECODABLE) as error:
             met = isinstance(error, UNDECODABLE) or is_corrupt(error)
             if met and not self._state.suspects_damage(error) and isinstance(error, UNDECODABLE):
                 raise
-            log.debug("not erased yet: %s", without_text(error))
+            log.debug("not erased yet: %s", strip_text(error))
             self._erased_again_at = now + _TRIED_AGAIN_AFTER_S
 
     def _erasing_is_due(self, quiet: bool, now: float) -> bool:
-        forgotten, replaced = self._state.ledger.forgotten()
+        forgotten, replaced = self._state.ledger.count_forgotten()
         due = [self._forgotten.due(forgotten > 0, quiet, now)]
         due += [self._replaced.due(replaced > 0, quiet, now)]
         return any(due)
@@ -122,7 +122,7 @@ class Eraser:
             last = index.rows.last_tombstone
 
             def gone(after: int, name: str = name, last: int = last) -> list[int]:
-                return self._state.ledger.index_rows.tombstones_since(name, after, last)[0]
+                return self._state.ledger.index_rows.list_tombstones(name, after, last)[0]
 
             images.blank(name, gone)
 
@@ -148,7 +148,7 @@ class Repair:
         for job in state.retries.take_due(state.clock()):
             with contextlib.suppress(NotFound):  # its corpus was removed meanwhile
                 state.request(job)
-        if state.ledger.moved() and not state.retries.holds("repair"):
+        if state.ledger.was_moved() and not state.retries.holds("repair"):
             state.work.add(Job("repair"))
 
     def handles(self, job: Job, error: Exception) -> bool:
@@ -165,7 +165,7 @@ class Repair:
         if not self._state.host.writes:
             return False
         failed = self._state.retries.note(job, self._state.clock())
-        log.error("the %s job of %r failed: %s", job.kind, job.corpus, where(error))
+        log.error("the %s job of %r failed: %s", job.kind, job.corpus, describe_error(error))
         return isinstance(error, (OSError, MemoryError)) or failed.times < _MOST_TRIES
 
     def _recovers(self, job: Job, error: Exception) -> bool:
@@ -176,7 +176,7 @@ class Repair:
                 why = f"; {READ_ONLY}" if is_read_only(self._state.ledger.path) else ""
                 self._state.retries.note_unwritable(job, f"{error}{why}", self._state.clock())
             return True
-        why = corruption_of(self._state.ledger.path, error) if self._state.host.writes else ""
+        why = describe_corruption(self._state.ledger.path, error) if self._state.host.writes else ""
         if why:
             replace_ledger(self._state, self._publisher, why)
         return bool(why)
@@ -185,11 +185,11 @@ class Repair:
 def repair_ledger(context: JobContext) -> str:
     """Put a lost file back, and repair or replace a damaged one; return what was found."""
     state, ledger = context.state, context.state.ledger
-    if ledger.moved():
+    if ledger.was_moved():
         ledger.put_back()
         log.error("%s was gone; it is written anew, nothing is lost", ledger.path)
         return "the ledger's file was gone and is written anew"
-    why = first_problem(ledger.path) if state.host.writes else ""
+    why = find_first_problem(ledger.path) if state.host.writes else ""
     if why:
         replace_ledger(state, context.publisher, why)
     else:
@@ -257,7 +257,7 @@ class Release:
 
     def _after_work(self) -> None:
         text.forget_words()
-        self._state.ledger.give_back()
+        self._state.ledger.release_memory()
         trim()
 
     def _pages(self) -> None:
@@ -301,7 +301,9 @@ def retry_failures(context: JobContext) -> str:
         embedder = state.embedders.named(corpus.embedder)
         if state.snapshot.corpora[corpus.name].embedder != embedder.id:
             state.request(Job("reconcile" if corpus.name in following else "embed", corpus.name))
-    for name in {failure.corpus for failure in state.ledger.failures.all()}.intersection(following):
+    for name in {failure.corpus for failure in state.ledger.failures.list_all()}.intersection(
+        following
+    ):
         state.request(Job("reconcile", name))
     return f"{format_count(retried, 'failure')} to be tried again"
 
@@ -329,9 +331,9 @@ def compact(context: JobContext) -> str:
 
 def shed(context: JobContext) -> str:
     """Release the memory that only makes things faster: models, answers, graphs."""
-    before, state = resident(), context.state
+    before, state = measure_resident(), context.state
     state.embedders.release_all()
     state.forget_answers()
     context.publisher.drop_graphs()
     trim()
-    return f"{before // MB:,} MB before, {resident() // MB:,} MB after"
+    return f"{before // MB:,} MB before, {measure_resident() // MB:,} MB after"

@@ -80,7 +80,7 @@ class Writer:
             self._release.worked(took_ms / 1e3)
             note(f"job {job.kind}", took_ms)
             state.notify("job", {**progress.to_dict(), "took_ms": round(took_ms, 1)})
-        if JOBS[job.kind].logged and job.urgency != CHANGE and not progress.uneventful:
+        if JOBS[job.kind].logged and job.urgency != CHANGE and not progress.no_change:
             with contextlib.suppress(sqlite3.DatabaseError):  # the next job meets it again
                 state.ledger.log_job(job.kind, job.corpus, progress.report, started, took_ms)
 

@@ -268,8 +268,8 @@ def index_corpus(
         previous = None
     before = previous.rows if previous else Rows.empty(space.dim)
     rows = before.synced(ledger, corpus, space.embedder)
-    reconciled, problems = ledger.corpora.state_of(corpus)
-    floors = ledger.corpora.floors_of(corpus)
+    reconciled, problems = ledger.corpora.read_state(corpus)
+    floors = ledger.corpora.read_floors(corpus)
     lexical = Lexical.of(rows, previous.lexical if previous else None)
     return CorpusIndex(
         corpus=corpus,

@@ -66,7 +66,7 @@ class Totals:
 class StoredText:
     """The text of an artifact as it was stored, and of its records in plan order.
 
-    `records` are as `ledger.artifacts.records_of` gives them.
+    `records` are as `ledger.artifacts.list_records` gives them.
     """
 
     artifact_id: str

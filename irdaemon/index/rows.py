@@ -23,7 +23,7 @@ from irdaemon.ledger import Ledger
 from irdaemon.ledger.index_rows import SUMMARY_CHARS
 from irdaemon.source.asset_types import FIELD, find_asset_type
 from irdaemon.strategy.code import SYMBOL
-from irdaemon.text import name_tokens
+from irdaemon.text import tokenize_name
 
 # Rows of what is gone are carried along until they are this many, and this share of all.
 _MOST_GONE = 256
@@ -205,12 +205,12 @@ class Rows:
 
     def synced(self, ledger: Ledger, corpus: str, embedder: str) -> Rows:
         """Return these rows brought level with the ledger, vectors included."""
-        gone, last_tombstone = ledger.index_rows.tombstones_since(corpus, self.last_tombstone)
+        gone, last_tombstone = ledger.index_rows.list_tombstones(corpus, self.last_tombstone)
         rows = self._without(gone)
         # Part by part: of a large corpus the ledger's rows take several times what is kept.
-        while artifacts := ledger.index_rows.artifacts(corpus, rows.last, _READ_AT_ONCE):
-            records = ledger.index_rows.records(corpus, rows.last, artifacts[-1][0])
-            dim, vocabulary = self.vectors.buffer.shape[1], ledger.terms.table()
+        while artifacts := ledger.index_rows.list_artifacts(corpus, rows.last, _READ_AT_ONCE):
+            records = ledger.index_rows.list_records(corpus, rows.last, artifacts[-1][0])
+            dim, vocabulary = self.vectors.buffer.shape[1], ledger.terms.get_table()
             rows = rows._append(Rows.built(artifacts, records, dim, vocabulary))
         if last_tombstone != self.last_tombstone:
             rows = replace(rows, last_tombstone=last_tombstone)
@@ -349,7 +349,7 @@ def hash_name(name: str) -> int:
 def _symbols(records: Sequence[tuple[Any, ...]], vocabulary: Mapping[str, int]) -> Ragged:
     """Return the term ids of the name of each record's symbol; none for one without."""
     names = [_symbol_of(row[4]) if row[1] == SYMBOL else "" for row in records]
-    ids = [[vocabulary[t] for t in name_tokens(n) if t in vocabulary] if n else [] for n in names]
+    ids = [[vocabulary[t] for t in tokenize_name(n) if t in vocabulary] if n else [] for n in names]
     lengths = np.array([len(each) for each in ids], np.int64)
     return Ragged.of(lengths, np.array([number for each in ids for number in each], np.int32))
 
@@ -357,7 +357,7 @@ def _symbols(records: Sequence[tuple[Any, ...]], vocabulary: Mapping[str, int]) 
 def list_symbol_words(records: Iterable[tuple[Any, ...]]) -> set[str]:
     """Return the words of the symbols that records, as the ledger gives them, are about."""
     symbols = (_symbol_of(row[4]) for row in records if row[1] == SYMBOL)
-    return {word for symbol in symbols for word in name_tokens(symbol)}
+    return {word for symbol in symbols for word in tokenize_name(symbol)}
 
 
 def _symbol_of(packed: bytes) -> str:
@@ -377,7 +377,7 @@ def _stored(
 ) -> Iterable[tuple[bytes, bytes]]:
     if len(wanted) <= _LOOKED_UP:
         return ledger.vectors.get(embedder, list(wanted)).items()
-    return ((digest, v) for digest, v in ledger.vectors.all(embedder) if digest in wanted)
+    return ((digest, v) for digest, v in ledger.vectors.iterate(embedder) if digest in wanted)
 
 
 def _sizes(rows: Sequence[tuple[Any, ...]], column: int) -> NDArray[np.int64]:

@@ -69,7 +69,7 @@ class BulkReader:
         """Return the next entries with what reading them gave; none where that takes longer."""
         self._ask()
         wait = 0.0 if self._at in self._replies else _PATIENCE_S
-        for number, reply in self._parallel.replies(wait):
+        for number, reply in self._parallel.receive(wait):
             if number in self._asked:
                 self._replies[self._asked.pop(number)] = reply
         if self._at not in self._replies:
@@ -78,12 +78,14 @@ class BulkReader:
         if reply is None and len(batch) > 1 and self._parallel.is_of_use:
             # One of them ended two processes: by themselves the others are read.
             self._batches[self._at : self._at + 1] = [(each,) for each in batch]
-            self.read_again()
+            self.discard_read()
             return []
         self._at += 1
-        return list(zip((entry for entry, _ in batch), self._outcomes(batch, reply), strict=True))
+        return list(
+            zip((entry for entry, _ in batch), self._unpack_reply(batch, reply), strict=True)
+        )
 
-    def read_again(self) -> None:
+    def discard_read(self) -> None:
         """Have read again what was read ahead: it may have changed since."""
         self._parallel.forget()
         self._asked.clear()
@@ -106,11 +108,11 @@ class BulkReader:
             self._asked[number] = self._next
             self._next += 1
 
-    def _outcomes(
+    def _unpack_reply(
         self, batch: Sequence[tuple[Entry, KnownEntry | None]], reply: bytes | None
     ) -> Sequence[Read]:
         if reply is None and self._parallel.is_of_use:
-            return [_unread(entry) for entry, _ in batch]
+            return [_make_failure(entry) for entry, _ in batch]
         if reply is None:
             return [read_entry(self._corpus, *each, self._optouts) for each in batch]
         read: Sequence[Read] = pickle.loads(reply)
@@ -124,27 +126,29 @@ def _start_readers(workers: int) -> Parallel:
     return parallel
 
 
-def _unread(entry: Entry) -> SourceError:
+def _make_failure(entry: Entry) -> SourceError:
     return SourceError(
         f"{entry.path or entry.key}: two processes that read it ended without an answer",
         "exclude it, or split what it holds",
     )
 
 
-def bulk_reader(corpus: Corpus, delta: Delta, from_start: bool, workers: int) -> BulkReader | None:
+def make_bulk_reader(
+    corpus: Corpus, delta: Delta, from_start: bool, workers: int
+) -> BulkReader | None:
     """Return what reads the stale entries of a corpus in child processes.
 
     None where they are few, where `workers` is 0, or where only this process can read them. In a
     first build one more process reads: storing waits for reading half of its time.
     """
-    if not workers or len(delta.stale) < FEWEST or not _can_be_read_elsewhere(corpus):
+    if not workers or len(delta.stale) < FEWEST or not _suits_children(corpus):
         return None
     known = {} if from_start else delta.known
     stale = [(entry, known.get(entry.key)) for entry in delta.stale]
     return BulkReader(corpus, stale, workers if delta.known else workers + 1)
 
 
-def _can_be_read_elsewhere(corpus: Corpus) -> bool:
+def _suits_children(corpus: Corpus) -> bool:
     """Return whether all that reads and decomposes a corpus is ours, and needs no ledger."""
     parts = (type(corpus.source).__module__, type(corpus.strategy).__module__)
     ours = all(part.startswith(_OURS) for part in parts) and corpus.edge_extractor is None

@@ -17,17 +17,17 @@ from irdaemon.ledger import (
     Record,
     Secret,
     Upsert,
-    content_hash,
-    record_id,
-    version_hash,
+    hash_content,
+    hash_version,
+    make_record_id,
 )
 from irdaemon.ledger.learned import Synopses
-from irdaemon.ledger.rows import storable
+from irdaemon.ledger.rows import make_storable
 from irdaemon.source.opening import follow_link, open_regular
 from irdaemon.source.redact import FoundSecret, Redactor
 from irdaemon.source.redact.private_blocks import has_private
 from irdaemon.strategy.edges import find_edges
-from irdaemon.text import name_tokens, term_counts
+from irdaemon.text import count_terms, tokenize_name
 from irdaemon.types import Artifact, Entry, IndexPlan, Reading, Refused, SessionTurn, SourceError
 
 # Redaction: what of a reading may be kept, between reading it and decomposing it.
@@ -61,7 +61,7 @@ class Redacted:
     turns: tuple[SessionTurn, ...] = ()
 
 
-def redacted(reading: Reading, entry: Entry, level: str, optouts: OptOuts) -> Redacted:
+def redact_reading(reading: Reading, entry: Entry, level: str, optouts: OptOuts) -> Redacted:
     """Return what of a reading may be kept. Raises Refused for what cannot be redacted."""
     about = [artifact.project for artifact in reading.artifacts]
     about += [turn.project for turn in reading.turns]
@@ -70,8 +70,8 @@ def redacted(reading: Reading, entry: Entry, level: str, optouts: OptOuts) -> Re
     artifacts, secrets = list[Artifact](), list[Secret]()
     for artifact in wanted:
         cleaner = Redactor(level)
-        artifacts.append(_redacted_artifact(artifact, cleaner))
-        secrets += _placed(cleaner.found, artifact, entry)
+        artifacts.append(_redact_artifact(artifact, cleaner))
+        secrets += _locate_secrets(cleaner.found, artifact, entry)
     out = len(reading.artifacts) - len(wanted)
     skipped = {**reading.skipped, OPTED_OUT: out} if out else reading.skipped
     turns = tuple(t for t in reading.turns if not (projects.get(t.project) or _is_private(t)))
@@ -82,7 +82,7 @@ def _is_private(turn: SessionTurn) -> bool:
     return any(has_private(prompt) for prompt in turn.prompts)
 
 
-def redacted_again(text: str, level: str) -> str:
+def redact_kept(text: str, level: str) -> str:
     """Return what of a text kept by an earlier version may be kept; "" where none of it may."""
     try:
         return Redactor(level).text(text)
@@ -90,7 +90,7 @@ def redacted_again(text: str, level: str) -> str:
         return ""
 
 
-def _redacted_artifact(artifact: Artifact, cleaner: Redactor) -> Artifact:
+def _redact_artifact(artifact: Artifact, cleaner: Redactor) -> Artifact:
     return replace(
         artifact,
         raw=cleaner.value(artifact.raw),
@@ -101,25 +101,27 @@ def _redacted_artifact(artifact: Artifact, cleaner: Redactor) -> Artifact:
     )
 
 
-def _placed(found: Iterable[FoundSecret], artifact: Artifact, entry: Entry) -> Iterator[Secret]:
+def _locate_secrets(
+    found: Iterable[FoundSecret], artifact: Artifact, entry: Entry
+) -> Iterator[Secret]:
     """Yield where each secret lies; line 0 where its file does not spell it as it was read."""
-    kinds = {needle: each.kind for each in found if (needle := _needle(each))}
+    kinds = {needle: each.kind for each in found if (needle := _make_needle(each))}
     if not kinds:
         return
     path = next(filter(os.path.isfile, (artifact.pointer, entry.path)), "")
     # An entry's own path is real; what a directory holds may be linked by its name.
-    places = list(_lines(path, kinds, by_name=path != entry.path)) if path else []
+    places = list(_find_lines(path, kinds, by_name=path != entry.path)) if path else []
     yield from places
     for kind in set(kinds.values()) - {place.kind for place in places}:
         yield Secret(path or entry.path or artifact.artifact_id, 0, kind)
 
 
-def _needle(found: FoundSecret) -> str:
+def _make_needle(found: FoundSecret) -> str:
     line = found.value.strip().partition("\n")[0][:_NEEDLE]
     return line if len(line) >= _TELLING else (found.lead + line).strip()
 
 
-def _lines(path: str, kinds: Mapping[str, str], *, by_name: bool) -> Iterator[Secret]:
+def _find_lines(path: str, kinds: Mapping[str, str], *, by_name: bool) -> Iterator[Secret]:
     """Yield the lines of a file that hold one of the needles, plain or as JSON spells it."""
     spelled = {
         form.encode("utf-8", "replace"): kind
@@ -177,11 +179,11 @@ def _read(
         f"{entry.path or entry.key}: reading failed", FileNotFoundError, SourceError
     ):
         reading = corpus.source.read(entry, known.cursor if known and same_recipe else None)
-    kept = redacted(reading, entry, corpus.redaction, optouts)
+    kept = redact_reading(reading, entry, corpus.redaction, optouts)
     return Upsert(
         entry,
         corpus.recipe,
-        tuple(_decomposed(corpus, artifact, synopses) for artifact in kept.artifacts),
+        tuple(_decompose(corpus, artifact, synopses) for artifact in kept.artifacts),
         reading.cursor,
         reading.partial,
         kept.skipped,
@@ -191,40 +193,40 @@ def _read(
     )
 
 
-def _decomposed(corpus: Corpus, artifact: Artifact, synopses: Synopses | None) -> Decomposed:
-    shown = storable(artifact.artifact_id)
+def _decompose(corpus: Corpus, artifact: Artifact, synopses: Synopses | None) -> Decomposed:
+    shown = make_storable(artifact.artifact_id)
     with _as_source_error(f"{shown}: it could not be decomposed", SourceError):
         if shown != artifact.artifact_id:
             raise ValueError(NAMELESS)
         plan = corpus.strategy.decompose(artifact.artifact_id, artifact.raw, artifact.metadata)
         recipe = corpus.recipe
-        held = synopses.of(corpus.name, artifact.artifact_id, KIND) if synopses else None
+        held = synopses.find(corpus.name, artifact.artifact_id, KIND) if synopses else None
         if corpus.synopsis and held:
             text, about = held
             plan = with_surface(plan, artifact.artifact_id, text, SynopsisNote.of(about))
-            recipe += f" {content_hash(plan.surfaces[:1])}"
+            recipe += f" {hash_content(plan.surfaces[:1])}"
         return Decomposed(
             artifact,
             plan.filter_fields,
-            tuple(_records(artifact.artifact_id, plan)),
-            content_hash(plan.surfaces),
-            version_hash(artifact, plan.filter_fields, recipe),
+            tuple(_make_records(artifact.artifact_id, plan)),
+            hash_content(plan.surfaces),
+            hash_version(artifact, plan.filter_fields, recipe),
             # A turn is called after its first words, which name nothing.
-            tuple(name_tokens(artifact.name)) if getattr(corpus.strategy, "named", True) else (),
+            tuple(tokenize_name(artifact.name)) if getattr(corpus.strategy, "named", True) else (),
             find_edges(artifact, plan.filter_fields, corpus.edge_extractor),
         )
 
 
-def _records(artifact_id: str, plan: IndexPlan) -> Iterator[Record]:
+def _make_records(artifact_id: str, plan: IndexPlan) -> Iterator[Record]:
     for index, surface in enumerate(plan.surfaces):
         yield Record(
-            record_id(artifact_id, surface.kind, index),
+            make_record_id(artifact_id, surface.kind, index),
             surface.kind,
             surface.granularity,
             index,
             surface.text,
             surface.metadata,
-            term_counts(surface.text, surface.lexical),
+            count_terms(surface.text, surface.lexical),
         )
 
 

@@ -44,7 +44,7 @@ class EntryReader:
         self._corpus: Corpus | None = None
         self._optouts = OptOuts()
 
-    def replied(self, data: bytes) -> bytes:
+    def answer(self, data: bytes) -> bytes:
         """Return the reply to a request: what reading its entries gave, in their order."""
         request: ReadRequest = pickle.loads(data)
         if not request.entries:
@@ -53,7 +53,7 @@ class EntryReader:
             self._scan, self._corpus = request.scan, pickle.loads(request.corpus)
             self._optouts = OptOuts()
         reply = _Reply()
-        read = [reply.lighter(self._read(self._corpus, *each)) for each in request.entries]
+        read = [reply.lighten(self._read(self._corpus, *each)) for each in request.entries]
         reply.close()
         return pickle.dumps(read, pickle.HIGHEST_PROTOCOL)
 
@@ -63,7 +63,7 @@ class EntryReader:
         """Read an entry within its limits, or return which it exceeds."""
         place = entry.path or entry.key
         try:
-            with _limited_time():
+            with _limit_time():
                 return read_entry(corpus, entry, known, self._optouts)
         except _TimeUp:
             return SourceError(f"{place}: reading it takes more than {TIME_S:g} s", CURE)
@@ -72,7 +72,7 @@ class EntryReader:
 
 
 @contextmanager
-def _limited_time() -> Iterator[None]:
+def _limit_time() -> Iterator[None]:
     """Raise _TimeUp where the block takes too long; end the process where that is of no use."""
 
     def stop(number: int, frame: object) -> None:
@@ -104,23 +104,23 @@ class _Reply:
         # Each term has its place from its first use on, without a line of Python for it.
         self._places = defaultdict[str, int](count().__next__)
 
-    def lighter(self, outcome: Upsert | SourceError | None) -> Upsert | SourceError | None:
+    def lighten(self, outcome: Upsert | SourceError | None) -> Upsert | SourceError | None:
         """Leave out what is stored as records and fields anyway, and each term but once."""
         if not isinstance(outcome, Upsert):
             return outcome
-        return replace(outcome, artifacts=tuple(map(self._lighter, outcome.artifacts)))
+        return replace(outcome, artifacts=tuple(map(self._lighten, outcome.artifacts)))
 
-    def _lighter(self, made: Decomposed) -> Decomposed:
-        self._numbers(made.name_terms)  # first, as they are stored first
-        records = tuple(replace(each, terms=self._tabled(each.terms)) for each in made.records)
+    def _lighten(self, made: Decomposed) -> Decomposed:
+        self._number_terms(made.name_terms)  # first, as they are stored first
+        records = tuple(replace(each, terms=self._pack_terms(each.terms)) for each in made.records)
         return replace(made, artifact=replace(made.artifact, raw="", metadata={}), records=records)
 
-    def _tabled(self, terms: Mapping[str, int] | TabledTerms) -> TabledTerms:
+    def _pack_terms(self, terms: Mapping[str, int] | TabledTerms) -> TabledTerms:
         assert not isinstance(terms, TabledTerms)  # as they come from reading
         counts = np.fromiter(terms.values(), np.float32, len(terms))
-        return TabledTerms(self._terms, self._numbers(terms).tobytes(), counts.tobytes())
+        return TabledTerms(self._terms, self._number_terms(terms).tobytes(), counts.tobytes())
 
-    def _numbers(self, terms: Collection[str]) -> NDArray[np.int32]:
+    def _number_terms(self, terms: Collection[str]) -> NDArray[np.int32]:
         return np.fromiter(map(self._places.__getitem__, terms), np.int32, len(terms))
 
     def close(self) -> None:
@@ -133,4 +133,4 @@ if __name__ == "__main__":
     settle()
     with suppress(OSError, ValueError):  # not on Linux, or limited already
         _limit_memory()
-    answer(EntryReader().replied)
+    answer(EntryReader().answer)

@@ -18,12 +18,12 @@ from functools import partial
 from irdaemon.config.corpus import Corpus
 from irdaemon.embed import Embedder
 from irdaemon.embed.learned import NOTHING_COMMON, TaughtText, embed_taught
-from irdaemon.ingest.bulk import BulkReader, bulk_reader
+from irdaemon.ingest.bulk import BulkReader, make_bulk_reader
 from irdaemon.ingest.read import read_entry
-from irdaemon.ingest.scan import OptOuts, ScanRequest, compare, present_roots, refusal
+from irdaemon.ingest.scan import OptOuts, ScanRequest, compare, list_present_roots, refuse
 from irdaemon.ledger import Delta, Failure, KnownEntry, Ledger, Upsert
 from irdaemon.ledger.index_rows import ALL_ROWS
-from irdaemon.ledger.learned import prompts_of
+from irdaemon.ledger.learned import unpack_prompts
 from irdaemon.source.opening import is_within
 from irdaemon.source.redact import Redactor
 from irdaemon.types import Entry, Problem, Refused, SourceError
@@ -74,7 +74,7 @@ class StaleEntries:
         outcomes: list[tuple[Entry, Outcome]] = []
         for entry, outcome in self._bulk() if self.bulk else self._here(start):
             known = self.delta.known.get(entry.key)
-            if self.ledger.entries.known(self.corpus.name, entry.key) != known:
+            if self.ledger.entries.find(self.corpus.name, entry.key) != known:
                 outcomes.append((entry, Superseded()))
             elif known is None and (why := self.corpus.quota.exceeded(held)):
                 outcomes.append((entry, OverLimit(why)))
@@ -130,7 +130,7 @@ class Report:
     `outdated`: something was stored by another recipe before. `refused` counts the new entries that
     a limit kept out, `refusal` names the limit. `missed_events` counts the changed entries that are
     old enough for an event to have reported them. `left_out` counts by reason what the source saw
-    and left out. `new_failures` are those not known before. `uneventful`: a whole scan that found
+    and left out. `new_failures` are those not known before. `no_change`: a whole scan that found
     all as the one before had left it.
     """
 
@@ -143,7 +143,7 @@ class Report:
     missed_events: int = 0
     problems: tuple[Problem, ...] = ()
     outdated: bool = False
-    uneventful: bool = False
+    no_change: bool = False
     left_out: Mapping[str, int] = field(default_factory=dict)
     new_failures: list[Failure] = field(default_factory=list)
 
@@ -173,7 +173,7 @@ def reconcile(
     reported_before = clock() - _REPORTED_WITHIN_S
     optouts = OptOuts()
     if not request.under:
-        ledger.projects.reread_changed(corpus.name, optouts.covers)
+        ledger.projects.mark_changed(corpus.name, optouts.covers)
     found, delta = compare(ledger, corpus, request, optouts)
     scan, store = found.scan, _Store(ledger, corpus, clock, observer)
     report = store.report
@@ -186,32 +186,32 @@ def reconcile(
     ledger.failures.drop_absent(corpus.name, present, scan)
     for entry in found.outside:
         # Without a stamp: it is to be read as soon as it is inside, changed or not.
-        store.put(replace(entry, stamp=""), refusal(entry))
+        store.put(replace(entry, stamp=""), refuse(entry))
     report.outdated = any(entry.recipe != corpus.recipe for entry in delta.known.values())
     report.unchanged, report.problems = delta.unchanged, scan.problems
     report.left_out = scan.left_out
     new = sum(entry.key not in delta.known for entry in delta.stale)
-    bulk = bulk_reader(corpus, delta, request.from_start, request.workers)
+    bulk = make_bulk_reader(corpus, delta, request.from_start, request.workers)
     stale = StaleEntries(ledger, corpus, delta, request.from_start, bulk, optouts)
     with closing(bulk) if bulk else nullcontext():
-        _take_in(stale, store, _held(ledger, corpus, new), reported_before)
+        _store_stale(stale, store, _count_held(ledger, corpus, new), reported_before)
     if not request.under:
-        roots = present_roots(ledger, corpus, request)
-        ended_otherwise = ledger.corpora.reconciled(corpus.name, scan.problems, roots, clock())
+        roots = list_present_roots(ledger, corpus, request)
+        ended_otherwise = ledger.corpora.record_scan(corpus.name, scan.problems, roots, clock())
         kept_out = report.failed or report.refused
-        report.uneventful = not (ended_otherwise or report.changed or kept_out)
+        report.no_change = not (ended_otherwise or report.changed or kept_out)
     else:
-        ledger.corpora.mended(corpus.name, scan)
+        ledger.corpora.drop_mended(corpus.name, scan)
     return report
 
 
-def _take_in(stale: StaleEntries, store: _Store, held: int, reported_before: float) -> None:
+def _store_stale(stale: StaleEntries, store: _Store, held: int, reported_before: float) -> None:
     """Store what is stale; `held` artifacts are there already."""
     delta, done = stale.delta, 0
     while done < len(delta.stale):
         others_ran = store.observer.advance(done, len(delta.stale))
         if others_ran and stale.bulk:
-            stale.bulk.read_again()
+            stale.bulk.discard_read()
         outcomes = stale.read(done, held)
         if not outcomes:
             continue
@@ -232,11 +232,11 @@ def _was_marked(known: KnownEntry | None) -> bool:
     return known is not None and not known.stamp
 
 
-def _held(ledger: Ledger, corpus: Corpus, new: int) -> int:
+def _count_held(ledger: Ledger, corpus: Corpus, new: int) -> int:
     """Count the artifacts of a corpus; 0 where so many new ones leave its limit far off."""
     most = corpus.quota.artifacts
     # No corpus holds more than the highest number a ledger gave out, and that is quickly read.
-    if not new or not most or ledger.artifacts.last_row() + new < most:
+    if not new or not most or ledger.artifacts.find_last_row() + new < most:
         return 0
     return ledger.artifacts.count(corpus.name)
 
@@ -254,7 +254,7 @@ class _Store:
     def put(self, entry: Entry, outcome: Outcome) -> int:
         """Store what reading an entry gave; return how many artifacts were written."""
         if outcome is None:
-            if not _root_is_lost(self.corpus, entry.path):
+            if not _is_root_lost(self.corpus, entry.path):
                 self.forget(entry.key)
         elif isinstance(outcome, OverLimit):
             self.report.refused += 1
@@ -264,7 +264,7 @@ class _Store:
         elif isinstance(outcome, SourceError):
             self._fail(entry, outcome)
         else:
-            return self._upsert(outcome)
+            return self._put_upsert(outcome)
         return 0
 
     def forget(self, *keys: str) -> None:
@@ -272,7 +272,7 @@ class _Store:
         self.observer.forgotten(keys)
         self.report.removed += self.ledger.entries.forget(self.corpus.name, keys)
 
-    def _upsert(self, upsert: Upsert) -> int:
+    def _put_upsert(self, upsert: Upsert) -> int:
         self.observer.read(upsert)
         written, removed = self.ledger.entries.put(self.corpus.name, upsert, self.clock())
         self.report.written += written
@@ -292,7 +292,7 @@ class _Store:
             self.report.new_failures.append(failure)
 
 
-def _root_is_lost(corpus: Corpus, path: str) -> bool:
+def _is_root_lost(corpus: Corpus, path: str) -> bool:
     """Return whether a root above a path is missing or empty: then its absence proves nothing."""
     tops = set(corpus.real_roots().values())
     return any(is_within(path, top) and not _has_anything(top) for top in tops)
@@ -316,14 +316,14 @@ def embed(
     the caller may stop at any.
     """
     below = ALL_ROWS[1]
-    while waiting := ledger.vectors.missing(corpus, embedder.id, batch, (above, below)):
+    while waiting := ledger.vectors.list_missing(corpus, embedder.id, batch, (above, below)):
         below = waiting[-1][0]
         texts = {
-            digest: TaughtText(text, *(prompts_of(learned) if learned else ()))
+            digest: TaughtText(text, *(unpack_prompts(learned) if learned else ()))
             for _, digest, text, learned in waiting
         }
         taught = any(each.prompts for each in texts.values())
-        common = ledger.learned.common(corpus) if taught else NOTHING_COMMON
+        common = ledger.learned.find_common(corpus) if taught else NOTHING_COMMON
         rows = embed_taught(embedder, list(texts.values()), common)
         ledger.vectors.put(embedder.id, list(texts), rows)
         yield len(waiting)

@@ -14,7 +14,7 @@ from irdaemon.ledger import (
     Delta,
     Ledger,
 )
-from irdaemon.ledger.rows import storable
+from irdaemon.ledger.rows import make_storable
 from irdaemon.source import Source
 from irdaemon.source.opening import is_within
 from irdaemon.source.redact import Redactor
@@ -56,7 +56,7 @@ class OptOuts:
         return covered
 
 
-def about_directory(path: str) -> str:
+def find_marked_directory(path: str) -> str:
     """Return the directory that a marker's path is about; any other path as it is."""
     return os.path.dirname(path) if os.path.basename(path) == MARKER else path
 
@@ -69,16 +69,16 @@ class Admitted:
     outside: tuple[Entry, ...] = ()
 
 
-def admitted(corpus: Corpus, scan: Scan, optouts: OptOuts) -> Admitted:
+def admit(corpus: Corpus, scan: Scan, optouts: OptOuts) -> Admitted:
     """Sort the entries of a scan into those to read, those to refuse, and those passed over."""
     entries = tuple(entry for entry in scan.entries if not _is_out(entry, optouts))
-    outside = () if corpus.may_leave_roots else _outside(corpus, entries)
+    outside = () if corpus.may_leave_roots else _find_outside(corpus, entries)
     if outside:
         entries = tuple(entry for entry in entries if entry not in outside)
     return Admitted(replace(scan, entries=entries), outside)
 
 
-def refusal(entry: Entry) -> Refused:
+def refuse(entry: Entry) -> Refused:
     """Return why an entry outside the roots is refused."""
     return Refused(
         f"{entry.path}: a link leads here, out of the corpus' roots",
@@ -91,7 +91,7 @@ def _is_out(entry: Entry, optouts: OptOuts) -> bool:
     return bool(entry.path) and optouts.covers(entry.path)
 
 
-def _outside(corpus: Corpus, entries: Iterable[Entry]) -> tuple[Entry, ...]:
+def _find_outside(corpus: Corpus, entries: Iterable[Entry]) -> tuple[Entry, ...]:
     tops = set(corpus.real_roots().values())
     if not tops:
         return ()
@@ -127,17 +127,17 @@ def compare(
     ledger: Ledger, corpus: Corpus, request: ScanRequest, optouts: OptOuts
 ) -> tuple[Admitted, Delta]:
     """Compare what the ledger knows of a corpus with what its source has now; write nothing."""
-    scan = _authoritative(ledger, corpus, request, _scan(corpus.source, request))
-    found = admitted(corpus, scan, optouts)
+    scan = _mark_suspect_roots(ledger, corpus, request, _scan(corpus.source, request))
+    found = admit(corpus, scan, optouts)
     return found, ledger.entries.diff(corpus.name, found.scan, corpus.recipe, full=request.full)
 
 
 def _scan(source: Source, request: ScanRequest) -> Scan:
     if not request.under:
-        return _without_nameless(_scanned(source))
-    parts = [_scanned(source, path) for path in _places(request.under)]
+        return _drop_nameless(_scan_safely(source))
+    parts = [_scan_safely(source, path) for path in _list_places(request.under)]
     entries = {entry.key: entry for part in parts for entry in part.entries}
-    return _without_nameless(
+    return _drop_nameless(
         Scan(
             tuple(entries.values()),
             tuple(top for part in parts for top in part.covered),
@@ -146,7 +146,7 @@ def _scan(source: Source, request: ScanRequest) -> Scan:
     )
 
 
-def _scanned(source: Source, under: str | None = None) -> Scan:
+def _scan_safely(source: Source, under: str | None = None) -> Scan:
     """Scan a source. Raises SourceError for whatever goes wrong, its own mistakes included."""
     try:
         return source.scan(under)
@@ -157,28 +157,28 @@ def _scanned(source: Source, under: str | None = None) -> Scan:
         raise SourceError(f"scanning {under or 'everything'} failed: {reason}") from error
 
 
-def _places(under: tuple[str, ...]) -> Iterable[str]:
+def _list_places(under: tuple[str, ...]) -> Iterable[str]:
     """Return where to scan for what changed: a marker's coming or going is about its directory."""
-    return dict.fromkeys(about_directory(_nameable(path)) for path in under)
+    return dict.fromkeys(find_marked_directory(_trim_to_nameable(path)) for path in under)
 
 
-def _nameable(path: str) -> str:
+def _trim_to_nameable(path: str) -> str:
     """Return the path, or the nearest directory above it whose name is valid UTF-8."""
-    while storable(path) != path:
+    while make_storable(path) != path:
         path = os.path.dirname(path)
     return path
 
 
-def _without_nameless(scan: Scan) -> Scan:
+def _drop_nameless(scan: Scan) -> Scan:
     """Turn entries whose key is not valid UTF-8, which nothing could store, into problems."""
-    named = tuple(entry for entry in scan.entries if storable(entry.key) == entry.key)
+    named = tuple(entry for entry in scan.entries if make_storable(entry.key) == entry.key)
     if len(named) == len(scan.entries):
         return scan
-    nameless = [Problem(storable(e.key), NAMELESS) for e in scan.entries if e not in named]
+    nameless = [Problem(make_storable(e.key), NAMELESS) for e in scan.entries if e not in named]
     return replace(scan, entries=named, problems=(*scan.problems, *nameless))
 
 
-def _authoritative(ledger: Ledger, corpus: Corpus, request: ScanRequest, scan: Scan) -> Scan:
+def _mark_suspect_roots(ledger: Ledger, corpus: Corpus, request: ScanRequest, scan: Scan) -> Scan:
     """Return the scan with every suspiciously empty root as a problem; with `prune`, none are."""
     roots = set(corpus.real_roots().values())
     if request.prune:
@@ -186,19 +186,19 @@ def _authoritative(ledger: Ledger, corpus: Corpus, request: ScanRequest, scan: S
         return replace(scan, covered=(*scan.covered, *whole), problems=())
     suspects = [
         Problem(root, "gone; what was in it is kept until it is back")
-        for root in _lost_roots(ledger, corpus).values()
+        for root in _find_lost_roots(ledger, corpus).values()
     ]
     suspects += [
         Problem(root, "suddenly empty; what was in it is kept until it is back")
         for root in sorted(filter(os.path.isdir, roots))
         if any(is_within(root, top) for top in scan.covered)
         and not any(is_within(entry.path, root) for entry in scan.entries)
-        and _lost_unseen(ledger, corpus.name, root, request.under)
+        and _was_lost_unseen(ledger, corpus.name, root, request.under)
     ]
     return replace(scan, problems=(*scan.problems, *suspects)) if suspects else scan
 
 
-def _lost_roots(ledger: Ledger, corpus: Corpus) -> dict[str, str]:
+def _find_lost_roots(ledger: Ledger, corpus: Corpus) -> dict[str, str]:
     """Return roots of the last whole scan that are no more, with where they really were.
 
     A source that finds its own roots no longer names one that vanished, and where a link is gone
@@ -206,25 +206,25 @@ def _lost_roots(ledger: Ledger, corpus: Corpus) -> dict[str, str]:
     """
     return {
         path: real
-        for path, real in ledger.corpora.roots_of(corpus.name).items()
-        if not os.path.exists(path) and ledger.entries.known_under(corpus.name, real)
+        for path, real in ledger.corpora.read_roots(corpus.name).items()
+        if not os.path.exists(path) and ledger.entries.count_under(corpus.name, real)
     }
 
 
-def present_roots(ledger: Ledger, corpus: Corpus, request: ScanRequest) -> dict[str, str]:
+def list_present_roots(ledger: Ledger, corpus: Corpus, request: ScanRequest) -> dict[str, str]:
     """Return the directories that are roots now, and those that are lost but not given up.
 
     A root that is a file can be deleted like any other: nothing is mounted there.
     """
     there = {path: real for path, real in corpus.real_roots().items() if os.path.isdir(path)}
-    return there if request.prune else {**_lost_roots(ledger, corpus), **there}
+    return there if request.prune else {**_find_lost_roots(ledger, corpus), **there}
 
 
-def _lost_unseen(ledger: Ledger, corpus: str, root: str, seen: tuple[str, ...]) -> bool:
+def _was_lost_unseen(ledger: Ledger, corpus: str, root: str, seen: tuple[str, ...]) -> bool:
     """Return whether a root without entries had some whose deletion was not seen.
 
     A deletion that was seen, at its own path below the root, is no reason for doubt.
     """
     below = [path for path in seen if path != root and is_within(path, root)]
-    seen_going = sum(ledger.entries.known_under(corpus, path) for path in below)
-    return ledger.entries.known_under(corpus, root) > seen_going
+    seen_going = sum(ledger.entries.count_under(corpus, path) for path in below)
+    return ledger.entries.count_under(corpus, root) > seen_going

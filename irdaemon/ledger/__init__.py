@@ -42,9 +42,9 @@ from irdaemon.ledger.rows import (
     StoredArtifact,
     TabledTerms,
     Upsert,
-    content_hash,
-    record_id,
-    version_hash,
+    hash_content,
+    hash_version,
+    make_record_id,
 )
 from irdaemon.ledger.schema import FORMAT, LedgerError
 from irdaemon.ledger.store import IN_MEMORY, Store
@@ -76,9 +76,9 @@ __all__ = [
     "StoredArtifact",
     "TabledTerms",
     "Upsert",
-    "content_hash",
-    "record_id",
-    "version_hash",
+    "hash_content",
+    "hash_version",
+    "make_record_id",
 ]
 
 _JOBS_KEPT = 1_000
@@ -112,7 +112,7 @@ class Ledger:
         self._store.close()
 
     @contextmanager
-    def reading(self) -> Iterator[Ledger]:
+    def open_view(self) -> Iterator[Ledger]:
         """Give a read-only view that any thread may use and that waits for no writer."""
         if self.path == IN_MEMORY:
             yield self
@@ -128,9 +128,9 @@ class Ledger:
         """Return the number of the file's format, which moves apart from the package's version."""
         return self._store.format
 
-    def one_moment(self) -> AbstractContextManager[None]:
+    def hold_snapshot(self) -> AbstractContextManager[None]:
         """Make all that is read within of one moment, whatever is written meanwhile."""
-        return self._store.one_moment()
+        return self._store.hold_snapshot()
 
     def transaction(self) -> AbstractContextManager[None]:
         """Make all that is written within one transaction."""
@@ -153,9 +153,9 @@ class Ledger:
         """
         return repair(self._store)
 
-    def moved(self) -> bool:
+    def was_moved(self) -> bool:
         """Return whether the path no longer leads to the file that is open."""
-        return self._store.moved()
+        return self._store.was_moved()
 
     def put_back(self) -> None:
         """Rewrite a file that was moved or deleted, from the one still open."""
@@ -163,12 +163,12 @@ class Ledger:
 
     # -- generations, jobs, upkeep ---------------------------------------------------------------
 
-    def generation(self) -> int:
+    def read_generation(self) -> int:
         """Return the number of the last published snapshot."""
         row = self._store.one("SELECT value FROM counters WHERE name = 'generation'")
         return int(row[0]) if row else 0
 
-    def identity(self) -> int:
+    def read_identity(self) -> int:
         """Return the number that this ledger has and no other, made at the first call.
 
         Of a view that is only read, 0 before that.
@@ -181,18 +181,18 @@ class Ledger:
         row = self._store.one("SELECT value FROM counters WHERE name = 'identity'")
         return int(row[0]) if row else 0
 
-    def continue_from(self, generation: int, vocabulary: Mapping[str, int]) -> None:
+    def adopt_history(self, generation: int, vocabulary: Mapping[str, int]) -> None:
         """Continue another ledger in this new one: with its generation and its term ids."""
         with self._store.transaction():
             self._store.run("UPDATE counters SET value = ? WHERE name = 'generation'", generation)
             self.terms.adopt(vocabulary)
-        self.identity()
+        self.read_identity()
 
-    def next_generation(self) -> int:
+    def advance_generation(self) -> int:
         """Count one more published snapshot and return its number."""
         with self._store.transaction():
             self._store.run("UPDATE counters SET value = value + 1 WHERE name = 'generation'")
-        return self.generation()
+        return self.read_generation()
 
     def log_job(self, kind: str, corpus: str, report: str, started: float, took_ms: float) -> None:
         """Keep a row about a finished job; the last thousand stay."""
@@ -208,32 +208,32 @@ class Ledger:
             oldest = (inserted.lastrowid or 0) - _JOBS_KEPT
             self._store.run("DELETE FROM jobs WHERE id <= ?", oldest)
 
-    def last_job(self, kind: str) -> float | None:
+    def find_last_job(self, kind: str) -> float | None:
         """Return when the last job of a kind began, as far as is known; None where none is."""
         row = self._store.one("SELECT max(started) FROM jobs WHERE kind = ?", kind)
         return row[0] if row else None
 
     def forget_unused_terms(self) -> None:
         """Blank the terms that nothing stored holds any more."""
-        used = np.zeros(len(self.terms.table()), np.bool_)
+        used = np.zeros(len(self.terms.get_table()), np.bool_)
         for statement in ("SELECT terms FROM records", "SELECT name_terms FROM artifacts"):
             for packed in self._store.in_parts(statement):
                 used[np.frombuffer(b"".join(ids for (ids,) in packed), np.int32)] = True
-        self.terms.blank_all_but(used)
+        self.terms.blank_unused(used)
 
-    def give_back(self) -> None:
+    def release_memory(self) -> None:
         """Give back the memory that work has left: words at hand, and pages that were read."""
         self.terms.pack()
-        self._store.give_back()
+        self._store.release_memory()
 
     # -- erasing ---------------------------------------------------------------------------------
 
-    def forgotten(self) -> tuple[int, int]:
+    def count_forgotten(self) -> tuple[int, int]:
         """Return how often something was forgotten, and replaced, since the file was rewritten.
 
         What it held then may still be legible in the file.
         """
-        return store.counted(self._store)
+        return store.count_forgotten(self._store)
 
     def vacuum(self, stop: Callable[[], bool] | None = None) -> None:
         """Rewrite the whole file, so that it holds what there is and no more, and fold its log.
@@ -241,18 +241,18 @@ class Ledger:
         It ends early where `stop`, called now and then, returns true, and then raises
         sqlite3.OperationalError.
         """
-        counted = store.counted(self._store)
+        counted = store.count_forgotten(self._store)
         self._store.vacuum(stop)
         store.settle(self._store, counted)
-        self.fold()
+        self.fold_log()
 
-    def log_grew(self) -> bool:
-        """Return whether the write-ahead log holds more than `fold` left of it."""
-        return self._store.log_grew()
+    def has_log_grown(self) -> bool:
+        """Return whether the write-ahead log holds more than `fold_log` left of it."""
+        return self._store.has_log_grown()
 
-    def fold(self) -> bool:
+    def fold_log(self) -> bool:
         """Fold the write-ahead log into the file and empty it, without waiting for readers.
 
         Returns whether that was done.
         """
-        return self._store.fold()
+        return self._store.fold_log()

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgpack
 
-from irdaemon.ledger.rows import ArtifactPage, Counts, Namesake, Pin, StoredArtifact, storable
+from irdaemon.ledger.rows import ArtifactPage, Counts, Namesake, Pin, StoredArtifact, make_storable
 from irdaemon.ledger.store import Store
 from irdaemon.source.asset_types import find_asset_type
 
@@ -20,7 +20,7 @@ from irdaemon.source.asset_types import find_asset_type
 MOST = 1_000
 
 
-def digest_of(text: str) -> str:
+def hash_text(text: str) -> str:
     """Return the digest by which a disclosed text is known."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
@@ -43,8 +43,8 @@ class Pins:
                     " SELECT corpus, artifact_id, ?, ?, ?, ? FROM artifacts"
                     " WHERE corpus = ? AND artifact_id = ?",
                     pin.level,
-                    digest_of(pin.text),
-                    zlib.compress(storable(pin.text).encode()),
+                    hash_text(pin.text),
+                    zlib.compress(make_storable(pin.text).encode()),
                     pin.at,
                     pin.corpus,
                     pin.artifact_id,
@@ -58,18 +58,18 @@ class Pins:
     def rewrite(self, corpus: str, changed: Callable[[str], str]) -> None:
         """Keep of a corpus' disclosures what a function makes of their texts."""
         with self._store.transaction():
-            for pin in self.all(corpus):
+            for pin in self.list_all(corpus):
                 text = changed(pin.text)
                 if text != pin.text:
                     self._store.run(
                         "UPDATE pins SET digest = ?, text = ? WHERE corpus = ? AND artifact_id = ?",
-                        digest_of(text),
-                        zlib.compress(storable(text).encode()),
+                        hash_text(text),
+                        zlib.compress(make_storable(text).encode()),
                         corpus,
                         pin.artifact_id,
                     )
 
-    def all(self, corpus: str | None = None) -> list[Pin]:
+    def list_all(self, corpus: str | None = None) -> list[Pin]:
         """Return what was disclosed, of one corpus or of all, newest first."""
         rows = self._store.all(
             "SELECT corpus, artifact_id, level, text, at FROM pins"
@@ -104,7 +104,7 @@ class Artifacts:
             corpus, artifact_id, name, pointer, body, digest, unpacked, indexed_at
         )
 
-    def of_corpora(self, corpora: Iterable[str]) -> list[tuple[str, str, str, str, dict[str, Any]]]:
+    def list_all(self, corpora: Iterable[str]) -> list[tuple[str, str, str, str, dict[str, Any]]]:
         """Return (corpus, artifact_id, name, pointer, fields) of all artifacts of some corpora."""
         return [
             (*row[:-1], msgpack.unpackb(row[-1]))
@@ -116,7 +116,7 @@ class Artifacts:
             )
         ]
 
-    def prompts_of(self, corpus: str, artifact_id: str) -> list[str]:
+    def list_prompts(self, corpus: str, artifact_id: str) -> list[str]:
         """Return what a person asked in a turn, as it was indexed."""
         rows = self._store.all(
             "SELECT text FROM records JOIN artifacts ON artifacts.id = records.artifact"
@@ -127,7 +127,7 @@ class Artifacts:
         )
         return [text for (text,) in rows]
 
-    def named(self, corpus: str, name: str, limit: int = 20) -> list[Namesake]:
+    def find_named(self, corpus: str, name: str, limit: int = 20) -> list[Namesake]:
         """Return the artifacts called `name`, or whose id ends with it as a path, by id."""
         rows = self._store.all(
             "SELECT artifact_id, content, fields FROM artifacts WHERE corpus = ?"
@@ -144,7 +144,7 @@ class Artifacts:
             for artifact_id, content, fields in rows
         ]
 
-    def called_about(
+    def find_by_length(
         self, corpus: str, lengths: tuple[int, int], limit: int = 20_000
     ) -> list[tuple[str, str]]:
         """Return (id, name) of those whose name has so many characters, from least to most."""
@@ -156,7 +156,7 @@ class Artifacts:
             limit,
         )
 
-    def page(self, wanted: ArtifactPage) -> list[tuple[Any, ...]]:
+    def list_page(self, wanted: ArtifactPage) -> list[tuple[Any, ...]]:
         """Return (corpus, artifact_id, name, pointer, indexed_at, asset type), by reference."""
         rows = self._store.all(
             "SELECT corpus, artifact_id, name, pointer, indexed_at, fields FROM artifacts"
@@ -170,7 +170,7 @@ class Artifacts:
         )
         return [(*row[:-1], find_asset_type(msgpack.unpackb(row[-1]))) for row in rows]
 
-    def records_of(self, corpus: str, artifact_id: str) -> list[dict[str, Any]]:
+    def list_records(self, corpus: str, artifact_id: str) -> list[dict[str, Any]]:
         """Return the stored records of an artifact in plan order."""
         names = ("record_id", "kind", "granularity", "surface_index", "text")
         return [
@@ -184,7 +184,7 @@ class Artifacts:
             )
         ]
 
-    def texts_of(self, corpus: str, kind: str) -> dict[str, str]:
+    def list_texts(self, corpus: str, kind: str) -> dict[str, str]:
         """Return the text of each artifact's first record of a kind, by the artifact's id."""
         rows = self._store.all(
             "SELECT artifact_id, text"
@@ -195,14 +195,14 @@ class Artifacts:
         )
         return dict(rows)  # of several the last, which is the first of the plan
 
-    def row_of(self, corpus: str, artifact_id: str) -> int:
+    def find_row(self, corpus: str, artifact_id: str) -> int:
         """Return the row number of an artifact, by which an index knows it; -1 of none."""
         row = self._store.one(
             "SELECT id FROM artifacts WHERE corpus = ? AND artifact_id = ?", corpus, artifact_id
         )
         return int(row[0]) if row else -1
 
-    def last_row(self) -> int:
+    def find_last_row(self) -> int:
         """Return the highest row number of any artifact."""
         row = self._store.one("SELECT coalesce(max(id), 0) FROM artifacts")
         return int(row[0]) if row else 0
@@ -212,7 +212,7 @@ class Artifacts:
         row = self._store.one("SELECT count(*) FROM artifacts WHERE corpus = ?", corpus)
         return int(row[0]) if row else 0
 
-    def counts(self, corpus: str, embedder: str) -> Counts:
+    def count_all(self, corpus: str, embedder: str) -> Counts:
         """Count what is held of a corpus; vectors are those of one embedder."""
         records = "FROM records JOIN artifacts ON artifacts.id = records.artifact"
         row = self._store.one(

@@ -8,8 +8,8 @@ from contextlib import closing
 
 from irclient.errors import IRError
 from irdaemon.ledger import Ledger, LedgerError
-from irdaemon.ledger.files import copied, moved_into_place, replaced
-from irdaemon.ledger.store import opened_to_read
+from irdaemon.ledger.files import copy_database, move_into_place, replace_ledger
+from irdaemon.ledger.store import open_to_read
 
 _NOTHING = "nothing has changed"
 
@@ -33,8 +33,8 @@ def back_up(ledger_path: str, file: str, *, replace: bool = False) -> int:
     if os.path.isdir(target) or (os.path.lexists(target) and not replace):
         raise BackupError(f"{file} exists already", "--force replaces a file, not a directory")
     try:
-        with closing(opened_to_read(ledger_path)) as source, copied(source, directory) as copy:
-            moved_into_place(copy, target, replace=replace)
+        with closing(open_to_read(ledger_path)) as source, copy_database(source, directory) as copy:
+            move_into_place(copy, target, replace=replace)
     except (sqlite3.Error, OSError) as error:
         raise BackupError(f"{ledger_path} cannot be copied to {file}: {error}", _NOTHING) from error
     return os.path.getsize(target)
@@ -50,9 +50,9 @@ def restore(file: str, ledger_path: str) -> str | None:
     directory = os.path.dirname(ledger_path)
     os.makedirs(directory, mode=0o700, exist_ok=True)
     try:
-        with closing(opened_to_read(file)) as source, copied(source, directory) as copy:
+        with closing(open_to_read(file)) as source, copy_database(source, directory) as copy:
             _as_another(copy)
-            return replaced(ledger_path, copy)
+            return replace_ledger(ledger_path, copy)
     except (sqlite3.Error, OSError) as error:
         raise BackupError(f"{file}: {error}", _NOTHING) from error
 

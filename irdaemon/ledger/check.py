@@ -20,10 +20,10 @@ import numpy as np
 
 from irclient.counts import format_count
 from irdaemon.ledger.index_rows import UNUSED, Vectors
-from irdaemon.ledger.rows import record_id, text_digest
+from irdaemon.ledger.rows import digest_text, make_record_id
 from irdaemon.ledger.schema import MIGRATIONS, LedgerError
-from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_transient, without_text
-from irdaemon.ledger.store import Store, advice
+from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_transient, strip_text
+from irdaemon.ledger.store import Store, suggest_cure
 from irdaemon.source import SOURCES
 from irdaemon.source.opening import is_within
 from irdaemon.types import Floor
@@ -67,20 +67,26 @@ def check(store: Store) -> list[IntegrityProblem]:
 
     Raises LedgerError where it cannot be checked: a later format, a failing disk.
     """
-    if corrupt := _file_problems(store):
+    if corrupt := _check_file(store):
         return [IntegrityProblem("sqlite", what, REBUILD) for what in corrupt]
-    odd = [IntegrityProblem("itself", what, REPAIR) for what in _odd_schema(store)]
+    odd = [IntegrityProblem("itself", what, REPAIR) for what in _check_schema(store)]
     if store.format < len(MIGRATIONS):
         what = f"its format is {store.format}, the present one {len(MIGRATIONS)}"
         return [*odd, IntegrityProblem("sqlite", what, "the next start brings it up", severe=False)]
     try:
         _read_all(store)
-        return [*odd, *_orphans(store), *_invalid(store), *_odd_values(store), *_vectors(store)]
+        return [
+            *odd,
+            *_find_orphans(store),
+            *_check_artifacts(store),
+            *_check_values(store),
+            *_check_vectors(store),
+        ]
     except _UNREADABLE as error:
-        return [IntegrityProblem("sqlite", f"it cannot be read: {without_text(error)}", REBUILD)]
+        return [IntegrityProblem("sqlite", f"it cannot be read: {strip_text(error)}", REBUILD)]
 
 
-def _file_problems(store: Store) -> list[str]:
+def _check_file(store: Store) -> list[str]:
     """Return what is wrong with the file as a whole: its pages, its tables."""
     try:
         if store.format > len(MIGRATIONS):
@@ -90,11 +96,11 @@ def _file_problems(store: Store) -> list[str]:
                 "install the newer irdaemon again",
             )
         report = [row[0] for row in store.all(f"PRAGMA integrity_check({_PROBLEMS_SHOWN})")]
-        return _wrong_tables(store) if report == ["ok"] else report
+        return _find_wrong_tables(store) if report == ["ok"] else report
     except _UNREADABLE as error:
         if is_transient(error):
-            raise LedgerError(f"{store.path}: {error}", advice(store.path)) from error
-        return [without_text(error)]
+            raise LedgerError(f"{store.path}: {error}", suggest_cure(store.path)) from error
+        return [strip_text(error)]
 
 
 class Schema(NamedTuple):
@@ -108,67 +114,67 @@ class Schema(NamedTuple):
         return {name: sql for (kind, name), sql in self.made_by.items() if kind == "table"}
 
 
-def _wrong_tables(store: Store) -> list[str]:
+def _find_wrong_tables(store: Store) -> list[str]:
     """Return which tables are not as the ledger's format has them."""
     if not store.format:
         return ["it holds no ledger"]
-    wanted, found = pattern_of(store.format).tables, schema_of(store).tables
+    wanted, found = make_pattern(store.format).tables, read_schema(store).tables
     wrong = [name for name in wanted if found.get(name) != wanted[name]]
     return [f"table {name} is missing, or made in another way" for name in sorted(wrong)]
 
 
-def _odd_schema(store: Store) -> Iterator[str]:
+def _check_schema(store: Store) -> Iterator[str]:
     """Yield how the file differs from its format, but for its tables."""
-    for kind, name in foreign(store):
+    for kind, name in find_foreign(store):
         yield f"the {kind} {name} is not irdaemon's"
-    for kind, name in lacking(store):
+    for kind, name in find_lacking(store):
         yield f"the {kind} {name} is missing"
 
 
-def foreign(store: Store) -> list[tuple[str, str]]:
+def find_foreign(store: Store) -> list[tuple[str, str]]:
     """Return type and name of what no migration made, such as a trigger that would run."""
-    wanted = pattern_of(store.format).made_by
-    return [key for key, sql in schema_of(store).made_by.items() if wanted.get(key) != sql]
+    wanted = make_pattern(store.format).made_by
+    return [key for key, sql in read_schema(store).made_by.items() if wanted.get(key) != sql]
 
 
-def lacking(store: Store) -> list[tuple[str, str]]:
+def find_lacking(store: Store) -> list[tuple[str, str]]:
     """Return type and name of what the migrations made and the file lacks."""
-    found = schema_of(store).made_by
-    return [key for key in pattern_of(store.format).made_by if key not in found]
+    found = read_schema(store).made_by
+    return [key for key in make_pattern(store.format).made_by if key not in found]
 
 
-def pattern_of(version: int) -> Schema:
+def make_pattern(version: int) -> Schema:
     """Return what the migrations up to a format make."""
     with closing(sqlite3.connect(":memory:")) as pattern:
         for step in MIGRATIONS[:version]:
             step(pattern)
-        return _schema(pattern.execute(_SCHEMA).fetchall())
+        return _normalize_schema(pattern.execute(_SCHEMA).fetchall())
 
 
-def schema_of(store: Store) -> Schema:
+def read_schema(store: Store) -> Schema:
     """Return what a ledger is made of."""
-    return _schema(store.all(_SCHEMA))
+    return _normalize_schema(store.all(_SCHEMA))
 
 
 # Only what SQLite makes by itself, for keys and counters, may have names that begin so.
 _SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE substr(name, 1, 7) != 'sqlite_'"
 
 
-def _schema(rows: Iterable[tuple[Any, ...]]) -> Schema:
+def _normalize_schema(rows: Iterable[tuple[Any, ...]]) -> Schema:
     return Schema({(kind, name): " ".join((sql or "").split()) for kind, name, sql in rows})
 
 
 def _read_all(store: Store) -> None:
     """Read what the other checks do not: text that is none raises, and so does a foreign type."""
-    for table in pattern_of(store.format).tables:
-        if count := count_of(store, f"{table} WHERE {_other_types(store, table)}"):
+    for table in make_pattern(store.format).tables:
+        if count := count_rows(store, f"{table} WHERE {_match_other_types(store, table)}"):
             raise TypeError(f"{count} rows of {table} hold values of another type")
     for table in _READ_WHOLE:
         for _ in store.each(f"SELECT * FROM {table}"):
             pass
 
 
-def _other_types(store: Store, table: str) -> str:
+def _match_other_types(store: Store, table: str) -> str:
     """Return the condition of rows with a value that its column's declared type never has."""
     return " OR ".join(
         f"typeof({column}) != '{declared.lower()}'"
@@ -177,7 +183,7 @@ def _other_types(store: Store, table: str) -> str:
     )
 
 
-def _orphans(store: Store) -> Iterator[IntegrityProblem]:
+def _find_orphans(store: Store) -> Iterator[IntegrityProblem]:
     """Yield rows whose owner is missing."""
     orphans = Counter((row[0], row[2]) for row in store.all("PRAGMA foreign_key_check"))
     for (table, owner), count in sorted(orphans.items()):
@@ -186,17 +192,17 @@ def _orphans(store: Store) -> Iterator[IntegrityProblem]:
         )
 
 
-def _invalid(store: Store) -> Iterator[IntegrityProblem]:
-    found = Counter((each.corpus, each.why) for each in invalid_artifacts(store))
+def _check_artifacts(store: Store) -> Iterator[IntegrityProblem]:
+    found = Counter((each.corpus, each.why) for each in find_invalid_artifacts(store))
     for (corpus, why), count in sorted(found.items()):
         yield IntegrityProblem(
             "itself", f"{format_count(count, 'artifact')}: {why}", REPAIR, corpus
         )
 
 
-def invalid_artifacts(store: Store) -> Iterator[InvalidArtifact]:
+def find_invalid_artifacts(store: Store) -> Iterator[InvalidArtifact]:
     """Yield the artifacts of which something stored cannot be right, each once for each reason."""
-    words = vocabulary_size(store)
+    words = count_vocabulary(store)
     own = {name for name, kind in store.all("SELECT name, kind FROM corpora") if kind in SOURCES}
     for row, corpus, owner, path, pointer, fields, names in store.each(
         "SELECT artifacts.id, artifacts.corpus, entries.corpus, path, pointer, fields, name_terms"
@@ -208,11 +214,11 @@ def invalid_artifacts(store: Store) -> Iterator[InvalidArtifact]:
             yield InvalidArtifact(
                 row, corpus, "their pointer leads to elsewhere than they were read from"
             )
-        if not _unpacks(fields) or not _are_terms(names, words):
+        if not _does_unpack(fields) or not _are_terms(names, words):
             yield InvalidArtifact(row, corpus, "their fields or names are garbled")
-    for artifact, records in groupby(_records(store), lambda record: record.artifact):
+    for artifact, records in groupby(_read_records(store), lambda record: record.artifact):
         of_artifact = list(records)
-        reasons = {_record_problem(at, record, words) for at, record in enumerate(of_artifact)}
+        reasons = {_find_record_problem(at, record, words) for at, record in enumerate(of_artifact)}
         for why in sorted(reasons - {""}):
             yield InvalidArtifact(artifact, of_artifact[0].corpus, why)
 
@@ -232,7 +238,7 @@ class _StoredRecord(NamedTuple):
     learned: bytes | None
 
 
-def _records(store: Store) -> Iterator[_StoredRecord]:
+def _read_records(store: Store) -> Iterator[_StoredRecord]:
     """Yield the records artifact by artifact; the text as bytes, a damaged one may be no text."""
     rows = store.each(
         "SELECT artifact, corpus, artifact_id, record_id, records.kind, surface_index,"
@@ -243,20 +249,20 @@ def _records(store: Store) -> Iterator[_StoredRecord]:
     return map(_StoredRecord._make, rows)
 
 
-def _record_problem(at: int, record: _StoredRecord, words: int) -> str:
+def _find_record_problem(at: int, record: _StoredRecord, words: int) -> str:
     """Return what is wrong with the record at a place of its artifact's plan; "" for nothing."""
     if record.surface_index != at:
         return "a record is missing or there twice"
-    if text_digest(record.text, record.learned) != record.digest:
+    if digest_text(record.text, record.learned) != record.digest:
         return "a record's text does not match its digest"
-    if record.record_id != record_id(record.artifact_id, record.kind, at):
+    if record.record_id != make_record_id(record.artifact_id, record.kind, at):
         return "a record has another's id"
     if len(record.terms) != len(record.counts) or not _are_terms(record.terms, words):
         return "a record's terms are garbled"
-    return "" if _unpacks(record.metadata) else "a record's metadata is garbled"
+    return "" if _does_unpack(record.metadata) else "a record's metadata is garbled"
 
 
-def _unpacks(packed: bytes) -> bool:
+def _does_unpack(packed: bytes) -> bool:
     try:
         return isinstance(msgpack.unpackb(packed), dict)
     except (ValueError, TypeError, msgpack.UnpackException):
@@ -270,72 +276,74 @@ def _are_terms(packed: bytes, words: int) -> bool:
     return not len(ids) or bool(ids.min() >= 0 and ids.max() < words)
 
 
-def vocabulary_size(store: Store) -> int:
+def count_vocabulary(store: Store) -> int:
     """Return how many terms there are; -1 where their ids are not 0, 1, 2 and so on."""
     row = store.one("SELECT count(*), coalesce(min(id), 0), coalesce(max(id), -1) FROM terms")
     count, first, last = row or (0, 0, -1)
     return int(count) if (first, last) == (0, count - 1) else -1
 
 
-def _odd_values(store: Store) -> Iterator[IntegrityProblem]:
+def _check_values(store: Store) -> Iterator[IntegrityProblem]:
     """Yield further values that the daemon cannot use."""
-    if vocabulary_size(store) < 0:
+    if count_vocabulary(store) < 0:
         yield IntegrityProblem("itself", "the vocabulary has gaps", REPAIR)
     if not store.one("SELECT 1 FROM counters WHERE name = 'generation'"):
         yield IntegrityProblem("itself", "the count of generations is missing", REPAIR)
     for table, column in JSON_COLUMNS:
-        for text in garbled_texts(store, table, column):
+        for text in find_garbled_texts(store, table, column):
             row = store.one(f"SELECT count(*) FROM {table} WHERE {column} = ?", text)
             rows = format_count(row[0] if row else 0, "row")
             what = f"{rows} of {table}: {column} does not decode"
             yield IntegrityProblem("itself", what, REPAIR)
 
 
-def _strings(values: Iterable[object]) -> bool:
+def _are_strings(values: Iterable[object]) -> bool:
     return all(isinstance(each, str) for each in values)
 
 
 # What is kept as JSON: whether a decoded value is of the form that the daemon reads.
 JSON_COLUMNS: Mapping[tuple[str, str], Callable[[Any], object]] = {
-    ("corpora", "problems"): lambda pairs: all(len(each) == 2 and _strings(each) for each in pairs),
-    ("corpora", "roots"): lambda roots: _strings(roots.values()),
+    ("corpora", "problems"): lambda pairs: all(
+        len(each) == 2 and _are_strings(each) for each in pairs
+    ),
+    ("corpora", "roots"): lambda roots: _are_strings(roots.values()),
     ("corpora", "spec"): lambda spec: isinstance(spec, dict),
     ("corpora", "learning"): lambda state: isinstance(state, dict),
     ("entries", "skipped"): lambda skipped: all(isinstance(n, int) for n in skipped.values()),
     ("floors", "floor"): Floor.from_dict,
-    ("imported_uses", "gold"): lambda gold: isinstance(gold, list) and _strings(gold),
+    ("imported_uses", "gold"): lambda gold: isinstance(gold, list) and _are_strings(gold),
 }
 
 
-def garbled_texts(store: Store, table: str, column: str) -> list[str]:
+def find_garbled_texts(store: Store, table: str, column: str) -> list[str]:
     """Return the texts in a column of JSON that do not decode to what is kept there."""
     may_be_empty = "" if (table, column) in _MAY_BE_EMPTY else None
     return [
         text
         for (text,) in store.all(f"SELECT DISTINCT {column} FROM {table}")
-        if text not in (None, may_be_empty) and not _decodes(text, JSON_COLUMNS[table, column])
+        if text not in (None, may_be_empty) and not _does_decode(text, JSON_COLUMNS[table, column])
     ]
 
 
 _MAY_BE_EMPTY = (("corpora", "spec"), ("corpora", "learning"))
 
 
-def _decodes(text: str, is_kept: Callable[[Any], object]) -> bool:
+def _does_decode(text: str, is_kept: Callable[[Any], object]) -> bool:
     try:
         return bool(is_kept(json.loads(text)))
     except (*UNDECODABLE, RecursionError):
         return False
 
 
-def _vectors(store: Store) -> Iterator[IntegrityProblem]:
-    if count := sum(1 for _ in invalid_vectors(store)):
+def _check_vectors(store: Store) -> Iterator[IntegrityProblem]:
+    if count := sum(1 for _ in find_invalid_vectors(store)):
         yield IntegrityProblem("itself", f"{format_count(count, 'vector', 'is')} garbled", REPAIR)
-    if count := count_of(store, f"vectors WHERE {UNUSED}"):
+    if count := count_rows(store, f"vectors WHERE {UNUSED}"):
         what = f"{format_count(count, 'vector')} that no record needs"
         yield IntegrityProblem("itself", what, "compaction drops them", severe=False)
 
 
-def invalid_vectors(store: Store) -> Iterator[tuple[bytes, str]]:
+def find_invalid_vectors(store: Store) -> Iterator[tuple[bytes, str]]:
     """Yield the (digest, embedder) of vectors of another length than most, or not of numbers."""
     sizes: dict[str, Counter[int]] = {}
     for embedder, size, count in store.all(
@@ -349,7 +357,7 @@ def invalid_vectors(store: Store) -> Iterator[tuple[bytes, str]]:
             yield digest, embedder
 
 
-def count_of(store: Store, rows: str) -> int:
+def count_rows(store: Store, rows: str) -> int:
     """Count rows: "TABLE WHERE ..."."""
     row = store.one(f"SELECT count(*) FROM {rows}")
     return int(row[0]) if row else 0
@@ -383,14 +391,14 @@ def repair(store: Store) -> int:
     """
     with store.transaction():
         _repair_schema(store)
-        if count_of(store, _ORPHAN_RECORDS):
+        if count_rows(store, _ORPHAN_RECORDS):
             store.run(_READ_AGAIN)  # what their artifact was read from is unknown
         for rows in _ORPHANS:
             store.run(f"DELETE FROM {rows}")
         _repair_values(store)
         _repair_vocabulary(store)
         _drop_invalid(store)
-        gone = list(invalid_vectors(store))
+        gone = list(find_invalid_vectors(store))
         store.run_many("DELETE FROM vectors WHERE digest = ? AND embedder = ?", gone)
         Vectors(store).drop_unused()
         # It is another ledger from now on: images of the one before must not be used.
@@ -401,18 +409,18 @@ def repair(store: Store) -> int:
 
 def _repair_schema(store: Store) -> None:
     """Drop what no migration made and make what is missing, before a trigger can run."""
-    for kind, name in sorted(foreign(store), key=lambda each: _DROPPED.index(each[0])):
+    for kind, name in sorted(find_foreign(store), key=lambda each: _DROPPED.index(each[0])):
         quoted = name.replace('"', '""')
         store.run(f'DROP {kind} "{quoted}"')
-    wanted = pattern_of(store.format).made_by
-    for key in lacking(store):
+    wanted = make_pattern(store.format).made_by
+    for key in find_lacking(store):
         store.run(wanted[key])
 
 
 def _repair_values(store: Store) -> None:
     store.run("INSERT OR IGNORE INTO counters VALUES ('generation', 0)")
     for table, column in JSON_COLUMNS:
-        texts = garbled_texts(store, table, column)
+        texts = find_garbled_texts(store, table, column)
         if column == "skipped":
             store.run_many(f"{_READ_AGAIN} WHERE skipped = ?", [(text,) for text in texts])
         for text in texts:
@@ -425,14 +433,14 @@ def _repair_values(store: Store) -> None:
 
 def _repair_vocabulary(store: Store) -> None:
     """Begin a new vocabulary where ids are missing, and drop every artifact that used it."""
-    if vocabulary_size(store) < 0:
+    if count_vocabulary(store) < 0:
         store.run(_READ_AGAIN)
         store.run("DELETE FROM artifacts")
         store.run("DELETE FROM terms")
 
 
 def _drop_invalid(store: Store) -> None:
-    rows = [(number,) for number in {each.row for each in invalid_artifacts(store)}]
+    rows = [(number,) for number in {each.row for each in find_invalid_artifacts(store)}]
     entry = "(SELECT entry FROM artifacts WHERE id = ?)"
     store.run_many(f"{_READ_AGAIN} WHERE id = {entry}", rows)
     store.run_many("DELETE FROM artifacts WHERE id = ?", rows)

@@ -42,12 +42,12 @@ class Corpora:
                 embedder,
             )
 
-    def served(self, name: str) -> tuple[str, str] | None:
+    def find_served(self, name: str) -> tuple[str, str] | None:
         """Return the name and id of the embedder whose vectors serve a corpus; None: none yet."""
         row = self._store.one("SELECT served_name, served FROM corpora WHERE name = ?", name)
         return (row[0], row[1]) if row and row[1] else None
 
-    def serve(self, name: str, embedder: str, embedder_id: str) -> None:
+    def put_served(self, name: str, embedder: str, embedder_id: str) -> None:
         """Note the embedder whose vectors serve a corpus from now on."""
         with self._store.transaction():
             self._store.run(
@@ -57,17 +57,17 @@ class Corpora:
                 name,
             )
 
-    def keep_spec(self, name: str, spec: Mapping[str, Any]) -> None:
+    def put_spec(self, name: str, spec: Mapping[str, Any]) -> None:
         """Keep what a corpus was made of, plain data, in place of what was kept before."""
         with self._store.transaction():
             self._store.run("UPDATE corpora SET spec = ? WHERE name = ?", json.dumps(spec), name)
 
-    def spec_of(self, name: str) -> dict[str, Any] | None:
+    def read_spec(self, name: str) -> dict[str, Any] | None:
         """Return what a corpus was made of; None where that was not kept."""
         row = self._store.one("SELECT spec FROM corpora WHERE name = ?", name)
         return json.loads(row[0]) if row and row[0] else None
 
-    def recipe_of(self, name: str) -> str:
+    def read_recipe(self, name: str) -> str:
         """Return the recipe that a corpus was last indexed by, "" for an unknown one."""
         row = self._store.one("SELECT recipe FROM corpora WHERE name = ?", name)
         return str(row[0]) if row else ""
@@ -80,11 +80,11 @@ class Corpora:
             self._store.run("DELETE FROM gone WHERE corpus = ?", name)
         self._scanned_at.pop(name, None)
 
-    def names(self) -> list[str]:
+    def list_names(self) -> list[str]:
         """Return the names of the registered corpora, sorted."""
         return [name for (name,) in self._store.all("SELECT name FROM corpora ORDER BY name")]
 
-    def reconciled(
+    def record_scan(
         self, name: str, problems: Sequence[Problem], roots: Mapping[str, str], now: float
     ) -> bool:
         """Note how a whole scan of `name` ended: its problems, its roots and their real paths.
@@ -120,22 +120,22 @@ class Corpora:
                 )
             self._scanned_at.clear()
 
-    def mended(self, name: str, scan: Scan) -> None:
+    def drop_mended(self, name: str, scan: Scan) -> None:
         """Drop the problems of `name` that a scan of a part looked for and did not find again."""
-        _, known = self.state_of(name)
+        _, known = self.read_state(name)
         left = [problem for problem in known if not is_authoritative(problem.path, scan)]
         if len(left) < len(known):
             listed = json.dumps([[problem.path, problem.reason] for problem in left])
             with self._store.transaction():
                 self._store.run("UPDATE corpora SET problems = ? WHERE name = ?", listed, name)
 
-    def roots_of(self, name: str) -> dict[str, str]:
+    def read_roots(self, name: str) -> dict[str, str]:
         """Return the roots of the last whole scan of `name`, with their real paths."""
         row = self._store.one("SELECT roots FROM corpora WHERE name = ?", name)
         roots: dict[str, str] = json.loads(row[0]) if row else {}
         return roots
 
-    def state_of(self, name: str) -> tuple[float | None, tuple[Problem, ...]]:
+    def read_state(self, name: str) -> tuple[float | None, tuple[Problem, ...]]:
         """Return when the last whole scan of a corpus ended (Unix seconds), and its problems."""
         row = self._store.one("SELECT last_reconcile, problems FROM corpora WHERE name = ?", name)
         if row is None:
@@ -151,7 +151,7 @@ class Corpora:
             self._store.run("DELETE FROM floors WHERE corpus = ?", name)
             self._store.run_many("INSERT INTO floors(corpus, mode, floor) VALUES (?, ?, ?)", rows)
 
-    def floors_of(self, name: str) -> dict[str, Floor]:
+    def read_floors(self, name: str) -> dict[str, Floor]:
         """Return the floors kept of a corpus, by mode, of whatever formula."""
         kept = self._store.all("SELECT mode, floor FROM floors WHERE corpus = ?", name)
         return {mode: Floor.from_dict(json.loads(text)) for mode, text in kept}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from irdaemon.ledger import IN_MEMORY, IntegrityProblem, Ledger
 from irdaemon.ledger.files import set_aside
 from irdaemon.ledger.schema import LedgerError
-from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, is_transient, without_text
+from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, is_transient, strip_text
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ class Corruption:
     kept: str
 
 
-def corruption_of(path: str, error: BaseException) -> str:
+def describe_corruption(path: str, error: BaseException) -> str:
     """Return what is corrupt about a ledger that gave an error; "" where it is not the cause.
 
     Where SQLite does not name it the whole file is checked: seconds for a large ledger.
@@ -35,29 +35,29 @@ def corruption_of(path: str, error: BaseException) -> str:
     if cause is None:  # a later format
         return ""
     if is_corrupt(cause) or isinstance(cause, (PermissionError, IsADirectoryError)):
-        return without_text(cause)
-    return "" if is_transient(cause) else first_problem(path)
+        return strip_text(cause)
+    return "" if is_transient(cause) else find_first_problem(path)
 
 
-def first_problem(path: str) -> str:
+def find_first_problem(path: str) -> str:
     """Return the first severe problem of a ledger file; "" for none, and where it is not known."""
-    return next((each.what for each in _severe_problems(path)), "")
+    return next((each.what for each in _find_severe_problems(path)), "")
 
 
-def _severe_problems(path: str) -> list[IntegrityProblem]:
+def _find_severe_problems(path: str) -> list[IntegrityProblem]:
     try:
-        with closing(Ledger(path, read_only=True)) as view, view.one_moment():
+        with closing(Ledger(path, read_only=True)) as view, view.hold_snapshot():
             return [each for each in view.check() if each.severe]
     except (LedgerError, sqlite3.Error):
         return []
 
 
-def repaired(path: str) -> bool:
+def try_repair(path: str) -> bool:
     """Repair a ledger whose file is whole and whose rows are not; return whether it is sound then.
 
     What was read from sources that are gone is kept so, which a new ledger would not have.
     """
-    found = _severe_problems(path)
+    found = _find_severe_problems(path)
     if not found or any(each.part == "sqlite" for each in found):
         return False
     # What damage leaves of a row may keep the repair from its end as well.
@@ -65,7 +65,7 @@ def repaired(path: str) -> bool:
         unread = ledger.repair()
         log.error("the ledger had problems (%s); it is repaired", found[0].what)
         log.error("%d of its entries are read again", unread)
-    return not _severe_problems(path)
+    return not _find_severe_problems(path)
 
 
 def set_corrupt_aside(path: str, why: str, now: float) -> Corruption:

@@ -22,8 +22,8 @@ from irdaemon.ledger.rows import (
     Secret,
     TabledTerms,
     Upsert,
+    make_storable,
     pack,
-    storable,
 )
 from irdaemon.ledger.store import Store, note_forgotten, note_replaced
 from irdaemon.ledger.terms import Terms
@@ -45,10 +45,10 @@ class Projects:
             self._store.run("DELETE FROM projects WHERE entry = ?", entry)
         self._store.run_many(
             "INSERT OR REPLACE INTO projects(entry, path, opted_out) VALUES (?, ?, ?)",
-            [(entry, storable(path), out) for path, out in projects.items()],
+            [(entry, make_storable(path), out) for path, out in projects.items()],
         )
 
-    def reread_changed(self, corpus: str, opted_out: Callable[[str], bool]) -> None:
+    def mark_changed(self, corpus: str, opted_out: Callable[[str], bool]) -> None:
         """Mark the entries whose project opted out, or in again, since they were read."""
         known = self._store.all(
             "SELECT DISTINCT projects.path, opted_out FROM projects"
@@ -80,10 +80,10 @@ class Secrets:
             self._store.run("DELETE FROM secrets WHERE entry = ?", entry)
         self._store.run_many(
             "INSERT OR IGNORE INTO secrets(entry, path, line, kind) VALUES (?, ?, ?, ?)",
-            [(entry, storable(each.path), each.line, each.kind) for each in secrets],
+            [(entry, make_storable(each.path), each.line, each.kind) for each in secrets],
         )
 
-    def all(self, corpus: str | None = None) -> list[PlacedSecret]:
+    def list_all(self, corpus: str | None = None) -> list[PlacedSecret]:
         """Return where secrets lie, in one corpus or in all, by path and line."""
         rows = self._store.all(
             "SELECT corpus, secrets.path, line, kind FROM secrets"
@@ -119,7 +119,7 @@ class Entries:
         An entry is stale when it is new, its stamp or the recipe changed, its stamp is racy, or
         `full` asks for everything. A failed entry is left alone until its stamp changes.
         """
-        known = {entry.key: entry for entry in self._known(corpus, scan)}
+        known = {entry.key: entry for entry in self._find_scanned(corpus, scan)}
         failed = dict(self._store.all("SELECT key, stamp FROM failures WHERE corpus = ?", corpus))
         found = {entry.key for entry in scan.entries}
         stale = tuple(
@@ -134,14 +134,14 @@ class Entries:
         )
         return Delta(stale, gone, len(scan.entries) - len(stale), known)
 
-    def known(self, corpus: str, key: str) -> KnownEntry | None:
+    def find(self, corpus: str, key: str) -> KnownEntry | None:
         """Return what is remembered of one entry; None where it is not known."""
         row = self._store.one(
             f"SELECT {_COLUMNS} FROM entries WHERE corpus = ? AND key = ?", corpus, key
         )
         return KnownEntry(*row) if row else None
 
-    def paths(self, corpus: str) -> dict[str, bool]:
+    def list_paths(self, corpus: str) -> dict[str, bool]:
         """Return the paths of all known entries, each with whether any there holds an artifact."""
         return {
             path: bool(holds)
@@ -152,13 +152,13 @@ class Entries:
             )
         }
 
-    def known_under(self, corpus: str, top: str) -> int:
+    def count_under(self, corpus: str, top: str) -> int:
         """Count the known entries at or under a path."""
         condition, values = _under(corpus, top)
         row = self._store.one(f"SELECT count(*) FROM entries WHERE {condition}", *values)
         return int(row[0]) if row else 0
 
-    def _known(self, corpus: str, scan: Scan) -> Iterable[KnownEntry]:
+    def _find_scanned(self, corpus: str, scan: Scan) -> Iterable[KnownEntry]:
         rows: dict[str, tuple[Any, ...]] = {}
         for top in scan.covered:
             condition, values = _under(corpus, top)
@@ -168,10 +168,10 @@ class Entries:
                 rows[row[0]] = row
         known = {key: KnownEntry(*row) for key, row in rows.items()}
         new = [entry.key for entry in scan.entries if entry.key not in known]
-        known.update((each.key, each) for each in self._elsewhere(corpus, new))
+        known.update((each.key, each) for each in self._find_by_keys(corpus, new))
         return known.values()
 
-    def _elsewhere(self, corpus: str, keys: Sequence[str]) -> Iterator[KnownEntry]:
+    def _find_by_keys(self, corpus: str, keys: Sequence[str]) -> Iterator[KnownEntry]:
         """Yield what is remembered of entries, wherever they lay."""
         for start in range(0, len(keys), _AT_ONCE):
             part = keys[start : start + _AT_ONCE]
@@ -195,7 +195,7 @@ class Entries:
         entry's failure, if it had one, ends here.
         """
         with self._store.transaction():
-            held = self._held_elsewhere(corpus, upsert)
+            held = self._find_held_elsewhere(corpus, upsert)
             known = self._store.one(
                 "SELECT id, skipped FROM entries WHERE corpus = ? AND key = ?",
                 corpus,
@@ -206,7 +206,7 @@ class Entries:
             added = upsert.partial or not known  # of a new entry there is nothing to replace
             self._secrets.put(number, upsert.secrets, added=added)
             self._projects.put(number, upsert.projects, added=added)
-            before = self._versions(number) if known else {}
+            before = self._list_versions(number) if known else {}
             mine = [d for d in upsert.artifacts if d.artifact.artifact_id not in held]
             changed = [d for d in mine if before.get(d.artifact.artifact_id) != d.version]
             same = [d for d in mine if before.get(d.artifact.artifact_id) == d.version]
@@ -226,9 +226,9 @@ class Entries:
             for decomposed in changed:
                 self._put_artifact(corpus, number, decomposed, now)
             if same:
-                self._links.bring_level(number, same)
+                self._links.update(number, same)
             if removed:
-                self._reread_where_held_elsewhere(corpus)
+                self._mark_yielding_entries(corpus)
             self._store.run(
                 "DELETE FROM failures WHERE corpus = ? AND key = ?", corpus, upsert.entry.key
             )
@@ -240,13 +240,13 @@ class Entries:
             [(corpus, artifact_id) for artifact_id in artifact_ids],
         )
 
-    def _versions(self, entry: int) -> dict[str, str]:
+    def _list_versions(self, entry: int) -> dict[str, str]:
         """Return the versions of an entry's artifacts, by id."""
         return dict(
             self._store.all("SELECT artifact_id, version FROM artifacts WHERE entry = ?", entry)
         )
 
-    def _held_elsewhere(self, corpus: str, upsert: Upsert) -> set[str]:
+    def _find_held_elsewhere(self, corpus: str, upsert: Upsert) -> set[str]:
         return {
             d.artifact.artifact_id
             for d in upsert.artifacts
@@ -292,20 +292,20 @@ class Entries:
             entry,
             corpus,
             artifact.artifact_id,
-            storable(artifact.name),
+            make_storable(artifact.name),
             artifact.pointer,
             pack(decomposed.fields),
-            None if artifact.body is None else storable(artifact.body),
+            None if artifact.body is None else make_storable(artifact.body),
             artifact.digest,
             decomposed.content,
             decomposed.version,
             now,
-            self._packed_ids(decomposed.name_terms),
+            self._pack_ids(decomposed.name_terms),
         )
         number = inserted.lastrowid or 0
         self._links.put(number, decomposed.edges)
-        learned = self._learned.of_artifact(corpus, artifact.artifact_id)
-        common = self._learned.common(corpus).key if learned else ""
+        learned = self._learned.find_learned(corpus, artifact.artifact_id)
+        common = self._learned.find_common(corpus).key if learned else ""
         self._store.run_many(
             "INSERT INTO records(artifact, record_id, kind, granularity, surface_index, text,"
             " metadata, digest, terms, counts, learned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -321,8 +321,8 @@ class Entries:
     def _record_row(
         self, record: Record, learned: Learned | None, common: str
     ) -> tuple[object, ...]:
-        own = self._packed_counts(record.terms)
-        text = storable(record.text)
+        own = self._pack_counts(record.terms)
+        text = make_storable(record.text)
         return (
             record.record_id,
             record.kind,
@@ -330,18 +330,18 @@ class Entries:
             record.surface_index,
             text,
             pack(record.metadata),
-            *self._learned.counted_in(text, own, learned, common),
+            *self._learned.count_in(text, own, learned, common),
         )
 
-    def _packed_counts(self, terms: Mapping[str, int] | TabledTerms) -> tuple[bytes, bytes]:
+    def _pack_counts(self, terms: Mapping[str, int] | TabledTerms) -> tuple[bytes, bytes]:
         """Return the ids of terms (int32), new ones included, and their counts (float32)."""
         if isinstance(terms, TabledTerms):
             places = np.frombuffer(terms.places, np.int32)
-            return self._terms.ids_of_table(terms.table)[places].tobytes(), terms.counts
-        return self._packed_ids(terms), np.array(list(terms.values()), np.float32).tobytes()
+            return self._terms.give_table_ids(terms.table)[places].tobytes(), terms.counts
+        return self._pack_ids(terms), np.array(list(terms.values()), np.float32).tobytes()
 
-    def _packed_ids(self, terms: Iterable[str]) -> bytes:
-        return np.array(self._terms.ids(terms), np.int32).tobytes()
+    def _pack_ids(self, terms: Iterable[str]) -> bytes:
+        return np.array(self._terms.give_ids(terms), np.int32).tobytes()
 
     def forget(self, corpus: str, keys: Iterable[str]) -> int:
         """Remove entries that are gone, with all they held; return how many artifacts that was."""
@@ -363,10 +363,10 @@ class Entries:
             )
             self._store.run_many("DELETE FROM entries WHERE corpus = ? AND key = ?", pairs)
             self._store.run_many("DELETE FROM failures WHERE corpus = ? AND key = ?", pairs)
-            self._reread_where_held_elsewhere(corpus)
+            self._mark_yielding_entries(corpus)
         return removed
 
-    def _reread_where_held_elsewhere(self, corpus: str) -> None:
+    def _mark_yielding_entries(self, corpus: str) -> None:
         """Mark entries that left an artifact to another: that one may have gone just now."""
         self._store.run(
             "UPDATE entries SET stamp = '', cursor = NULL WHERE corpus = ? AND instr(skipped, ?)",
@@ -374,7 +374,7 @@ class Entries:
             HELD_ELSEWHERE,
         )
 
-    def skipped(self, corpus: str) -> dict[str, int]:
+    def count_skipped(self, corpus: str) -> dict[str, int]:
         """Add up what the corpus' readings passed over, by reason."""
         total: dict[str, int] = {}
         for (text,) in self._store.all(
@@ -438,7 +438,7 @@ class Failures:
                 failure.corpus,
                 failure.key,
                 failure.path,
-                storable(failure.reason),
+                make_storable(failure.reason),
                 failure.stamp,
                 failure.since,
             )
@@ -468,7 +468,7 @@ class Failures:
         row = self._store.one("SELECT count(*) FROM failures WHERE corpus = ?", corpus)
         return int(row[0]) if row else 0
 
-    def all(self, corpus: str | None = None, at_most: int = -1) -> list[Failure]:
+    def list_all(self, corpus: str | None = None, at_most: int = -1) -> list[Failure]:
         """Return failures, of one corpus or of all, oldest first; `at_most` so many (-1: all)."""
         rows = self._store.all(
             "SELECT corpus, path, key, reason, stamp, since, tries FROM failures"

@@ -25,7 +25,7 @@ _COPY = re.compile(rf"({re.escape(_COPY_PREFIX)}[a-z0-9_]{{8}})(-journal|-wal|-s
 
 def set_aside(path: str, why: str) -> str:
     """Rename a ledger to PATH.WHY-TIME, its log with it, and return that; the oldest go."""
-    aside = _aside(path, why)
+    aside = _name_aside(path, why)
     os.rename(path, aside)
     with contextlib.suppress(FileNotFoundError):
         os.rename(f"{path}-wal", f"{aside}-wal")
@@ -34,7 +34,7 @@ def set_aside(path: str, why: str) -> str:
     return aside
 
 
-def replaced(path: str, copy: str) -> str | None:
+def replace_ledger(path: str, copy: str) -> str | None:
     """Put a copy in a closed ledger's place; return where that one lies now, None for no ledger.
 
     The path leads to the one or to the other at every moment, save where the old one's log cannot
@@ -43,17 +43,17 @@ def replaced(path: str, copy: str) -> str | None:
     if not os.path.lexists(path):
         drop_log(path)
         old = None
-    elif _folded(path):
-        old = _aside(path, "replaced")
+    elif _fold_log(path):
+        old = _name_aside(path, "replaced")
         os.link(path, old)
     else:
         old = set_aside(path, "replaced")
-    moved_into_place(copy, path, replace=True)
+    move_into_place(copy, path, replace=True)
     _drop_oldest(path, "replaced")
     return old
 
 
-def _folded(path: str) -> bool:
+def _fold_log(path: str) -> bool:
     """Fold a ledger's log into it, and return whether none is left."""
     with (
         contextlib.suppress(sqlite3.Error),
@@ -63,32 +63,32 @@ def _folded(path: str) -> bool:
     return not os.path.exists(f"{path}-wal")
 
 
-def _aside(path: str, why: str) -> str:
+def _name_aside(path: str, why: str) -> str:
     return f"{path}.{why}-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
 
 
 def _drop_oldest(path: str, why: str) -> None:
-    for old in kept_aside(path, why)[:-_KEPT]:
+    for old in list_set_aside(path, why)[:-_KEPT]:
         for name in (old, f"{old}-wal"):
             with contextlib.suppress(OSError):
                 os.unlink(name)
 
 
-def kept_aside(path: str, why: str = "*") -> list[str]:
+def list_set_aside(path: str, why: str = "*") -> list[str]:
     """Return what was set aside of a ledger, oldest first."""
     found = glob(f"{escape(path)}.{why}-*Z")
     return sorted(found, key=lambda name: name.rpartition("-")[2])
 
 
 @contextlib.contextmanager
-def copied(source: sqlite3.Connection, directory: str) -> Iterator[str]:
+def copy_database(source: sqlite3.Connection, directory: str) -> Iterator[str]:
     """Copy a database into a new private file of a directory, on the disk, and give its path.
 
     The copy is of one moment, whatever is written meanwhile, and needs no log beside it. Unless it
     was moved it is removed in the end; that of a process that was killed by `drop_dead_copies`.
     """
     drop_dead_copies(directory)
-    descriptor, path = _locked_file(directory)
+    descriptor, path = _make_locked_file(directory)
     try:
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as target:
             target.execute("PRAGMA synchronous = FULL")
@@ -101,7 +101,7 @@ def copied(source: sqlite3.Connection, directory: str) -> Iterator[str]:
         os.close(descriptor)
 
 
-def _locked_file(directory: str) -> tuple[int, str]:
+def _make_locked_file(directory: str) -> tuple[int, str]:
     """Make a file that is locked while this process lives, as `drop_dead_copies` must know."""
     while True:
         descriptor, path = tempfile.mkstemp(dir=directory, prefix=_COPY_PREFIX)
@@ -133,7 +133,7 @@ def _drop_if_dead(path: str) -> None:
         os.close(descriptor)
 
 
-def moved_into_place(temporary: str, path: str, *, replace: bool) -> None:
+def move_into_place(temporary: str, path: str, *, replace: bool) -> None:
     """Give a finished file its name in one step. Raises FileExistsError unless it may replace."""
     if os.path.lexists(path) and not replace:
         raise FileExistsError(path)

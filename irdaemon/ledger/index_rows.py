@@ -49,18 +49,18 @@ class Vectors:
             found.update((digest, vector) for digest, vector in rows)
         return found
 
-    def dimension(self, embedder: str) -> int:
+    def find_dimension(self, embedder: str) -> int:
         """Return how many numbers a vector of an embedder has; 0 where there is none."""
         row = self._store.one(
             "SELECT length(vector) FROM vectors WHERE embedder = ? LIMIT 1", embedder
         )
         return int(row[0]) // 4 if row else 0
 
-    def all(self, embedder: str) -> Iterator[tuple[bytes, bytes]]:
+    def iterate(self, embedder: str) -> Iterator[tuple[bytes, bytes]]:
         """Yield (digest, vector) of an embedder: faster than `get` from some thousands on."""
         return self._store.each("SELECT digest, vector FROM vectors WHERE embedder = ?", embedder)
 
-    def missing(
+    def list_missing(
         self, corpus: str, embedder: str, limit: int, rows: tuple[int, int] = ALL_ROWS
     ) -> list[tuple[int, bytes, str, bytes | None]]:
         """Return up to `limit` (row, digest, text, learned) of records that have no vector yet.
@@ -113,12 +113,12 @@ class IndexRows:
     def __init__(self, store: Store):
         self._store = store
 
-    def last_record(self) -> int:
+    def find_last_record(self) -> int:
         """Return the highest row number of any record; later records have higher ones."""
         row = self._store.one("SELECT coalesce(max(id), 0) FROM records")
         return int(row[0]) if row else 0
 
-    def tombstones_since(
+    def list_tombstones(
         self, corpus: str, last: int, until: int = ALL_ROWS[1]
     ) -> tuple[list[int], int]:
         """Return the rows of artifacts deleted after tombstone `last`, and the last tombstone.
@@ -139,7 +139,7 @@ class IndexRows:
         with self._store.transaction():
             self._store.run("DELETE FROM gone WHERE corpus = ? AND id <= ?", corpus, last)
 
-    def artifacts(self, corpus: str, after: int = 0, limit: int = -1) -> list[tuple[Any, ...]]:
+    def list_artifacts(self, corpus: str, after: int = 0, limit: int = -1) -> list[tuple[Any, ...]]:
         """Return (row, artifact_id, name, pointer, fields, content, name terms) beyond a row.
 
         At most `limit` of them (-1: all), in the order of rows.
@@ -154,7 +154,7 @@ class IndexRows:
         )
 
     def artifacts_until(self, corpus: str, after: int, last: int) -> list[tuple[Any, ...]]:
-        """Return as `artifacts` does those beyond one row and up to another."""
+        """Return as `list_artifacts` does those beyond one row and up to another."""
         return self._store.all(
             "SELECT id, artifact_id, name, pointer, fields, content, name_terms FROM artifacts"
             " WHERE +corpus = ? AND id > ? AND id <= ? ORDER BY id",
@@ -163,8 +163,8 @@ class IndexRows:
             last,
         )
 
-    def texts(self, corpus: str, after: int, last: int) -> list[RecordText]:
-        """Return the whole texts of the records that `records` returns."""
+    def list_texts(self, corpus: str, after: int, last: int) -> list[RecordText]:
+        """Return the whole texts of the records that `list_records` returns."""
         rows = self._store.all(
             "SELECT artifact, surface_index, record_id, granularity, text FROM artifacts"
             " CROSS JOIN records ON records.artifact = artifacts.id"
@@ -175,7 +175,7 @@ class IndexRows:
         )
         return [RecordText(*row) for row in rows]
 
-    def records(
+    def list_records(
         self, corpus: str, after: int = 0, last: int = ALL_ROWS[1]
     ) -> list[tuple[Any, ...]]:
         """Return (artifact row, kind, surface_index, summary, metadata, digest, terms, counts).

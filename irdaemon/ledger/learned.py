@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.embed.learned import Common
-from irdaemon.ledger.rows import Learned, LearnedPrompt, LearnRate, text_digest
+from irdaemon.ledger.rows import Learned, LearnedPrompt, LearnRate, digest_text
 from irdaemon.ledger.store import Store, note_forgotten
 from irdaemon.ledger.terms import Terms
 from irdaemon.text import tokenize
@@ -39,7 +39,9 @@ class Synopses:
         self._store = store
         self._handed_in: dict[tuple[str, str], tuple[str, Mapping[str, Any]]] = {}
 
-    def of(self, corpus: str, artifact_id: str, kind: str) -> tuple[str, Mapping[str, Any]] | None:
+    def find(
+        self, corpus: str, artifact_id: str, kind: str
+    ) -> tuple[str, Mapping[str, Any]] | None:
         """Return the text of an artifact's synopsis and its metadata; None where it has none."""
         if (corpus, artifact_id) in self._handed_in:
             return self._handed_in[corpus, artifact_id]
@@ -69,16 +71,16 @@ class Synopses:
         """Drop what was handed in of a corpus: its entries were read."""
         self._handed_in = {key: each for key, each in self._handed_in.items() if key[0] != corpus}
 
-    def asked(self, day: int) -> int:
+    def count_requests(self, day: int) -> int:
         """Return how often a model was asked on a day (days since 1970)."""
         found = dict(
             self._store.all("SELECT name, value FROM counters WHERE name IN (?, ?)", _DAY, _ASKED)
         )
         return int(found.get(_ASKED, 0)) if found.get(_DAY) == day else 0
 
-    def note_asked(self, day: int, times: int) -> None:
+    def add_requests(self, day: int, times: int) -> None:
         """Count how often a model was asked on a day."""
-        times += self.asked(day)
+        times += self.count_requests(day)
         with self._store.transaction():
             for name, value in ((_DAY, day), (_ASKED, times)):
                 self._store.run("INSERT OR REPLACE INTO counters VALUES (?, ?)", name, value)
@@ -105,7 +107,7 @@ class LearnedPrompts:
         # By corpus, until something else is served of it: each artifact that is stored wants it.
         self._common: dict[str, Common] = {}
 
-    def of(self, corpus: str, *, before: bool = False) -> dict[str, Learned]:
+    def list_all(self, corpus: str, *, before: bool = False) -> dict[str, Learned]:
         """Return what is served of a corpus by artifact id, or what was served before that."""
         found: dict[str, list[LearnedPrompt]] = {}
         rates: dict[str, LearnRate] = {}
@@ -119,7 +121,7 @@ class LearnedPrompts:
             rates[artifact_id] = LearnRate(words, share)
         return {id: Learned(tuple(prompts), rates[id]) for id, prompts in found.items()}
 
-    def of_artifact(self, corpus: str, artifact_id: str) -> Learned | None:
+    def find_learned(self, corpus: str, artifact_id: str) -> Learned | None:
         """Return what is served of one artifact; None where nothing was learned of it."""
         rows = self._store.all(
             "SELECT prompt, session, at, weight, words, share FROM learned"
@@ -142,12 +144,12 @@ class LearnedPrompts:
         )
         return (int(row[0]), int(row[1])) if row else (0, 0)
 
-    def state_of(self, corpus: str) -> dict[str, Any]:
+    def read_state(self, corpus: str) -> dict[str, Any]:
         """Return what was last noted of a corpus' learning, {} where nothing was."""
         row = self._store.one("SELECT learning FROM corpora WHERE name = ?", corpus)
         return json.loads(row[0]) if row and row[0] else {}
 
-    def note(self, corpus: str, state: Mapping[str, Any]) -> None:
+    def put_state(self, corpus: str, state: Mapping[str, Any]) -> None:
         """Keep plain data about a corpus' learning, in place of what was noted before."""
         with self._store.transaction():
             self._store.run(
@@ -157,19 +159,19 @@ class LearnedPrompts:
     def publish(self, corpus: str, learned: Mapping[str, Learned]) -> int:
         """Serve this from now on and keep what was served; return how many artifacts change."""
         with self._store.transaction():
-            was = self.of(corpus)
+            was = self.list_all(corpus)
             self._drop(corpus, _BEFORE)
             self._store.run("UPDATE learned SET served = ? WHERE corpus = ?", _BEFORE, corpus)
             self._put(corpus, learned)
-            return self._count_in(corpus, was, learned)
+            return self._rewrite_changed(corpus, was, learned)
 
     def roll_back(self, corpus: str) -> int:
         """Serve what was served before, once; return how many artifacts change."""
         with self._store.transaction():
-            was, before = self.of(corpus), self.of(corpus, before=True)
+            was, before = self.list_all(corpus), self.list_all(corpus, before=True)
             self._drop(corpus, _SERVED)
             self._store.run("UPDATE learned SET served = ? WHERE corpus = ?", _SERVED, corpus)
-            return self._count_in(corpus, was, before)
+            return self._rewrite_changed(corpus, was, before)
 
     def forget(self, corpus: str, artifact_id: str = "", session: str = "") -> int:
         """Forget what was learned of an artifact, from a session, or at all, in both states.
@@ -177,7 +179,7 @@ class LearnedPrompts:
         Uses brought from elsewhere are forgotten, too. Returns how many artifacts change.
         """
         with self._store.transaction():
-            was = self.of(corpus)
+            was = self.list_all(corpus)
             forgotten = self._store.run(
                 "DELETE FROM learned WHERE corpus = ?1 AND (?2 = '' OR artifact_id = ?2)"
                 " AND (?3 = '' OR session = ?3)",
@@ -194,9 +196,9 @@ class LearnedPrompts:
             ).rowcount
             if forgotten:
                 note_forgotten(self._store)
-            return self._count_in(corpus, was, self.of(corpus))
+            return self._rewrite_changed(corpus, was, self.list_all(corpus))
 
-    def own(self, corpus: str, artifact_id: str) -> tuple[str, dict[int, float]] | None:
+    def find_own_counts(self, corpus: str, artifact_id: str) -> tuple[str, dict[int, float]] | None:
         """Return an artifact's first text, and the counts that it gives by itself, by term id.
 
         None for an artifact that is not held, or without a record.
@@ -218,7 +220,7 @@ class LearnedPrompts:
     def keep_only(self, corpus: str, pairs: Collection[tuple[str, str]]) -> int:
         """Forget, in both states, what is not of an (artifact, session) of these."""
         with self._store.transaction():
-            was = self.of(corpus)
+            was = self.list_all(corpus)
             held = self._store.all(
                 "SELECT DISTINCT artifact_id, session FROM learned WHERE corpus = ?", corpus
             )
@@ -229,7 +231,7 @@ class LearnedPrompts:
             self._store.run_many(
                 "DELETE FROM learned WHERE corpus = ? AND artifact_id = ? AND session = ?", gone
             )
-            return self._count_in(corpus, was, self.of(corpus))
+            return self._rewrite_changed(corpus, was, self.list_all(corpus))
 
     # -- uses from elsewhere ---------------------------------------------------------------------
 
@@ -241,7 +243,7 @@ class LearnedPrompts:
                 [(corpus, u.prompt, json.dumps(u.gold), u.session, u.at) for u in uses],
             )
 
-    def imported(self, corpus: str) -> list[Use]:
+    def list_imported(self, corpus: str) -> list[Use]:
         """Return the uses that were brought from elsewhere, the oldest first."""
         return [
             Use(prompt, tuple(json.loads(gold)), session, at, corpus)
@@ -252,7 +254,7 @@ class LearnedPrompts:
             )
         ]
 
-    def corpora(self) -> list[str]:
+    def list_corpora(self) -> list[str]:
         """Return the corpora of which anything learned is kept."""
         return [name for (name,) in self._store.all("SELECT DISTINCT corpus FROM learned")]
 
@@ -276,9 +278,11 @@ class LearnedPrompts:
             ],
         )  # fmt: skip
 
-    def _count_in(self, corpus: str, was: Mapping[str, Learned], now: Mapping[str, Learned]) -> int:
+    def _rewrite_changed(
+        self, corpus: str, was: Mapping[str, Learned], now: Mapping[str, Learned]
+    ) -> int:
         self._common.pop(corpus, None)
-        common, same = common_of(now), common_of(was) == common_of(now)
+        common, same = find_common(now), find_common(was) == find_common(now)
         changed = [id for id in sorted({*was, *now}) if not same or was.get(id) != now.get(id)]
         return sum(self._rewrite(corpus, id, now.get(id), common.key) for id in changed)
 
@@ -320,9 +324,9 @@ class LearnedPrompts:
         *place, _, ids, counts, known = record
         if known:
             ids, counts = msgpack.unpackb(known)[3:]
-        return (*place, *self.counted_in(str(place[4]), (ids, counts), learned, common))
+        return (*place, *self.count_in(str(place[4]), (ids, counts), learned, common))
 
-    def counted_in(
+    def count_in(
         self, text: str, own: tuple[bytes, bytes], learned: Learned | None, common: str = ""
     ) -> tuple[bytes, bytes, bytes, bytes | None]:
         """Return digest, term ids, counts and `learned` of a record, inside a transaction.
@@ -332,27 +336,27 @@ class LearnedPrompts:
         """
         data = text.encode("utf-8", "replace")
         if learned is None:
-            return (text_digest(data), *own, None)
+            return (digest_text(data), *own, None)
         prompts = [[prompt.text, prompt.weight] for prompt in learned.prompts]
         packed: bytes = msgpack.packb([prompts, learned.rate.share, common, *own])
         counts = dict(zip(_ids(own[0]).tolist(), _counts(own[1]).tolist(), strict=True))
-        for number, count in self.added(learned).items():
+        for number, count in self.count_added(learned).items():
             counts[number] = counts.get(number, 0.0) + count
         ids = np.array(list(counts), np.int32).tobytes()
         return (
-            text_digest(data, packed),
+            digest_text(data, packed),
             ids,
             np.array(list(counts.values()), np.float32).tobytes(),
             packed,
         )
 
-    def common(self, corpus: str) -> Common:
+    def find_common(self, corpus: str) -> Common:
         """Return what is common to the prompts that are served of a corpus."""
         if corpus not in self._common:
-            self._common[corpus] = common_of(self.of(corpus))
+            self._common[corpus] = find_common(self.list_all(corpus))
         return self._common[corpus]
 
-    def added(self, learned: Learned) -> dict[int, float]:
+    def count_added(self, learned: Learned) -> dict[int, float]:
         """Return what learned prompts add to a record's counts, by term id, new ones included.
 
         A word counts once a prompt; the form that it was typed in is not kept.
@@ -361,10 +365,10 @@ class LearnedPrompts:
         for prompt in learned.prompts:
             for token in dict.fromkeys(tokenize(prompt.text)):
                 counts[token] = counts.get(token, 0.0) + learned.rate.words * prompt.weight
-        return dict(zip(self._terms.ids(counts), counts.values(), strict=True))
+        return dict(zip(self._terms.give_ids(counts), counts.values(), strict=True))
 
 
-def common_of(learned: Mapping[str, Learned]) -> Common:
+def find_common(learned: Mapping[str, Learned]) -> Common:
     """Return what learned prompts have in common: a sample of them, by content.
 
     From few artifacts what their prompts have in common is what they are about.
@@ -375,7 +379,7 @@ def common_of(learned: Mapping[str, Learned]) -> Common:
     return Common(tuple(sample[:_SAMPLE]), round(n / (n + _FEW_ARTIFACTS), 4)) if n else Common()
 
 
-def prompts_of(packed: bytes) -> tuple[list[tuple[str, float]], float]:
+def unpack_prompts(packed: bytes) -> tuple[list[tuple[str, float]], float]:
     """Return the prompts that a record keeps, with their weights, and their vectors' share."""
     prompts, share = msgpack.unpackb(packed)[:2]
     return [(text, weight) for text, weight in prompts], share

@@ -36,7 +36,7 @@ class ArtifactLinks:
             ],
         )
 
-    def bring_level(self, entry: int, artifacts: Iterable[Decomposed]) -> None:
+    def update(self, entry: int, artifacts: Iterable[Decomposed]) -> None:
         """Store the edges of an entry's artifacts where they differ from those that are held."""
         rows = dict(self._store.all("SELECT artifact_id, id FROM artifacts WHERE entry = ?", entry))
         held: dict[int, list[Edge]] = {}
@@ -55,7 +55,7 @@ class ArtifactLinks:
 
     # -- from an artifact ------------------------------------------------------------------------
 
-    def of(self, corpus: str, artifact_id: str) -> list[Edge]:
+    def list_edges(self, corpus: str, artifact_id: str) -> list[Edge]:
         """Return the edges of an artifact in their order, none of one that is not held."""
         rows = self._store.all(
             "SELECT type, links.corpus, target FROM links"
@@ -66,9 +66,9 @@ class ArtifactLinks:
         )
         return [_edge(*row) for row in rows]
 
-    def named(self, name: str, corpora: Sequence[str], limit: int) -> list[LinkedArtifact]:
+    def find_named(self, name: str, corpora: Sequence[str], limit: int) -> list[LinkedArtifact]:
         """Return the artifacts of some corpora that are called by a link's name, by id."""
-        return self._linked(
+        return self._find_linked(
             f"SELECT {_LINKED} FROM artifacts"
             f" WHERE {LINK_NAME} = ? AND {HAS_LINK_NAME} AND {_one_of(corpora)}"
             " ORDER BY artifacts.corpus, artifact_id LIMIT ?",
@@ -77,18 +77,18 @@ class ArtifactLinks:
 
     # -- to an artifact --------------------------------------------------------------------------
 
-    def leading_to(
+    def find_leading_to(
         self, target: str, type: str, corpora: Sequence[str], limit: int
     ) -> list[LinkedArtifact]:
         """Return artifacts of some corpora whose edges of a type name a target, newest first."""
-        return self._linked(
+        return self._find_linked(
             f"SELECT {_LINKED} FROM links JOIN artifacts ON artifacts.id = links.artifact"
             f" WHERE target = ? AND type = ? AND links.corpus = '' AND {_one_of(corpora)}"
             " GROUP BY artifacts.id ORDER BY artifacts.id DESC LIMIT ?",
             (target, type, *corpora, limit),
         )
 
-    def ids_leading_to(self, corpus: str, edge: Edge) -> list[str]:
+    def list_ids_leading_to(self, corpus: str, edge: Edge) -> list[str]:
         """Return the ids of a corpus' artifacts that have such an edge, as they were stored."""
         rows = self._store.all(
             "SELECT artifact_id FROM links JOIN artifacts ON artifacts.id = links.artifact"
@@ -101,7 +101,7 @@ class ArtifactLinks:
         )
         return [artifact_id for (artifact_id,) in rows]
 
-    def most_leading_to_one(self, corpus: str, type: str) -> int:
+    def count_most_leading(self, corpus: str, type: str) -> int:
         """Return how many artifacts of a corpus lead to the target that most of them lead to."""
         row = self._store.one(
             "SELECT count(DISTINCT artifact) AS n FROM links"
@@ -113,7 +113,7 @@ class ArtifactLinks:
         )
         return int(row[0]) if row else 0
 
-    def _linked(self, statement: str, values: Sequence[object]) -> list[LinkedArtifact]:
+    def _find_linked(self, statement: str, values: Sequence[object]) -> list[LinkedArtifact]:
         rows = self._store.all(statement, *values)
         return [
             LinkedArtifact(corpus, artifact_id, name, pointer, msgpack.unpackb(fields))

@@ -63,7 +63,7 @@ class Record:
     @property
     def digest(self) -> bytes:
         """Return the 16-byte digest of the text that is embedded."""
-        return text_digest(self.text.encode("utf-8", "replace"))
+        return digest_text(self.text.encode("utf-8", "replace"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ class Counts:
     failures: int
 
 
-def text_digest(text: bytes, learned: bytes | None = None) -> bytes:
+def digest_text(text: bytes, learned: bytes | None = None) -> bytes:
     """Return the 16-byte digest of what is embedded: a text, and the prompts learned for it.
 
     `learned` is as `records` keeps it; see `irdaemon.ledger.learned`.
@@ -243,68 +243,70 @@ def text_digest(text: bytes, learned: bytes | None = None) -> bytes:
     return digest.digest()
 
 
-def record_id(artifact_id: str, kind: str, surface_index: int) -> str:
+def make_record_id(artifact_id: str, kind: str, surface_index: int) -> str:
     """Return the id of a record: 24 hex digits, stable while its place in the plan is."""
     joined = "\u241f".join((artifact_id, kind, str(surface_index)))
     return hashlib.sha256(joined.encode("utf-8", "replace")).hexdigest()[:24]
 
 
-def content_hash(surfaces: Iterable[Surface]) -> str:
+def hash_content(surfaces: Iterable[Surface]) -> str:
     """Hash what is searched of an artifact, wherever it lies: equal hashes are copies."""
     return _hash([[each.kind, each.text, each.lexical] for each in surfaces])
 
 
-def version_hash(artifact: Artifact, fields: Mapping[str, Any], recipe: str) -> str:
+def hash_version(artifact: Artifact, fields: Mapping[str, Any], recipe: str) -> str:
     """Hash everything an upsert would store; an equal version needs none."""
     place = [artifact.name, artifact.pointer, artifact.digest, artifact.body]
     # A strategy may use metadata in its surfaces that it does not hand on as a field.
-    return _hash([_normal(artifact.raw), *place, artifact.metadata, fields, recipe])
+    return _hash([_normalize(artifact.raw), *place, artifact.metadata, fields, recipe])
 
 
 def pack(value: Any) -> bytes:
     """Pack fields; what msgpack does not know, and keys it would not unpack, become strings."""
-    packed: bytes = msgpack.packb(_keyed(value), default=_plain, unicode_errors="replace")
+    packed: bytes = msgpack.packb(
+        _key_by_text(value), default=_make_plain, unicode_errors="replace"
+    )
     return packed
 
 
-def _keyed(value: Any) -> Any:
+def _key_by_text(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _keyed(item) for key, item in value.items()}
-    return [_keyed(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {str(key): _key_by_text(item) for key, item in value.items()}
+    return [_key_by_text(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def storable(text: str) -> str:
+def make_storable(text: str) -> str:
     """Replace what UTF-8 cannot hold: half a surrogate pair, as JSON allows it."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _plain(value: Any) -> Any:
+def _make_plain(value: Any) -> Any:
     return sorted(map(str, value)) if isinstance(value, (set, frozenset)) else str(value)
 
 
-def _normal(raw: Any) -> Any:
+def _normalize(raw: Any) -> Any:
     if isinstance(raw, str):
         text = raw.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
         return text if text.isascii() else normalize(text, "NFC")
     if isinstance(raw, Mapping):
-        return {key: _normal(value) for key, value in raw.items()}
+        return {key: _normalize(value) for key, value in raw.items()}
     if isinstance(raw, (list, tuple)):
-        return [_normal(item) for item in raw]
+        return [_normalize(item) for item in raw]
     return raw
 
 
 def _hash(value: Any) -> str:
-    packed = msgpack.packb(_ordered(value), default=_plain, unicode_errors="replace")
+    packed = msgpack.packb(_order(value), default=_make_plain, unicode_errors="replace")
     return hashlib.sha256(packed).hexdigest()
 
 
-def _ordered(value: Any) -> Any:
+def _order(value: Any) -> Any:
     """Return plain data in one order: a mapping as its items by key, huge numbers as text."""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
-        items = [(str(key), _ordered(item)) for key, item in value.items()]
+        items = [(str(key), _order(item)) for key, item in value.items()]
         return ["map", *sorted(items, key=itemgetter(0))]
     if isinstance(value, (list, tuple)):
-        return [_ordered(item) for item in value]
+        return [_order(item) for item in value]
     return str(value) if isinstance(value, int) and value.bit_length() > 63 else value

@@ -44,10 +44,10 @@ def is_corrupt(error: BaseException) -> bool:
     Text that is none is as sure a sign.
     """
     no_text = isinstance(error, sqlite3.Error) and str(error).startswith(_NO_TEXT)
-    return no_text or _code(error) in _CORRUPT or _is_truncated(error)
+    return no_text or _get_code(error) in _CORRUPT or _is_truncated(error)
 
 
-def without_text(error: BaseException) -> str:
+def strip_text(error: BaseException) -> str:
     """Return what an error says, without what it may quote of a row."""
     if isinstance(error, UNDECODABLE):
         return f"a row does not decode ({type(error).__name__})"
@@ -58,13 +58,13 @@ def is_transient(error: BaseException) -> bool:
     """Return whether what failed may work later: a full disk, an I/O error."""
     if isinstance(error, OSError):
         return error.errno in _TRANSIENT_ERRNO
-    return _code(error) in _TRANSIENT and not _is_truncated(error)
+    return _get_code(error) in _TRANSIENT and not _is_truncated(error)
 
 
 def _is_truncated(error: BaseException) -> bool:
     return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ
 
 
-def _code(error: BaseException) -> int:
+def _get_code(error: BaseException) -> int:
     # The low byte is the kind of error, what is above it the detail.
     return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -10,7 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Any
 
-from irdaemon.ledger.files import copied, drop_dead_copies, drop_log, moved_into_place, set_aside
+from irdaemon.ledger.files import (
+    copy_database,
+    drop_dead_copies,
+    drop_log,
+    move_into_place,
+    set_aside,
+)
 from irdaemon.ledger.schema import LedgerError, migrate
 
 IN_MEMORY = ":memory:"
@@ -36,8 +42,8 @@ class Store:
                 self._drop_dead_copies()
                 _migrate(self._db)
         except (sqlite3.Error, OSError) as error:
-            raise LedgerError(f"{path}: {error}", advice(path)) from error
-        self._file = _identity(path)
+            raise LedgerError(f"{path}: {error}", suggest_cure(path)) from error
+        self._file = _identify_file(path)
 
     @property
     def format(self) -> int:
@@ -45,9 +51,9 @@ class Store:
         row = self.one("PRAGMA user_version")
         return int(row[0]) if row else 0
 
-    def moved(self) -> bool:
+    def was_moved(self) -> bool:
         """Return whether the path no longer leads to the file that is open."""
-        return self._file != _identity(self.path)
+        return self._file != _identify_file(self.path)
 
     def put_back(self) -> None:
         """Write a file that was moved or deleted anew, from what is still open, and go on with it.
@@ -55,15 +61,15 @@ class Store:
         What lies in its place by now is set aside.
         """
         os.makedirs(os.path.dirname(os.path.abspath(self.path)), mode=0o700, exist_ok=True)
-        with copied(self._db, os.path.dirname(os.path.abspath(self.path))) as copy:
+        with copy_database(self._db, os.path.dirname(os.path.abspath(self.path))) as copy:
             self._db.close()
             drop_log(self.path)
             if os.path.exists(self.path):
                 set_aside(self.path, "displaced")
-            moved_into_place(copy, self.path, replace=True)
+            move_into_place(copy, self.path, replace=True)
         # Only now: to close a file gives up what locks this process has on it.
         self._db = _connect(self.path, read_only=False)
-        self._file = _identity(self.path)
+        self._file = _identify_file(self.path)
 
     def close(self) -> None:
         """Close the connection."""
@@ -98,7 +104,7 @@ class Store:
             return 0
         return self._db.executemany(statement, rows).rowcount
 
-    def give_back(self) -> None:
+    def release_memory(self) -> None:
         """Give back the memory of the pages that SQLite keeps for this connection."""
         self._db.execute("PRAGMA shrink_memory")
 
@@ -118,11 +124,11 @@ class Store:
         if self.path != IN_MEMORY:
             drop_dead_copies(os.path.dirname(os.path.abspath(self.path)))
 
-    def log_grew(self) -> bool:
-        """Return whether the write-ahead log holds more than `fold` left of it."""
+    def has_log_grown(self) -> bool:
+        """Return whether the write-ahead log holds more than `fold_log` left of it."""
         return self.path != IN_MEMORY and self._log_size() != self._folded_size
 
-    def fold(self) -> bool:
+    def fold_log(self) -> bool:
         """Empty the write-ahead log, waiting for no reader; return whether none was in the way."""
         self._db.execute("PRAGMA busy_timeout = 0")
         try:
@@ -143,7 +149,7 @@ class Store:
             return 0
 
     @contextmanager
-    def one_moment(self) -> Iterator[None]:
+    def hold_snapshot(self) -> Iterator[None]:
         """Make all that is read within of one moment, whatever is written meanwhile."""
         self._db.execute("BEGIN")
         try:
@@ -186,7 +192,7 @@ def _connect(path: str, read_only: bool) -> sqlite3.Connection:
         db = sqlite3.connect(path, isolation_level=None)
         db.execute("PRAGMA temp_store = MEMORY")  # nor is anything sorted in a file
     elif read_only:
-        db = opened_to_read(path)
+        db = open_to_read(path)
     else:
         _make_private(path)
         # The one writer is opened on the main thread and works on its own.
@@ -200,7 +206,7 @@ def _connect(path: str, read_only: bool) -> sqlite3.Connection:
     return db
 
 
-def advice(path: str) -> str:
+def suggest_cure(path: str) -> str:
     """Return what to do where a file cannot be opened, read or written."""
     try:
         room = os.statvfs(os.path.dirname(os.path.abspath(path)))
@@ -224,7 +230,7 @@ def is_read_only(path: str) -> bool:
         return error.errno == errno.EROFS
 
 
-def _identity(path: str) -> tuple[int, int] | None:
+def _identify_file(path: str) -> tuple[int, int] | None:
     """Return the identity of a file, by which another of its name differs; None without one."""
     try:
         status = os.stat(path)
@@ -252,7 +258,7 @@ def _make_directory(path: str) -> None:
         os.makedirs(path, mode=0o700, exist_ok=True)
 
 
-def opened_to_read(path: str) -> sqlite3.Connection:
+def open_to_read(path: str) -> sqlite3.Connection:
     """Open a database that must be there, and that nothing may write through this connection."""
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     return sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, isolation_level=None)
@@ -277,7 +283,7 @@ def note_replaced(store: Store) -> None:
     _count(store, _REPLACED, 1)
 
 
-def counted(store: Store) -> tuple[int, int]:
+def count_forgotten(store: Store) -> tuple[int, int]:
     """Return how often something was forgotten, and replaced."""
     kept = dict(store.all("SELECT name, value FROM counters"))
     return kept.get(_FORGOTTEN, 0), kept.get(_REPLACED, 0)

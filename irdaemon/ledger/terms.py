@@ -40,7 +40,7 @@ class PackedWords(NamedTuple):
     slots: memoryview
 
     @classmethod
-    def of(cls, words: Iterable[str]) -> PackedWords:
+    def pack(cls, words: Iterable[str]) -> PackedWords:
         """Pack distinct words, in the order of their numbers."""
         text, lengths, hashes = bytearray(), [_NO_NUMBERS], [_NO_NUMBERS]
         each = iter(words)
@@ -51,13 +51,13 @@ class PackedWords(NamedTuple):
             lengths.append(np.array(list(map(len, encoded)), np.int64))
             hashes.append(np.array(list(map(hash, part)), np.int64))
         ends = np.cumsum(np.concatenate(lengths), dtype=np.uint32)
-        slots = _slots(np.concatenate(hashes))
+        slots = _make_slots(np.concatenate(hashes))
         return cls(bytes(text), ends.data, slots.data)
 
     def __len__(self) -> int:
         return len(self.ends)
 
-    def number(self, word: str) -> int:
+    def find(self, word: str) -> int:
         """Return the number of a word, -1 for one that is not here."""
         text, ends, slots = self
         mask = len(slots) - 1
@@ -72,7 +72,7 @@ class PackedWords(NamedTuple):
             number = slots[place]
         return _FREE
 
-    def words(self) -> Iterator[str]:
+    def iterate(self) -> Iterator[str]:
         """Yield the words in the order of their numbers."""
         start = 0
         for first in range(0, len(self), _WORDS_AT_ONCE):
@@ -82,7 +82,7 @@ class PackedWords(NamedTuple):
             start = end
 
 
-def _slots(hashes: NDArray[np.int64]) -> NDArray[np.int32]:
+def _make_slots(hashes: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return a table of open addressing: each number stands at the first free place."""
     size = 1 << max(4, int(len(hashes) / _LOAD).bit_length())
     slots = np.full(size, _FREE, np.int32)
@@ -95,18 +95,18 @@ def _slots(hashes: NDArray[np.int64]) -> NDArray[np.int32]:
     return slots
 
 
-_NONE = PackedWords.of(())
+_NONE = PackedWords.pack(())
 
 
 class Vocabulary(Mapping[str, int]):
     """The number of each word. Readers may use it while its one writer adds to it."""
 
     def __init__(self, words: Iterable[str] = ()):
-        self._parts: tuple[PackedWords, dict[str, int]] = (PackedWords.of(words), {})
+        self._parts: tuple[PackedWords, dict[str, int]] = (PackedWords.pack(words), {})
         self._size = len(self._parts[0])
 
     @classmethod
-    def of(cls, numbers: Mapping[str, int]) -> Vocabulary:
+    def from_numbers(cls, numbers: Mapping[str, int]) -> Vocabulary:
         """Return the vocabulary of words that have their numbers already: 0, 1, 2 and so on."""
         return cls(sorted(numbers, key=numbers.__getitem__))
 
@@ -126,13 +126,13 @@ class Vocabulary(Mapping[str, int]):
         packed, beside = self._parts
         if (number := beside.get(word)) is not None:
             return number
-        number = packed.number(word)
+        number = packed.find(word)
         return default if number == _FREE else number
 
     def __iter__(self) -> Iterator[str]:
         """Yield the words in the order of their numbers."""
         packed, beside = self._parts
-        yield from packed.words()
+        yield from packed.iterate()
         # As they were added; what was only looked up is packed.
         yield from (word for word, number in tuple(beside.items()) if number >= len(packed))
 
@@ -143,7 +143,7 @@ class Vocabulary(Mapping[str, int]):
         packed, beside = self._parts
         if (known := beside.get(word)) is not None:
             return known
-        if (number := packed.number(word)) == _FREE:
+        if (number := packed.find(word)) == _FREE:
             return None
         beside[word] = number
         return number
@@ -169,7 +169,7 @@ class Vocabulary(Mapping[str, int]):
         packed, beside = self._parts
         if len(beside) < _WORTH_PACKING:
             return False
-        self._parts = (packed if len(packed) == self._size else PackedWords.of(self), {})
+        self._parts = (packed if len(packed) == self._size else PackedWords.pack(self), {})
         return True
 
 
@@ -192,7 +192,7 @@ class Terms:
         self._lost = -1
         self._of_table = _NO_TABLE
 
-    def table(self) -> Vocabulary:
+    def get_table(self) -> Vocabulary:
         """Return the term -> id table."""
         if self._lost != self._store.lost_transactions:
             # Ids of a transaction that was rolled back do not exist: read the table anew.
@@ -201,9 +201,9 @@ class Terms:
         return self._table
 
     def _read(self) -> Vocabulary:
-        return Vocabulary(self._words())
+        return Vocabulary(self._read_words())
 
-    def _words(self) -> Iterator[str]:
+    def _read_words(self) -> Iterator[str]:
         """Yield the terms in the order of their ids, a blank for each that a damage took."""
         following = 0
         for term, number in self._store.each(_IN_ORDER):
@@ -212,9 +212,9 @@ class Terms:
             yield term
             following = number + 1
 
-    def ids(self, terms: Iterable[str]) -> list[int]:
+    def give_ids(self, terms: Iterable[str]) -> list[int]:
         """Return the ids of terms, new ones included, inside the caller's transaction."""
-        table, terms = self.table(), list(terms)
+        table, terms = self.get_table(), list(terms)
         numbers = table.find_all(terms)
         if None in numbers:
             found = zip(terms, numbers, strict=True)
@@ -222,20 +222,20 @@ class Terms:
             numbers = table.find_all(terms)
         return numbers
 
-    def ids_of_table(self, terms: Sequence[str]) -> NDArray[np.int32]:
-        """Return the ids of a table's terms, as `ids` does; of the last table without a look."""
+    def give_table_ids(self, terms: Sequence[str]) -> NDArray[np.int32]:
+        """Return the ids of a table's terms, as `give_ids`; the last table needs no look-up."""
         last, ids, lost = self._of_table
         if last is not terms or lost != self._store.lost_transactions:
-            ids = np.array(self.ids(terms), np.int32)
+            ids = np.array(self.give_ids(terms), np.int32)
             self._of_table = terms, ids, self._store.lost_transactions
         return ids
 
     def pack(self) -> None:
         """Keep the table in as little memory as can be, until many terms are looked up again."""
         self._of_table = _NO_TABLE
-        self.table().pack()
+        self.get_table().pack()
 
-    def words(self, ids: Collection[int]) -> dict[str, int]:
+    def find_words(self, ids: Collection[int]) -> dict[str, int]:
         """Return the words of some ids, with these, without reading the others; no blank ones."""
         wanted, found = sorted(ids), dict[str, int]()
         for start in range(0, len(wanted), _AT_ONCE):
@@ -249,16 +249,16 @@ class Terms:
     def adopt(self, vocabulary: Mapping[str, int]) -> None:
         """Take over the ids of another ledger, while there are none here."""
         self._store.run_many("INSERT INTO terms(term, id) VALUES (?, ?)", vocabulary.items())
-        self._table = Vocabulary.of(vocabulary)
+        self._table = Vocabulary.from_numbers(vocabulary)
 
-    def blank_all_but(self, used: NDArray[np.bool_]) -> None:
+    def blank_unused(self, used: NDArray[np.bool_]) -> None:
         """Forget the words of the ids that are not `used`, by number. Their ids stay taken.
 
         The table handed out before stays as it is: readers may be using it.
         """
         unused = [
             (f"{_BLANK}{number}", number)
-            for term, number in self.table().items()
+            for term, number in self.get_table().items()
             if not used[number] and not term.startswith(_BLANK)
         ]
         if unused:

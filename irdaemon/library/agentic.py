@@ -34,42 +34,42 @@ _EVALUATE = ("query", "chunks")
 _REFORMULATE = ("query", "evaluation")
 
 
-def retriever_of(given: Any) -> Stage:
+def make_retriever(given: Any) -> Stage:
     """Return (query, top_k) -> chunks of a corpus, a callable, or what has `search` or `retrieve`.
 
     Raises TypeError for anything else, as the other functions here do.
     """
-    if (built := _corpus(given)) is not None:
-        return lambda query, top_k: built.own(built.search(_ranked(query, top_k)).results)
+    if (built := _find_corpus(given)) is not None:
+        return lambda query, top_k: built.own(built.search(_make_query(query, top_k)).results)
     search = getattr(given, "search", None)
     if callable(search) and not isinstance(given, type):
-        return _searching(search)
+        return _adapt_search(search)
     retrieve = getattr(given, "retrieve", None)
     if callable(retrieve) and not isinstance(given, type):
         given = retrieve
-    return _unwrapping(_named("retriever", given, _RETRIEVE))
+    return _unwrap_results(_bind_arguments("retriever", given, _RETRIEVE))
 
 
-def selector_of(given: Any) -> Stage:
+def make_selector(given: Any) -> Stage:
     """Return (chunks, query, limit) -> chunks of a corpus or a callable."""
-    if _corpus(given) is None:
-        return _unwrapping(_named("selector", given, _SELECT))
-    return lambda chunks, query, limit: select(_hits(chunks), SelectSpec(max_k=limit)).hits
+    if _find_corpus(given) is None:
+        return _unwrap_results(_bind_arguments("selector", given, _SELECT))
+    return lambda chunks, query, limit: select(_check_hits(chunks), SelectSpec(max_k=limit)).hits
 
 
-def evaluator_of(given: Any) -> Stage:
+def make_evaluator(given: Any) -> Stage:
     """Return (query, chunks) -> evaluation of a corpus or a callable."""
-    if (built := _corpus(given)) is None:
-        return _named("evaluator", given, _EVALUATE)
-    return lambda query, chunks: built.engine.judged(query, _hits(chunks))
+    if (built := _find_corpus(given)) is None:
+        return _bind_arguments("evaluator", given, _EVALUATE)
+    return lambda query, chunks: built.engine.judged(query, _check_hits(chunks))
 
 
-def reformulation_of(given: Any) -> Stage | None:
+def make_reformulation(given: Any) -> Stage | None:
     """Return (query, evaluation) -> query of a callable; None where none is given."""
-    return None if given is None else _named("reformulation", given, _REFORMULATE)
+    return None if given is None else _bind_arguments("reformulation", given, _REFORMULATE)
 
 
-def _corpus(given: Any) -> Built | None:
+def _find_corpus(given: Any) -> Built | None:
     """Return the corpus that is given as a handle, or by the name it was built under here."""
     if isinstance(given, str):
         try:
@@ -79,25 +79,25 @@ def _corpus(given: Any) -> Built | None:
     return given if isinstance(given, Built) else None
 
 
-def _ranked(query: str, top_k: int) -> Query:
+def _make_query(query: str, top_k: int) -> Query:
     return Query(query, k=min(top_k, MAX_K))
 
 
-def _searching(search: Stage) -> Stage:
+def _adapt_search(search: Stage) -> Stage:
     """Return a `search` as a retriever: one of a text and a number, or of a Query."""
     signature = inspect.signature(search)
     if inspect.iscoroutinefunction(search):
-        return _named("retriever's search", search, ())
-    if _binds(signature, "", k=1):
-        return _unwrapping(lambda query, top_k: search(query, k=top_k))
-    if _binds(signature, "", 1) or _binds(signature, query="", top_k=1):
-        return _unwrapping(_named("retriever's search", search, _RETRIEVE))
-    if _binds(signature, ""):
-        return _unwrapping(lambda query, top_k: search(_ranked(query, top_k)))
+        return _bind_arguments("retriever's search", search, ())
+    if _does_bind(signature, "", k=1):
+        return _unwrap_results(lambda query, top_k: search(query, k=top_k))
+    if _does_bind(signature, "", 1) or _does_bind(signature, query="", top_k=1):
+        return _unwrap_results(_bind_arguments("retriever's search", search, _RETRIEVE))
+    if _does_bind(signature, ""):
+        return _unwrap_results(lambda query, top_k: search(_make_query(query, top_k)))
     raise TypeError(f"the retriever's search must take (query, top_k), not {signature}")
 
 
-def _named(part: str, given: Any, names: Sequence[str]) -> Stage:
+def _bind_arguments(part: str, given: Any, names: Sequence[str]) -> Stage:
     """Return a callable as one that takes its arguments by position, in the order of `names`."""
     if not callable(given) or isinstance(given, type):
         also = " or an object with `search` or `retrieve`" if part == "retriever" else ""
@@ -111,14 +111,14 @@ def _named(part: str, given: Any, names: Sequence[str]) -> Stage:
         signature = inspect.signature(given)
     except ValueError:  # a builtin tells nothing of its arguments
         return given  # type: ignore[no-any-return]
-    if _binds(signature, **dict.fromkeys(names)):
+    if _does_bind(signature, **dict.fromkeys(names)):
         return lambda *values: given(**dict(zip(names, values, strict=True)))
-    if _binds(signature, *names):
+    if _does_bind(signature, *names):
         return given  # type: ignore[no-any-return]
     raise TypeError(f"the {part} must take ({', '.join(names)}), not {signature}")
 
 
-def _binds(signature: inspect.Signature, *values: object, **named: object) -> bool:
+def _does_bind(signature: inspect.Signature, *values: object, **named: object) -> bool:
     try:
         signature.bind(*values, **named)
     except TypeError:
@@ -126,7 +126,7 @@ def _binds(signature: inspect.Signature, *values: object, **named: object) -> bo
     return True
 
 
-def _unwrapping(stage: Stage) -> Stage:
+def _unwrap_results(stage: Stage) -> Stage:
     """Return a stage that gives the hits of a Selection or a Choice in its place."""
 
     def unwrapped(*values: object) -> object:
@@ -138,7 +138,7 @@ def _unwrapping(stage: Stage) -> Stage:
     return unwrapped
 
 
-def _hits(chunks: Sequence[Any]) -> Sequence[Hit]:
+def _check_hits(chunks: Sequence[Any]) -> Sequence[Hit]:
     for chunk in chunks:
         if not isinstance(chunk, Hit):
             raise QueryError(
@@ -220,12 +220,12 @@ class AgenticRetrieval:
             _check_whole("max_top_k", self.max_top_k)
             if self.max_top_k < self.top_k:
                 raise QueryError(f"max_top_k ({self.max_top_k}) is below top_k ({self.top_k})")
-        object.__setattr__(self, "on_insufficient", _policy(self.on_insufficient))
+        object.__setattr__(self, "on_insufficient", _check_policy(self.on_insufficient))
         stages = LoopStages(
-            retriever_of(self.retriever),
-            selector_of(self.selector),
-            evaluator_of(self.evaluator),
-            reformulation_of(self.reformulate),
+            make_retriever(self.retriever),
+            make_selector(self.selector),
+            make_evaluator(self.evaluator),
+            make_reformulation(self.reformulate),
         )
         object.__setattr__(self, "_stages", stages)
 
@@ -271,7 +271,7 @@ def _check_whole(name: str, value: Any) -> None:
         raise QueryError(f"{name} must be a whole number of at least 1, not {value!r}")
 
 
-def _policy(given: Any) -> OnInsufficientPolicy:
+def _check_policy(given: Any) -> OnInsufficientPolicy:
     known = [str(each) for each in OnInsufficientPolicy]
     if given not in known:
         raise QueryError(

@@ -50,7 +50,7 @@ class DocumentSource:
         return Reading((Artifact(entry.key, text, "", body=text),))
 
 
-def analysed(documents: Sequence[Document], embedder: Embedder) -> Snapshot:
+def index_documents(documents: Sequence[Document], embedder: Embedder) -> Snapshot:
     """Return documents as a snapshot of one corpus; an Absent embedder leaves vectors out.
 
     Raises Unavailable at the deadline of the request, or where the embedder fails.
@@ -64,7 +64,7 @@ def analysed(documents: Sequence[Document], embedder: Embedder) -> Snapshot:
             for _ in embed(ledger, _NAME, embedder, _EMBEDDED_AT_ONCE):
                 check_clock()
         index = index_corpus(ledger, _NAME, Space(corpus.recipe, embedder.id, embedder.dim))
-        return Snapshot(0, {_NAME: index}, ledger.terms.table())
+        return Snapshot(0, {_NAME: index}, ledger.terms.get_table())
 
 
 def _advance(done: int, todo: int) -> bool:
@@ -72,7 +72,9 @@ def _advance(done: int, todo: int) -> bool:
     return False
 
 
-def ranked(snapshot: Snapshot, query: str, k: int, models: Models) -> list[tuple[int, float]]:
+def rank_documents(
+    snapshot: Snapshot, query: str, k: int, models: Models
+) -> list[tuple[int, float]]:
     """Return the positions, from 0, and scores of the best `k` documents, best first.
 
     No floor is applied; documents of the same text are joined to the first of them.

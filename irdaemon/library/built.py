@@ -76,7 +76,7 @@ class CorpusSpec:
         """Describe a source, and an embedder by its name or its id, as far as plain data can."""
         roots = source.source.roots()
         spec = strategy_to_spec(source.strategy)
-        why_not = _why_not(source, spec)
+        why_not = _explain_fixed(source, spec)
         options = source.options or {}
         return cls(__version__, source.kind, embedder, roots, options, spec, why_not, is_object)
 
@@ -129,7 +129,7 @@ class CorpusSpec:
         return Corpus(name, self.kind, source, WholeText(), self.embedder)
 
 
-def _why_not(source: CorpusSource, spec: Mapping[str, Any]) -> str:
+def _explain_fixed(source: CorpusSource, spec: Mapping[str, Any]) -> str:
     """Return why a source cannot be made again from plain data, "" where it can."""
     if source.options is None:
         return _IN_MEMORY
@@ -275,7 +275,7 @@ def build(
     """
     if not NAME.match(source.name):
         raise QueryError(f"{source.name!r} is no name for a corpus", "use letters, digits, - _ .")
-    named, options = _embedder(embedder)
+    named, options = _choose_embedder(embedder)
     corpus = Corpus(
         source.name,
         source.kind,
@@ -285,17 +285,17 @@ def build(
         edge_extractor=edge_extractor,
     )
     full = full or edge_extractor is not None
-    path = store or _store_of(source.name)
+    path = store or _locate_store(source.name)
     ledger = f"{_MEMORY}{uuid.uuid4().hex}" if path == _MEMORY else os.path.realpath(path)
     if (known := _by_ledger.get((ledger, source.name))) is not None:
         known.close()
     engine = Engine(Ledger(path), [corpus], options)
     spec = CorpusSpec.of(source, named, bool(options.embedders))
-    engine.ledger.corpora.keep_spec(source.name, spec.to_dict())
+    engine.ledger.corpora.put_spec(source.name, spec.to_dict())
     before = engine.snapshot.corpora[source.name].rows.n_artifacts
     number = engine.request(Job("reconcile", source.name, ScanRequest(full=full, prune=prune)))
     engine.drain()
-    done, problems = engine.progress(number), _problems(engine, source.name)
+    done, problems = engine.progress(number), _describe_problems(engine, source.name)
     held, failed = engine.snapshot.corpora[source.name].rows.n_artifacts, _describe_failures(engine)
     if done.state == "failed" or ((problems or (failed and not before)) and not held):
         engine.ledger.close()
@@ -305,10 +305,10 @@ def build(
         warnings.warn(f"corpus {source.name!r}: {failed}", stacklevel=2)
     report = f"{done.report}; not read: {problems}" if problems else done.report
     again = partial(build, source, store=store, embedder=embedder, edge_extractor=edge_extractor)
-    return _known(Built(source.name, engine, report, ledger, again))
+    return _register(Built(source.name, engine, report, ledger, again))
 
 
-def _embedder(given: str | object) -> tuple[str, EngineOptions]:
+def _choose_embedder(given: str | object) -> tuple[str, EngineOptions]:
     """Return the name that a corpus has for its embedder, and an engine's options that hold it."""
     if isinstance(given, str):
         return given, EngineOptions()
@@ -316,15 +316,15 @@ def _embedder(given: str | object) -> tuple[str, EngineOptions]:
     return made.id, EngineOptions(embedders={made.id: made})
 
 
-def _known(built: Built) -> Built:
+def _register(built: Built) -> Built:
     """Keep a corpus by its name and by its ledger."""
     _by_name[built.name] = _by_ledger[built.ledger, built.name] = built
     return built
 
 
-def _problems(engine: Engine, name: str) -> str:
+def _describe_problems(engine: Engine, name: str) -> str:
     """Return what could not be scanned of a corpus, "" where all could; the first few in full."""
-    problems = engine.ledger.corpora.state_of(name)[1]
+    problems = engine.ledger.corpora.read_state(name)[1]
     shown = [f"{problem.path}: {problem.reason}" for problem in problems[:_PROBLEMS_SHOWN]]
     more = len(problems) - len(shown)
     return "; ".join([*shown, *([f"and {more} more"] if more else [])])
@@ -332,7 +332,7 @@ def _problems(engine: Engine, name: str) -> str:
 
 def _describe_failures(engine: Engine) -> str:
     """Return how many entries could not be indexed and why the first could not; "" for none."""
-    failures = engine.ledger.failures.all()
+    failures = engine.ledger.failures.list_all()
     first = f"{failures[0].path}: {failures[0].reason}" if failures else ""
     return f"{len(failures)} could not be indexed, the first {first}" if failures else ""
 
@@ -350,18 +350,18 @@ def open_corpus(name: str, *, store: str | None = None, embedder: object | None 
     known = _by_name.get(name)
     if known is not None and store in (None, known.ledger) and not _is_outdated(known):
         return known
-    path = store or (_store_of(name) if NAME.match(name) else "")
+    path = store or (_locate_store(name) if NAME.match(name) else "")
     if not os.path.isfile(path):
         raise NotFound(
             f"no corpus {name!r} was built here",
-            f"built: {', '.join(names_built()) or 'none'}; `irc ls` lists those of the daemon",
+            f"built: {', '.join(list_built()) or 'none'}; `irc ls` lists those of the daemon",
         )
-    return _opened(name, path, embedder)
+    return _open_ledger(name, path, embedder)
 
 
-def names_built() -> list[str]:
+def list_built() -> list[str]:
     """Return the names of the corpora that `open_corpus` opens, sorted."""
-    names = (os.path.splitext(file) for file in _files(os.path.dirname(_store_of("any"))))
+    names = (os.path.splitext(file) for file in _files(os.path.dirname(_locate_store("any"))))
     return sorted({*_by_name, *(name for name, suffix in names if suffix == ".sqlite")})
 
 
@@ -376,11 +376,11 @@ def _is_outdated(known: Built) -> bool:
     """Return whether a corpus open for reading was built again since it was opened."""
     ledger = known.engine.ledger
     return ledger.read_only and (
-        ledger.moved() or ledger.generation() != known.engine.snapshot.generation
+        ledger.was_moved() or ledger.read_generation() != known.engine.snapshot.generation
     )
 
 
-def _spec_in(ledger: Ledger, name: str) -> CorpusSpec:
+def _read_spec(ledger: Ledger, name: str) -> CorpusSpec:
     """Return what a corpus was made of. Raises Unavailable where another version built it."""
     if ledger.format != FORMAT:
         raise Unavailable(
@@ -388,16 +388,18 @@ def _spec_in(ledger: Ledger, name: str) -> CorpusSpec:
             f" reads format {FORMAT}",
             "install the newer irdaemon" if ledger.format > FORMAT else "build the corpus again",
         )
-    return CorpusSpec.kept(name, ledger.corpora.spec_of(name))
+    return CorpusSpec.kept(name, ledger.corpora.read_spec(name))
 
 
-def _opening(spec: CorpusSpec, embedder: object | None, ledger: Ledger, name: str) -> EngineOptions:
+def _make_open_options(
+    spec: CorpusSpec, embedder: object | None, ledger: Ledger, name: str
+) -> EngineOptions:
     """Return an engine's options with the embedder of a corpus; no model is loaded for it."""
     if not spec.is_object and embedder is None:
-        return _unloaded(spec.embedder, ledger, name)
+        return _defer_embedder(spec.embedder, ledger, name)
     if embedder is None:
         return EngineOptions(
-            embedders={spec.embedder: Absent(spec.embedder, _without_embedder(spec))}
+            embedders={spec.embedder: Absent(spec.embedder, _make_missing_error(spec))}
         )
     made = adopt_embedder(embedder)
     if made.id != spec.embedder:
@@ -408,27 +410,33 @@ def _opening(spec: CorpusSpec, embedder: object | None, ledger: Ledger, name: st
     return EngineOptions(embedders={made.id: made})
 
 
-def _unloaded(embedder: str, ledger: Ledger, name: str) -> EngineOptions:
+def _defer_embedder(embedder: str, ledger: Ledger, name: str) -> EngineOptions:
     """Return options in which an embedder is what the ledger says of it, until it is needed."""
-    served = ledger.corpora.served(name)
-    if served is None or served[0] != embedder or not (dim := ledger.vectors.dimension(served[1])):
+    served = ledger.corpora.find_served(name)
+    if (
+        served is None
+        or served[0] != embedder
+        or not (dim := ledger.vectors.find_dimension(served[1]))
+    ):
         return EngineOptions()
     later = OnDemand(partial(make_embedder, embedder), known=(served[1], dim))
     return EngineOptions(embedders={embedder: later})
 
 
-def _without_embedder(spec: CorpusSpec) -> Unavailable:
+def _make_missing_error(spec: CorpusSpec) -> Unavailable:
     return Unavailable(
         f"the embedder {spec.embedder!r} was an object of the program that built the corpus",
         "give it: open_corpus(name, embedder=...)",
     )
 
 
-def _opened(name: str, path: str, embedder: object | None) -> Built:
+def _open_ledger(name: str, path: str, embedder: object | None) -> Built:
     ledger = Ledger(path, read_only=True)
     try:
-        spec = _spec_in(ledger, name)
-        engine = Engine(ledger, [spec.corpus(name)], _opening(spec, embedder, ledger, name))
+        spec = _read_spec(ledger, name)
+        engine = Engine(
+            ledger, [spec.corpus(name)], _make_open_options(spec, embedder, ledger, name)
+        )
     except (LedgerError, sqlite3.Error) as error:
         ledger.close()
         raise Unavailable(f"corpus {name!r} cannot be opened: {path}: {error}") from error
@@ -438,14 +446,14 @@ def _opened(name: str, path: str, embedder: object | None) -> Built:
 
     def again() -> Built:
         if spec.is_object and embedder is None:
-            raise _without_embedder(spec)
+            raise _make_missing_error(spec)
         return build(spec.source(name), store=path, embedder=embedder or spec.embedder)
 
     report = f"opened for reading, built by irdaemon {spec.version}"
-    return _known(Built(name, engine, report, os.path.realpath(path), again))
+    return _register(Built(name, engine, report, os.path.realpath(path), again))
 
 
-def built_of(hit: Hit) -> Built:
+def find_origin(hit: Hit) -> Built:
     """Return the corpus a hit was found in; by its name, where nothing else is known of it.
 
     Raises NotFound where it was closed, and not built again from the same ledger.
@@ -461,5 +469,5 @@ def built_of(hit: Hit) -> Built:
     return found
 
 
-def _store_of(name: str) -> str:
+def _locate_store(name: str) -> str:
     return os.path.join(state_dir(), "library", f"{name}.sqlite")

@@ -84,7 +84,7 @@ _PARTS = ("name", "description", "text")
 _BESIDE = ("id", "meta")
 
 
-def by_id(items: Sequence[str | Mapping[str, Any]]) -> dict[str, str | dict[str, Any]]:
+def key_documents(items: Sequence[str | Mapping[str, Any]]) -> dict[str, str | dict[str, Any]]:
     """Return texts, or mappings of id, text, meta and further parts, by their ids.
 
     An item without an id has its place, from 0. Raises QueryError, naming the place from 1.
@@ -95,14 +95,14 @@ def by_id(items: Sequence[str | Mapping[str, Any]]) -> dict[str, str | dict[str,
     found: dict[str, str | dict[str, Any]] = {}
     for at, item in enumerate(items):
         where = f"document {at + 1} of {len(items)}"
-        id = _id(item, at, where)
+        id = _check_id(item, at, where)
         if id in found:
             raise QueryError(f"{where} has the id {id!r} of another one", "give each its own")
-        found[id] = item if isinstance(item, str) else _parts(item, where)
+        found[id] = item if isinstance(item, str) else _check_parts(item, where)
     return found
 
 
-def _id(item: object, at: int, where: str) -> str:
+def _check_id(item: object, at: int, where: str) -> str:
     if not isinstance(item, (str, Mapping)):
         kind = type(item).__name__
         raise QueryError(f"{where} is neither a text nor a mapping: it is a {kind}")
@@ -112,7 +112,7 @@ def _id(item: object, at: int, where: str) -> str:
     return id
 
 
-def _parts(item: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _check_parts(item: Mapping[str, Any], where: str) -> dict[str, Any]:
     meta = item.get("meta") or {}
     if not isinstance(meta, Mapping):
         raise QueryError(f"{where}: its meta is no mapping but a {type(meta).__name__}")
@@ -153,7 +153,7 @@ def _from_roots(kind: str, doc: str) -> FromRoots:
             roots = [each.path for each in known_roots("packages") if each.scope == "project"]
         if not roots and kind not in KNOWN_KINDS:
             raise QueryError(f"{kind} have no usual place", "say which roots to search")
-        return _of_kind(kind, roots, name or kind, strategy, options)
+        return _make_source(kind, roots, name or kind, strategy, options)
 
     make.__doc__ = doc
     return make
@@ -274,7 +274,7 @@ class CorpusSource:
         its `meta` are filter fields too.
         """
         if not isinstance(mapping, Mapping):
-            mapping = by_id(mapping)
+            mapping = key_documents(mapping)
         described = any(isinstance(v, Mapping) and "description" in v for v in mapping.values())
         source = load("source", "mapping", SOURCES)(mapping)
         default = Skill() if described else WholeText()
@@ -295,7 +295,9 @@ class CorpusSource:
         `options` may name id, text and fields.
         """
         if isinstance(fetcher, str):
-            return _of_kind("records", (), name, strategy, {"fetcher": fetcher, **(options or {})})
+            return _make_source(
+                "records", (), name, strategy, {"fetcher": fetcher, **(options or {})}
+            )
         source = load("source", "records", SOURCES).from_function(fetcher, options or {})
         return cls(name, "records", source, strategy or WholeText())
 
@@ -319,22 +321,22 @@ class CorpusSource:
         if callable(tools):
             return cls.from_mcp_tools(list(tools()), name=name, strategy=strategy)
         if isinstance(tools, (str, os.PathLike)):
-            return _of_kind("mcp_tools", tools, name, strategy, None)
-        given = _named(tools) if isinstance(tools, Mapping) else list(tools)
+            return _make_source("mcp_tools", tools, name, strategy, None)
+        given = _name_tools(tools) if isinstance(tools, Mapping) else list(tools)
         paths = [each for each in given if isinstance(each, (str, os.PathLike))]
         if len(paths) == len(given) and not isinstance(tools, Mapping):
-            return _of_kind("mcp_tools", paths, name, strategy, None)
-        source = load("source", "mcp_tools", SOURCES).from_tools(_definitions(given))
+            return _make_source("mcp_tools", paths, name, strategy, None)
+        source = load("source", "mcp_tools", SOURCES).from_tools(_check_definitions(given))
         return cls(name, "mcp_tools", source, strategy or Skill())
 
 
-def _named(tools: Mapping[str, Any]) -> list[object]:
+def _name_tools(tools: Mapping[str, Any]) -> list[object]:
     """Return definitions by name as ones that hold their names."""
     given = ((name, read_definition(each, name)) for name, each in tools.items())
     return [{"name": name, **each} if isinstance(each, Mapping) else each for name, each in given]
 
 
-def _definitions(tools: Sequence[object]) -> list[Mapping[str, Any]]:
+def _check_definitions(tools: Sequence[object]) -> list[Mapping[str, Any]]:
     """Return the definitions of tools. Raises QueryError for what is none, naming its place."""
     tools = [read_definition(tool) for tool in tools]
     for position, tool in enumerate(tools, start=1):
@@ -347,7 +349,7 @@ def _definitions(tools: Sequence[object]) -> list[Mapping[str, Any]]:
     return [tool for tool in tools if is_tool(tool)]
 
 
-def _of_kind(
+def _make_source(
     kind: str,
     roots: Paths,
     name: str,

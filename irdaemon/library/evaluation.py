@@ -159,7 +159,7 @@ def generate_cases(
     Raises QueryError without `ask`.
     """
     made = CaseMaking(mask_names, max_artifacts, corpus_name)
-    return generate.generate_cases(_items(source_or_corpus), _asking(ask), k, made)
+    return generate.generate_cases(_open_items(source_or_corpus), _choose_model(ask), k, made)
 
 
 def build_eval_set(
@@ -174,15 +174,15 @@ def build_eval_set(
 ) -> list[Case]:
     """Return cases as `generate_cases` does, and such that nothing answers: a share of them all."""
     made = CaseMaking(mask_names, max_artifacts, corpus_name)
-    items, asking = _items(source_or_corpus), _asking(ask)
+    items, asking = _open_items(source_or_corpus), _choose_model(ask)
     return generate.build_eval_set(items, asking, k, abstention_share, made)
 
 
-def _items(given: Itemised | str) -> Itemised:
+def _open_items(given: Itemised | str) -> Itemised:
     return open_corpus(given) if isinstance(given, str) else given
 
 
-def _asking(ask: Ask | str | None) -> Ask:
+def _choose_model(ask: Ask | str | None) -> Ask:
     if ask is None:
         raise QueryError(
             "no model is named that writes the cases",
@@ -220,8 +220,8 @@ def compare_indexings(
         if label not in corpora:
             near = did_you_mean(label, corpora)
             raise QueryError(f"search_by_label names an unknown label {label!r}{near}")
-    arms = {label: _arm(label, each, given.get(label)) for label, each in corpora.items()}
-    catalogue = catalogue_of(arms.values())
+    arms = {label: _make_arm(label, each, given.get(label)) for label, each in corpora.items()}
+    catalogue = make_catalogue(arms.values())
     if catalogue is None:
         return graded.compare_indexings(arms, queries, k, rank_depth)
     meant = [query.resolved(catalogue) for query in queries]
@@ -231,7 +231,7 @@ def compare_indexings(
     return replace(found, drift=tuple(drift))
 
 
-def catalogue_of(searchers: Iterable[object]) -> Catalogue | None:
+def make_catalogue(searchers: Iterable[object]) -> Catalogue | None:
     """Return what searchers hold, as far as it is known; None where it is of none of them.
 
     Known are engines, corpora built here or their retrievers, and clients.
@@ -277,7 +277,7 @@ def warn_of_drift(drift: Sequence[str]) -> None:
         )
 
 
-def _arm(
+def _make_arm(
     label: str, corpus: Built | str | Searcher | RankHits, keywords: Mapping[str, Any] | None
 ) -> Searcher | RankHits:
     if isinstance(corpus, (Built, str)):
@@ -313,7 +313,7 @@ def answered(
 
     Gold is an id, or what means one artifact (see `Catalogue`). What means none is warned of.
     """
-    return _asked(corpus, cases, template, tell)
+    return _ask_cases(corpus, cases, template, tell)
 
 
 def evaluate_discovery(
@@ -332,7 +332,7 @@ def evaluate_discovery(
     At least `k` candidates are asked for, and as many as the measures need.
     """
     deepest = max(k, primary_k, *k_values)
-    runs = _runs(corpus, cases, Query("", k=deepest, mode=mode))
+    runs = _make_runs(corpus, cases, Query("", k=deepest, mode=mode))
     return ranking.evaluate_discovery(runs, k_values, primary_k, abstain_threshold, metrics)
 
 
@@ -351,7 +351,7 @@ def evaluate_selection(
     name, custom = (strategy, None) if isinstance(strategy, str) else ("conservative", strategy)
     spec = SelectSpec(name, max_k, rel, min_score=min_score)
     return choice.evaluate_selection(
-        _runs(corpus, cases, Query("", k=k, mode=mode, select=spec), custom)
+        _make_runs(corpus, cases, Query("", k=k, mode=mode, select=spec), custom)
     )
 
 
@@ -369,7 +369,7 @@ def sweep_selector(
     """Try every combination of the grids on the candidates of one pass."""
     grids = max_k_grid, rel_grid, min_score_grid
     choice.sweep_selector((), *grids, objective)  # refused before anything is asked
-    runs = _runs(corpus, cases, Query("", k=k, mode=mode))
+    runs = _make_runs(corpus, cases, Query("", k=k, mode=mode))
     return choice.sweep_selector(runs, *grids, objective)
 
 
@@ -391,7 +391,7 @@ def calibrate_min_score(
     """
     choice.floor_of((), (), grid=floor_grid)  # refused before anything is asked
     made = choice.calibrate_min_score(
-        _runs(corpus, cases, Query("", k=k, mode=mode)), sensitivity_weight, floor_grid
+        _make_runs(corpus, cases, Query("", k=k, mode=mode)), sensitivity_weight, floor_grid
     )
     if persist:
         _persist(corpus, cases or ())
@@ -401,7 +401,7 @@ def calibrate_min_score(
 def load_calibration(corpus: Built | str, mode: str = "hybrid") -> Floor | None:
     """Return the floor that is kept of a corpus for a mode; None for none."""
     built = open_corpus(corpus) if isinstance(corpus, str) else corpus
-    floors = built.engine.ledger.corpora.floors_of(built.name)
+    floors = built.engine.ledger.corpora.read_floors(built.name)
     if mode not in (*MODES, *floors):
         raise QueryError(f"unknown mode {mode!r}", f"modes: {', '.join(MODES)}")
     return floors.get(mode)
@@ -452,24 +452,24 @@ def ranked_in_memory(
     described = any(isinstance(each, Mapping) and "description" in each for each in items.values())
     strategy = Skill() if described else WholeText()
     corpus = Corpus(_NAME, "mapping", InMemory(items), strategy, embedder, redact="tokens")
-    made = {embedder: _embedder(embedder)}
+    made = {embedder: _load_embedder(embedder)}
     engine = Engine(Ledger(IN_MEMORY), [corpus], EngineOptions(calibrating=False, embedders=made))
     engine.request(Job("reconcile", _NAME))
     engine.drain()
     engine.ledger.close()
-    return partial(_ranked, engine, mode)
+    return partial(_rank_ids, engine, mode)
 
 
 def _is_named(item: Any) -> bool:
     return isinstance(item, Mapping) and isinstance(item.get("name"), str)
 
 
-def _ranked(engine: Engine, mode: str, query: str, k: int) -> list[str]:
+def _rank_ids(engine: Engine, mode: str, query: str, k: int) -> list[str]:
     return [hit.artifact_id for hit in engine.search(Query(query, k=k, mode=mode)).results]
 
 
 @lru_cache(maxsize=4)
-def _embedder(name: str) -> Embedder:
+def _load_embedder(name: str) -> Embedder:
     return make_embedder(name)
 
 
@@ -490,7 +490,7 @@ class _Corpora:
         return SeveralCorpora(self.built).discover(query, self.choosing)
 
 
-def _runs(
+def _make_runs(
     corpus: Evaluated,
     cases: Sequence[Case] | None,
     template: Query,
@@ -507,24 +507,24 @@ def _runs(
                 )
             return corpus
         raise QueryError("cases are missing", "give a corpus and cases, or a list of runs alone")
-    return _asked(corpus, cases, template, custom=custom)
+    return _ask_cases(corpus, cases, template, custom=custom)
 
 
-def _asked(
+def _ask_cases(
     corpus: Evaluated,
     cases: Iterable[Case],
     template: Query,
     tell: Callable[[int], None] = lambda done: None,
     custom: Selector | None = None,
 ) -> list[Run]:
-    searcher = _searcher(corpus, custom)
+    searcher = _make_searcher(corpus, custom)
     held = searcher.built if isinstance(searcher, _Corpora) else [searcher]
-    runs = ranking.answered(searcher, cases, template, tell, catalogue_of(held))
+    runs = ranking.answered(searcher, cases, template, tell, make_catalogue(held))
     warn_of_drift(ranking.drift_of(runs))
     return runs
 
 
-def _searcher(corpus: Evaluated, custom: Selector | None) -> Searcher:
+def _make_searcher(corpus: Evaluated, custom: Selector | None) -> Searcher:
     given: Any = corpus
     several = given if isinstance(given, (list, tuple)) else [given]
     if several and all(isinstance(each, (Built, str)) for each in several):

@@ -67,19 +67,19 @@ def fuse_hits(
     check_weights(weights or {})
     if k is not None and (not isinstance(k, int) or isinstance(k, bool) or k < 1):
         raise QueryError(f"k must be a whole number of at least 1, or None, not {k!r}")
-    key_of = _key_of(identity)
+    key_of = _choose_identity(identity)
     ranked = {
         source: once
         for source, hits in hits_by_source.items()
-        if (once := _each_once(source, hits, key_of))
+        if (once := _drop_repeats(source, hits, key_of))
     }
     if len(ranked) == 1:
         (only,) = ranked.values()
         return tuple(only.values())[:k]
-    return _as_hits(_ordered(ranked, weights or {}, rrf_k)[:k])
+    return _make_hits(_sort_fused(ranked, weights or {}, rrf_k)[:k])
 
 
-def _key_of(identity: str | Identity | None) -> Identity:
+def _choose_identity(identity: str | Identity | None) -> Identity:
     if identity is None:
         return lambda hit: None
     if identity == "pointer":
@@ -89,7 +89,7 @@ def _key_of(identity: str | Identity | None) -> Identity:
     raise QueryError(f"unknown identity {identity!r}", 'use None, "pointer" or a function of a hit')
 
 
-def _each_once(source: str, hits: Sequence[Hit], key_of: Identity) -> dict[Hashable, Hit]:
+def _drop_repeats(source: str, hits: Sequence[Hit], key_of: Identity) -> dict[Hashable, Hit]:
     """Return a source's hits by what they are, best first."""
     found: dict[Hashable, Hit] = {}
     for hit in sorted(hits, key=lambda hit: -hit.score):
@@ -97,20 +97,20 @@ def _each_once(source: str, hits: Sequence[Hit], key_of: Identity) -> dict[Hasha
     return found
 
 
-def _ordered(
+def _sort_fused(
     ranked: Mapping[str, Mapping[Hashable, Hit]], weights: Mapping[str, float], rrf_k: float
 ) -> list[_Fused]:
     found: dict[Hashable, _Fused] = {}
     for place, (source, hits) in enumerate(ranked.items()):
         for rank, (key, hit) in enumerate(hits.items(), start=1):
             new = _Fused(hit, rank, place, weights.get(source, 1.0) / (rrf_k + rank))
-            found[key] = _both(found[key], new) if key in found else new
+            found[key] = _join_places(found[key], new) if key in found else new
     return sorted(
         found.values(), key=lambda each: (-each.fused, each.rank, each.place, each.hit.artifact_id)
     )
 
 
-def _both(one: _Fused, other: _Fused) -> _Fused:
+def _join_places(one: _Fused, other: _Fused) -> _Fused:
     """Return one thing of what two sources found of it, by the hit of the better rank."""
     best, behind = (one, other) if one.rank <= other.rank else (other, one)
     duplicate = f"{behind.hit.corpus}/{behind.hit.artifact_id}"
@@ -122,7 +122,7 @@ def _both(one: _Fused, other: _Fused) -> _Fused:
     )
 
 
-def _as_hits(found: Sequence[_Fused]) -> tuple[Hit, ...]:
+def _make_hits(found: Sequence[_Fused]) -> tuple[Hit, ...]:
     least, hits = float("inf"), []
     for each in found:
         own = each.hit.score

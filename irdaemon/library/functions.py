@@ -29,7 +29,7 @@ from irdaemon.discovery.merge import (
 from irdaemon.discovery.rerank import ScoreBoost
 from irdaemon.discovery.retrieve import RRF_K, UNTUNED
 from irdaemon.discovery.wordings import Formulator
-from irdaemon.library.built import Built, HitCorpus, built_of, names_built, open_corpus
+from irdaemon.library.built import Built, HitCorpus, find_origin, list_built, open_corpus
 from irdaemon.library.federate import SeveralCorpora, floors_of
 from irdaemon.library.reranking import RERANK_CHARS, Reranking, ScoreTexts, TextOfHit
 from irdaemon.runtime.plugins import did_you_mean
@@ -83,14 +83,14 @@ class BoundSearches(Mapping[str, BoundSearch]):
         self._defaults = defaults
 
     def __getitem__(self, name: str) -> BoundSearch:
-        if name in names_built():
+        if name in list_built():
             return BoundSearch(self._search, open_corpus(name), self._defaults)
-        if name in _names_served():
+        if name in _list_served():
             return BoundSearch(search_daemon, name, self._defaults)
         raise KeyError(f"no corpus {name!r} is built here or in the daemon")
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted({*names_built(), *_names_served()}))
+        return iter(sorted({*list_built(), *_list_served()}))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -115,10 +115,10 @@ def search_daemon(
         k=k,
         mode=mode,
         where=filter or {},
-        surfaces=kinds_of(surfaces),
+        surfaces=check_surfaces(surfaces),
         fusion=fusion,
         weights=surface_weights or {},
-        passages=passages_of(per_artifact, k),
+        passages=count_passages(per_artifact, k),
     )
     from irclient.client import Client  # what asks no daemon loads no ZeroMQ
 
@@ -126,14 +126,14 @@ def search_daemon(
         return client.search(asked).results
 
 
-def passages_of(per_artifact: bool, k: int) -> int:
+def count_passages(per_artifact: bool, k: int) -> int:
     """Return how many passages of an artifact `k` hits may hold. Raises QueryError."""
     if not isinstance(per_artifact, bool):
         raise QueryError(f"per_artifact must be True or False, not {per_artifact!r:.60}")
     return 1 if per_artifact else k
 
 
-def kinds_of(surfaces: Iterable[str] | None) -> tuple[str, ...]:
+def check_surfaces(surfaces: Iterable[str] | None) -> tuple[str, ...]:
     """Return kinds of surfaces, none for all. Raises QueryError for what is no list of them."""
     if isinstance(surfaces, str) or not isinstance(surfaces, Iterable | None):
         raise QueryError(
@@ -142,7 +142,7 @@ def kinds_of(surfaces: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(surfaces or ())
 
 
-def _names_served() -> list[str]:
+def _list_served() -> list[str]:
     """Return the names of the daemon's corpora, none where there is no daemon."""
     from irclient.client import Client
 
@@ -161,7 +161,7 @@ _OKAPI = ("k1", "b")
 _FUSIONS = {"alpha": ("alpha", "alpha+mmr"), "mmr_lambda": ("mmr", "alpha+mmr"), "rrf_k": ("rrf",)}
 
 
-def tuned(
+def make_tuning(
     alpha: float,
     mmr_lambda: float,
     rrf_k: float,
@@ -174,7 +174,7 @@ def tuned(
             raise QueryError(f"{name} must be a number from 0 to 1, not {value!r}")
     check_rrf_k(rrf_k)
     _check_fetch(fetch_k)
-    k1, b = _okapi({} if bm25 is None else bm25)
+    k1, b = _parse_okapi({} if bm25 is None else bm25)
     return Tuning(alpha=alpha, mmr_lambda=mmr_lambda, rrf_k=rrf_k, k1=k1, b=b, fetch_k=fetch_k)
 
 
@@ -188,7 +188,7 @@ def check_used(tuning: Tuning, fusion: str) -> None:
             )
 
 
-def _okapi(given: Any) -> tuple[float, float]:
+def _parse_okapi(given: Any) -> tuple[float, float]:
     """Return k1 and b, the usual ones where they are left out."""
     if not isinstance(given, Mapping):
         raise QueryError(f"bm25 must be a mapping of k1 and b, not {given!r:.60}")
@@ -296,17 +296,17 @@ def search(
         k=k,
         mode=mode,
         where=filter or {},
-        surfaces=kinds_of(surfaces),
+        surfaces=check_surfaces(surfaces),
         fusion=fusion,
         weights=surface_weights or {},
         rerank=rerank is not None,
-        passages=passages_of(per_artifact, k),
+        passages=count_passages(per_artifact, k),
     )
     choosing = SelectionOptions(None, merge, merge_weights or {}, merge_rrf_k, boost=dep_boost)
-    tuning = tuned(alpha, mmr_lambda, rrf_k, bm25, fetch_k)
+    tuning = make_tuning(alpha, mmr_lambda, rrf_k, bm25, fetch_k)
     check_used(tuning, fusion)
     reranking = Reranking(rerank, rerank_text, rerank_max_chars).checked()
-    several = _asked(corpus, choosing, tuning, reranking)
+    several = _join_corpora(corpus, choosing, tuning, reranking)
     return several.search(asked, choosing, formulate).results
 
 
@@ -320,7 +320,7 @@ def select(
     min_score: float | str | None = "auto",
 ) -> Choice:
     """Commit to few of the hits, or to none; a callable strategy takes hits and returns some."""
-    spec, custom = _spec(strategy, max_k, rel, gap_ratio, min_score)
+    spec, custom = _make_spec(strategy, max_k, rel, gap_ratio, min_score)
     selection.check_spec(spec, custom)
     return replace(selection.select(hits, spec, custom), candidates=tuple(hits))
 
@@ -368,13 +368,13 @@ def discover(
     """
     floors = floors_of(min_score)
     given = "auto" if isinstance(min_score, Mapping) else min_score
-    spec, custom = _spec(strategy, max_k, rel, gap_ratio, given)
+    spec, custom = _make_spec(strategy, max_k, rel, gap_ratio, given)
     asked = Query(
         query,
         k=k,
         mode=mode,
         where=filter or {},
-        surfaces=kinds_of(surfaces),
+        surfaces=check_surfaces(surfaces),
         select=spec,
         level=disclose_level,
         expand=expand,
@@ -384,10 +384,10 @@ def discover(
         related=related,
     )
     choosing = SelectionOptions(custom, merge, merge_weights or {}, merge_rrf_k, floors, dep_boost)
-    tuning = tuned(alpha, mmr_lambda, rrf_k, bm25, fetch_k)
+    tuning = make_tuning(alpha, mmr_lambda, rrf_k, bm25, fetch_k)
     check_used(tuning, fusion)
     reranking = Reranking(rerank, rerank_text, rerank_max_chars).checked()
-    found = _asked(corpus, choosing, tuning, reranking).discover(asked, choosing, formulate)
+    found = _join_corpora(corpus, choosing, tuning, reranking).discover(asked, choosing, formulate)
     told = {each.name: getattr(found, each.name) for each in fields(found)}
     named = spec.strategy if custom is None else "custom"
     return DiscoveryResult(**told, strategy=named, disclose_level=disclose_level)
@@ -414,14 +414,14 @@ def disclose(
         raise QueryError("give a loader or a store, not both")
     hits = chosen if isinstance(chosen, Sequence) else _hits(chosen)
     extent = expand if callable(expand) else parse_expand(expand)
-    body_of = _body_of(loader, store)
-    found = [(built_of(hit), hit) for hit in hits]
-    payloads = ((built, hit, _payload(built, hit, level, body_of)) for built, hit in found)
-    whole = ((hit, _with_passage(found, built, hit, extent)) for built, hit, found in payloads)
+    body_of = _choose_body_reader(loader, store)
+    found = [(find_origin(hit), hit) for hit in hits]
+    payloads = ((built, hit, _read_payload(built, hit, level, body_of)) for built, hit in found)
+    whole = ((hit, _add_passage(found, built, hit, extent)) for built, hit, found in payloads)
     return [replace(found, summary=hit.summary, score=hit.score) for hit, found in whole]
 
 
-def _body_of(
+def _choose_body_reader(
     loader: Callable[[Mapping[str, Any]], str] | None, store: Mapping[str, str] | None
 ) -> Callable[[Hit], str | None] | None:
     """Return how the caller's own place gives a hit's body; None where there is no such place."""
@@ -430,7 +430,7 @@ def _body_of(
     return None if store is None else lambda hit: store.get(hit.pointer)
 
 
-def _payload(
+def _read_payload(
     built: Built, hit: Hit, level: str, body_of: Callable[[Hit], str | None] | None
 ) -> Disclosure:
     if not built.holds(hit.artifact_id):
@@ -445,7 +445,7 @@ def _payload(
     return replace(found, level=level, body=body, note="" if body is not None else UNREADABLE)
 
 
-def _with_passage(
+def _add_passage(
     found: Disclosure, built: Built, hit: Hit, extent: Expand | Policy | None
 ) -> Disclosure:
     is_symbol = hit.kind == SYMBOL and found.level != "metadata"
@@ -514,7 +514,7 @@ def _are_several(corpus: Corpora) -> TypeGuard[Sequence[Built | str]]:
     return isinstance(corpus, (list, tuple))
 
 
-def _asked(
+def _join_corpora(
     corpus: Corpora, choosing: SelectionOptions, tuning: Tuning, reranking: Reranking
 ) -> SeveralCorpora:
     """Return what is asked: the corpora of a list, or one alone."""
@@ -533,7 +533,7 @@ def _check_single(choosing: SelectionOptions) -> None:
         )
 
 
-def _spec(
+def _make_spec(
     strategy: str | Callable[[Sequence[Hit]], Sequence[Hit]],
     max_k: int,
     rel: float | None,

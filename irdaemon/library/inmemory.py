@@ -111,30 +111,32 @@ def as_documents(docs: Iterable[object]) -> tuple[Document, ...]:
         )
     given = list(docs)
     return tuple(
-        _document(each, f"document {at} of {len(given)}") for at, each in enumerate(given, 1)
+        _make_document(each, f"document {at} of {len(given)}") for at, each in enumerate(given, 1)
     )
 
 
-def _document(given: object, where: str) -> Document:
+def _make_document(given: object, where: str) -> Document:
     if isinstance(given, Document):
         given = {"text": given.text, "meta": given.meta}
     if isinstance(given, str):
         return Document(given)
     if not isinstance(given, Mapping):
-        raise _wrong(f"{where} is neither a text nor a mapping: it is a {type(given).__name__}")
+        raise _make_error(
+            f"{where} is neither a text nor a mapping: it is a {type(given).__name__}"
+        )
     for key in given:
         if key not in _KEYS:
             near = did_you_mean(str(key), _KEYS)
             raise QueryError(f"{where} has an unknown key {key!r}{near}", f"put it into {'meta'!r}")
     text, meta = given.get("text"), given.get("meta")
     if not isinstance(text, str):
-        raise _wrong(f"{where} has no text")
+        raise _make_error(f"{where} has no text")
     if not isinstance(meta, (Mapping, type(None))):
-        raise _wrong(f"{where}: its meta is no mapping but a {type(meta).__name__}")
+        raise _make_error(f"{where}: its meta is no mapping but a {type(meta).__name__}")
     return Document(text, deepcopy(dict(meta or {})))
 
 
-def _wrong(message: str) -> QueryError:
+def _make_error(message: str) -> QueryError:
     return QueryError(message, "give a text, or a mapping of text and, if wanted, meta")
 
 
@@ -147,11 +149,11 @@ def build_index(docs: Iterable[object]) -> DocumentIndex:
     words = [tokenize(each.text) for each in documents]
     vocabulary: dict[str, int] = {}
     ids = [[vocabulary.setdefault(word, len(vocabulary)) for word in each] for each in words]
-    bm25 = _bm25(ids, vocabulary) if vocabulary else None
+    bm25 = _index_words(ids, vocabulary) if vocabulary else None
     return DocumentIndex(documents, vocabulary, bm25, tuple(map(Counter, words)))
 
 
-def _bm25(ids: list[list[int]], vocabulary: Mapping[str, int]) -> bm25s.BM25:
+def _index_words(ids: list[list[int]], vocabulary: Mapping[str, int]) -> bm25s.BM25:
     bm25s = load_quiet("bm25s")  # with scipy behind it 28 MB and 0.15 s
     found = bm25s.BM25(k1=K1, b=B, method="lucene", dtype="float64")
     corpus = bm25s.tokenization.Tokenized(ids=ids, vocab=dict(vocabulary))
@@ -164,7 +166,7 @@ def ranked(index: DocumentIndex, query: str, k: int) -> list[tuple[int, float]]:
     check_count("k", k)
     if not isinstance(query, str):
         raise QueryError(f"a query is a text, not {query!r:.60}")
-    scores = _scores(index, tokenize(query))
+    scores = _score_words(index, tokenize(query))
     best = np.argsort(-scores, kind="stable")[: min(k, len(index))].tolist()
     return [(at, float(scores[at])) for at in best if scores[at] > 0]
 
@@ -190,7 +192,7 @@ def check_count(name: str, value: object) -> None:
         raise QueryError(f"{name} must be a whole number from 1 up, not {value!r:.60}")
 
 
-def _scores(index: DocumentIndex, words: list[str]) -> NDArray[np.float64]:
+def _score_words(index: DocumentIndex, words: list[str]) -> NDArray[np.float64]:
     ids = [index.vocabulary[word] for word in words if word in index.vocabulary]
     if index.bm25 is None or not ids:
         return np.zeros(len(index), np.float64)

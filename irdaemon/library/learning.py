@@ -59,7 +59,7 @@ def calibrate(
             f"it takes {FEWEST_ARTIFACTS} artifacts",
         )
     floor = make_reread_floor(trial, index, configured.recipe, time.time())
-    kept = engine.ledger.corpora.floors_of(built.name)
+    kept = engine.ledger.corpora.read_floors(built.name)
     engine.ledger.corpora.put_floors(built.name, {**kept, floor.mode: floor})
     engine.writer.publisher.publish(configured)
     return floor
@@ -80,7 +80,7 @@ def learn(corpus: Built | str, uses: Iterable[Use | Mapping[str, Any]]) -> Learn
     Raises QueryError for what is no use, Unavailable for a corpus that is open for reading only.
     """
     built = corpus if isinstance(corpus, Built) else open_corpus(corpus)
-    report = _learning(built).learn(given_uses(uses))
+    report = _make_learning(built).learn(given_uses(uses))
     built.engine.drain()
     return report
 
@@ -88,12 +88,12 @@ def learn(corpus: Built | str, uses: Iterable[Use | Mapping[str, Any]]) -> Learn
 def roll_back(corpus: Built | str) -> int:
     """Serve what a corpus had learned before the last time, once; return how many items change."""
     built = corpus if isinstance(corpus, Built) else open_corpus(corpus)
-    changed = _learning(built).roll_back()
+    changed = _make_learning(built).roll_back()
     built.engine.drain()
     return changed
 
 
-def _learning(built: Built) -> Learning:
+def _make_learning(built: Built) -> Learning:
     state, writer = built.engine.state, built.engine.writer
     if state.ledger.read_only:
         raise Unavailable("the corpus is open for reading only", "build it again")

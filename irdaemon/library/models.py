@@ -44,7 +44,7 @@ def make_llm_selector(
     raises or returns anything else `fallback` (a strategy's name, or a selector) chooses, and the
     signal `fallback` says why. `timeout_s` is for the endpoint; a chooser keeps a time of its own.
     """
-    chosen_by = chooser or chooser_by(_model(endpoint), _seconds(timeout_s))
+    chosen_by = chooser or chooser_by(_make_model(endpoint), _check_seconds(timeout_s))
     return ModelSelector(query, chosen_by, fallback)
 
 
@@ -61,7 +61,7 @@ def make_llm_formulator(
     Where `rewriter` (or the endpoint) fails or gives none, those of `fallback` are taken, by
     default the query itself.
     """
-    asked = rewriter or make_rewriter(_model(endpoint), n, _seconds(timeout_s))
+    asked = rewriter or make_rewriter(_make_model(endpoint), n, _check_seconds(timeout_s))
     return ModelFormulator(asked, fallback)
 
 
@@ -83,8 +83,8 @@ def make_llm_synthesizer(
     """
     model = "own"
     if summarize is None:
-        found = _endpoint(endpoint)
-        model, asked, seconds = found.model, RestingModel(found.completed), _seconds(timeout_s)
+        found = _find_endpoint(endpoint)
+        model, asked, seconds = found.model, RestingModel(found.complete), _check_seconds(timeout_s)
 
         def summarize(text: str) -> str:
             return asked(prompt.replace("{text}", text), seconds)
@@ -119,14 +119,14 @@ def with_synopsis(
     return cast(IndexingStrategy, Synopsis(strategy, synthesize, synthesizer_id, gate, kind))
 
 
-def _model(address: str | None) -> Complete:
-    return RestingModel(_endpoint(address).completed)
+def _make_model(address: str | None) -> Complete:
+    return RestingModel(_find_endpoint(address).complete)
 
 
-def _endpoint(address: str | None) -> ModelEndpoint:
+def _find_endpoint(address: str | None) -> ModelEndpoint:
     """Return the endpoint at an address, or that of the configuration. Raises QueryError."""
     if address is not None:
-        return ModelEndpoint.at(address)
+        return ModelEndpoint.from_address(address)
     configured = load_config().models.model_endpoint()
     if configured is None:
         raise QueryError(
@@ -136,7 +136,7 @@ def _endpoint(address: str | None) -> ModelEndpoint:
     return configured
 
 
-def _seconds(timeout_s: float) -> float:
+def _check_seconds(timeout_s: float) -> float:
     if isinstance(timeout_s, bool) or not timeout_s > 0:
         raise QueryError(f"timeout_s must be a number above 0, not {timeout_s!r}")
     return timeout_s

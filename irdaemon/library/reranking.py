@@ -70,7 +70,7 @@ class FromScores:
     """Rerank by a function; what it returns is checked."""
 
     def __init__(self, function: ScoreTexts):
-        self.id = name_of(function)
+        self.id = name_function(function)
         self._function = function
 
     def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -136,7 +136,9 @@ class Reranking:
     def _reranker(self) -> Reranker:
         if self.rerank is None:
             return NOT_CONFIGURED
-        return _named(self.rerank) if isinstance(self.rerank, str) else FromScores(self.rerank)
+        return (
+            _load_reranker(self.rerank) if isinstance(self.rerank, str) else FromScores(self.rerank)
+        )
 
     def _text_of(self, corpora: Mapping[str, Built]) -> Callable[[Candidate], str]:
         if self.text == "surface":
@@ -168,14 +170,14 @@ class Reranking:
         if isinstance(self.text, str):
             whole = self.chars == RERANK_CHARS
             return make_floor_key(reranker, self.text if whole else f"{self.text}@{self.chars}")
-        named = name_of(self.text)
+        named = name_function(self.text)
         return make_floor_key(reranker, f"{named}()") if named else ""
 
 
 NOT_RERANKED = Reranking()
 
 
-def name_of(function: Any) -> str:
+def name_function(function: Any) -> str:
     """Return a name of a function that holds in every process, "" where it has none."""
     for attribute in ("rerank_id", "model_name"):
         if given := getattr(function, attribute, None):
@@ -187,6 +189,6 @@ def name_of(function: Any) -> str:
 
 
 @cache
-def _named(name: str) -> Reranker:
+def _load_reranker(name: str) -> Reranker:
     """Return the reranker of a name; its model is loaded once."""
     return make_reranker(name)

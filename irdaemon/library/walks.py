@@ -68,17 +68,17 @@ class CorpusGraph:
         """Return an artifact's records in plan order. Raises NotFound for an unknown one."""
         if not self._built.holds(node_id):
             raise NotFound(f"corpus {self.source!r} holds no artifact {node_id!r:.100}")
-        return self._built.engine.ledger.artifacts.records_of(self.source, node_id)
+        return self._built.engine.ledger.artifacts.list_records(self.source, node_id)
 
     def neighbors(self, node_id: str, *, edge_type: str | None = None) -> list[NodeId]:
         """Return the targets of an artifact's edges in their order, each once."""
-        edges = self._built.engine.ledger.links.of(self.source, node_id)
+        edges = self._built.engine.ledger.links.list_edges(self.source, node_id)
         wanted = (edge for edge in edges if edge_type in (None, edge.type))
-        return list(dict.fromkeys(_target(edge) for edge in wanted))
+        return list(dict.fromkeys(_make_target(edge) for edge in wanted))
 
     def edge_types(self, node_id: str) -> list[str]:
         """Return the types of an artifact's edges in their order, each once."""
-        edges = self._built.engine.ledger.links.of(self.source, node_id)
+        edges = self._built.engine.ledger.links.list_edges(self.source, node_id)
         return list(dict.fromkeys(edge.type for edge in edges))
 
     def reverse_neighbors(self, node_id: Target, *, edge_type: str = REF) -> list[str]:
@@ -88,7 +88,7 @@ class CorpusGraph:
         """
         links = self._built.engine.ledger.links
         found = (
-            links.ids_leading_to(self.source, edge) for edge in self._edges(node_id, edge_type)
+            links.list_ids_leading_to(self.source, edge) for edge in self._edges(node_id, edge_type)
         )
         return list(dict.fromkeys(each for ids in found for each in ids))
 
@@ -98,7 +98,7 @@ class CorpusGraph:
 
     def max_fan_in(self, *, edge_type: str = REF) -> int:
         """Return the greatest `fan_in` of any node, 0 without edges."""
-        return self._built.engine.ledger.links.most_leading_to_one(self.source, edge_type)
+        return self._built.engine.ledger.links.count_most_leading(self.source, edge_type)
 
     def resolve(self, node_id: Target, *, edge_type: str = REF) -> NodeId:
         """Return the id of the artifact that a node is, else the node as edges lead to it.
@@ -124,7 +124,7 @@ class CorpusGraph:
         return list(dict.fromkeys(Edge(type, normalize_name(name)) for name in names))
 
     def _ids_called(self, name: str) -> Iterator[str]:
-        found = self._built.engine.ledger.links.named(name, [self.source], _NAMESAKES)
+        found = self._built.engine.ledger.links.find_named(name, [self.source], _NAMESAKES)
         return (each.artifact_id for each in found)
 
 
@@ -141,7 +141,7 @@ def canonical_node_id(target: Target, *, source: str | None) -> tuple[str | None
     return corpus, artifact_id
 
 
-def _target(edge: Edge) -> NodeId:
+def _make_target(edge: Edge) -> NodeId:
     return (edge.corpus, edge.target) if edge.corpus else edge.target
 
 
@@ -208,11 +208,11 @@ def reverse_dependency_policy(
     for name, weight in weights.items():
         if not is_number(weight) or not math.isfinite(weight) or weight < 0:
             raise QueryError(f"{name} must be a finite number from 0, not {weight!r:.60}")
-    nodes = frozenset(_seed(each) for each in seeds)
+    nodes = frozenset(_parse_seed(each) for each in seeds)
     return _ReverseDependency(nodes, edge_type, float(fan_in_weight), float(proximity_weight))
 
 
-def _seed(seed: Target) -> NodeId:
+def _parse_seed(seed: Target) -> NodeId:
     corpus, name = canonical_node_id(seed, source=None)
     return name if corpus is None else (corpus, name)
 
@@ -241,7 +241,7 @@ class _Scorer:
     def positions(self, artifact_id: str, kinds: Sequence[str] = ()) -> NDArray[np.int64]:
         """Return the positions of an artifact's records, of some kinds or of any."""
         rows = self._index.rows
-        number = self._built.engine.ledger.artifacts.row_of(self._built.name, artifact_id)
+        number = self._built.engine.ledger.artifacts.find_row(self._built.name, artifact_id)
         owner = int(np.searchsorted(rows.numbers.array, number))
         if owner >= len(rows.numbers.array) or rows.numbers.array[owner] != number:
             return np.empty(0, np.int64)
@@ -272,7 +272,7 @@ class _Scorer:
         return self._built.own([found.hit(True)])[0]
 
 
-def _scorer(state: WalkState, store: Any) -> _Scorer:
+def _get_scorer(state: WalkState, store: Any) -> _Scorer:
     if not isinstance(store, Built):
         raise QueryError(f"this policy walks over what build returned, not {store!r:.60}")
     if _OF_WALK not in state.cache:
@@ -297,7 +297,7 @@ class _CollapsedTree:
         self._summaries, self._leaves, self._seed_k = summaries, leaves, seed_k
 
     def seed(self, state: WalkState, store: Any) -> list[_Passage]:
-        scorer = _scorer(state, store)
+        scorer = _get_scorer(state, store)
         found = scorer.seeds(self._summaries, self._seed_k)
         return [
             _Passage(hit, leads_on=bool(len(scorer.positions(hit.artifact_id, self._leaves))))
@@ -308,12 +308,12 @@ class _CollapsedTree:
         return node.hit.score
 
     def select(self, state: WalkState, scored: Sequence[ScoredNode]) -> list[ScoredNode]:
-        return _best_first(scored)
+        return _sort_best_first(scored)
 
     def expand(self, state: WalkState, node: _Passage, store: Any) -> list[_Passage]:
         if not node.leads_on:
             return []
-        scorer, own = _scorer(state, store), node.hit.artifact_id
+        scorer, own = _get_scorer(state, store), node.hit.artifact_id
         return [_Passage(hit, own) for hit in scorer.hits(scorer.positions(own, self._leaves))]
 
     def node_id(self, node: _Passage) -> Hashable:
@@ -325,7 +325,7 @@ class _CollapsedTree:
     def to_hit(self, state: WalkState, node: _Passage, score: float, depth: int) -> Hit | None:
         if node.leads_on:
             return None
-        return replace(node.hit, fields=_with_seed(node.hit.fields, node.seed))
+        return replace(node.hit, fields=_add_seed(node.hit.fields, node.seed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +347,7 @@ class _ReverseDependency:
         self._fan_in_weight, self._proximity_weight = fan_in_weight, proximity
 
     def seed(self, state: WalkState, store: Any) -> list[_Dependent]:
-        _scorer(state, store)
+        _get_scorer(state, store)
         graph = state.cache[_OF_GRAPH] = CorpusGraph(store)
         # Resolved before they are sorted: neither order nor spelling decides between equals.
         nodes = {graph.resolve(each, edge_type=self._edge_type) for each in self._seeds}
@@ -366,7 +366,7 @@ class _ReverseDependency:
         return score
 
     def select(self, state: WalkState, scored: Sequence[ScoredNode]) -> list[ScoredNode]:
-        return _best_first(scored)
+        return _sort_best_first(scored)
 
     def expand(self, state: WalkState, node: _Dependent, store: Any) -> list[_Dependent]:
         graph: CorpusGraph = state.cache[_OF_GRAPH]
@@ -385,14 +385,14 @@ class _ReverseDependency:
             return None
         graph: CorpusGraph = state.cache[_OF_GRAPH]
         fan_in = graph.fan_in(node.node, edge_type=self._edge_type)
-        fields = _with_seed({**best.fields, "fan_in": fan_in}, node.seed if node.steps else "")
+        fields = _add_seed({**best.fields, "fan_in": fan_in}, node.seed if node.steps else "")
         return replace(best, score=round(score, 4), fields=fields)
 
     def _best(self, state: WalkState, node: NodeId, store: Any) -> Hit | None:
         """Return an artifact by its best record; None for a node that the corpus does not hold."""
         known: dict[NodeId, Hit | None] = state.cache.setdefault(_BEST, {})
         if node not in known:
-            scorer = _scorer(state, store)
+            scorer = _get_scorer(state, store)
             hits = scorer.hits(scorer.positions(node)) if isinstance(node, str) else []
             known[node] = max(hits, key=_score) if hits else None
         return known[node]
@@ -402,9 +402,9 @@ def _score(hit: Hit) -> float:
     return hit.score
 
 
-def _best_first(scored: Sequence[ScoredNode]) -> list[ScoredNode]:
+def _sort_best_first(scored: Sequence[ScoredNode]) -> list[ScoredNode]:
     return sorted(scored, key=lambda each: -each[2])
 
 
-def _with_seed(fields: Any, seed: NodeId) -> dict[str, Any]:
+def _add_seed(fields: Any, seed: NodeId) -> dict[str, Any]:
     return {**fields, "seed": seed} if seed else dict(fields)

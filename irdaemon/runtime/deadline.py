@@ -13,7 +13,7 @@ _deadline: ContextVar[float] = ContextVar("deadline", default=float("inf"))
 
 
 @contextlib.contextmanager
-def until(deadline: float) -> Iterator[None]:
+def set_deadline(deadline: float) -> Iterator[None]:
     """Give the work inside until `deadline`, in seconds of time.monotonic."""
     before = _deadline.set(deadline)
     try:
@@ -23,17 +23,17 @@ def until(deadline: float) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def answering_within(seconds: float, what: str) -> Iterator[None]:
+def limit_time(seconds: float, what: str) -> Iterator[None]:
     """Give the work inside so many seconds, or what is left of its request's time if that is less.
 
     Raises Unavailable naming what did not answer in that time.
     """
     patience = time.monotonic() + seconds
     try:
-        with until(min(patience, _deadline.get())):
+        with set_deadline(min(patience, _deadline.get())):
             yield
     except Unavailable as error:
-        if error.message != too_late().message or _deadline.get() < patience:
+        if error.message != make_too_late().message or _deadline.get() < patience:
             raise
         message = f"{what} did not answer within {seconds:g} s"
         raise Unavailable(message, "see what it does, and the network to it") from error
@@ -42,7 +42,7 @@ def answering_within(seconds: float, what: str) -> Iterator[None]:
 def check_clock() -> None:
     """Raise Unavailable where the deadline of this request has passed."""
     if time.monotonic() > _deadline.get():
-        raise too_late()
+        raise make_too_late()
 
 
 def time_left() -> float:
@@ -50,7 +50,7 @@ def time_left() -> float:
     return max(0.0, _deadline.get() - time.monotonic())
 
 
-def too_late() -> Unavailable:
+def make_too_late() -> Unavailable:
     """Return the error for a request whose deadline passed before its answer."""
     return Unavailable(
         "the daemon could not answer in time and gave this request up",

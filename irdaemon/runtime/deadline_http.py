@@ -20,7 +20,7 @@ from typing import Any
 _MOST_BYTES = 64 * 1024 * 1024
 
 
-def unreached(url: str, error: Exception) -> tuple[str, str]:
+def describe_failure(url: str, error: Exception) -> tuple[str, str]:
     """Return what to say of an answer that did not come, or is no JSON."""
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(reason, TimeoutError):
@@ -30,7 +30,7 @@ def unreached(url: str, error: Exception) -> tuple[str, str]:
     return f"{url} cannot be reached: {reason}", "is it up?"
 
 
-def sent(url: str, content: bytes, headers: Mapping[str, str], timeout_s: float) -> bytes:
+def send_post(url: str, content: bytes, headers: Mapping[str, str], timeout_s: float) -> bytes:
     """Return the body that answers a POST. Raises TimeoutError, OSError, HTTPException."""
     deadline = time.monotonic() + timeout_s
     opener = urllib.request.build_opener(_Http(deadline), _Https(deadline), _NoRedirects())
@@ -76,7 +76,7 @@ class _Connection(http.client.HTTPConnection):
 
     def connect(self) -> None:
         # A name may have an address of each kind, and each gets the whole of it.
-        self.timeout = _left(self._deadline) / 2
+        self.timeout = _get_time_left(self._deadline) / 2
         super().connect()
         self.sock = _Socket(self.sock, self._deadline)
 
@@ -89,7 +89,7 @@ class _SecureConnection(http.client.HTTPSConnection):
         self._deadline = deadline
 
     def connect(self) -> None:
-        self.timeout = _left(self._deadline) / 2
+        self.timeout = _get_time_left(self._deadline) / 2
         super().connect()
         self.sock = _Socket(self.sock, self._deadline)
 
@@ -102,7 +102,7 @@ class _Socket:
         self._deadline = deadline
 
     def sendall(self, data: bytes) -> None:
-        self._sock.settimeout(_left(self._deadline))
+        self._sock.settimeout(_get_time_left(self._deadline))
         self._sock.sendall(data)
 
     def makefile(self, mode: str) -> io.BufferedReader:
@@ -124,7 +124,7 @@ class _Reader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        self._sock.settimeout(_left(self._deadline))
+        self._sock.settimeout(_get_time_left(self._deadline))
         count: int | None = self._raw.readinto(buffer)
         return count
 
@@ -133,7 +133,7 @@ class _Reader(io.RawIOBase):
         super().close()
 
 
-def _left(deadline: float) -> float:
+def _get_time_left(deadline: float) -> float:
     """Return the seconds left. Raises TimeoutError where there are none."""
     left = deadline - time.monotonic()
     if left <= 0:

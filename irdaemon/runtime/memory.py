@@ -37,7 +37,7 @@ def tune_allocator() -> None:
         mallopt(_M_TRIM_THRESHOLD, _TRIM_ABOVE)
 
 
-def resident() -> int:
+def measure_resident() -> int:
     """Return the bytes of memory this process holds; elsewhere than on Linux, the peak."""
     try:
         with open("/proc/self/statm", "rb") as file:

@@ -50,7 +50,7 @@ class AnswerMinutes:
         """Count an answer that took so many milliseconds."""
         at = int(now // _MINUTE_S)
         if at not in self._minutes:
-            self._forget_before(at - KEPT + 1)
+            self._drop_old(at - KEPT + 1)
         self._minutes.setdefault(at, _Minute()).note(ms)
 
     def to_dict(self, now: float) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class AnswerMinutes:
             "p50": [each.p50() if each else None for each in found],
         }
 
-    def _forget_before(self, first: int) -> None:
+    def _drop_old(self, first: int) -> None:
         for each in [minute for minute in list(self._minutes) if minute < first]:
             self._minutes.pop(each, None)
 
@@ -89,7 +89,7 @@ class Refusals:
         found = {"protocol": kind[0], "op": kind[1], "count": count, "at": at, "fix": fix}
         self._kinds[kind] = found
 
-    def recent(self) -> list[dict[str, Any]]:
+    def list_recent(self) -> list[dict[str, Any]]:
         """Return what was refused in the last hour, the most frequent first; forget the rest."""
         since = self._clock() - KEPT * _MINUTE_S
         self._kinds = {kind: each for kind, each in self._kinds.items() if each["at"] > since}

@@ -39,7 +39,7 @@ class ModelEndpoint:
     key_env: str = KEY_ENV
 
     @classmethod
-    def at(cls, address: str, key_env: str = KEY_ENV) -> ModelEndpoint:
+    def from_address(cls, address: str, key_env: str = KEY_ENV) -> ModelEndpoint:
         """Return the endpoint at BASE_URL#MODEL. Raises QueryError for what is no such address."""
         base, _, model = address.partition("#")
         if not is_url(base) or not model:
@@ -57,13 +57,13 @@ class ModelEndpoint:
         from http.client import HTTPException
         from urllib.error import HTTPError
 
-        from irdaemon.runtime.deadline_http import sent, unreached
+        from irdaemon.runtime.deadline_http import describe_failure, send_post
 
         url = f"{self.url}{path}"
         content = json.dumps({"model": self.model, **body}).encode()
         for turn in range(tries):
             try:
-                answer = sent(url, content, self._headers(), timeout_s)
+                answer = send_post(url, content, self._headers(), timeout_s)
                 return json.loads(answer)
             except HTTPError as error:
                 error.close()  # it is the answer too, with its connection
@@ -77,10 +77,10 @@ class ModelEndpoint:
                 message = f"{url} did not answer with HTTP: {error!r}"
                 raise Unavailable(message, "is it an OpenAI-compatible endpoint?") from error
             except (OSError, ValueError) as error:
-                raise Unavailable(*unreached(url, error)) from error
+                raise Unavailable(*describe_failure(url, error)) from error
         raise AssertionError("unreachable: the last try returns or raises")
 
-    def completed(self, prompt: str, timeout_s: float) -> str:
+    def complete(self, prompt: str, timeout_s: float) -> str:
         """Return a model's reply to a prompt. Raises Unavailable where there is none."""
         body = {"messages": [{"role": "user", "content": prompt}], "temperature": 0}
         answer = self.post("/chat/completions", body, timeout_s)

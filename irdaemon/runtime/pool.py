@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 from irclient.errors import Unavailable
 from irdaemon.runtime import bounded, repeat
-from irdaemon.runtime.repeat import LENGTH, next_request, own_streams
+from irdaemon.runtime.repeat import LENGTH, own_streams, read_request
 
 Child = subprocess.Popen[bytes]
 
@@ -50,7 +50,7 @@ def run(command: Sequence[str], limits: ProcessLimits) -> Finished:
     with every process that it started, or by a signal.
     """
     child = subprocess.Popen(
-        _limited(command, limits),
+        _limit_command(command, limits),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -66,7 +66,7 @@ def run(command: Sequence[str], limits: ProcessLimits) -> Finished:
     return Finished(child.returncode, (out + err).decode("utf-8", "replace"))
 
 
-def _limited(command: Sequence[str], limits: ProcessLimits) -> list[str]:
+def _limit_command(command: Sequence[str], limits: ProcessLimits) -> list[str]:
     limiter = [sys.executable, "-I", "-S", bounded.__file__, str(os.getpid()), str(limits.memory)]
     return [*limiter, *command]
 
@@ -109,7 +109,7 @@ def start_answering(command: Sequence[str], limits: ProcessLimits) -> Child:
     The limit of time is that of the caller; on Linux it ends with the thread that started it.
     """
     child = subprocess.Popen(
-        _limited(command, limits),
+        _limit_command(command, limits),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -246,7 +246,7 @@ def _exchange(repeating: _Repeating, data: bytes, limits: ProcessLimits, most: i
     with selectors.DefaultSelector() as ready:
         ready.register(child.stdin, selectors.EVENT_WRITE)
         ready.register(child.stdout, selectors.EVENT_READ)
-        while len(reply) < _HEAD or len(reply) < _HEAD + _length(reply):
+        while len(reply) < _HEAD or len(reply) < _HEAD + _read_length(reply):
             left = until - time.monotonic()
             found = ready.select(left) if left > 0 else []
             if not found:
@@ -265,7 +265,7 @@ def _exchange(repeating: _Repeating, data: bytes, limits: ProcessLimits, most: i
     return bytes(reply[_HEAD:])
 
 
-def _length(reply: bytearray) -> int:
+def _read_length(reply: bytearray) -> int:
     return int.from_bytes(reply[1:_HEAD], "big")
 
 
@@ -343,19 +343,19 @@ class Parallel:
         """Have a request answered; `number` names its reply."""
         self._waiting.append(_Request(number, data))
 
-    def replies(self, timeout_s: float) -> Iterator[tuple[int, bytes | None]]:
+    def receive(self, timeout_s: float) -> Iterator[tuple[int, bytes | None]]:
         """Yield the replies that are there, waiting up to `timeout_s` for the first of them.
 
         The reply is None where no child answered.
         """
         yield from self._hand_out()
-        ready = self._ready(timeout_s)
+        ready = self._select_ready(timeout_s)
         while ready:
             for working, event in ready:
                 if working in self._working:
-                    yield from self._moved(working, event)
+                    yield from self._move_bytes(working, event)
             yield from self._hand_out()
-            ready = self._ready(0.0)
+            ready = self._select_ready(0.0)
 
     def forget(self) -> None:
         """Forget what no child has yet; what one is working on is still replied to."""
@@ -375,7 +375,7 @@ class Parallel:
     def _hand_out(self) -> Iterator[tuple[int, None]]:
         """Give waiting requests to children; yield those that none is left to answer."""
         while self._waiting:
-            working = self._free()
+            working = self._find_free()
             if working is None:
                 if not self._working:
                     yield from ((each.number, None) for each in self._waiting)
@@ -385,14 +385,14 @@ class Parallel:
             working.asked.append(request)
             working.unsent += len(request.data).to_bytes(LENGTH, "big") + request.data
 
-    def _free(self) -> _Working | None:
+    def _find_free(self) -> _Working | None:
         """Return the child with the fewest requests, a new one where each has some."""
         least = min(self._working, key=lambda each: len(each.asked), default=None)
         if (least is None or least.asked) and len(self._working) < self.count:
-            least = self._started() or least
+            least = self._start_child() or least
         return least if least is not None and len(least.asked) < _AHEAD else None
 
-    def _started(self) -> _Working | None:
+    def _start_child(self) -> _Working | None:
         if self._deaths >= _MOST_TRIES and not self._answered:
             return None  # none was ever of use
         try:
@@ -405,7 +405,7 @@ class Parallel:
 
     # -- bytes -----------------------------------------------------------------------------------
 
-    def _ready(self, timeout_s: float) -> list[tuple[_Working, int]]:
+    def _select_ready(self, timeout_s: float) -> list[tuple[_Working, int]]:
         """Return the children whose pipes can be read or written, waiting for the first."""
         if not self._working:
             return []
@@ -418,16 +418,16 @@ class Parallel:
                     selector.register(working.child.stdin, selectors.EVENT_WRITE, working)
             return [(key.data, event) for key, event in selector.select(timeout_s)]
 
-    def _moved(self, working: _Working, event: int) -> Iterator[tuple[int, bytes | None]]:
+    def _move_bytes(self, working: _Working, event: int) -> Iterator[tuple[int, bytes | None]]:
         try:
             if event & selectors.EVENT_WRITE:
                 _send(working)
             else:
-                yield from self._received(working)
+                yield from self._receive_part(working)
         except (BrokenPipeError, Unavailable):
-            yield from self._lost(working)
+            yield from self._requeue(working)
 
-    def _received(self, working: _Working) -> Iterator[tuple[int, bytes]]:
+    def _receive_part(self, working: _Working) -> Iterator[tuple[int, bytes]]:
         assert working.child.stdout is not None  # it is a pipe
         part = os.read(working.child.stdout.fileno(), _PIPE_BYTES)
         if not part:
@@ -443,7 +443,7 @@ class Parallel:
             self._answered = True
             yield working.asked.popleft().number, whole
 
-    def _lost(self, working: _Working) -> Iterator[tuple[int, None]]:
+    def _requeue(self, working: _Working) -> Iterator[tuple[int, None]]:
         """Have asked again what a child that has ended did not answer."""
         self._drop(working)
         if not working.asked:  # it ended by itself
@@ -475,7 +475,7 @@ def _widen(child: Child) -> None:
 def answer(replied: Callable[[bytes], bytes]) -> None:
     """Answer the requests of a Parallel until there are no more: what its program does."""
     requests, replies = own_streams()
-    while (data := next_request(requests)) is not None:
+    while (data := read_request(requests)) is not None:
         reply = replied(data)
         replies.write(len(reply).to_bytes(LENGTH, "big") + reply)
         replies.flush()

@@ -48,7 +48,7 @@ class Laps:
         lap.ms += ms
         lap.n += 1
 
-    def items(self) -> list[tuple[str, Lap]]:
+    def list_stages(self) -> list[tuple[str, Lap]]:
         """Return the stages in the order in which they began."""
         return sorted(self._stages.items(), key=lambda item: item[1].at_ms)
 
@@ -91,7 +91,7 @@ def note(name: str, ms: float) -> None:
 
 
 @contextmanager
-def lapped() -> Iterator[Laps]:
+def record_laps() -> Iterator[Laps]:
     """Give the stages of what happens within, filled as they end."""
     laps = Laps()
     token = _laps.set(laps)
@@ -101,18 +101,18 @@ def lapped() -> Iterator[Laps]:
         _laps.reset(token)
 
 
-def summary() -> dict[str, dict[str, float]]:
+def summarize_stages() -> dict[str, dict[str, float]]:
     """Return for every stage how many durations were noted in all and how many of them are kept.
 
     With the p50, p95 and the longest of those that are kept.
     """
     return {
-        name: {"total": _totals.get(name, 0), **_figures(list(samples))}
+        name: {"total": _totals.get(name, 0), **_summarize(list(samples))}
         for name, samples in sorted(_samples.items())
     }
 
 
-def _figures(samples: list[float]) -> dict[str, float]:
+def _summarize(samples: list[float]) -> dict[str, float]:
     ordered = sorted(samples)
     return {
         "n": len(ordered),

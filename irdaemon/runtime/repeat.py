@@ -52,18 +52,18 @@ def main(program: str, most: int) -> None:
     requests, replies = own_streams()
     with open(program, "rb") as file:
         code = compile(file.read(), program, "exec")
-    while (data := next_request(requests)) is not None:
+    while (data := read_request(requests)) is not None:
         state, printed = _run(code, data, most)
         del data
         replies.write(state + len(printed).to_bytes(LENGTH, "big") + printed)
         replies.flush()
         del printed
         gc.collect()
-        if _peak_kib() > _MOST_KIB:
+        if _measure_peak_kib() > _MOST_KIB:
             break  # so that the next has all the memory it may have
 
 
-def _peak_kib() -> int:
+def _measure_peak_kib() -> int:
     """Return the most memory that this program had at once.
 
     Linux counts what the parent had into `ru_maxrss`, so that a large one would have none reused.
@@ -85,14 +85,14 @@ def own_streams() -> tuple[io.RawIOBase, BinaryIO]:
     return requests, replies
 
 
-def next_request(requests: io.RawIOBase) -> bytes | None:
+def read_request(requests: io.RawIOBase) -> bytes | None:
     """Return what the next request holds; None where there are no more, or none for IDLE_S."""
     ready, _, _ = select.select([requests], [], [], IDLE_S)
-    head = _exactly(requests, LENGTH) if ready else b""
-    return _exactly(requests, int.from_bytes(head, "big")) if len(head) == LENGTH else None
+    head = _read_exactly(requests, LENGTH) if ready else b""
+    return _read_exactly(requests, int.from_bytes(head, "big")) if len(head) == LENGTH else None
 
 
-def _exactly(file: io.RawIOBase, size: int) -> bytes:
+def _read_exactly(file: io.RawIOBase, size: int) -> bytes:
     """Read so many bytes; fewer only where the file ends."""
     data = bytearray()
     while len(data) < size and (part := file.read(min(size - len(data), _AT_ONCE))):

@@ -11,7 +11,7 @@ from typing import Any
 _EFFORT = 10_000_000
 
 
-def loads(text: str) -> dict[str, Any]:
+def parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML. Raises ValueError, or RecursionError, for text that is none."""
     if sum(line.count(".") ** 2 for line in text.split("\n")) > _EFFORT:
         raise ValueError("keys of too many parts")

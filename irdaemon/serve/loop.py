@@ -25,7 +25,7 @@ from irclient.errors import IRError, Unavailable
 from irclient.wire import Request
 from irdaemon.contrib.documents.store import ClientDocuments, DocumentStore, Sender
 from irdaemon.engine import Engine
-from irdaemon.runtime.deadline import too_late, until
+from irdaemon.runtime.deadline import make_too_late, set_deadline
 from irdaemon.serve.access import Scope
 from irdaemon.serve.endpoints import Caller, Context, Endpoint, Socket
 from irdaemon.serve.operations import Cost
@@ -260,7 +260,7 @@ class RequestLoop:
 
     def _expire(self) -> None:
         for task in self._pools.expire(time.monotonic()):
-            task.reply(wire.pack_error(task.request.id, too_late()))
+            task.reply(wire.pack_error(task.request.id, make_too_late()))
 
     def _receive(self, endpoint: Endpoint) -> None:
         # Bounded, so that a flood cannot keep the loop from its other work.
@@ -292,7 +292,7 @@ class RequestLoop:
         deadline = now + _seconds(request.timeout_ms, rules.serve.max_request_s)
 
         def run() -> bytes:
-            with until(deadline):
+            with set_deadline(deadline):
                 return handle(self._engine, request, scope, rules.serve, documents)
 
         task = Task(request, run, lambda reply: _reply(caller, reply), deadline)

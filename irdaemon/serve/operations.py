@@ -29,7 +29,7 @@ from irdaemon.engine.observer import GivenAnswer
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import ArtifactPage
-from irdaemon.runtime.profile import Laps, lapped
+from irdaemon.runtime.profile import Laps, record_laps
 from irdaemon.serve import access
 from irdaemon.serve.access import PASSING, VISIBLE, Args, Filter, Rule
 from irdaemon.types import Query, Selection
@@ -95,7 +95,7 @@ def serves(
 def front_discover(engine: FrontEngine, args: Args) -> Any:
     """Answer a query, without what its session was shown before by this process."""
     query = query_of(args)
-    with lapped() as laps:
+    with record_laps() as laps:
         answer = watched(engine.discover(query), query, laps)
     return engine.impressions.unseen(answer, session_of(args))
 
@@ -103,13 +103,13 @@ def front_discover(engine: FrontEngine, args: Args) -> Any:
 def front_search(engine: FrontEngine, args: Args) -> Any:
     """Return the ranked candidates of a query."""
     query = query_of(args)
-    with lapped() as laps:
+    with record_laps() as laps:
         return watched(engine.search(query), query, laps)
 
 
 def front_explain(engine: FrontEngine, args: Args) -> Any:
     """Return what each stage of a query did."""
-    with lapped() as laps:
+    with record_laps() as laps:
         explained = engine.explain(query_of(args), args.get("item", ""))
     return {**explained, "stages": stages_of(laps)}
 
@@ -138,7 +138,7 @@ def query_of(args: Args) -> Query:
 def discover(engine: Engine, args: Args) -> Any:
     """Answer a query, without what its session was shown before."""
     query, traces, session = query_of(args), list[Trace](), session_of(args)
-    with lapped() as laps:
+    with record_laps() as laps:
         found = engine.discover(
             query, visible=args.get(VISIBLE), traced=traces.append, session=session.name
         )
@@ -152,7 +152,7 @@ def discover(engine: Engine, args: Args) -> Any:
 def search(engine: Engine, args: Args) -> Any:
     """Return the ranked candidates of a query."""
     query, traces = query_of(args), list[Trace]()
-    with lapped() as laps:
+    with record_laps() as laps:
         answer = engine.search(query, traced=traces.append)
         answer = _counted(engine, watched(answer, query, laps))
     _note(engine, args, "search", answer, traces)
@@ -177,7 +177,7 @@ def _counted(engine: Engine, answer: Selection) -> Selection:
 def watched(answer: Selection, query: Query, laps: Laps) -> Selection:
     """Log a slow query by its stages, not by its words: logs hold no text of a client's."""
     if answer.took_ms >= _SLOW_MS:
-        stages = ", ".join(f"{name} {lap.ms:.1f}" for name, lap in laps.items())
+        stages = ", ".join(f"{name} {lap.ms:.1f}" for name, lap in laps.list_stages())
         size = f"{len(query.text)} characters, {query.mode}"
         log.warning("slow query: %.1f ms for %s: %s", answer.took_ms, size, stages)
     return answer
@@ -186,7 +186,7 @@ def watched(answer: Selection, query: Query, laps: Laps) -> Selection:
 @serves("explain", "slow", access.query_and_item, front=front_explain)
 def explain(engine: Engine, args: Args) -> Any:
     """Return what each stage of a query did, and to its owner what was learned of an item."""
-    with lapped() as laps:
+    with record_laps() as laps:
         explained = engine.explain(query_of(args), args.get("item", ""))
     explained["stages"] = stages_of(laps)
     if "item" in explained and not args.get(PASSING):
@@ -200,7 +200,7 @@ def stages_of(laps: Laps) -> list[dict[str, Any]]:
     """Return the stages of one query as they began, without the sum of them."""
     return [
         {"stage": name, "at_ms": round(lap.at_ms, 3), "ms": round(lap.ms, 3), "n": lap.n}
-        for name, lap in laps.items()
+        for name, lap in laps.list_stages()
         if not name.startswith(_TIER)
     ]
 

@@ -35,7 +35,7 @@ from irdaemon.contrib.documents.store import ClientDocuments
 from irdaemon.engine import Engine
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
-from irdaemon.runtime.tracebacks import where
+from irdaemon.runtime.tracebacks import describe_error
 from irdaemon.serve import operations
 from irdaemon.serve.access import VISIBLE, Args, Peer, Scope, Scopes, visible_corpora
 from irdaemon.serve.operations import SERVED, Cost, ServedOp
@@ -170,7 +170,7 @@ def handle(
         return wire.pack_error(request.id, error)
     except Exception as error:
         fault = secrets.token_hex(4)
-        log.error("fault %s: %s", fault, where(error))
+        log.error("fault %s: %s", fault, describe_error(error))
         failed = InternalError(f"the daemon failed (fault {fault})", "its log has the details")
         return wire.pack_error(request.id, failed)
     return reply

@@ -89,8 +89,8 @@ class _Words(dict[str, tuple[tuple[str, ...], str]]):
         if len(self) >= _CACHED_WORDS:
             self.clear()
         # Many words share a token: one object for it takes less room, and is found faster.
-        tokens = tuple(map(sys.intern, _tokens_of(word)))
-        analysed = tokens, sys.intern(_form(word, tokens))
+        tokens = tuple(map(sys.intern, _tokenize_word(word)))
+        analysed = tokens, sys.intern(_make_form(word, tokens))
         if len(word) <= _LONGEST_WORD:
             self[word] = analysed
         return analysed
@@ -106,10 +106,10 @@ def forget_words() -> None:
 
 def tokenize(text: str) -> list[str]:
     """Return the tokens of `text` in order, repeats included."""
-    return [token for word in _words(text) for token in _analyze(word)]
+    return [token for word in _split_words(text) for token in _get_tokens(word)]
 
 
-def identifiers(text: str) -> list[str]:
+def find_identifiers(text: str) -> list[str]:
     """Return the tokens of words that are written as names in code are, each once.
 
     Those are words of several parts, the parts of qualified names (`windows.malfind`), single words
@@ -118,35 +118,35 @@ def identifiers(text: str) -> list[str]:
     inside = " ".join(each for match in _NAME_IN_CODE.findall(text) for each in match)
     alone = text if len(text.split()) == 1 else ""
     found = dict.fromkeys(
-        _analyze(word)[0]
-        for words, fewest in ((_words(text), 2), (_words(f"{inside} {alone}"), 1))
+        _get_tokens(word)[0]
+        for words, fewest in ((_split_words(text), 2), (_split_words(f"{inside} {alone}"), 1))
         for word in words
-        if len(_analyze(word)) >= fewest and _PART.search(word)
+        if len(_get_tokens(word)) >= fewest and _PART.search(word)
     )
     return [token for token in found if len(token) >= _SHORTEST_IDENTIFIER]
 
 
-def unstemmed(text: str) -> list[str]:
+def find_unstemmed(text: str) -> list[str]:
     """Return the plain words of a text in lower case, each once, whose token is another.
 
     An identifier (`EventEmitter`) is indexed by its whole, unstemmed; who types it without its
     capitals means the same.
     """
-    words = {word.lower().strip("_"): _analyze(word) for word in _words(text)}
+    words = {word.lower().strip("_"): _get_tokens(word) for word in _split_words(text)}
     return [word for word, tokens in words.items() if len(tokens) == 1 and tokens[0] != word]
 
 
-def as_typed(text: str) -> list[str]:
+def tokenize_typed(text: str) -> list[str]:
     """Return the tokens of records that hold the plain words of a text as they are typed.
 
     Each once: the word, which an identifier has for its whole, and the token that keeps its form.
     """
-    plain = (word for word in _words(text) if _is_plain(word, _analyze(word)))
+    plain = (word for word in _split_words(text) if _is_plain(word, _get_tokens(word)))
     typed = (each for word in plain for each in (word.lower(), _analysed[word][1]) if each)
     return list(dict.fromkeys(typed))
 
 
-def _analyze(word: str) -> tuple[str, ...]:
+def _get_tokens(word: str) -> tuple[str, ...]:
     return _analysed[word][0]
 
 
@@ -155,26 +155,26 @@ def _is_plain(word: str, tokens: Sequence[str]) -> bool:
     return usual and len(tokens) == 1
 
 
-def _form(word: str, tokens: Sequence[str]) -> str:
+def _make_form(word: str, tokens: Sequence[str]) -> str:
     """Return the token that keeps the form of a plain word, "" where that is its own stem."""
     form = word.lower()
     return _FORM + form if _is_plain(word, tokens) and tokens[0] != form else ""
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     """Return the words of a text; most take a third of the time that the patterns need."""
     data = text.encode("utf-8", "surrogatepass")
-    if not text.isascii() and not all(map(_separates, _wide(data))):
-        return _words_of_wide(normalize(text, "NFKC"))
+    if not text.isascii() and not all(map(_separates, _find_wide(data))):
+        return _split_wide_words(normalize(text, "NFKC"))
     if _has_signed(data):
         return _ASCII_WORD.findall(text)
     return data.translate(_SPACES).decode("ascii").split()
 
 
-def _words_of_wide(text: str) -> list[str]:
+def _split_wide_words(text: str) -> list[str]:
     """Return the words of a normal text with letters beyond ASCII."""
     data = text.encode("utf-8", "surrogatepass")
-    wide = _wide(data)
+    wide = _find_wide(data)
     if any(map(_is_special, wide)):
         return _WORD.findall(text)
     if _has_signed(data):
@@ -202,7 +202,7 @@ def _has_signed(data: bytes) -> bool:
     return (b"+" in data and b"++" in data) or not _SHARP.isdisjoint(before)
 
 
-def _wide(data: bytes) -> set[str]:
+def _find_wide(data: bytes) -> set[str]:
     """Return the characters beyond ASCII of a text."""
     return set(data.translate(None, _ASCII_BYTES).decode("utf-8", "surrogatepass"))
 
@@ -226,17 +226,17 @@ def _is_special(character: str) -> bool:
     return point >= _FIRST_SPECIAL and any(low <= point <= high for low, high in _SPECIAL)
 
 
-def term_counts(text: str, lexical: str = "") -> Counter[str]:
+def count_terms(text: str, lexical: str = "") -> Counter[str]:
     """Count the tokens of a surface: its text twice beside further lexical text, else once.
 
     Those that keep a word's form count zero.
 
     The doubling is the measured recipe "2 x (name and description) + body".
     """
-    words = _words(text)
+    words = _split_words(text)
     if lexical:
         words += words
-        words += _words(lexical)
+        words += _split_words(lexical)
     if not words:
         return Counter()
     # Each distinct word is looked up once, for what is known of words lies far apart in memory; and
@@ -248,7 +248,7 @@ def term_counts(text: str, lexical: str = "") -> Counter[str]:
     return counts
 
 
-def name_tokens(name: str) -> list[str]:
+def tokenize_name(name: str) -> list[str]:
     """Return the words of a name, each once: the parts of an identifier without the whole.
 
     Of a qualified name (`math.factorial`, `plugin:skill`, `@scope/package`) the last part counts,
@@ -257,27 +257,27 @@ def name_tokens(name: str) -> list[str]:
     last = _QUALIFIER.split(name.strip(" ./:"))[-1]
     wanted = last if len(last) >= _SHORTEST_LAST_PART else name
     words = _WORD.findall(normalize(wanted, "NFKC"))
-    return list(dict.fromkeys(token for word in words for token in _parts_of(word)))
+    return list(dict.fromkeys(token for word in words for token in _tokenize_parts(word)))
 
 
-def _parts_of(word: str) -> list[str]:
+def _tokenize_parts(word: str) -> list[str]:
     tokens = tokenize(word)
     return tokens[1:] if len(tokens) > 1 and tokens[0] == word.lower() else tokens
 
 
-def _tokens_of(word: str) -> list[str]:
+def _tokenize_word(word: str) -> list[str]:
     if _IS_UNSPACED.match(word):
         return [word[i : i + 2] for i in range(max(1, len(word) - 1))]
     if len(word) > _LONGEST_WORD:
         return []  # encoded data, not language
     if word[1:].islower() and word.isalpha() and word.isascii():  # most words: one part
-        return _stemmed([word.lower()])
+        return _stem([word.lower()])
     whole = word.lower()
     parts = _PART.findall(word) if word.isascii() else [p for p in word.split("_") if p]
     if len(parts) < 2:
-        return _stemmed([whole.strip("_")])
-    return [whole, *_stemmed([part.lower() for part in parts])]
+        return _stem([whole.strip("_")])
+    return [whole, *_stem([part.lower() for part in parts])]
 
 
-def _stemmed(words: list[str]) -> list[str]:
+def _stem(words: list[str]) -> list[str]:
     return [_stemmer.stemWord(w) for w in words if len(w) > 1 and w not in STOP_WORDS]

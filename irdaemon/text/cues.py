@@ -37,7 +37,7 @@ class CueTable:
         self._starts = [0, *accumulate(map(len, groups))][:-1]
         self._untold = [True] * len(groups)
 
-    def possible(self, text: str) -> list[bool]:
+    def rule_out(self, text: str) -> list[bool]:
         """Return for each group whether one of its strings may stand in a text.
 
         It is False only where none does. Of a short text nothing is told: all are True.
@@ -46,7 +46,7 @@ class CueTable:
             return self._untold
         import numpy as np
 
-        whole = _marked(text)[self._grams].all(axis=1)
+        whole = _mark_grams(text)[self._grams].all(axis=1)
         return [bool(each) for each in np.logical_or.reduceat(whole, self._starts)]
 
     @cached_property
@@ -54,21 +54,21 @@ class CueTable:
         """Return the hashes of each string, a row each, filled up with its own."""
         import numpy as np
 
-        hashes = [_hashes(cue) for cue in self._cues]
+        hashes = [_hash_grams(cue) for cue in self._cues]
         longest = max(map(len, hashes))
         return np.array([np.resize(each, longest) for each in hashes])
 
 
-def _marked(text: str) -> NDArray[np.bool_]:
+def _mark_grams(text: str) -> NDArray[np.bool_]:
     """Return a table in which the hash of each three bytes of a text is marked."""
     import numpy as np
 
     marked = np.zeros(_HASHES, np.bool_)
-    marked[_hashes(text.encode("utf-8", "surrogatepass"))] = True
+    marked[_hash_grams(text.encode("utf-8", "surrogatepass"))] = True
     return marked
 
 
-def _hashes(data: bytes) -> NDArray[np.intp]:
+def _hash_grams(data: bytes) -> NDArray[np.intp]:
     import numpy as np
 
     # Each two bytes as one number, at every place.

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, WatchDescriptor
 
-from irdaemon.runtime.tracebacks import where
+from irdaemon.runtime.tracebacks import describe_error
 from irdaemon.source.opening import is_within, resolve_path
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import is_directory, is_link
@@ -284,7 +284,8 @@ class InotifyBackend:
         except Exception as fault:
             if not self.stale:
                 log.error(
-                    "an event could not be processed; rescanning every root: %s", where(fault)
+                    "an event could not be processed; rescanning every root: %s",
+                    describe_error(fault),
                 )
             self.stale = True
 

@@ -249,7 +249,7 @@ def test_the_text_of_artifacts_and_records_is_as_it_was_stored(asked):
     ledger = asked.engine.ledger
     assert stored["n/item-3"].body == (ledger.artifacts.get("m", "n/item-3").body or "")
     texts = [each["text"] for each in stored["n/item-3"].records]
-    assert texts == [each["text"] for each in ledger.artifacts.records_of("m", "n/item-3")]
+    assert texts == [each["text"] for each in ledger.artifacts.list_records("m", "n/item-3")]
 
 
 def test_a_generation_can_be_waited_for(asked):

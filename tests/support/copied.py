@@ -42,7 +42,7 @@ class Copied:
 
     def origin(self, name):
         corpus, ledger = self.engine.corpora[name], self.engine.ledger
-        return CopyOrigin(corpus.kind, corpus.recipe, str(ledger.identity()), HOLDER)
+        return CopyOrigin(corpus.kind, corpus.recipe, str(ledger.read_identity()), HOLDER)
 
     def delta(self, name):
         """Return what the backend lacks of a corpus."""
@@ -52,7 +52,7 @@ class Copied:
             self.held[name] = held_by(self.backend, index, origin, len(snapshot.vocabulary))
         fence = self.backend.lease(name, HOLDER)
         totals = totals_of(index, origin, snapshot.generation)
-        terms = {number: word for word, number in ledger.terms.table().items()}
+        terms = {number: word for word, number in ledger.terms.get_table().items()}
 
         def words_of(ids):
             return {terms[number]: number for number in ids}

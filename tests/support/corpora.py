@@ -7,8 +7,8 @@ from irclient.errors import Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.embed.hashing import Hashing
 from irdaemon.engine import Engine, EngineOptions
-from irdaemon.ledger import Decomposed, Ledger, Record, Upsert, content_hash, record_id
-from irdaemon.ledger import version_hash as version_of
+from irdaemon.ledger import Decomposed, Ledger, Record, Upsert, hash_content, make_record_id
+from irdaemon.ledger import hash_version as version_of
 from irdaemon.source.mapping import InMemory
 from irdaemon.source.skills import Skills
 from irdaemon.strategy import WholeText
@@ -20,7 +20,7 @@ LATER = 4e9  # a clock far from every file's time: no stamp is racy
 def decomposed(artifact_id, text, recipe="r"):
     artifact = Artifact(artifact_id, text, artifact_id, body=text)
     record = Record(
-        record_id(artifact_id, "document", 0),
+        make_record_id(artifact_id, "document", 0),
         "document",
         "document",
         0,
@@ -30,7 +30,7 @@ def decomposed(artifact_id, text, recipe="r"):
     )
     version = version_of(artifact, {}, recipe)
     return Decomposed(
-        artifact, {}, (record,), content_hash([Surface(artifact_id, "document", text)]), version
+        artifact, {}, (record,), hash_content([Surface(artifact_id, "document", text)]), version
     )
 
 
@@ -71,11 +71,11 @@ def write_skill(directory, text):
 
 def contents(ledger, corpus):
     """Return all that a corpus holds, without row numbers and times: for comparing ledgers."""
-    words = {number: term for term, number in ledger.terms.table().items()}
+    words = {number: term for term, number in ledger.terms.get_table().items()}
     found = {}
-    for _, id, name, pointer, fields, content, _ in ledger.index_rows.artifacts(corpus):
+    for _, id, name, pointer, fields, content, _ in ledger.index_rows.list_artifacts(corpus):
         found[id] = (name, pointer, fields, content, [])
-    ids = {row[0]: row[1] for row in ledger.index_rows.artifacts(corpus)}
+    ids = {row[0]: row[1] for row in ledger.index_rows.list_artifacts(corpus)}
     for (
         artifact,
         kind,
@@ -85,7 +85,7 @@ def contents(ledger, corpus):
         digest,
         terms,
         counts,
-    ) in ledger.index_rows.records(corpus):
+    ) in ledger.index_rows.list_records(corpus):
         numbers = memoryview(terms).cast("i")
         counted = dict(zip((words[n] for n in numbers), memoryview(counts).cast("f"), strict=True))
         found[ids[artifact]][4].append((kind, index, summary, metadata, digest, counted))

@@ -47,7 +47,7 @@ def everything(ledger: Ledger, embedder: str) -> dict[str, object]:
         ),
         "artifacts": artifacts,
         "records": records,
-        "vectors": sorted((d, v) for d, v in ledger.vectors.all(embedder) if d in needed),
+        "vectors": sorted((d, v) for d, v in ledger.vectors.iterate(embedder) if d in needed),
         "links": db.all(
             "SELECT artifacts.corpus, artifact_id, place, type, links.corpus, target FROM links"
             " JOIN artifacts ON artifacts.id = links.artifact ORDER BY 1, 2, 3"

@@ -23,4 +23,4 @@ class Watched:
 
     @property
     def failures(self):
-        return {f.key: f.reason for f in self.ledger.failures.all()}
+        return {f.key: f.reason for f in self.ledger.failures.list_all()}

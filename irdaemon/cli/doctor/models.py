@@ -36,7 +36,7 @@ def _place(endpoint: ModelEndpoint, corpora: list[str]) -> Iterable[Finding]:
 
 def _asked(endpoint: ModelEndpoint, timeout_s: float) -> Finding:
     try:
-        endpoint.completed(_PROMPT, timeout_s)
+        endpoint.complete(_PROMPT, timeout_s)
     except Unavailable as error:
         return wrong(f"the model cannot be used: {error.message}", fix=error.hint)
     return ok(f"the model {endpoint.model} at {endpoint.url} answers")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from irclient.errors import Unavailable
 from irdaemon.engine import Engine
-from irdaemon.runtime.tracebacks import where
+from irdaemon.runtime.tracebacks import describe_error
 
 if TYPE_CHECKING:
     from irdaemon.contrib.backends.replication import Replication
@@ -46,7 +46,7 @@ class CopyThread(threading.Thread):
             except Exception as error:
                 if now - self._logged_at >= _LOGGED_EVERY_S:
                     self._logged_at = now
-                    log.error("a copy failed; it is tried again: %s", where(error))
+                    log.error("a copy failed; it is tried again: %s", describe_error(error))
             self._woken.wait(self._tick_s)
         self._replication.close()
 
@@ -96,7 +96,7 @@ def _replication(engine: Engine) -> Replication:
     from irdaemon.contrib.backends.replication import Replication
 
     with engine.state.reading() as ledger:
-        return Replication(engine.state, holder(ledger.identity()), open_backend)
+        return Replication(engine.state, holder(ledger.read_identity()), open_backend)
 
 
 def holder(identity: int) -> str:

@@ -10,7 +10,7 @@ from irdaemon.cli.doctor.finding import Finding, note, ok, wrong
 from irdaemon.config.backends import LOCAL, BackendAddress, is_shared
 from irdaemon.config.config import Config
 from irdaemon.config.corpus import wanted
-from irdaemon.runtime.deadline import answering_within
+from irdaemon.runtime.deadline import limit_time
 
 _ANSWERS_WITHIN_S = 5.0
 
@@ -40,7 +40,7 @@ def _asked(address: BackendAddress) -> Iterator[Finding]:
 
     backend = open_backend(address)
     try:
-        with answering_within(_ANSWERS_WITHIN_S, address.shown):
+        with limit_time(_ANSWERS_WITHIN_S, address.shown):
             corpora = backend.totals()
     except Unavailable as error:
         yield wrong(f"it does not answer: {error.message}", address.shown, "irdaemon backend check")

@@ -37,8 +37,8 @@ from irdaemon.engine.state import EngineOptions, reranker_named
 from irdaemon.engine.status import floor_facts
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.index.backend import IndexBackend, StoredText, Totals
-from irdaemon.runtime.deadline import answering_within
-from irdaemon.runtime.profile import summary
+from irdaemon.runtime.deadline import limit_time
+from irdaemon.runtime.profile import summarize_stages
 from irdaemon.types import Disclosure, Hit, Query, Selection
 
 # What a front end answers to `status` and `info`: what its backends said last, as plain data.
@@ -70,7 +70,7 @@ class FrontBackend:
     def ask(self, now: float) -> None:
         """Ask it what it has; where it does not answer keep what it said before."""
         try:
-            with answering_within(_ANSWERS_WITHIN_S, self.name):
+            with limit_time(_ANSWERS_WITHIN_S, self.name):
                 totals = self.backend.totals()
         except Unavailable as error:
             self._note(error.message, now)
@@ -166,7 +166,7 @@ def status(facts: FrontFacts, profile: bool) -> dict[str, Any]:
     """Return how a front end is; it has no queue, no ledger and nothing that it watches."""
     backends = facts.backends
     return {
-        **({"profile": summary()} if profile else {}),
+        **({"profile": summarize_stages()} if profile else {}),
         **facts.process,
         "backends": [
             {"backend": each.name, "problem": each.problem, "since": each.since}

@@ -25,7 +25,7 @@ from irdaemon.daemon.resources import process_facts, set_open_files
 from irdaemon.daemon.sdnotify import notify
 from irdaemon.daemon.signals import NotedSignals
 from irdaemon.index.backend import IndexBackend
-from irdaemon.runtime.tracebacks import where
+from irdaemon.runtime.tracebacks import describe_error
 from irdaemon.serve.listen import Listener, rules_of
 from irdaemon.serve.loop import RequestLoop
 from irdaemon.serve.sockets import AlreadyRunning
@@ -58,7 +58,9 @@ class RefreshThread(threading.Thread):
             except Exception as error:
                 if time.monotonic() - self._logged_at >= _LOGGED_EVERY_S:
                     self._logged_at = time.monotonic()
-                    log.error("the backends could not be asked; going on: %s", where(error))
+                    log.error(
+                        "the backends could not be asked; going on: %s", describe_error(error)
+                    )
             self.first.set()
             self._stopping.wait(self._tick_s)
 

@@ -223,9 +223,9 @@ class _Records(Iterable[SentRecord]):
         for wanted, after, last in _ranges(self.numbers):
             sent = {
                 (each.artifact, each.surface): each
-                for each in rows.texts(self.index.corpus, after, last)
+                for each in rows.list_texts(self.index.corpus, after, last)
             }
-            for row in rows.records(self.index.corpus, after, last):
+            for row in rows.list_records(self.index.corpus, after, last):
                 if row[0] in wanted:
                     yield self._sent(row, sent[row[0], row[2]])
 

@@ -35,7 +35,7 @@ from irdaemon.engine.state import Served, State
 from irdaemon.index import CorpusIndex
 from irdaemon.index.backend import IndexBackend, LeaseLost, OutOfStep, Totals
 from irdaemon.ledger import Ledger
-from irdaemon.runtime.deadline import answering_within
+from irdaemon.runtime.deadline import limit_time
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ class Replication:
 
     def close(self) -> None:
         """Give up the leases, where that is quickly done, and the connections."""
-        with answering_within(_CLOSED_WITHIN_S, "a backend"):
+        with limit_time(_CLOSED_WITHIN_S, "a backend"):
             for copy in self._copies.values():
                 self._release(copy)
         for backend in self._backends.values():
@@ -203,7 +203,7 @@ class Replication:
             copy.renewed_at = now
         index = served.snapshot.corpora[copy.corpus]
         if index is not copy.sent:
-            with self.state.reading() as ledger, ledger.one_moment():
+            with self.state.reading() as ledger, ledger.hold_snapshot():
                 if not _is_of(ledger, index):
                     return
                 self._begin(copy)
@@ -227,7 +227,7 @@ class Replication:
     def _sent(self, copy: _Copy, served: Served, ledger: Ledger) -> int:
         """Send what a backend lacks, if anything; return the generation that it has then."""
         corpus, index = served.corpora[copy.corpus], served.snapshot.corpora[copy.corpus]
-        origin = CopyOrigin(corpus.kind, corpus.recipe, str(ledger.identity()), self.holder)
+        origin = CopyOrigin(corpus.kind, corpus.recipe, str(ledger.read_identity()), self.holder)
         space = (origin.ledger, index.embedder, index.rows.vectors.buffer.shape[1])
         held = copy.held
         if held is None or space != copy.space:
@@ -240,17 +240,17 @@ class Replication:
         # After a crash what is served may be newer under the number that it had before.
         generation = max(served.snapshot.generation, held.generation + 1)
         totals = totals_of(index, origin, generation)
-        texts = Texts(ledger, ledger.terms.words, partial(_text_of, ledger, corpus))
+        texts = Texts(ledger, ledger.terms.find_words, partial(_text_of, ledger, corpus))
         longest_s = _ANSWERS_WITHIN_S + index.n_artifacts / _ARTIFACTS_A_SECOND
         backend = self._backend(copy)
-        with answering_within(longest_s, copy.address.shown):
+        with limit_time(longest_s, copy.address.shown):
             try:
                 return backend.apply(delta(index, held, totals, copy.fence, texts))
             except OutOfStep:
                 return backend.apply(delta(index, CopyState(), totals, copy.fence, texts))
 
     def _answering(self, copy: _Copy) -> AbstractContextManager[None]:
-        return answering_within(_ANSWERS_WITHIN_S, copy.address.shown)
+        return limit_time(_ANSWERS_WITHIN_S, copy.address.shown)
 
     def _tell(self) -> None:
         """Have the status say how the copies are."""
@@ -261,8 +261,8 @@ class Replication:
 
 def _is_of(ledger: Ledger, index: CorpusIndex) -> bool:
     """Return whether a ledger has the rows of an index: a new one does not until it is filled."""
-    scanned, _ = ledger.corpora.state_of(index.corpus)
-    return bool(ledger.identity()) and (scanned is not None or index.last_reconcile is None)
+    scanned, _ = ledger.corpora.read_state(index.corpus)
+    return bool(ledger.read_identity()) and (scanned is not None or index.last_reconcile is None)
 
 
 def _is_level(

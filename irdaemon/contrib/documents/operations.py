@@ -66,7 +66,7 @@ def found_in(args: Args, embedder: Callable[[], Embedder], models: Models) -> li
         ranking = inmemory.ranked(documents.bm25(), query, top_k)
     else:
         snapshot = documents.analysed(embedder)
-        ranking = analysed.ranked(snapshot, query, top_k, models)
+        ranking = analysed.rank_documents(snapshot, query, top_k, models)
     found = ((at, documents.documents[at], score) for at, score in ranking)
     return [FoundDocument(at, each.text, each.meta, score) for at, each, score in found]
 

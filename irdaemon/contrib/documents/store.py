@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from irclient.errors import LimitError, NotFound, QueryError, Unavailable
 from irdaemon.embed import Embedder
 from irdaemon.index import Snapshot
-from irdaemon.library.analysed import analysed
+from irdaemon.library.analysed import index_documents
 from irdaemon.library.inmemory import Document, DocumentIndex, build_index
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.source.mapping import write_canonical_json
@@ -77,7 +77,7 @@ class DocumentSet:
         """Return the documents as a corpus of their own, with the vectors of an embedder."""
         with self._lock:
             if self._analysed is None:
-                self._analysed = analysed(self.documents, embedder())
+                self._analysed = index_documents(self.documents, embedder())
             return self._analysed
 
 

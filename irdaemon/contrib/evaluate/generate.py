@@ -248,10 +248,10 @@ def ask_endpoint(address: str, timeout_s: float = _TIMEOUT_S) -> Ask:
 
     Raises QueryError for what is no such address; the function raises Unavailable.
     """
-    model = ModelEndpoint.at(address)
+    model = ModelEndpoint.from_address(address)
 
     def ask(prompt: str) -> str:
-        return model.completed(prompt, timeout_s)
+        return model.complete(prompt, timeout_s)
 
     return ask
 

@@ -80,7 +80,7 @@ class SynopsisWriter:
 
     def _ask(self, ledger: Ledger, found: list[NewSynopsis]) -> bool:
         """Add to `found` what the model writes; return whether nothing was left to ask."""
-        left = self.budget.a_day - ledger.synopses.asked(today(self.state))
+        left = self.budget.a_day - ledger.synopses.count_requests(today(self.state))
         if left <= 0:
             return False
         for each in self._wanted(ledger):
@@ -106,13 +106,15 @@ class SynopsisWriter:
 
     def _wanting(self, ledger: Ledger, corpus: Corpus) -> Iterator[NewSynopsis]:
         after = ("", "")
-        while rows := ledger.artifacts.page(ArtifactPage(corpus.name, after=after, limit=_PAGE)):
+        while rows := ledger.artifacts.list_page(
+            ArtifactPage(corpus.name, after=after, limit=_PAGE)
+        ):
             after = rows[-1][0], rows[-1][1]
             for _, artifact_id, *_ in rows:
                 text = shown(ledger, corpus, artifact_id)
                 note = self._note(text)
                 key = (corpus.name, artifact_id, note.digest)
-                held = ledger.synopses.of(corpus.name, artifact_id, KIND)
+                held = ledger.synopses.find(corpus.name, artifact_id, KIND)
                 if text and key not in self._useless and _digest_of(held) != note.digest:
                     yield NewSynopsis(corpus.name, artifact_id, text, note)
 
@@ -137,7 +139,7 @@ def shown(ledger: Ledger, corpus: Corpus, artifact_id: str) -> str:
 
     Where only a description is embedded, as of a skill, its body too.
     """
-    records = ledger.artifacts.records_of(corpus.name, artifact_id)
+    records = ledger.artifacts.list_records(corpus.name, artifact_id)
     kept = [record for record in records if record["kind"] not in _NOT_SHOWN]
     texts = [record["text"] for record in kept]
     try:
@@ -155,7 +157,7 @@ def take_in(context: JobContext, corpus: Corpus) -> str:
     mine = [each for each in given if each.corpus == corpus.name]
     waiting.extend(each for each in given if each.corpus != corpus.name)
     synopses = state.ledger.synopses
-    synopses.note_asked(today(state), len(mine))
+    synopses.add_requests(today(state), len(mine))
     for each in mine:
         if each.text:
             synopses.hand_in(corpus.name, each.artifact_id, each.text, each.note.metadata())

@@ -8,7 +8,7 @@ import threading
 from irdaemon.config.config import ModelsConfig
 from irdaemon.contrib.models.synopses import SynopsisBudget, SynopsisWriter
 from irdaemon.engine import Engine
-from irdaemon.runtime.tracebacks import where
+from irdaemon.runtime.tracebacks import describe_error
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class SynopsisThread(threading.Thread):
             try:
                 written = self._writer.tick()
             except Exception as error:
-                log.error("no synopses were written: %s", where(error))
+                log.error("no synopses were written: %s", describe_error(error))
             wait_s = min(_GOES_ON_S, self._tick_s) if written else self._tick_s
 
     def stop(self) -> None:

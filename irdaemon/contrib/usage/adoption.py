@@ -59,7 +59,7 @@ def listing(
     budget = math.floor(context_tokens * _CHARS_PER_TOKEN * _SHARE)
     listed = _listed(names)
     corpora = {each.corpus for each in listed}
-    texts = {corpus: ledger.artifacts.texts_of(corpus, _KIND) for corpus in corpora}
+    texts = {corpus: ledger.artifacts.list_texts(corpus, _KIND) for corpus in corpora}
     skills = [
         _measured(item, texts[item.corpus].get(item.artifact_id, ""), uses) for item in listed
     ]

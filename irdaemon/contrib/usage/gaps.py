@@ -61,13 +61,13 @@ class GapWorld:
 
     def prompt_of(self, turn: KeptTurn) -> str:
         """Return what was asked in a turn, as it was indexed; "" where it no longer is."""
-        return "\n\n".join(self._ledger.artifacts.prompts_of(turn.corpus, turn.turn_id))
+        return "\n\n".join(self._ledger.artifacts.list_prompts(turn.corpus, turn.turn_id))
 
     def words_of(self, item: Item) -> set[str]:
         """Return the words that are indexed of an item."""
         return {
             word
-            for record in self._ledger.artifacts.records_of(*item)
+            for record in self._ledger.artifacts.list_records(*item)
             for word in tokenize(record["text"])
         }
 

@@ -29,11 +29,11 @@ def learn_corpus(context: JobContext, corpus: Corpus) -> str:
     uses = _known_uses(state, corpus)
     learning.keep_attested(uses)
     seen = RULE + hashlib.blake2b(repr(uses).encode("utf-8", "replace"), digest_size=8).hexdigest()
-    noted = ledger.learned.state_of(name)
+    noted = ledger.learned.read_state(name)
     if noted.get("seen") == seen:
         return "no new uses"
     report = learning.learn(uses)
-    ledger.learned.note(name, {**ledger.learned.state_of(name), "seen": seen})
+    ledger.learned.put_state(name, {**ledger.learned.read_state(name), "seen": seen})
     return str(report)
 
 
@@ -66,7 +66,7 @@ def _is_incomplete(state: State) -> bool:
 
 def _known_uses(state: State, corpus: Corpus) -> list[Use]:
     """Return the uses that transcripts tell of and those brought from elsewhere."""
-    imported = state.ledger.learned.imported(corpus.name)
+    imported = state.ledger.learned.list_imported(corpus.name)
     if (notes := find_observer(state).notes) is None:
         return imported
     with notes.reading() as store:

@@ -33,7 +33,7 @@ from irdaemon.engine.state import State
 from irdaemon.index import CorpusIndex, Recounted
 from irdaemon.ingest.reconcile import embed
 from irdaemon.ledger import Learned
-from irdaemon.ledger.learned import common_of
+from irdaemon.ledger.learned import find_common
 from irdaemon.types import LearnReport, Use
 
 # A corpus of sessions is where uses are read from; nothing is learned of its turns.
@@ -97,8 +97,8 @@ class Learning:
         learned = self.state.ledger.learned
         changed = learned.roll_back(self.corpus.name)
         self.show(changed)
-        learned.note(
-            self.corpus.name, {**learned.state_of(self.corpus.name), "outcome": "rolled back"}
+        learned.put_state(
+            self.corpus.name, {**learned.read_state(self.corpus.name), "outcome": "rolled back"}
         )
         return changed
 
@@ -119,7 +119,7 @@ class Learning:
     def _index_with(self, wanted: Mapping[str, Learned]) -> CorpusIndex:
         """Return the index as it would be with just this learned."""
         index = self.state.snapshot.corpora[self.corpus.name]
-        served = self.state.ledger.learned.of(self.corpus.name)
+        served = self.state.ledger.learned.list_all(self.corpus.name)
         ids = {*served, *wanted}
         owners = {
             card.artifact_id: owner
@@ -136,18 +136,18 @@ class Learning:
         texts, counts, positions = [], [], []
         with ledger.transaction():  # words that are new get their ids
             for id, owner in owners.items():
-                own = ledger.learned.own(self.corpus.name, id)
+                own = ledger.learned.find_own_counts(self.corpus.name, id)
                 records = index.rows.records_of(owner)
                 if own is None or not records:
                     continue
                 text, terms = own
                 each = wanted.get(id)
-                for term, count in (ledger.learned.added(each) if each else {}).items():
+                for term, count in (ledger.learned.count_added(each) if each else {}).items():
                     terms[term] = terms.get(term, 0.0) + count
                 texts.append(_to_embed(text, each))
                 counts.append(terms)
                 positions.append(records[0])
-        vectors = embed_taught(self._embedder, texts, common_of(wanted))
+        vectors = embed_taught(self._embedder, texts, find_common(wanted))
         for position, terms, vector in zip(positions, counts, vectors, strict=True):
             yield position, Recounted(terms, vector)
 
@@ -157,7 +157,7 @@ class Learning:
 
     def _rank(self, index: CorpusIndex, text: str) -> Sequence[str]:
         self.pause()
-        question = analyse_query(ParsedQuery(text), self.state.ledger.terms.table())
+        question = analyse_query(ParsedQuery(text), self.state.ledger.terms.get_table())
         question = embed_question(question, index, self.state.embedders.embed_fresh)
         return [each.card.artifact_id for each in retrieve(index, question).candidates]
 
@@ -175,7 +175,7 @@ class Learning:
 
     def _publish(self, wanted: Mapping[str, Learned]) -> int:
         ledger, name = self.state.ledger, self.corpus.name
-        if ledger.learned.of(name) == wanted:
+        if ledger.learned.list_all(name) == wanted:
             return 0
         changed = ledger.learned.publish(name, wanted)
         self.show(changed)
@@ -192,7 +192,7 @@ class Learning:
 
     def _noted(self, report: LearnReport) -> LearnReport:
         told: dict[str, Any] = {**report.to_dict(), "at": self.state.clock()}
-        self.state.ledger.learned.note(self.corpus.name, told)
+        self.state.ledger.learned.put_state(self.corpus.name, told)
         return report
 
 
@@ -209,7 +209,7 @@ def find_outdated(state: State) -> list[str]:
             name
             for name in find_learnable(state)
             if ledger.learned.count(name)[0]
-            and not ledger.learned.state_of(name).get("seen", "").startswith(RULE)
+            and not ledger.learned.read_state(name).get("seen", "").startswith(RULE)
         ]
 
 
@@ -220,8 +220,8 @@ def explain_learned(state: State, text: str, reference: str) -> dict[str, Any] |
     """
     name, _, artifact_id = reference.partition("/")
     with state.reading() as ledger:
-        each = ledger.learned.of_artifact(name, artifact_id)
-        own = ledger.learned.own(name, artifact_id)
+        each = ledger.learned.find_learned(name, artifact_id)
+        own = ledger.learned.find_own_counts(name, artifact_id)
     if each is None or own is None:
         return None
     index = state.snapshot.corpora[name]

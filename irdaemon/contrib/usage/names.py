@@ -77,7 +77,7 @@ class ItemNames:
         wanted = [name for name, kind in kinds.items() if kind in USED_KINDS]
         self.items = [
             NamedItem(corpus, id, kinds[corpus], name, pointer, fields)
-            for corpus, id, name, pointer, fields in ledger.artifacts.of_corpora(wanted)
+            for corpus, id, name, pointer, fields in ledger.artifacts.list_all(wanted)
         ]
         self.by_item = {(each.corpus, each.artifact_id): each for each in self.items}
         self._named: dict[tuple[str, str], list[NamedItem]] = {}
@@ -123,7 +123,7 @@ class ItemNames:
             return ()
         if self._ledger.artifacts.get(corpus, rest):
             return ((corpus, rest),)
-        named = self._ledger.artifacts.named(corpus, rest)
+        named = self._ledger.artifacts.find_named(corpus, rest)
         return tuple((corpus, each.artifact_id) for each in named)
 
 

@@ -28,7 +28,7 @@ from irdaemon.contrib.usage.store import (
     read_usage,
 )
 from irdaemon.ledger import Upsert
-from irdaemon.ledger.files import kept_aside, set_aside
+from irdaemon.ledger.files import list_set_aside, set_aside
 from irdaemon.ledger.sqlite_errors import is_corrupt
 from irdaemon.source.redact import Redactor
 from irdaemon.source.sessions.transcript import strip_injected
@@ -267,7 +267,7 @@ class UsageNotes:
             "kept_bytes": KEPT_BYTES,
             "text": self.options.text,
             "problem": self.problem,
-            "set_aside": kept_aside(self.options.path),
+            "set_aside": list_set_aside(self.options.path),
         }
         with suppress(sqlite3.Error, OSError), read_usage(self.options.path) as store:
             facts |= {each: store.count(each) for each in ("offers", "turns", "uses")}

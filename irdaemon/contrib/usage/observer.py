@@ -110,7 +110,7 @@ class UsageObserver(Observer):
         if from_start and self.notes is not None:
             self.notes.all_read(corpus.name)
         if report.removed and _has_sessions(corpus):
-            for name in self._state.ledger.learned.corpora():
+            for name in self._state.ledger.learned.list_corpora():
                 self._state.request(Job("learn", name))
 
     def find_due_jobs(self, at_start: bool) -> list[Job]:

@@ -57,7 +57,7 @@ class UseReports:
         found = []
         with self._state.reading() as ledger:
             for name in self._state.corpora:
-                if told := ledger.learned.state_of(name):
+                if told := ledger.learned.read_state(name):
                     told.pop("seen", None)
                     artifacts, prompts = ledger.learned.count(name)
                     now = {"corpus": name, "artifacts": artifacts, "prompts": prompts}

@@ -19,8 +19,8 @@ import msgpack
 
 from irdaemon.contrib.usage.offers import ConsideredItem
 from irdaemon.ledger.backups import BackupError
-from irdaemon.ledger.files import copied, drop_log, moved_into_place, replaced
-from irdaemon.ledger.store import opened_to_read
+from irdaemon.ledger.files import copy_database, drop_log, move_into_place, replace_ledger
+from irdaemon.ledger.store import open_to_read
 
 # The tables of the log of use, and their rows as values.
 
@@ -145,7 +145,7 @@ class UsageStore:
 
     def __init__(self, path: str, *, read_only: bool = False):
         self.path = path
-        self._db = opened_to_read(path) if read_only else _opened(path)
+        self._db = open_to_read(path) if read_only else _opened(path)
         self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
         if self._one("PRAGMA user_version") != FORMAT:
             self._db.close()
@@ -465,8 +465,8 @@ def save_usage(usage_path: str, file: str, *, replace: bool = False) -> int:
         raise BackupError(f"{target} exists already", "--force replaces a file, not a directory")
     try:
         beside = os.path.dirname(target)
-        with closing(opened_to_read(usage_path)) as source, copied(source, beside) as copy:
-            moved_into_place(copy, target, replace=replace)
+        with closing(open_to_read(usage_path)) as source, copy_database(source, beside) as copy:
+            move_into_place(copy, target, replace=replace)
     except (sqlite3.Error, OSError) as error:
         raise BackupError(f"{usage_path} cannot be copied: {error}", _NOTHING) from error
     return os.path.getsize(target)
@@ -485,7 +485,7 @@ def restore_usage(file: str, usage_path: str) -> str | None:
         with read_usage(kept):
             pass
         beside = os.path.dirname(usage_path)
-        with closing(opened_to_read(kept)) as source, copied(source, beside) as copy:
-            return replaced(usage_path, copy)
+        with closing(open_to_read(kept)) as source, copy_database(source, beside) as copy:
+            return replace_ledger(usage_path, copy)
     except (sqlite3.Error, OSError) as error:
         raise BackupError(f"{kept} is no log of use: {error}", _NOTHING) from error

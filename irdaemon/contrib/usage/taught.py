@@ -112,7 +112,7 @@ def of_corpus(store: UsageStore, ledger: Ledger, names: ItemNames, corpus: str) 
         gold = dict.fromkeys(id for items in meant for name, id in items if name == corpus)
         if not gold:
             continue
-        prompt = "\n\n".join(ledger.artifacts.prompts_of(turn.corpus, turn.turn_id))
+        prompt = "\n\n".join(ledger.artifacts.list_prompts(turn.corpus, turn.turn_id))
         if prompt:
             yield Use(prompt, tuple(gold), turn.session, turn.at, corpus, turn.entry)
 

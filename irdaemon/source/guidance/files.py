@@ -426,6 +426,6 @@ def _parse_parts(path: str, text: str) -> Front:
     if not path.endswith(".toml"):
         return split_front(text)
     try:
-        return Front(toml.loads(text), "")
+        return Front(toml.parse_toml(text), "")
     except (ValueError, RecursionError) as error:
         raise SourceError(f"{path}: not valid TOML: {error}", "repair the file") from error

@@ -166,7 +166,7 @@ def read_toml(path: str) -> Mapping[str, object]:
     """Read a TOML file."""
     source = read_text(path)
     try:
-        return toml.loads(source)
+        return toml.parse_toml(source)
     except (ValueError, RecursionError) as error:  # the message names the line
         raise make_error(path, f"not valid TOML: {error}") from error
 

@@ -150,7 +150,7 @@ def read(corpus, entry, known, optouts):
 reader_process.read_entry = read
 reader_process.TIME_S = 0.2
 reader_process._limit_memory()
-answer(reader_process.EntryReader().replied)
+answer(reader_process.EntryReader().answer)
 """
 
 

@@ -52,6 +52,6 @@ def test_a_build_killed_again_and_again_ends_as_if_it_had_not_been(tmp_path):
     fresh.look()
     assert contents(killed, "s") == fresh.held
     assert len(fresh.held) == 300
-    counts = killed.artifacts.counts("s", "hashing-512")
+    counts = killed.artifacts.count_all("s", "hashing-512")
     assert (counts.artifacts, counts.records, counts.vectors) == (300, 300, 300)
     killed.close()

@@ -13,7 +13,7 @@ import pytest
 from irdaemon.engine.queue import Job
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.backups import BackupError, back_up, restore
-from irdaemon.ledger.files import copied, kept_aside
+from irdaemon.ledger.files import copy_database, list_set_aside
 from tests.support.corpora import contents, engine, mapped
 from tests.support.damage import ITEMS, change
 from tests.support.ledgers import FORMATS, unpacked
@@ -75,7 +75,7 @@ def test_a_restored_ledger_is_the_one_of_the_backup_and_the_old_one_is_kept(made
     old = restore(file, made.ledger.path)
     assert held(made.ledger.path) == before
     assert held(old) == now
-    assert kept_aside(made.ledger.path) == [old]
+    assert list_set_aside(made.ledger.path) == [old]
     assert stat.S_IMODE(os.stat(made.ledger.path).st_mode) == 0o600
 
 
@@ -141,7 +141,7 @@ def test_what_is_no_sound_ledger_of_a_known_format_is_not_restored(made, file, s
     WRONG[said](file)
     with pytest.raises(BackupError, match=said):
         restore(file, made.ledger.path)
-    assert kept_aside(made.ledger.path) == []
+    assert list_set_aside(made.ledger.path) == []
     assert len(contents(made.ledger, "m")) == len(ITEMS)
 
 
@@ -161,12 +161,12 @@ def test_another_programs_database_is_not_restored(made, tmp_path):
 
 
 def test_a_ledger_that_was_restored_has_an_identity_of_its_own(made, file):
-    before = made.ledger.identity()
+    before = made.ledger.read_identity()
     back_up(made.ledger.path, file)
     made.ledger.close()
     restore(file, made.ledger.path)
     with closing(Ledger(made.ledger.path)) as restored:
-        assert restored.identity() != before
+        assert restored.read_identity() != before
 
 
 KILLED = """
@@ -202,7 +202,7 @@ def test_what_a_killed_copy_left_is_gone_once_the_ledger_is_used_again(made, fil
 
 def test_a_copy_that_is_being_made_stays_whoever_opens_the_ledger(made):
     path = made.ledger.path
-    with closing(sqlite3.connect(path)) as db, copied(db, os.path.dirname(path)) as copy:
+    with closing(sqlite3.connect(path)) as db, copy_database(db, os.path.dirname(path)) as copy:
         Ledger(path).close()
         made.ledger.vacuum()
         assert copies(path) == [os.path.basename(copy)]

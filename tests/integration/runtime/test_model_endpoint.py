@@ -12,21 +12,21 @@ SHORT_S = 0.3
 
 def asked(behaviour, timeout_s=LONG_S):
     with ModelServer(behaviour=behaviour) as server:
-        return ModelEndpoint.at(server.address).completed("hello", timeout_s)
+        return ModelEndpoint.from_address(server.address).complete("hello", timeout_s)
 
 
 def test_a_prompt_is_sent_with_the_model_and_the_key_and_its_reply_comes_back(monkeypatch):
     monkeypatch.setenv("MY_KEY", "sesame")
     with ModelServer(lambda prompt: prompt.upper()) as server:
-        endpoint = ModelEndpoint.at(server.address, key_env="MY_KEY")
-        assert endpoint.completed("hello", LONG_S) == "HELLO"
+        endpoint = ModelEndpoint.from_address(server.address, key_env="MY_KEY")
+        assert endpoint.complete("hello", LONG_S) == "HELLO"
     assert (server.bodies[0]["model"], server.keys) == ("tiny", ["Bearer sesame"])
 
 
 def test_without_a_key_none_is_sent(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with ModelServer() as server:
-        ModelEndpoint.at(server.address).completed("hello", LONG_S)
+        ModelEndpoint.from_address(server.address).complete("hello", LONG_S)
     assert server.keys == [None]
 
 
@@ -60,13 +60,13 @@ def test_a_refused_key_names_the_variable_to_set():
 
 def test_an_endpoint_that_is_not_there_is_unavailable():
     with pytest.raises(Unavailable, match="cannot be reached"):
-        ModelEndpoint.at("http://127.0.0.1:9/v1#m").completed("hello", LONG_S)
+        ModelEndpoint.from_address("http://127.0.0.1:9/v1#m").complete("hello", LONG_S)
 
 
 def test_a_model_that_failed_is_left_alone_for_a_while_and_then_asked_again():
     now = [0.0]
     with ModelServer("fine", behaviour="500") as server:
-        model = RestingModel(ModelEndpoint.at(server.address).completed, lambda: now[0])
+        model = RestingModel(ModelEndpoint.from_address(server.address).complete, lambda: now[0])
         with pytest.raises(Unavailable, match="refused"):
             model("one", LONG_S)
         server.behaviour = "answers"
@@ -80,7 +80,7 @@ def test_a_model_that_failed_is_left_alone_for_a_while_and_then_asked_again():
 @pytest.mark.parametrize("address", ["", "tiny", "ftp://host/v1#m", "http://host/v1", "http://#m"])
 def test_what_is_no_address_of_a_model_is_refused(address):
     with pytest.raises(QueryError, match="is no endpoint"):
-        ModelEndpoint.at(address)
+        ModelEndpoint.from_address(address)
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_what_is_no_address_of_a_model_is_refused(address):
     ],
 )
 def test_an_endpoint_is_on_this_machine_or_not(address, is_local):
-    assert ModelEndpoint.at(address).is_local is is_local
+    assert ModelEndpoint.from_address(address).is_local is is_local

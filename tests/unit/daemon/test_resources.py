@@ -10,7 +10,7 @@ from irdaemon.daemon import resources
 from irdaemon.daemon.resources import ResourceLimits, Usage, exceeded
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
-from irdaemon.runtime.memory import MB, resident
+from irdaemon.runtime.memory import MB, measure_resident
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import WholeText
 from irdaemon.types import Query
@@ -58,7 +58,7 @@ def test_what_is_known_still_changes_at_the_limit_and_what_goes_makes_room():
 
 def test_above_the_memory_limit_new_artifacts_wait_until_there_is_room_again(monkeypatch):
     used = [50 * MB]
-    monkeypatch.setattr(quota, "resident", lambda: used[0])
+    monkeypatch.setattr(quota, "measure_resident", lambda: used[0])
     items = {"a": "one"}
     made = engine(limited(items, Quota(memory=100 * MB)))
     look(made)
@@ -76,7 +76,7 @@ def test_no_limit_refuses_nothing():
 
 
 def test_the_memory_of_this_process_is_measured():
-    assert 5 * MB < resident() < 100_000 * MB
+    assert 5 * MB < measure_resident() < 100_000 * MB
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_a_text_that_lies_in_the_ledger_cannot_change_and_is_not_pinned():
     made.request(Job("reconcile", "s"))
     made.drain()
     disclosed(made)
-    assert made.ledger.pins.all() == []
+    assert made.ledger.pins.list_all() == []
 
 
 def test_what_is_forgotten_is_unpinned(made, skill):
@@ -98,7 +98,7 @@ def test_what_is_forgotten_is_unpinned(made, skill):
     (skill / "SKILL.md").unlink()
     made.request(Job("reconcile", "s", ScanRequest(prune=True)))
     made.drain()
-    assert made.ledger.pins.all() == []
+    assert made.ledger.pins.list_all() == []
 
 
 def test_an_unknown_corpus_is_an_error(made):
@@ -112,7 +112,7 @@ def test_only_so_many_disclosures_are_remembered_and_the_newest_are():
     made.entries.put("c", upsert("k", texts), 0.0)
     made.pins.put(Pin("c", str(at), "body", "text", at) for at in range(MOST_PINS + 5))
     made.pins.put([Pin("gone", "x", "body", "text", 9e9), Pin("c", "x", "body", "text", 9e9)])
-    kept = made.pins.all()
+    kept = made.pins.list_all()
     assert len(kept) == MOST_PINS
     assert [pin.artifact_id for pin in islice(kept, 2)] == [str(MOST_PINS + 4), str(MOST_PINS + 3)]
 

@@ -73,7 +73,7 @@ LONG = {
 def test_no_more_of_a_query_is_analysed_than_8_000_characters_and_256_terms(
     monkeypatch, entry, text
 ):
-    names = ("tokenize", "unstemmed", "identifiers", "as_typed")
+    names = ("tokenize", "find_unstemmed", "find_identifiers", "tokenize_typed")
     calls = [call for name in names for call in (counted(monkeypatch, queries, name),)]
     engine, answer = engine_of(TOOLS), None
     answer = getattr(engine, entry)(Query(text))

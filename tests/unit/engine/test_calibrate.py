@@ -55,7 +55,7 @@ def test_a_floor_of_another_embedder_is_not_applied(tmp_path):
     first = built(mapped(TOOLS, "tools"), path=path)
     first.request(Job("reconcile", "tools"))
     first.drain()
-    kept = first.ledger.corpora.floors_of("tools")
+    kept = first.ledger.corpora.read_floors("tools")
     former = {mode: replace(floor, embedder="former-3") for mode, floor in kept.items()}
     first.ledger.corpora.put_floors("tools", former)
     first.ledger.close()

@@ -9,7 +9,7 @@ from irclient.errors import NotFound, Unavailable
 from irdaemon.config.config import parse_config
 from irdaemon.config.corpus import corpora_of
 from irdaemon.engine.queue import Job
-from irdaemon.runtime.deadline import until
+from irdaemon.runtime.deadline import set_deadline
 from irdaemon.source.tree import Walk
 from tests.support.claude_session import Session
 from tests.support.corpora import engine, mapped, write_skill
@@ -258,7 +258,7 @@ def test_a_corpus_that_is_no_tree_of_files_says_so():
 def test_a_walk_ends_when_the_time_of_its_request_is_up(tmp_path):
     write(tmp_path, "a.md")
     made = indexed(corpus("files", tmp_path))
-    with until(0.0), pytest.raises(Unavailable):
+    with set_deadline(0.0), pytest.raises(Unavailable):
         made.coverage("c")
 
 

@@ -82,7 +82,7 @@ def test_a_corpus_that_is_removed_is_forgotten_and_its_jobs_end():
     made.reconfigure([made.corpora["m"]])
     made.drain()
     assert set(made.corpora) == set(made.snapshot.corpora) == {"m"}
-    assert made.ledger.corpora.names() == ["m"]
+    assert made.ledger.corpora.list_names() == ["m"]
     assert made.progress(number).state == "failed"
 
 
@@ -99,7 +99,7 @@ def test_a_corpus_may_be_removed_in_the_middle_of_its_own_look():
     number = made.request(Job("reconcile", "m"))
     made.drain()
     assert made.progress(number).report == "the corpus is gone"
-    assert made.ledger.corpora.names() == []
+    assert made.ledger.corpora.list_names() == []
 
 
 def test_a_change_is_let_through_in_the_middle_of_a_whole_look():

@@ -88,7 +88,7 @@ def test_forgotten_texts_and_their_words_are_in_no_file_within_a_minute(kept):
     for key in gone:
         assert kept.files_with(f"purplewalrus{key[1:]} ") == set()
         assert kept.files_with(f"purplewalrus{key[1:]}\0") == set()
-    vocabulary = kept.engine.ledger.terms.table()
+    vocabulary = kept.engine.ledger.terms.get_table()
     assert not [key for key in gone if f"purplewalrus{key[1:]}" in vocabulary]
     for key, text in kept.items.items():
         assert kept.engine.search(Query(f"`{key}` {text[:20]}")).results[0].name == key
@@ -120,7 +120,7 @@ def test_the_log_is_empty_of_texts_soon_after_each_change_and_waits_for_no_reade
     kept.hold({**kept.items, "t7": "something else"})
     log = "ledger.sqlite-wal"
     assert log in kept.files_with("something else")
-    with kept.engine.ledger.reading() as reader, reader.one_moment():
+    with kept.engine.ledger.open_view() as reader, reader.hold_snapshot():
         reader.generation()
         kept.hold({**kept.items, "t8": "yet another text"})
         kept.wait(10)
@@ -143,16 +143,16 @@ def test_a_change_that_waits_interrupts_writing_the_ledger_anew_until_it_is_over
     kept.hold({key: text for key, text in kept.items.items() if key != "t7"})
     kept.wait(30)
     assert asked
-    assert kept.engine.ledger.forgotten()[0]
+    assert kept.engine.ledger.count_forgotten()[0]
     kept.wait(20)
-    assert kept.engine.ledger.forgotten() == (0, 0)
+    assert kept.engine.ledger.count_forgotten() == (0, 0)
     assert not any(found.severe for found in kept.engine.ledger.check())
 
 
 def test_what_was_not_erased_before_a_crash_is_after_the_next_start(kept):
     kept.hold({})
     path = kept.engine.ledger.path
-    assert kept.engine.ledger.forgotten()[0]
+    assert kept.engine.ledger.count_forgotten()[0]
     again = kept.directory / "again"
     again.mkdir()
     with (
@@ -161,9 +161,9 @@ def test_what_was_not_erased_before_a_crash_is_after_the_next_start(kept):
     ):
         db.backup(copy)
     made = Kept(again)
-    assert made.engine.ledger.forgotten()[0]
+    assert made.engine.ledger.count_forgotten()[0]
     made.wait(30)
-    assert made.engine.ledger.forgotten() == (0, 0)
+    assert made.engine.ledger.count_forgotten() == (0, 0)
     made.engine.ledger.close()
 
 
@@ -202,7 +202,7 @@ def test_a_file_that_cannot_be_written_anew_is_tried_again(kept, monkeypatch):
     monkeypatch.setattr(Ledger, "vacuum", full)
     kept.hold({key: text for key, text in kept.items.items() if key != "t7"})
     kept.wait(30)
-    assert kept.engine.ledger.forgotten()[0]
+    assert kept.engine.ledger.count_forgotten()[0]
     monkeypatch.setattr(Ledger, "vacuum", whole)
     kept.wait(5)
     assert kept.files_with(PRIVATE.format(7)) == set()

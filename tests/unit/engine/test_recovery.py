@@ -15,7 +15,7 @@ from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import opened
 from irdaemon.engine.upkeep import replace_ledger
 from irdaemon.ledger import ArtifactPage, LedgerError
-from irdaemon.ledger.files import kept_aside, set_aside
+from irdaemon.ledger.files import list_set_aside, set_aside
 from irdaemon.types import Query
 from tests.support.corpora import contents, engine, mapped, ticking
 from tests.support.damage import GARBLED, ITEMS, change, garbled
@@ -72,7 +72,7 @@ def test_a_damaged_ledger_is_set_aside_at_a_start_and_rebuilt(path, damage, capl
     DAMAGES[damage](path)
     made = started(path)
     assert made.state.corruption is not None
-    assert kept_aside(path) == [made.state.corruption.kept]
+    assert list_set_aside(path) == [made.state.corruption.kept]
     assert made.state.corruption.kept in caplog.text
     look(made)
     assert is_whole(made)
@@ -86,7 +86,7 @@ TERMS_CUT = "UPDATE records SET terms = substr(terms, 2) WHERE id = 3"
 def test_a_ledger_with_rows_that_do_not_fit_is_mended_at_a_start(path, caplog):
     change(path, TERMS_CUT)
     made = started(path)
-    assert (made.state.corruption, kept_aside(path)) == (None, [])
+    assert (made.state.corruption, list_set_aside(path)) == (None, [])
     assert "it is repaired" in caplog.text
     look(made)
     assert is_whole(made)
@@ -99,7 +99,7 @@ def test_a_ledger_of_a_later_format_is_refused_and_left_alone(path):
     with pytest.raises(LedgerError, match="format 99"):
         started(path)
     assert Path(path).read_bytes() == before
-    assert kept_aside(path) == []
+    assert list_set_aside(path) == []
 
 
 def test_a_fault_that_is_not_the_ledgers_sets_nothing_aside(path):
@@ -108,7 +108,7 @@ def test_a_fault_that_is_not_the_ledgers_sets_nothing_aside(path):
 
     with pytest.raises(ValueError, match="our own"):
         opened(path, broken, 1.0)
-    assert kept_aside(path) == []
+    assert list_set_aside(path) == []
 
 
 def test_of_damaged_ledgers_the_last_few_are_kept(tmp_path):
@@ -117,7 +117,7 @@ def test_of_damaged_ledgers_the_last_few_are_kept(tmp_path):
     for content in "abcde":
         path.write_text(content)
         made.append(set_aside(str(path), "damaged"))
-    assert kept_aside(str(path)) == made[-3:]
+    assert list_set_aside(str(path)) == made[-3:]
 
 
 def test_damage_met_by_a_job_is_rebuilt_while_the_last_snapshot_answers(path):
@@ -145,7 +145,7 @@ def test_damage_that_no_query_met_is_found_at_the_next_compaction_and_mended(pat
     made.request(Job("compact"))
     made.drain()
     assert "it is repaired" in caplog.text
-    assert (made.state.corruption, kept_aside(path)) == (None, [])
+    assert (made.state.corruption, list_set_aside(path)) == (None, [])
     assert is_whole(made)
     made.ledger.close()
 
@@ -166,7 +166,7 @@ def test_what_is_served_of_a_lost_ledger_stays_until_everything_was_read_again(p
 def test_a_renewed_ledger_takes_its_vectors_from_the_snapshot(path):
     made = started(path)
     replace_ledger(made.state, made.writer.publisher, "lost for the test")
-    assert made.ledger.vectors.dimension("hashing-512") == 512
+    assert made.ledger.vectors.find_dimension("hashing-512") == 512
     made.step()
     assert made.snapshot.corpora["m"].unembedded == 0
     made.ledger.close()
@@ -253,7 +253,7 @@ def test_a_mistake_of_the_program_is_one_as_soon_as_the_ledger_is_known_to_be_so
         with pytest.raises(KeyError, match="our own"):
             mistaken()
     assert made.state.work.take(0) is None
-    assert (made.state.corruption, kept_aside(path)) == (None, [])
+    assert (made.state.corruption, list_set_aside(path)) == (None, [])
     made.ledger.close()
 
 
@@ -302,7 +302,7 @@ def test_a_ledger_that_was_exchanged_is_put_back_and_the_other_one_kept(path):
     os.rename(other, path)
     made.step()
     assert made.records("m/t3")
-    (kept,) = kept_aside(path)
+    (kept,) = list_set_aside(path)
     assert Path(kept).read_text() == "something else"
     made.ledger.close()
 

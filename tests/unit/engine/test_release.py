@@ -96,7 +96,7 @@ def test_answers_are_the_same_after_memory_was_given_back(tmp_path):
     before = made.search(Query("pdf number7")).results
     images.release()
     made.state.embedders.release_pages()
-    made.ledger.give_back()
+    made.ledger.release_memory()
     text.forget_words()
     assert made.search(Query("pdf number7")).results == before
     made.reconfigure([mapped({**ITEMS, "new": "pdf of number7 again"})])

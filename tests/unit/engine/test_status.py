@@ -84,14 +84,14 @@ def test_whoever_asks_while_corpora_are_taken_up_is_told_of_those_before(monkeyp
     made = built(mapped(TOOLS, "m"))
     told = []
 
-    def next_generation(advance=made.ledger.next_generation):
+    def advance_generation(advance=made.ledger.advance_generation):
         told.append([each["name"] for each in made.status()["corpora"]])
         made.maintain(dry_run=True)
         with pytest.raises(NotFound):
             made.info("l")
         return advance()
 
-    monkeypatch.setattr(made.ledger, "next_generation", next_generation)
+    monkeypatch.setattr(made.ledger, "advance_generation", advance_generation)
     made.reconfigure([mapped(TOOLS, "m"), mapped({"x": "text"}, "l")])
     made.step()
     assert told == [["m"]]

@@ -149,10 +149,10 @@ def test_an_image_of_another_ledger_is_not_used(kept):
 
 def test_an_image_ahead_of_its_ledger_is_not_used_and_cannot_be_caught_up_with(kept):
     ledger = kept.engine.ledger
-    origin = Origin(ledger.identity(), "m", "hashing-512", 512)
-    assert kept.images.load(origin, ledger.generation()) is not None
+    origin = Origin(ledger.read_identity(), "m", "hashing-512", 512)
+    assert kept.images.load(origin, ledger.read_generation()) is not None
     assert kept.images.load(origin, 0) is None
-    assert kept.images.load(origin, ledger.generation()) is None
+    assert kept.images.load(origin, ledger.read_generation()) is None
 
 
 def test_an_image_whose_graph_is_missing_serves_without(tmp_path):
@@ -198,4 +198,4 @@ def test_a_corpus_that_is_removed_takes_its_image_with_it(kept):
 
 def test_two_ledgers_never_have_the_same_identity(tmp_path):
     one, other = Ledger(":memory:"), Ledger(":memory:")
-    assert one.identity() == one.identity() != other.identity()
+    assert one.read_identity() == one.read_identity() != other.read_identity()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from irdaemon.engine.queue import Job
 from irdaemon.strategy import ClaudeTurn
-from irdaemon.text import name_tokens, tokenize
+from irdaemon.text import tokenize, tokenize_name
 from irdaemon.types import Query
 from tests.support.corpora import engine, mapped
 from tests.support.searching import WORDS, engine_of, names, tool
@@ -28,7 +28,7 @@ from tests.support.searching import WORDS, engine_of, names, tool
     ],
 )
 def test_the_words_of_a_name_are_those_of_its_last_part(name, words):
-    assert name_tokens(name) == words
+    assert tokenize_name(name) == words
 
 
 def covered(query):
@@ -63,7 +63,7 @@ def test_no_query_covers_more_of_a_name_than_one_that_holds_all_its_words(words,
     def share(text):
         return engine.search(Query(f"{text} thing")).results[0].scores["name"]
 
-    whole = set(name_tokens("-".join(words))) <= set(tokenize(" ".join(asked)))
+    whole = set(tokenize_name("-".join(words))) <= set(tokenize(" ".join(asked)))
     most = share(" ".join(words))
     assert 0 <= share(" ".join(asked)) <= most < 1
     assert (share(" ".join(asked)) == most) == whole

@@ -67,7 +67,7 @@ def test_without_a_change_nothing_is_made_anew(held):
 def test_the_words_of_a_record_are_counted(held):
     put(held, a="to be or not to be")
     rows = Rows.empty(DIM).synced(held, "c", "e")
-    words = {number: term for term, number in held.terms.table().items()}
+    words = {number: term for term, number in held.terms.get_table().items()}
     counts = {words[number]: count for number, count in rows.count_terms(0).items()}
     assert counts == {"to": 2, "be": 2, "or": 1, "not": 1}
     assert rows.lengths.array.tolist() == [6]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.ingest.scan import MARKER, OptOuts, about_directory
+from irdaemon.ingest.scan import MARKER, OptOuts, find_marked_directory
 
 
 def test_a_marker_covers_its_directory_and_all_below_but_nothing_beside(tmp_path):
@@ -53,4 +53,4 @@ def test_what_is_known_of_one_path_answers_for_those_below_it(tmp_path):
     ],
 )
 def test_a_change_of_a_marker_is_a_change_of_its_directory(changed, about):
-    assert about_directory(changed) == about
+    assert find_marked_directory(changed) == about

@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.ingest.read import redacted
+from irdaemon.ingest.read import redact_reading
 from irdaemon.ingest.scan import MARKER, OptOuts
 from irdaemon.ledger import Ledger, Secret
 from irdaemon.source.files import Files
@@ -56,7 +56,7 @@ def stored_text(path):
 
 
 def secrets(corpus):
-    return [(os.path.basename(s.path), s.line, s.kind) for s in corpus.ledger.secrets.all()]
+    return [(os.path.basename(s.path), s.line, s.kind) for s in corpus.ledger.secrets.list_all()]
 
 
 def test_no_secret_of_a_session_reaches_the_ledger_s_files(tmp_path):
@@ -124,7 +124,7 @@ def test_a_sample_password_stays_in_a_skill_and_a_token_does_not(tmp_path):
     corpus = Watched(skills(tmp_path))
     corpus.look()
     ((name, *_),) = corpus.held.values()
-    (record,) = corpus.ledger.artifacts.records_of("s", next(iter(corpus.held)))
+    (record,) = corpus.ledger.artifacts.list_records("s", next(iter(corpus.held)))
     assert (PASSWORD in record["text"], GITHUB in record["text"], name) == (True, False, "x")
 
 
@@ -164,7 +164,7 @@ def test_a_secret_in_a_file_without_lines_is_told_by_the_file_alone(tmp_path):
     path = tmp_path / "a.db"
     path.write_bytes(b"\n\0 " + AWS.encode())
     reading = Reading((Artifact("a", AWS, "a", str(path)),))
-    made = redacted(reading, Entry("a", str(path), "1"), "tokens", OptOuts())
+    made = redact_reading(reading, Entry("a", str(path), "1"), "tokens", OptOuts())
     assert made.secrets == (Secret(str(path), 0, "AWS Access Key"),)
 
 
@@ -198,7 +198,7 @@ def test_a_project_that_opts_out_is_forgotten_at_the_next_look_and_back_when_it_
     assert corpus.look().written == 2
     (project / MARKER).touch()
     assert corpus.look().removed == 2
-    assert corpus.ledger.entries.skipped("s") == {"opted_out": 2}
+    assert corpus.ledger.entries.count_skipped("s") == {"opted_out": 2}
     (project / MARKER).unlink()
     assert corpus.look().written == 2
 
@@ -302,7 +302,7 @@ def test_words_of_what_was_forgotten_are_in_no_page_of_the_ledger(tmp_path):
     assert b"orchid" not in stored_text(path)
     items["c"] = "orchidaceous again"
     corpus.look()
-    words = {term for term in corpus.ledger.terms.table() if not term.startswith("\0")}
+    words = {term for term in corpus.ledger.terms.get_table() if not term.startswith("\0")}
     assert len(corpus.held) == 2
     assert {"plan", "again"} <= words
 

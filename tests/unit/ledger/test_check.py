@@ -29,7 +29,7 @@ def built(path):
 
 
 def faults(path):
-    with closing(Ledger(path, read_only=True)) as view, view.one_moment():
+    with closing(Ledger(path, read_only=True)) as view, view.hold_snapshot():
         return view.check()
 
 
@@ -79,7 +79,7 @@ def test_what_does_not_fit_together_is_found_mended_and_read_again(path, wrong):
     assert faults(path) == []
     with closing(built(path).ledger) as ledger, closing(built(":memory:").ledger) as fresh:
         assert contents(ledger, "m") == contents(fresh, "m")
-        assert ledger.artifacts.counts("m", "hashing-512").vectors == len(ITEMS)
+        assert ledger.artifacts.count_all("m", "hashing-512").vectors == len(ITEMS)
     assert faults(path) == []
 
 
@@ -102,12 +102,12 @@ def test_vectors_that_no_record_needs_are_told_of_and_are_no_fault(path):
 
 def test_a_vector_that_holds_no_numbers_is_found_and_made_again(path):
     with closing(Ledger(path)) as ledger:
-        digest, _ = next(ledger.vectors.all("hashing-512"))
+        digest, _ = next(ledger.vectors.iterate("hashing-512"))
         garbled = np.full(512, np.nan, np.float32).tobytes()
         ledger._store.run("UPDATE vectors SET vector = ? WHERE digest = ?", garbled, digest)
         assert [each.what for each in ledger.check()] == ["1 vector is garbled"]
         ledger.repair()
-        assert ledger.artifacts.counts("m", "hashing-512").vectors == len(ITEMS) - 1
+        assert ledger.artifacts.count_all("m", "hashing-512").vectors == len(ITEMS) - 1
 
 
 def test_a_missing_table_and_a_file_without_a_ledger_are_faults_of_the_file(path, tmp_path):

@@ -1,7 +1,7 @@
 import pytest
 
 from irdaemon.ledger import Learned, LearnedPrompt, LearnRate
-from irdaemon.ledger.learned import common_of
+from irdaemon.ledger.learned import find_common
 from tests.support.corpora import contents, ledger, upsert
 
 NOW = 4e9
@@ -33,13 +33,15 @@ def test_prompts_count_beside_the_words_of_the_text(store):
     assert after["join"] == 0.5
     assert after["boat"] == 0.25
     assert after["fish"] == before["fish"] + 0.25
-    assert store.learned.of("c") == {"a": learned("join the fish", "join the boat", weight=0.5)}
+    assert store.learned.list_all("c") == {
+        "a": learned("join the fish", "join the boat", weight=0.5)
+    }
 
 
 def test_what_is_shown_of_an_artifact_stays_as_it_is(store):
-    before = store.artifacts.records_of("c", "a"), store.artifacts.get("c", "a")
+    before = store.artifacts.list_records("c", "a"), store.artifacts.get("c", "a")
     store.learned.publish("c", {"a": learned("join the pages")})
-    records, artifact = store.artifacts.records_of("c", "a"), store.artifacts.get("c", "a")
+    records, artifact = store.artifacts.list_records("c", "a"), store.artifacts.get("c", "a")
     assert (records, artifact) == before
     assert store.check() == []
 
@@ -75,33 +77,36 @@ def test_forgetting_leaves_nothing_in_either_state(store, which):
     store.learned.publish("c", {"a": learned("join the pages")})
     store.learned.publish("c", {"a": learned("join the pages", "bind them")})
     assert store.learned.forget("c", **which) == 1
-    assert (store.learned.of("c"), store.learned.of("c", before=True)) == ({}, {})
+    assert (store.learned.list_all("c"), store.learned.list_all("c", before=True)) == (
+        {},
+        {},
+    )
     assert contents(store, "c") == plain
 
 
 def test_forgetting_a_session_keeps_what_others_taught(store):
     store.learned.publish("c", {"a": learned("join pages", session="x"), "b": learned("write")})
     store.learned.forget("c", session="x")
-    assert set(store.learned.of("c")) == {"b"}
+    assert set(store.learned.list_all("c")) == {"b"}
     assert store.learned.count("c") == (1, 1)
 
 
 def test_a_text_that_was_taught_has_a_digest_of_its_own(store):
-    plain = {row[1] for row in store.vectors.missing("c", "e", 9)}
+    plain = {row[1] for row in store.vectors.list_missing("c", "e", 9)}
     store.learned.publish("c", {"a": learned("join the pages")})
-    assert len({row[1] for row in store.vectors.missing("c", "e", 9)} - plain) == 1
+    assert len({row[1] for row in store.vectors.list_missing("c", "e", 9)} - plain) == 1
 
 
 def test_what_is_common_follows_each_change_of_what_is_served(store):
-    assert store.learned.common("c").prompts == ()
+    assert store.learned.find_common("c").prompts == ()
     store.learned.publish("c", {"a": learned("join the pages")})
-    assert store.learned.common("c").prompts == ("join the pages",)
+    assert store.learned.find_common("c").prompts == ("join the pages",)
     store.learned.roll_back("c")
-    assert store.learned.common("c").prompts == ()
+    assert store.learned.find_common("c").prompts == ()
 
 
 def test_what_prompts_have_in_common_is_believed_the_more_artifacts_there_are():
-    few = common_of({"a": learned("x")}).taken_off
-    many = common_of({str(n): learned("x") for n in range(100)}).taken_off
+    few = find_common({"a": learned("x")}).taken_off
+    many = find_common({str(n): learned("x") for n in range(100)}).taken_off
     assert 0 < few < many < 1
-    assert common_of({}).prompts == ()
+    assert find_common({}).prompts == ()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irdaemon.ledger import Failure, Ledger, LedgerError, version_hash
+from irdaemon.ledger import Failure, Ledger, LedgerError, hash_version
 from irdaemon.ledger.rows import pack
 from irdaemon.types import Artifact, Entry, Problem, Scan
 from tests.support.corpora import contents, ledger, upsert
@@ -33,8 +33,8 @@ def stale(ledger, *entries, recipe="r", **how):
 
 
 def texts(ledger):
-    ids = [row[1] for row in ledger.index_rows.artifacts("c")]
-    return {id: ledger.artifacts.records_of("c", id)[0]["text"] for id in ids}
+    ids = [row[1] for row in ledger.index_rows.list_artifacts("c")]
+    return {id: ledger.artifacts.list_records("c", id)[0]["text"] for id in ids}
 
 
 KEYS = st.sampled_from("abcd")
@@ -57,14 +57,14 @@ def test_after_any_steps_the_ledger_holds_what_a_dict_would(steps):
             held[key] = text
             failed.discard(key)
         elif what == "broken put":
-            before = dict(store.terms.table())
+            before = dict(store.terms.get_table())
             good = upsert(key, {key: text + " unheard"}).artifacts[0]
             bad = replace(good.records[0], granularity=None)
             wish = upsert(key, {})
             wish = replace(wish, artifacts=(replace(good, records=(good.records[0], bad)),))
             with pytest.raises(sqlite3.IntegrityError):
                 store.entries.put("c", wish, NOW)
-            assert store.terms.table() == before
+            assert store.terms.get_table() == before
         elif what == "forget":
             store.entries.forget("c", [key])
             held.pop(key, None)
@@ -73,7 +73,7 @@ def test_after_any_steps_the_ledger_holds_what_a_dict_would(steps):
             fail(store, key)
             failed.add(key)
     assert texts(store) == held
-    assert {failure.key for failure in store.failures.all("c")} == failed
+    assert {failure.key for failure in store.failures.list_all("c")} == failed
     spelled = {id: set(row[4][0][5]) for id, row in contents(store, "c").items()}
     assert spelled == {key: set(text.split()) for key, text in held.items()}
 
@@ -115,7 +115,7 @@ def test_a_failure_that_goes_on_keeps_the_time_it_began():
     store = ledger()
     fail(store, "a", since=1.0)
     fail(store, "a", stamp="2", since=9.0)
-    (failure,) = store.failures.all()
+    (failure,) = store.failures.list_all()
     assert (failure.since, failure.stamp, failure.path) == (1.0, "2", "/a")
 
 
@@ -136,9 +136,9 @@ def test_what_a_scan_does_not_cover_or_has_a_problem_with_is_not_gone():
 def test_an_unchanged_artifact_is_not_written_again():
     store = ledger()
     assert store.entries.put("c", upsert("a", {"a": "x", "b": "y"}), NOW) == (2, 0)
-    rows = store.index_rows.artifacts("c")
+    rows = store.index_rows.list_artifacts("c")
     assert store.entries.put("c", upsert("a", {"a": "x", "b": "y"}, stamp="2"), NOW) == (0, 0)
-    assert store.index_rows.artifacts("c") == rows
+    assert store.index_rows.list_artifacts("c") == rows
     assert store.entries.put("c", upsert("a", {"a": "z"}), NOW) == (1, 1)
 
 
@@ -153,7 +153,7 @@ def test_an_artifact_two_entries_have_goes_to_the_other_when_its_holder_goes():
     store = ledger()
     store.entries.put("c", upsert("first", {"shared": "x"}), NOW)
     store.entries.put("c", upsert("second", {"shared": "x", "own": "y"}), NOW)
-    assert store.entries.skipped("c") == {"held_by_another_entry": 1}
+    assert store.entries.count_skipped("c") == {"held_by_another_entry": 1}
     store.entries.put("c", upsert("second", {"more": "z"}, partial=True), NOW)
     assert store.entries.forget("c", ["first"]) == 1
     assert stale(store, entry("second")) == ["second"]
@@ -169,13 +169,13 @@ def test_an_artifact_two_entries_have_goes_to_the_other_when_its_holder_drops_it
 
 def test_metadata_is_part_of_the_version():
     one = Artifact("a", "text", "a", metadata={"project": "x"})
-    assert version_hash(one, {}, "r") != version_hash(replace(one, metadata={}), {}, "r")
+    assert hash_version(one, {}, "r") != hash_version(replace(one, metadata={}), {}, "r")
 
 
 def test_copies_have_one_content_wherever_they_lie():
     store = ledger()
     store.entries.put("c", upsert("a", {"a": "same", "b": "same", "c": "other"}), NOW)
-    contents_ = {row[1]: row[5] for row in store.index_rows.artifacts("c")}
+    contents_ = {row[1]: row[5] for row in store.index_rows.list_artifacts("c")}
     assert contents_["a"] == contents_["b"] != contents_["c"]
 
 
@@ -193,13 +193,13 @@ def test_fields_of_every_kind_can_be_read_back():
 def test_vectors_belong_to_texts_and_stay_until_no_record_of_their_embedder_needs_them():
     store = ledger()
     store.entries.put("c", upsert("a", {"a": "x"}), NOW)
-    ((_, digest, text, _),) = store.vectors.missing("c", "e", 9)
+    ((_, digest, text, _),) = store.vectors.list_missing("c", "e", 9)
     assert text == "x"
     for embedder in ("e", "old"):
         store.vectors.put(embedder, [digest], np.ones((1, 2), np.float32))
     store.entries.forget("c", ["a"])
     store.entries.put("c", upsert("renamed", {"renamed": "x"}), NOW)
-    assert store.vectors.missing("c", "e", 9) == []
+    assert store.vectors.list_missing("c", "e", 9) == []
     assert store.vectors.drop_unused() == 1
     assert set(store.vectors.get("e", [digest])) == {digest}
     store.entries.forget("c", ["renamed"])
@@ -212,8 +212,8 @@ def test_a_forgotten_corpus_leaves_nothing_and_the_others_alone():
         store.entries.put(corpus, upsert("a", {"a": "x"}), NOW)
     fail(store, "b")
     store.corpora.forget("c")
-    assert store.corpora.names() == ["d"]
-    assert store.failures.all() == []
+    assert store.corpora.list_names() == ["d"]
+    assert store.failures.list_all() == []
     assert contents(store, "c") == {}
     assert len(contents(store, "d")) == 1
 
@@ -229,7 +229,7 @@ def test_a_reader_sees_what_was_committed_and_cannot_write(tmp_path):
     store = Ledger(str(tmp_path / "a?b#c%.sqlite"))
     store.corpora.declare("c", "files", "r", "e")
     store.entries.put("c", upsert("a", {"a": "x"}), NOW)
-    with store.reading() as view:
+    with store.open_view() as view:
         assert texts(view) == {"a": "x"}
         with pytest.raises(sqlite3.OperationalError):
             view.corpora.forget("c")
@@ -258,18 +258,18 @@ def test_a_failure_counts_how_often_it_was_tried_until_it_is_read():
     made = ledger()
     for since in (1.0, 2.0, 3.0):
         fail(made, "a", since=since)
-    (failure,) = made.failures.all("c")
+    (failure,) = made.failures.list_all("c")
     assert (failure.tries, failure.since) == (3, 1.0)
     made.entries.put("c", upsert("a", {"a": "red"}), NOW)
     fail(made, "a")
-    assert made.failures.all("c")[0].tries == 1
+    assert made.failures.list_all("c")[0].tries == 1
 
 
 def test_failures_can_be_told_a_few_at_a_time():
     made = ledger()
     for number in range(5):
         fail(made, f"k{number}", since=float(number))
-    assert [failure.key for failure in made.failures.all("c", 2)] == ["k0", "k1"]
+    assert [failure.key for failure in made.failures.list_all("c", 2)] == ["k0", "k1"]
 
 
 def test_a_ledger_in_memory_sorts_in_memory_too():
@@ -279,22 +279,22 @@ def test_a_ledger_in_memory_sorts_in_memory_too():
 
 def test_a_ledger_has_a_number_of_its_own_which_a_view_does_not_make(tmp_path):
     made = Ledger(str(tmp_path / "one.sqlite"))
-    with made.reading() as view:
-        assert view.identity() == 0
-    number = made.identity()
-    assert number == made.identity() != Ledger(str(tmp_path / "two.sqlite")).identity()
-    with made.reading() as view:
-        assert view.identity() == number
+    with made.open_view() as view:
+        assert view.read_identity() == 0
+    number = made.read_identity()
+    assert number == made.read_identity() != Ledger(str(tmp_path / "two.sqlite")).read_identity()
+    with made.open_view() as view:
+        assert view.read_identity() == number
     made.close()
 
 
 def test_the_words_of_some_terms_are_given_without_the_others_and_without_blanks():
     store = ledger()
     store.entries.put("c", upsert("e", {"a": "one two three"}), 1.0)
-    table = store.terms.table()
+    table = store.terms.get_table()
     some = {word: table[word] for word in ("one", "three")}
-    assert store.terms.words(some.values()) == some
-    assert store.terms.words([10_000]) == store.terms.words([]) == {}
+    assert store.terms.find_words(some.values()) == some
+    assert store.terms.find_words([10_000]) == store.terms.find_words([]) == {}
     store.entries.forget("c", ["e"])
     store.forget_unused_terms()
-    assert store.terms.words(some.values()) == {}
+    assert store.terms.find_words(some.values()) == {}

@@ -41,20 +41,20 @@ def rows(made, table="links"):
 
 def test_edges_are_kept_in_their_order_and_found_from_either_end():
     links = built(packages(PACKAGES)).ledger.links
-    assert links.of("m", "aa") == [Edge("REF", "dol"), Edge("REF", "num-py")]
-    assert links.of("m", "cc") == links.of("m", "nothing") == []
-    assert links.ids_leading_to("m", Edge("REF", "num-py")) == ["aa", "bb"]
-    assert links.ids_leading_to("m", Edge("PARENT", "num-py")) == []
-    assert links.most_leading_to_one("m", "REF") == 2
-    assert [each.artifact_id for each in links.named("aa", ["m"], 5)] == ["aa"]
-    assert links.named("aa", ["other"], 5) == links.named("aa", [], 5) == []
+    assert links.list_edges("m", "aa") == [Edge("REF", "dol"), Edge("REF", "num-py")]
+    assert links.list_edges("m", "cc") == links.list_edges("m", "nothing") == []
+    assert links.list_ids_leading_to("m", Edge("REF", "num-py")) == ["aa", "bb"]
+    assert links.list_ids_leading_to("m", Edge("PARENT", "num-py")) == []
+    assert links.count_most_leading("m", "REF") == 2
+    assert [each.artifact_id for each in links.find_named("aa", ["m"], 5)] == ["aa"]
+    assert links.find_named("aa", ["other"], 5) == links.find_named("aa", [], 5) == []
 
 
 def test_edges_go_with_their_artifact():
     made = built(packages(PACKAGES))
     made.reconfigure((packages({"aa": PACKAGES["aa"]}),))
     level(made)
-    assert made.ledger.links.of("m", "bb") == []
+    assert made.ledger.links.list_edges("m", "bb") == []
     assert rows(made) == 2
 
 
@@ -62,7 +62,7 @@ def test_edges_of_an_edited_artifact_are_those_of_its_new_text():
     made = built(packages(PACKAGES))
     made.reconfigure((packages({**PACKAGES, "aa": {**PACKAGES["aa"], "deps": ["rich"]}}),))
     level(made)
-    assert made.ledger.links.of("m", "aa") == [Edge("REF", "rich")]
+    assert made.ledger.links.list_edges("m", "aa") == [Edge("REF", "rich")]
 
 
 def test_edges_are_no_part_of_what_makes_an_artifact_stale():
@@ -71,7 +71,7 @@ def test_edges_are_no_part_of_what_makes_an_artifact_stale():
     made.reconfigure((packages(PACKAGES, edge_extractor=lambda id, fields: {"X": [id]}),))
     level(made, full=True)
     assert made.ledger._store.all("SELECT id, version FROM artifacts") == before
-    assert all(made.ledger.links.of("m", id) == [Edge("X", id)] for id in PACKAGES)
+    assert all(made.ledger.links.list_edges("m", id) == [Edge("X", id)] for id in PACKAGES)
 
 
 def test_an_extractor_that_fails_is_the_failure_of_one_artifact():
@@ -81,7 +81,7 @@ def test_an_extractor_that_fails_is_the_failure_of_one_artifact():
         return {}
 
     made = built(packages(PACKAGES, edge_extractor=extractor))
-    (failure,) = made.ledger.failures.all()
+    (failure,) = made.ledger.failures.list_all()
     assert (failure.key, "RuntimeError" in failure.reason) == ("aa", True)
     assert made.ledger.artifacts.count("m") == 2
 
@@ -108,7 +108,7 @@ def test_a_ledger_without_links_gets_them_at_the_next_look_and_nothing_is_embedd
     embedder = type(made.state.embedders.named("hashing"))
     monkeypatch.setattr(embedder, "embed", lambda self, texts: pytest.fail("it was embedded"))
     level(made)
-    assert made.ledger.links.of("m", "bb") == [Edge("REF", "aa"), Edge("REF", "num-py")]
+    assert made.ledger.links.list_edges("m", "bb") == [Edge("REF", "aa"), Edge("REF", "num-py")]
     assert made.ledger._store.all("SELECT id FROM artifacts") == numbers
     assert made.ledger.check() == []
 

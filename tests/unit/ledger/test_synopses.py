@@ -14,15 +14,15 @@ def test_a_synopsis_that_was_handed_in_has_its_entry_read_again_until_it_is_sett
     assert made.entries.diff("c", scan, "r").stale == ()
     made.synopses.hand_in("c", "a", "About text.", {"synthesizer_id": "m"})
     assert made.entries.diff("c", scan, "r").stale == (stored.entry,)
-    assert made.synopses.of("c", "a", "synopsis") == ("About text.", {"synthesizer_id": "m"})
+    assert made.synopses.find("c", "a", "synopsis") == ("About text.", {"synthesizer_id": "m"})
     made.synopses.settle("c")
-    assert made.synopses.of("c", "a", "synopsis") is None
+    assert made.synopses.find("c", "a", "synopsis") is None
 
 
 def test_what_a_model_was_asked_is_counted_by_the_day():
     made = ledger("c")
-    made.synopses.note_asked(7, 3)
-    made.synopses.note_asked(7, 2)
-    assert [made.synopses.asked(7), made.synopses.asked(8)] == [5, 0]
-    made.synopses.note_asked(8, 1)
-    assert [made.synopses.asked(7), made.synopses.asked(8)] == [0, 1]
+    made.synopses.add_requests(7, 3)
+    made.synopses.add_requests(7, 2)
+    assert [made.synopses.count_requests(7), made.synopses.count_requests(8)] == [5, 0]
+    made.synopses.add_requests(8, 1)
+    assert [made.synopses.count_requests(7), made.synopses.count_requests(8)] == [0, 1]

@@ -12,7 +12,7 @@ from irdaemon.engine import Engine
 from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import opened
 from irdaemon.ledger import Ledger, LedgerError
-from irdaemon.ledger.files import kept_aside
+from irdaemon.ledger.files import list_set_aside
 from irdaemon.ledger.schema import MIGRATIONS
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Chunked, WholeText
@@ -81,7 +81,7 @@ def test_a_disk_that_is_full_at_any_step_of_an_upgrade_costs_nothing(file, tmp_p
                 Ledger(path).close()
                 break
     assert FillingUp.left < 100
-    assert kept_aside(path) == []
+    assert list_set_aside(path) == []
     made = level(started(path))
     assert is_as_built_anew(made)
     made.ledger.close()
@@ -98,9 +98,9 @@ def test_an_older_ledger_answers_at_once_and_after_a_look_is_as_one_built_anew(f
     assert made.snapshot.corpora["tools"].unembedded == 0
     assert is_as_built_anew(level(made))
     assert first(made, "fill in pdf forms") == "pdf"
-    assert [failure.key for failure in made.ledger.failures.all()] == ["broken"]
+    assert [failure.key for failure in made.ledger.failures.list_all()] == ["broken"]
     assert made.ledger.check() == []
-    assert (made.state.corruption, kept_aside(path)) == (None, [])
+    assert (made.state.corruption, list_set_aside(path)) == (None, [])
     made.ledger.close()
 
 
@@ -110,7 +110,7 @@ def test_what_changed_while_the_older_version_was_gone_is_brought_level_too(file
     tools = {key: value for key, value in TOOLS.items() if key not in ("pdf", "broken")}
     made = level(started(unpacked(file, tmp_path), notes, tools))
     assert is_as_built_anew(made, notes, tools)
-    assert made.ledger.failures.all() == []
+    assert made.ledger.failures.list_all() == []
     assert [each for each in made.ledger.check() if each.severe] == []
     made.ledger.close()
 
@@ -134,7 +134,7 @@ def test_the_first_ledgers_whose_format_cannot_be_told_from_the_next_are_rebuilt
     assert first(made, "fill in pdf forms") == "pdf"
     assert is_as_built_anew(level(made))
     assert "corpora" in made.state.corruption.why
-    assert kept_aside(path) == [made.state.corruption.kept]
+    assert list_set_aside(path) == [made.state.corruption.kept]
     made.ledger.close()
 
 
@@ -148,7 +148,7 @@ def test_a_token_that_an_earlier_version_kept_is_gone_after_the_first_look(tmp_p
     assert holds_text(path, GITHUB)
     printed = Corpus("printed", "mapping", InMemory(UNCLEANED), WholeText(), "hashing")
     made = Engine(Ledger(path), (printed,))
-    assert [pin.text for pin in made.ledger.pins.all()] == [PRINTED]
+    assert [pin.text for pin in made.ledger.pins.list_all()] == [PRINTED]
     embedded = []
     embedder = made.state.embedders.named("hashing")
     embed = type(embedder).embed
@@ -156,7 +156,7 @@ def test_a_token_that_an_earlier_version_kept_is_gone_after_the_first_look(tmp_p
         type(embedder), "embed", lambda self, texts: embedded.extend(texts) or embed(self, texts)
     )
     level(made)
-    (pin,) = made.ledger.pins.all()
+    (pin,) = made.ledger.pins.list_all()
     clean = PRINTED.replace(GITHUB, "[secret: GitHub Token]")
     # The vectors of the other texts are those that were there.
     assert (embedded, pin.text) == ([clean], clean)

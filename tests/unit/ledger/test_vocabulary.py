@@ -11,10 +11,10 @@ words = st.lists(st.text(st.characters(exclude_characters="\n"), max_size=8), un
 
 @given(words)
 def test_packed_words_have_their_places(given_words):
-    packed = PackedWords.of(given_words)
-    assert [packed.number(word) for word in given_words] == list(range(len(given_words)))
-    assert list(packed.words()) == given_words
-    assert packed.number("not\nhere") == -1
+    packed = PackedWords.pack(given_words)
+    assert [packed.find(word) for word in given_words] == list(range(len(given_words)))
+    assert list(packed.iterate()) == given_words
+    assert packed.find("not\nhere") == -1
 
 
 def test_many_words_are_found_and_no_others():
@@ -39,7 +39,7 @@ def test_packing_changes_nothing_that_is_found(before, added):
     assert dict(made) == expected
     assert all(made.find(word) == number for word, number in expected.items())
     assert list(made) == [*before, *new], "what is at hand is not there twice"
-    assert dict(Vocabulary.of(made)) == expected
+    assert dict(Vocabulary.from_numbers(made)) == expected
 
 
 def _pack(made):
@@ -71,18 +71,18 @@ def test_a_ledger_whose_vocabulary_has_gaps_is_read_with_blanks_for_them(tmp_pat
     path = str(tmp_path / "ledger.sqlite")
     ledger = Ledger(path)
     ledger._store.run_many("INSERT INTO terms(id, term) VALUES (?, ?)", [(0, "a"), (2, "c")])
-    table = ledger.terms.table()
+    table = ledger.terms.get_table()
     assert (table["a"], table["c"]) == (0, 2)
-    assert ledger.terms.ids(["d"]) == [3]
+    assert ledger.terms.give_ids(["d"]) == [3]
     ledger.close()
 
 
 def test_terms_are_known_by_the_same_ids_after_their_memory_was_given_back(tmp_path):
     ledger = Ledger(str(tmp_path / "ledger.sqlite"))
     terms = [f"t{n}" for n in range(5_000)]
-    ids = ledger.terms.ids(terms)
-    ledger.give_back()
-    assert ledger.terms.ids([*terms, "new"]) == [*ids, 5_000]
+    ids = ledger.terms.give_ids(terms)
+    ledger.release_memory()
+    assert ledger.terms.give_ids([*terms, "new"]) == [*ids, 5_000]
     ledger.close()
 
 
@@ -97,5 +97,5 @@ def test_many_words_are_found_as_each_is_and_are_at_hand_from_then_on():
 def test_a_term_that_is_new_twice_in_one_record_gets_one_id():
     held = Ledger(":memory:")
     with held.transaction():
-        assert held.terms.ids(["a", "b", "a", "c"]) == [0, 1, 0, 2]
-    assert dict(held.terms.table()) == {"a": 0, "b": 1, "c": 2}
+        assert held.terms.give_ids(["a", "b", "a", "c"]) == [0, 1, 0, 2]
+    assert dict(held.terms.get_table()) == {"a": 0, "b": 1, "c": 2}

@@ -91,12 +91,12 @@ def test_what_was_built_since_is_seen_when_it_is_opened_again(state, notes):
     other = ir.Engine(
         registry.Ledger(str(state / "notes.sqlite")),
         [
-            registry.CorpusSpec.kept("notes", opened.engine.ledger.corpora.spec_of("notes")).corpus(
-                "notes"
-            )
+            registry.CorpusSpec.kept(
+                "notes", opened.engine.ledger.corpora.read_spec("notes")
+            ).corpus("notes")
         ],
     )
-    other.ledger.next_generation()
+    other.ledger.advance_generation()
     other.ledger.close()
     assert ir.open_corpus("notes") is not opened
     ir.open_corpus("notes").close()

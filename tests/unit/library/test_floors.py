@@ -115,7 +115,7 @@ def test_a_floor_under_a_name_that_is_not_its_own_is_not_used(tools):
     floor = ir.calibrate(tools, by_words)
     others = ir.calibrate(tools, generous)
     kept = tools.engine.ledger.corpora
-    kept.put_floors("tools", {**kept.floors_of("tools"), floor.mode: others})
+    kept.put_floors("tools", {**kept.read_floors("tools"), floor.mode: others})
     tools.engine.writer.publisher.publish(tools.engine.corpora["tools"])
     told = floor_of(ir.discover(tools, INSIDE, rerank=by_words))
     assert told["kind"] == "plain: not calibrated"
@@ -134,16 +134,16 @@ class Encoder:
 def test_a_cross_encoders_floor_is_found_again_by_its_name(tools, monkeypatch):
     library = SimpleNamespace(CrossEncoder=Encoder)
     monkeypatch.setitem(sys.modules, "sentence_transformers", library)
-    reranking._named.cache_clear()
+    reranking._load_reranker.cache_clear()
     floor = ir.calibrate(tools, "cross-encoder:some/model")
     assert floor.mode == "hybrid+rerank:cross-encoder-model"
     answer = ir.discover(tools, OUTSIDE, rerank="cross-encoder:some/model")
     assert floor_of(answer)["at_least"] == floor.at_least
     assert Encoder.made == 1
-    reranking._named.cache_clear()
+    reranking._load_reranker.cache_clear()
     assert tools.engine.info("tools")["floors"][floor.mode]["at_least"] == floor.at_least
     assert Encoder.made == 1
-    reranking._named.cache_clear()
+    reranking._load_reranker.cache_clear()
 
 
 def test_a_corpus_too_small_or_open_for_reading_only_is_not_calibrated(tmp_path, monkeypatch):

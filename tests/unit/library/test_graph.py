@@ -127,14 +127,14 @@ def test_an_extractor_finds_the_links_of_what_did_not_change_and_embeds_nothing(
     path = str(tmp_path / "pk.sqlite")
     none = built(PACKAGES, store=path, edge_extractor=lambda id, fields: {})
     assert ir.CorpusGraph(none).neighbors("allude") == []
-    before = [none.engine.ledger.artifacts.row_of("pk", id) for id in PACKAGES]
+    before = [none.engine.ledger.artifacts.find_row("pk", id) for id in PACKAGES]
 
     def first_only(id, fields):
         return {"REF": fields["deps"][:1]}
 
     made = built(PACKAGES, store=path, edge_extractor=first_only)
     assert ir.CorpusGraph(made).neighbors("allude") == ["meshed"]
-    assert [made.engine.ledger.artifacts.row_of("pk", id) for id in PACKAGES] == before
+    assert [made.engine.ledger.artifacts.find_row("pk", id) for id in PACKAGES] == before
     made.close()
 
 

@@ -153,9 +153,9 @@ def models(monkeypatch):
     library = SimpleNamespace(CrossEncoder=Model)
     monkeypatch.setitem(sys.modules, "sentence_transformers", library)
     monkeypatch.setattr(Model, "made", ())
-    reranking._named.cache_clear()
+    reranking._load_reranker.cache_clear()
     yield Model
-    reranking._named.cache_clear()
+    reranking._load_reranker.cache_clear()
 
 
 def test_a_cross_encoder_is_named_in_the_call_and_loaded_once(packages, models):
@@ -195,7 +195,7 @@ def test_a_model_is_not_loaded_where_nothing_is_reranked(packages, models):
 
 def test_without_the_package_the_error_says_what_to_install(packages, monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    reranking._named.cache_clear()
+    reranking._load_reranker.cache_clear()
     with pytest.raises(Unavailable, match="sentence_transformers") as caught:
         ir.search(packages, ASKED, rerank="cross-encoder")
     assert caught.value.hint.endswith("install 'sentence-transformers>=3'")
@@ -256,7 +256,7 @@ def test_a_function_says_what_is_read_of_a_hit(packages):
 
 def test_an_artifact_that_is_held_no_more_is_read_by_its_surface(packages, monkeypatch):
     spy = Spy()
-    monkeypatch.setattr(artifacts.Artifacts, "records_of", lambda *args: [])
+    monkeypatch.setattr(artifacts.Artifacts, "list_records", lambda *args: [])
     assert ir.search(packages, ASKED, rerank=spy, rerank_text="artifact")
     assert spy.texts
     assert max(map(len, spy.texts)) < 200

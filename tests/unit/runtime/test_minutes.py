@@ -42,13 +42,13 @@ def test_refused_requests_are_told_by_kind_for_an_hour():
     refused.note(1, "discover", "update")
     refused.note(1, "discover", "update")
     refused.note(None, "x" * 500, "update")
-    told = refused.recent()
+    told = refused.list_recent()
     assert [(each["protocol"], each["count"], len(each["op"])) for each in told] == [
         ("1", 2, 8),
         ("none", 1, 40),
     ]
     for protocol in range(100):
         refused.note(protocol, "ping", "update")
-    assert len(refused.recent()) == 8
+    assert len(refused.list_recent()) == 8
     now[0] += 61 * MINUTE
-    assert refused.recent() == []
+    assert refused.list_recent() == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.runtime.power import on_battery
+from irdaemon.runtime.power import is_on_battery
 
 MAINS = {"type": "Mains", "online": "1"}
 UNPLUGGED = {"type": "Mains", "online": "0"}
@@ -35,8 +35,8 @@ def test_a_battery_that_is_discharged_without_another_supply_is_what_counts(
         folder.mkdir()
         for name, value in supply.items():
             (folder / name).write_text(f"{value}\n")
-    assert on_battery(str(tmp_path)) is found
+    assert is_on_battery(str(tmp_path)) is found
 
 
 def test_where_nothing_is_told_it_is_on_none(tmp_path):
-    assert not on_battery(str(tmp_path / "absent"))
+    assert not is_on_battery(str(tmp_path / "absent"))

@@ -43,24 +43,24 @@ def test_it_is_only_shown_on_request(state):
 
 
 def test_the_laps_of_one_query_are_those_within_it():
-    with profile.lapped() as outer:
-        with profile.stage("a"), profile.lapped() as inner, profile.stage("b"):
+    with profile.record_laps() as outer:
+        with profile.stage("a"), profile.record_laps() as inner, profile.stage("b"):
             pass
         with profile.stage("a"):
             pass
-    assert [name for name, _ in outer.items()] == ["a"]
-    assert [name for name, _ in inner.items()] == ["b"]
-    assert profile.summary()["a"]["n"] == 2
+    assert [name for name, _ in outer.list_stages()] == ["a"]
+    assert [name for name, _ in inner.list_stages()] == ["b"]
+    assert profile.summarize_stages()["a"]["n"] == 2
 
 
 def test_laps_are_in_the_order_in_which_they_began_and_lie_within_the_whole():
-    with profile.lapped() as laps:
+    with profile.record_laps() as laps:
         with profile.stage("outer"), profile.stage("inner"):
             pass
         for _ in range(2):
             with profile.stage("last"):
                 pass
-    found = dict(laps.items())
+    found = dict(laps.list_stages())
     assert list(found) == ["outer", "inner", "last"]
     assert [each.n for each in found.values()] == [1, 1, 2]
     ends = [each.at_ms + each.ms for each in found.values()]
@@ -71,9 +71,9 @@ def test_laps_are_in_the_order_in_which_they_began_and_lie_within_the_whole():
 def test_only_the_last_durations_are_kept_and_all_are_counted():
     for ms in range(3_000):
         profile.note("a", ms)
-    assert profile.summary()["a"]["n"] == 1_000
-    assert profile.summary()["a"]["total"] == 3_000
-    assert profile.summary()["a"]["p50"] >= 2_000
+    assert profile.summarize_stages()["a"]["n"] == 1_000
+    assert profile.summarize_stages()["a"]["total"] == 3_000
+    assert profile.summarize_stages()["a"]["p50"] >= 2_000
 
 
 def test_the_text_for_prometheus_has_one_figure_a_line_and_escapes_labels(state):

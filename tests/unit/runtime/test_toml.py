@@ -7,12 +7,12 @@ KEY_OF_MANY_PARTS = ".".join("a" * 20_000) + " = 1\n"
 
 
 def test_toml_is_read():
-    assert toml.loads('a.b = "x"') == {"a": {"b": "x"}}
+    assert toml.parse_toml('a.b = "x"') == {"a": {"b": "x"}}
 
 
 def test_a_key_of_too_many_parts_is_refused_before_it_takes_the_memory():
     with pytest.raises(ValueError, match="too many parts"):
-        toml.loads(KEY_OF_MANY_PARTS)
+        toml.parse_toml(KEY_OF_MANY_PARTS)
 
 
 def test_a_configuration_with_such_a_key_is_an_error_that_names_the_file():

@@ -1,7 +1,7 @@
 import logging
 
 from irclient import wire
-from irdaemon.runtime.tracebacks import where
+from irdaemon.runtime.tracebacks import describe_error
 from irdaemon.serve import access, operations
 from irdaemon.serve import ops as serve
 from irdaemon.serve.ops import ServedOp
@@ -22,7 +22,7 @@ def test_a_fault_is_told_by_its_kinds_and_places_without_its_words():
     try:
         failing()
     except ValueError as error:
-        told = where(error)
+        told = describe_error(error)
     assert "KeyError in" in told
     assert told.index("KeyError") < told.index("ValueError in")
     assert "in failing" in told

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from irdaemon.ledger import version_hash
+from irdaemon.ledger import hash_version
 from irdaemon.source.mcp_tools import McpTools, known_roots
 from irdaemon.strategy import Skill
 from irdaemon.types import Root, Scan, SourceError
@@ -62,7 +62,7 @@ def test_a_type_alone_that_changes_in_the_schema_is_a_change(tmp_path):
         (tool,) = read(dump(tmp_path / "a.json", [{"name": "t", "inputSchema": schema}])).artifacts
         plan = strategy.decompose(tool.artifact_id, tool.raw, tool.metadata)
         assert plan.surfaces[0].lexical == "n"
-        versions.add(version_hash(tool, plan.filter_fields, "r"))
+        versions.add(hash_version(tool, plan.filter_fields, "r"))
     assert len(versions) == 2
 
 

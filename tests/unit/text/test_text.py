@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from irdaemon.text import (
     _NAME_IN_CODE,
     STOP_WORDS,
-    as_typed,
-    identifiers,
-    term_counts,
+    count_terms,
+    find_identifiers,
     tokenize,
+    tokenize_typed,
 )
 
 
@@ -53,24 +53,24 @@ def test_words_with_combining_marks_stay_whole():
 
 
 def test_a_surface_counts_twice_beside_its_lexical_text_and_once_alone():
-    assert term_counts("pdf form") == {"pdf": 1, "form": 1}
-    assert term_counts("pdf", "pdf qpdf") == {"pdf": 3, "qpdf": 1}
+    assert count_terms("pdf form") == {"pdf": 1, "form": 1}
+    assert count_terms("pdf", "pdf qpdf") == {"pdf": 3, "qpdf": 1}
 
 
 def test_the_form_of_a_word_is_kept_and_weighs_nothing():
-    counts = term_counts("Spawning and spawning")
+    counts = count_terms("Spawning and spawning")
     assert counts == {"spawn": 2, "=spawning": 0}
-    assert as_typed("spawning") == ["spawning", "=spawning"]
+    assert tokenize_typed("spawning") == ["spawning", "=spawning"]
 
 
 def test_a_word_that_is_its_own_stem_a_short_one_and_an_identifier_have_no_form_of_their_own():
-    assert term_counts("kubernet runs") == {"kubernet": 1, "run": 1}
-    assert as_typed("kubernet runs configPath") == ["kubernet"]
+    assert count_terms("kubernet runs") == {"kubernet": 1, "run": 1}
+    assert tokenize_typed("kubernet runs configPath") == ["kubernet"]
 
 
 def test_an_identifier_typed_in_lower_case_is_looked_for_as_a_whole():
-    assert "rewardrate" in term_counts("rewardRate")
-    assert "rewardrate" in as_typed("rewardrate")
+    assert "rewardrate" in count_terms("rewardRate")
+    assert "rewardrate" in tokenize_typed("rewardrate")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_an_identifier_typed_in_lower_case_is_looked_for_as_a_whole():
     ],
 )
 def test_identifiers_are_words_written_as_names_in_code_are(text, found):
-    assert identifiers(text) == found
+    assert find_identifiers(text) == found
 
 
 # As a regular expression that tries a name from every letter finds them.
@@ -109,7 +109,7 @@ def test_names_are_looked_for_where_words_begin_and_none_is_missed(text):
     ids=["letters", "underscores", "unspaced", "colons", "marks"],
 )
 def test_a_million_characters_without_a_break_are_analysed_like_any_text(text):
-    assert len(identifiers(text)) <= len(set(tokenize(text)))
+    assert len(find_identifiers(text)) <= len(set(tokenize(text)))
 
 
 def test_what_is_normalised_in_pieces_is_what_is_normalised_whole():
@@ -146,12 +146,12 @@ def test_any_text_is_cut_as_the_widest_pattern_cuts_it(text):
     from irdaemon import text as analyzer
 
     normal = analyzer.unicodedata.normalize("NFKC", text)
-    assert analyzer._words(text) == analyzer._WORD.findall(normal)
+    assert analyzer._split_words(text) == analyzer._WORD.findall(normal)
 
 
 @given(st.lists(st.sampled_from("Run running RUNNING parseConfig C++ the a \u00e9t\u00e9".split())))
 def test_terms_are_counted_as_the_tokens_of_each_word_say(words):
     text, lexical = " ".join(words[:3]), " ".join(words[3:])
-    counted = {term: n for term, n in term_counts(text, lexical).items() if n}
+    counted = {term: n for term, n in count_terms(text, lexical).items() if n}
     twice = tokenize(text) * (2 if lexical else 1)
     assert counted == Counter([*twice, *tokenize(lexical)])

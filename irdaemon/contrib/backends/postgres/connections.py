@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 from irclient.errors import IRError, Unavailable
 from irdaemon.config.checking import ConfigError
 from irdaemon.contrib.backends.postgres.schema import FORMAT, MIGRATIONS
-from irdaemon.runtime.deadline import time_left, too_late
+from irdaemon.runtime.deadline import make_too_late, time_left
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 Result = TypeVar("Result")
@@ -188,7 +188,7 @@ class Connections:
     def error_of(self, error: psycopg.Error) -> IRError:
         """Return the error for one of psycopg, with what to do next."""
         if isinstance(error, (Silent, psycopg.errors.QueryCanceled)) and time_left() <= 0:
-            return too_late()
+            return make_too_late()
         said = " ".join(str(error).split()) or type(error).__name__
         for kinds, message, hint in _ADVICE:
             if isinstance(error, kinds):
@@ -198,7 +198,7 @@ class Connections:
     def connect_error(self, error: psycopg.Error) -> IRError:
         """Return the error for a connection that could not be made."""
         if time_left() <= 0:
-            return too_late()
+            return make_too_late()
         if error.sqlstate:
             return self.error_of(error)
         return Unavailable(

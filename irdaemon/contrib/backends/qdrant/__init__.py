@@ -193,7 +193,7 @@ def _stored(text: Mapping[str, Any], sent: Iterable[Any]) -> StoredText:
 
 
 def _record(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record as `ledger.artifacts.records_of` gives it."""
+    """Return a record as `ledger.artifacts.list_records` gives it."""
     _, kind, surface_index, _, metadata, *_ = unpacked(payload["record"])
     record_id, granularity = payload["label"]
     return {

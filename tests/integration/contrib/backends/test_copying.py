@@ -81,7 +81,7 @@ def test_the_thread_starts_with_the_first_corpus_that_has_a_backend(tmp_path, mo
     copying.stop()
     copying.tick()
     assert "copies" not in [thread.name for thread in threading.enumerate()]
-    assert backend.leases["m"][0] == holder(made.ledger.identity())
+    assert backend.leases["m"][0] == holder(made.ledger.read_identity())
     assert backend.leases["m"][2] == 0
     made.ledger.close()
 

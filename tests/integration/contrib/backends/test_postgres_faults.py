@@ -17,7 +17,7 @@ import pytest
 
 from irclient.errors import Unavailable
 from irdaemon.contrib.backends.making import make_backend
-from irdaemon.runtime.deadline import until
+from irdaemon.runtime.deadline import set_deadline
 from tests.support.filled import HOLDER, MadeCorpus, owners, wanted
 from tests.support.postgres import PostgresServer, shared_server
 from tests.support.tcp_proxy import Proxy
@@ -54,7 +54,7 @@ def through(proxy, own_server, own_database):
 
 
 def soon(seconds=0.3):
-    return until(time.monotonic() + seconds)
+    return set_deadline(time.monotonic() + seconds)
 
 
 def test_where_nothing_listens_it_is_said_where_without_the_password():

@@ -30,7 +30,7 @@ def test_the_file_is_as_small_as_what_is_in_it(ledger, capsys):
     texts = {f"a{n}": f"word{n} " * 500 for n in range(200)}
     held.entries.put("big", upsert("e", texts), 1.0)
     held.corpora.forget("big")
-    held.fold()
+    held.fold_log()
     held.close()
     before = os.path.getsize(ledger)
     assert main(["compact"]) == 0

@@ -7,7 +7,7 @@ from irclient.errors import LimitError, NotFound, QueryError, Unavailable
 from irdaemon.contrib.documents.store import DocumentLimits, DocumentSet, DocumentStore, Sender
 from irdaemon.engine.queue import Job
 from irdaemon.library.inmemory import as_documents
-from irdaemon.runtime.deadline import until
+from irdaemon.runtime.deadline import set_deadline
 from irdaemon.serve.access import WHOLE, Scope
 from irdaemon.serve.ops import ServeRules, cost, handle
 from tests.support.corpora import engine, mapped
@@ -111,7 +111,7 @@ def test_meta_counts_as_well():
 
 def test_a_request_given_up_registers_nothing():
     made = store()
-    with until(0.0), pytest.raises(Unavailable):
+    with set_deadline(0.0), pytest.raises(Unavailable):
         made.of(ANN, 0).register(documents("red fish"))
     assert made.bytes == 0
 

@@ -89,7 +89,7 @@ def test_labelled_cases_set_the_floors_of_a_corpus():
     made = engine_of(MANY_TOOLS)
     made.calibrate("tools", LABELLED)
     made.drain()
-    floors = made.ledger.corpora.floors_of("tools")
+    floors = made.ledger.corpora.read_floors("tools")
     assert floors.keys() == {"hybrid", "dense", "lexical"}
     assert all(floor.labelled and floor.n_inside == 25 for floor in floors.values())
     assert made.state.labels == {}
@@ -101,7 +101,7 @@ def test_cases_that_a_calibration_took_are_not_taken_again():
     made.drain()
     made.request(Job("calibrate", "tools"))
     made.drain()
-    assert not made.ledger.corpora.floors_of("tools")["hybrid"].labelled
+    assert not made.ledger.corpora.read_floors("tools")["hybrid"].labelled
 
 
 def test_too_few_cases_of_a_class_or_too_small_a_corpus_are_refused(tools):

@@ -7,7 +7,7 @@ import pytest
 from irclient.errors import QueryError, Unavailable
 from irdaemon.contrib.models.llm import ModelSelector, chooser_by, ids_in
 from irdaemon.discovery.decide import select
-from irdaemon.runtime.deadline import until
+from irdaemon.runtime.deadline import set_deadline
 from irdaemon.types import Hit, SelectSpec
 
 ANY = SelectSpec(min_score=None)
@@ -174,7 +174,7 @@ def test_a_model_has_no_more_time_than_a_share_of_what_the_request_has_left():
     given = []
     choose = chooser_by(lambda prompt, timeout_s: given.append(timeout_s) or "none", 10.0)
     choose(query="x", candidates="- a0: text")
-    with until(time.monotonic() + 5.0):
+    with set_deadline(time.monotonic() + 5.0):
         choose(query="x", candidates="- a0: text")
     assert given[0] == 10.0
     assert given[1] < 5.0
@@ -182,5 +182,5 @@ def test_a_model_has_no_more_time_than_a_share_of_what_the_request_has_left():
 
 def test_a_model_is_not_asked_where_the_request_has_no_time_left():
     choose = chooser_by(failing(AssertionError("asked")), 10.0)
-    with until(time.monotonic() - 1.0), pytest.raises(TimeoutError):
+    with set_deadline(time.monotonic() - 1.0), pytest.raises(TimeoutError):
         choose(query="x", candidates="- a0: text")

@@ -178,7 +178,7 @@ def test_what_gives_no_synopsis_is_not_asked_again_and_counts():
     assert [made.write(), made.write()] == [2, 0]
     assert made.synopsis() is None
     assert len(made.model.prompts) == 2
-    assert made.engine.ledger.synopses.asked(int(made.now // 86_400)) == 2
+    assert made.engine.ledger.synopses.count_requests(int(made.now // 86_400)) == 2
 
 
 def test_an_artifact_that_is_gone_takes_its_synopsis_with_it():
@@ -187,7 +187,7 @@ def test_an_artifact_that_is_gone_takes_its_synopsis_with_it():
     left = {"review": SKILLS["review"]}
     made.engine.writer.reconfigure([replace(made.corpus, source=InMemory(left))])
     made.engine.drain()
-    assert made.engine.ledger.synopses.of("m", "deploy", "synopsis") is None
+    assert made.engine.ledger.synopses.find("m", "deploy", "synopsis") is None
 
 
 def test_of_a_skill_the_body_is_shown_and_of_a_package_name_description_and_readme():

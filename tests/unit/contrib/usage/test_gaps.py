@@ -21,10 +21,10 @@ class Names:
 
 
 class Artifacts:
-    def prompts_of(self, corpus, turn_id):
+    def list_prompts(self, corpus, turn_id):
         return [PROMPTS[turn_id]] if turn_id in PROMPTS else []
 
-    def records_of(self, corpus, artifact_id):
+    def list_records(self, corpus, artifact_id):
         return [{"text": "Fill and merge PDF forms"}]
 
 

@@ -9,7 +9,7 @@ class Ledger:
         self.artifacts = self
         self._chars = chars
 
-    def texts_of(self, corpus, kind):
+    def list_texts(self, corpus, kind):
         assert kind == "capability"
         return {id: f"{id}\n\n" + "x" * chars for id, chars in self._chars.items()}
 

@@ -9,7 +9,7 @@ from irclient.errors import Unavailable
 from irdaemon.config.checking import ConfigError
 from irdaemon.contrib.backends.qdrant.server import Placing, QdrantServer, connected
 from irdaemon.index.backend import Wanted
-from irdaemon.runtime.deadline import until
+from irdaemon.runtime.deadline import set_deadline
 from tests.support.qdrant import delta, recorded
 
 PLACED = Placing(True, replication_factor=3, write_consistency_factor=2, shards=4)
@@ -100,7 +100,7 @@ def test_a_filter_is_part_of_the_search_and_not_of_what_follows(searched):
 
 def test_a_request_says_how_long_it_may_take():
     server = QdrantServer(None, "s", Placing())
-    with until(time.monotonic() + 3):
+    with set_deadline(time.monotonic() + 3):
         assert server.reading("notes")["timeout"] in (2, 3)
     assert "timeout" not in server.reading("notes")
 
