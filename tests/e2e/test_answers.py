@@ -10,8 +10,9 @@ from tests.support.running import Running
 LONG = " ".join(["Use this whenever a person brings words."] * 9)
 
 
-@pytest.fixture
-def served(home):
+@pytest.fixture(scope="module")
+def served(module_home):
+    home = module_home
     home.env.pop("COLUMNS", None)
     package = home.path / "code" / "buffer"
     package.mkdir(parents=True)

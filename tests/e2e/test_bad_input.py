@@ -44,6 +44,7 @@ def test_broken_files_are_loaded_and_flagged_or_become_rows_and_the_rest_is_serv
 @pytest.mark.parametrize(
     "text", ["? , ' ! ( / @ +", "a" * 100_000, "AND OR NOT", "\x00\x1b[2J", "ü" * 9]
 )
+@pytest.mark.shared_daemon
 def test_any_text_is_a_valid_query(home, daemon, text):
     with home.client() as client:
         assert client.discover(Query(text)).query == text
@@ -84,7 +85,7 @@ def test_no_file_keeps_the_rest_from_being_served_or_takes_the_memory(home):
             (notes / name).write_text(text)
         for number in range(3):
             home.skill(f"late{number}", f"zebra{number} lately made")
-            until(lambda number=number: finds(home, f"zebra{number}", f"late{number}"), 60)
+            until(lambda number=number: finds(home, f"zebra{number}", f"late{number}"))
         home.irc("build", "notes")
         failures = home.answer("status", "--failures")
         status = Path(f"/proc/{daemon.process.pid}/status").read_text()
@@ -110,9 +111,9 @@ def test_no_file_keeps_the_rest_from_being_served_or_takes_the_memory(home):
     ],
     ids=["letters", "underscores", "hex", "unspaced", "marks", "points"],
 )
+@pytest.mark.shared_daemon
 def test_no_query_keeps_others_from_being_answered(home, daemon, text):
-    home.skill("good", "Quolls and bandicoots")
-    with home.client() as asking, home.client(timeout=3) as other:
+    with home.client() as asking, home.client(timeout=20) as other:
         with ThreadPoolExecutor() as threads:
             asked = threads.submit(asking.discover, Query(text))
             while not asked.done():
@@ -134,6 +135,7 @@ def test_no_query_keeps_others_from_being_answered(home, daemon, text):
         (Query("x", where={"$and": 3}), QueryError),
     ],
 )
+@pytest.mark.shared_daemon
 def test_a_query_that_cannot_be_run_is_a_typed_error(home, daemon, query, error):
     with home.client() as client:
         with pytest.raises(error):
@@ -141,6 +143,7 @@ def test_a_query_that_cannot_be_run_is_a_typed_error(home, daemon, query, error)
         assert client.ping().pid == daemon.process.pid
 
 
+@pytest.mark.shared_daemon
 def test_an_unknown_operation_names_the_nearest(home, daemon):
     with home.client() as client, pytest.raises(QueryError, match="did you mean 'discover'"):
         client.call("discovr", {})
@@ -158,6 +161,7 @@ def test_an_unknown_operation_names_the_nearest(home, daemon):
         [wire.pack_request(wire.Request(1, "build", {"full": "yes"}))],
     ],
 )
+@pytest.mark.shared_daemon
 def test_a_malformed_message_gets_an_error_reply(home, daemon, frames):
     with zmq.Context() as context, context.socket(zmq.DEALER) as dealer:
         dealer.linger = 0
@@ -170,6 +174,7 @@ def test_a_malformed_message_gets_an_error_reply(home, daemon, frames):
         client.ping()
 
 
+@pytest.mark.shared_daemon
 def test_an_oversized_message_is_refused_by_name_and_a_huge_one_cuts_the_connection(home, daemon):
     with home.client(timeout=5) as client:
         with pytest.raises(LimitError):
@@ -180,6 +185,7 @@ def test_an_oversized_message_is_refused_by_name_and_a_huge_one_cuts_the_connect
         client.ping()
 
 
+@pytest.mark.shared_daemon
 def test_bytes_that_are_no_zmtp_harm_no_client(home, daemon):
     for junk in (b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 64, os.urandom(4096), b""):
         with socket.socket(socket.AF_UNIX) as raw:
@@ -217,6 +223,7 @@ def test_a_file_name_that_is_no_text_costs_nothing_but_a_line_in_status(home, da
     "prompt",
     ["src/app/main.py tests/test_app.py", "/etc/hosts", "ጤና ይስጥልኝ እንዴት ነህ", "გამარჯობა მეგობარო"],
 )
+@pytest.mark.shared_daemon
 def test_a_prompt_of_only_paths_or_in_an_unknown_language_abstains(home, daemon, prompt):
     for said in (home.irc("discover", prompt), home.irc("discover", prompt, "--json")):
         assert (said.returncode, said.stderr) == (1, "")

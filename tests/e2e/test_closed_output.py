@@ -24,7 +24,7 @@ def unread(home, module, *words):
             stdin=subprocess.DEVNULL,
             stdout=writing,
             stderr=writing,
-            timeout=60,
+            timeout=120,
         )
     finally:
         os.close(writing)
@@ -39,13 +39,14 @@ def irdaemon(home, *words):
     return unread(home, "irdaemon", *words)
 
 
-@pytest.fixture
-def daemon(home):
+@pytest.fixture(scope="module")
+def served(module_home):
+    home = module_home
     home.config.write_text(ON)
     home.skill("pdf", "Fill in the fields of a PDF form")
     with Running(home) as running:
         running.wait_idle()
-        yield running
+        yield home
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex"])
@@ -65,49 +66,49 @@ def test_output_that_is_refused_undoes_nothing_and_is_told_by_the_exit_code(home
     assert (home.path / ".claude.json").exists()
 
 
-def test_a_change_of_what_is_indexed_is_made_and_followed_to_its_end(home, daemon):
-    notes = home.path / "notes"
+def test_a_change_of_what_is_indexed_is_made_and_followed_to_its_end(served):
+    notes = served.path / "notes"
     notes.mkdir()
     (notes / "okapi.md").write_text("# Okapi\n\nThe okapi sleeps.")
-    assert irc(home, "add", "notes", "files", str(notes)) == 0
-    assert "[corpora.notes]" in home.config.read_text()
-    assert home.answer("info", "notes")["artifacts"] == 1
+    assert irc(served, "add", "notes", "files", str(notes)) == 0
+    assert "[corpora.notes]" in served.config.read_text()
+    assert served.answer("info", "notes")["artifacts"] == 1
     (notes / "quagga.md").write_text("# Quagga\n\nThe quagga feeds.")
     for words in (["build", "--full", "notes"], ["hint", str(notes / "quagga.md")], ["maintain"]):
-        assert irc(home, *words) == 0, words
-    assert home.answer("info", "notes")["artifacts"] == 2
-    assert irc(home, "impressions", "claude:S", "skills/~/.claude/skills/pdf") == 0
-    assert len(home.answer("impressions", "claude:S")) == 1
-    cases = home.path / "cases.jsonl"
+        assert irc(served, *words) == 0, words
+    assert served.answer("info", "notes")["artifacts"] == 2
+    assert irc(served, "impressions", "claude:S", "skills/~/.claude/skills/pdf") == 0
+    assert len(served.answer("impressions", "claude:S")) == 1
+    cases = served.path / "cases.jsonl"
     cases.write_text(json.dumps({"query": "okapi", "gold": ["Okapi"]}) + "\n")
-    runs = home.path / "run.trec"
-    assert irc(home, "eval", "run", str(cases), "--save-run", str(runs)) == 0
+    runs = served.path / "run.trec"
+    assert irc(served, "eval", "run", str(cases), "--save-run", str(runs)) == 0
     assert runs.exists()
-    assert irc(home, "usage", "forget", "--all") == 0
-    assert irc(home, "rm", "notes") == 0
-    assert "notes" not in [each["name"] for each in home.answer("ls")]
+    assert irc(served, "usage", "forget", "--all") == 0
+    assert irc(served, "rm", "notes") == 0
+    assert "notes" not in [each["name"] for each in served.answer("ls")]
 
 
-def test_a_managed_document_is_added_written_anew_and_taken_out(home, daemon):
-    text = home.path / "text.md"
+def test_a_managed_document_is_added_written_anew_and_taken_out(served):
+    text = served.path / "text.md"
     text.write_text("first")
-    assert irc(home, "docs", "add", "Night shift", str(text)) == 0
-    kept = home.path / ".local/share/irdaemon/documents/night-shift.md"
+    assert irc(served, "docs", "add", "Night shift", str(text)) == 0
+    kept = served.path / ".local/share/irdaemon/documents/night-shift.md"
     text.write_text("second")
-    assert irc(home, "docs", "update", "night-shift.md", str(text)) == 0
+    assert irc(served, "docs", "update", "night-shift.md", str(text)) == 0
     assert "second" in kept.read_text()
-    assert irc(home, "docs", "rm", "night-shift.md", "--delete-file") == 0
+    assert irc(served, "docs", "rm", "night-shift.md", "--delete-file") == 0
     assert not kept.exists()
 
 
-def test_what_has_no_failure_to_tell_is_told_by_no_exit_code_and_a_failure_still_is(home, daemon):
-    assert irc(home, "status") == 0
-    assert irc(home, "build", "no-such-corpus") == 4
+def test_what_has_no_failure_to_tell_is_told_by_no_exit_code_and_a_failure_still_is(served):
+    assert irc(served, "status") == 0
+    assert irc(served, "build", "no-such-corpus") == 4
 
 
-def test_a_stream_ends_when_nobody_reads_it(home, daemon):
-    assert irc(home, "top", "--every", "0.1") == 0
-    assert irdaemon(home, "logs", "--log", str(home.config)) == 0
+def test_a_stream_ends_when_nobody_reads_it(served):
+    assert irc(served, "top", "--every", "0.1") == 0
+    assert irdaemon(served, "logs", "--log", str(served.config)) == 0
 
 
 def test_configuration_and_keys_are_written(home):

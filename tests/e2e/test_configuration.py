@@ -235,6 +235,7 @@ def test_edits_of_the_daemon_and_of_a_command_do_not_undo_each_other(home, daemo
 @pytest.mark.parametrize(
     ("name", "root"), [("m", "/tmp/\0"), ("m", "/tmp/\x1b[1m"), ("m\n", "/tmp")]
 )
+@pytest.mark.shared_daemon
 def test_a_control_character_in_what_is_added_is_refused_and_costs_nothing(
     home, daemon, name, root
 ):
@@ -315,6 +316,7 @@ def test_a_found_corpus_is_replaced_and_removed_in_words_and_comes_back(home, da
     assert [each["artifact_id"] for each in home.answer("artifacts", "skills")] == held
 
 
+@pytest.mark.shared_daemon
 def test_a_name_alone_that_stands_for_nothing_found_is_refused(home, daemon):
     done = home.irc("add", "notes")
     assert done.returncode == 2

@@ -8,10 +8,13 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from irclient import Query
 from tests.support.running import Running, finds, knows, until
 
 
+@pytest.mark.shared_daemon
 def test_discover_answers_with_every_promised_field_and_exit_code_0(daemon, home):
     done = home.irc("discover", "fill a pdf form", "--json")
     assert done.returncode == 0, done.stderr
@@ -30,6 +33,7 @@ def test_discover_answers_with_every_promised_field_and_exit_code_0(daemon, home
     assert answer["freshness"]["legs"] == ["dense", "lexical"]
 
 
+@pytest.mark.shared_daemon
 def test_the_short_way_and_the_whole_command_line_say_the_same(daemon, home):
     home.env["COLUMNS"] = "60"
     for words in (
@@ -53,6 +57,7 @@ def test_a_fresh_answer_includes_what_was_written_just_before(daemon, home):
         assert answer["freshness"]["unproved"] == []
 
 
+@pytest.mark.shared_daemon
 def test_what_is_held_can_be_listed_by_the_path_it_lies_at(daemon, home):
     listed = home.answer("artifacts", "skills")
     assert [held["name"] for held in listed] == ["changelog", "pdf-forms"]
@@ -61,6 +66,7 @@ def test_what_is_held_can_be_listed_by_the_path_it_lies_at(daemon, home):
     assert home.irc("artifacts", "-k", "1").stdout.endswith("changelog\n")
 
 
+@pytest.mark.shared_daemon
 def test_a_generation_can_be_waited_for(daemon, home):
     now = home.answer("status")["generation"]
     waited = home.answer("wait", str(now))
@@ -70,6 +76,7 @@ def test_a_generation_can_be_waited_for(daemon, home):
     assert "generation" in late.stdout
 
 
+@pytest.mark.shared_daemon
 def test_status_has_every_promised_field(daemon, home):
     state = home.answer("status")
     assert {"version", "pid", "uptime_s", "generation", "socket", "queue", "corpora"} <= set(state)
@@ -81,6 +88,7 @@ def test_status_has_every_promised_field(daemon, home):
     assert (skills["artifacts"], skills["vectors"], skills["state"]) == (2, 2, "ready")
 
 
+@pytest.mark.shared_daemon
 def test_exit_codes_tell_abstained_wrong_unknown_and_unreachable_apart(daemon, home):
     assert home.irc("discover", "zzzz", "--mode", "lexical").returncode == 1
     assert home.irc("discover", "").returncode == 2
@@ -93,12 +101,14 @@ def test_exit_codes_tell_abstained_wrong_unknown_and_unreachable_apart(daemon, h
     assert home.irc("discover", "x").returncode == 3
 
 
+@pytest.mark.shared_daemon
 def test_data_goes_to_stdout_alone_and_no_progress_is_drawn_off_a_terminal(daemon, home):
     done = home.irc("build")
     assert "\r" not in done.stderr
     assert "unchanged" in done.stdout
 
 
+@pytest.mark.shared_daemon
 def test_a_filter_narrows_before_the_top_k(daemon, home):
     answer = home.answer("search", "write", "-k", "1", "--where", "name=pdf-forms")
     assert [hit["name"] for hit in answer["results"]] == ["pdf-forms"]
@@ -179,6 +189,7 @@ def test_a_corpus_can_be_added_with_comments_kept_and_taken_away_again(daemon, h
     assert "notes" not in home.config.read_text()
 
 
+@pytest.mark.shared_daemon
 def test_a_corpus_that_would_break_the_configuration_is_refused_and_nothing_is_written(
     daemon, home
 ):
@@ -288,12 +299,13 @@ def test_a_change_that_no_event_told_of_is_found_by_routine_and_said(home):
             until(lambda: home.irc("status").returncode == 0)
 
 
+@pytest.mark.shared_daemon
 def test_a_prompt_of_ten_megabytes_on_stdin_is_answered_and_an_empty_one_is_wrong_usage(
     daemon, home
 ):
     def asked(data, *words):
         command = [sys.executable, "-m", "irclient.quick", "discover", "-", *words]
-        return subprocess.run(command, env=home.env, input=data, capture_output=True, timeout=60)
+        return subprocess.run(command, env=home.env, input=data, capture_output=True, timeout=120)
 
     done = asked(b"fill in a pdf form\n" * 600_000, "-l", "-n", "1", "--min-score", "none")
     assert done.returncode == 0, done.stderr
@@ -303,6 +315,7 @@ def test_a_prompt_of_ten_megabytes_on_stdin_is_answered_and_an_empty_one_is_wron
     assert b"stdin has no words" in empty.stderr
 
 
+@pytest.mark.shared_daemon
 def test_since_is_an_error_that_names_the_corpora_without_dates(daemon, home):
     refused = home.irc("discover", "x", "--since", "7d", "-c", "skills")
     assert refused.returncode == 2
@@ -310,6 +323,7 @@ def test_since_is_an_error_that_names_the_corpora_without_dates(daemon, home):
     assert home.irc("discover", "x", "--since", "yesterday").returncode == 2
 
 
+@pytest.mark.shared_daemon
 def test_what_cannot_be_asked_is_refused_by_the_daemon_too(daemon, home):
     for words in (["--surface", "nosuch"], ["--weight", "nosuch=2"]):
         refused = home.irc("search", "x", *words)
@@ -317,6 +331,7 @@ def test_what_cannot_be_asked_is_refused_by_the_daemon_too(daemon, home):
     assert home.irc("artifacts", "--after", "garbage").returncode == 2
 
 
+@pytest.mark.shared_daemon
 def test_an_impression_noted_by_name_has_its_effect_and_one_of_nothing_is_refused(daemon, home):
     def asked():
         with home.client() as client:
@@ -345,6 +360,7 @@ def test_the_status_fits_a_screen_whatever_is_wrong(daemon, home):
     assert str(home.skills) in grouped
 
 
+@pytest.mark.shared_daemon
 def test_a_root_can_be_hinted_and_a_wait_says_that_its_time_is_up(daemon, home):
     hinted = home.irc("hint", str(home.skills))
     assert (hinted.returncode, "skills:" in hinted.stdout) == (0, True), hinted.stderr

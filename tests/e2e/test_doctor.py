@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.running import Running
 
 
@@ -18,6 +20,7 @@ def wrong(findings):
     return [each for each in findings if each["level"] == "wrong"]
 
 
+@pytest.mark.shared_daemon
 def test_a_machine_in_order_has_nothing_wrong(home, daemon):
     code, findings = examined(home)
     assert (code, wrong(findings)) == (0, [])

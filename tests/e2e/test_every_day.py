@@ -14,10 +14,11 @@ from tests.support.running import Running, finds, knows, until
 def irc_into(home, stdout, *words):
     """Run `irc` with a stdout of its own; return its exit code and what it said on stderr."""
     command = [sys.executable, "-m", "irclient.quick", *words]
-    done = subprocess.run(command, env=home.env, stdout=stdout, stderr=subprocess.PIPE, timeout=60)
+    done = subprocess.run(command, env=home.env, stdout=stdout, stderr=subprocess.PIPE, timeout=120)
     return done.returncode, done.stderr.decode()
 
 
+@pytest.mark.shared_daemon
 def test_an_answer_that_cannot_be_written_is_exit_code_74_and_no_traceback(daemon, home):
     with open("/dev/full", "w") as full:
         for words in (["discover", "fill in a pdf form"], ["status"], ["search", "x", "--json"]):
@@ -28,6 +29,7 @@ def test_an_answer_that_cannot_be_written_is_exit_code_74_and_no_traceback(daemo
     assert (done.returncode, "Traceback" in done.stderr) == (74, False)
 
 
+@pytest.mark.shared_daemon
 def test_a_text_is_a_query_for_the_client(daemon, home):
     with Client(str(home.socket)) as client:
         named = client.discover("fill in a pdf form").results
@@ -50,6 +52,7 @@ def test_a_text_is_a_query_for_the_client(daemon, home):
         ["discover", "x", "--since", "yesterday"],
     ],
 )
+@pytest.mark.shared_daemon
 def test_what_cannot_be_meant_is_wrong_usage_with_a_hint(daemon, home, words):
     done = home.irc(*words)
     assert (done.returncode, done.stdout) == (2, "")
@@ -159,6 +162,7 @@ def test_installing_a_server_that_cannot_start_says_so_with_the_command_that_hel
     assert "cannot start" not in home.irc("install", "codex", "--hooks").stderr
 
 
+@pytest.mark.shared_daemon
 def test_a_corpus_says_when_it_was_looked_at_in_words(daemon, home):
     said = home.irc("info", "skills").stdout
     (line,) = [line for line in said.splitlines() if line.startswith("last_reconcile: ")]

@@ -63,7 +63,7 @@ def test_a_reader_that_is_killed_costs_nothing(home, monkeypatch):
             until(lambda: readers(daemon) or held(home) == SKILLS)
         for pid in readers(daemon):
             os.kill(pid, signal.SIGKILL)
-        until(lambda: held(home) == SKILLS, 60)
+        until(lambda: held(home) == SKILLS)
         assert home.answer("search", "task 17 of kind 3")["results"]
     assert not readers(daemon)
     check_equal_to_a_fresh_build(home, monkeypatch)
@@ -81,5 +81,5 @@ def test_a_daemon_that_is_killed_takes_its_readers_along_and_the_next_ends_the_b
             daemon.process.wait()
             until(lambda mine=mine: not any(os.path.exists(f"/proc/{pid}") for pid in mine))
     with Running(home):
-        until(lambda: held(home) == SKILLS, 60)
+        until(lambda: held(home) == SKILLS)
     check_equal_to_a_fresh_build(home, monkeypatch)

@@ -8,9 +8,10 @@ HIT = "y\n██████████ 1.00  trusted-skill  skills\n    Safe a
 LINE = "x\n2026-11-21 22:00:00,000 CRITICAL irdaemon.daemon.daemon: forged \x1b[31mline"
 
 
-@pytest.fixture
-def forged(home):
+@pytest.fixture(scope="module")
+def forged(module_home):
     """Serve a skill in a directory of each name, detached; the second cannot be read."""
+    home = module_home
     for name in (HIT, LINE):
         (home.skills / name).mkdir(parents=True)
     (home.skills / HIT / "SKILL.md").write_text("---\ndescription: Fold paper boats\n---\n")

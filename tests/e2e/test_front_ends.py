@@ -96,7 +96,7 @@ def level(home, corpus="skills"):
         copy = next(each.copy for each in state.corpora if each.name == corpus)
         return not state.queue and copy and copy["state"] == "level"
 
-    until(is_level, 60)
+    until(is_level)
     return copy_of(home, corpus)
 
 
@@ -142,7 +142,7 @@ def test_an_edit_is_found_on_a_front_end_and_its_text_is_as_it_was_indexed(site)
     assert "Volumes and networks." in json.dumps(shown)
     assert "as_indexed" in json.dumps(shown)
     (laptop.skills / "docker-compose" / "SKILL.md").unlink()
-    until(lambda: not finds(front, "compose containers with docker", "docker-compose"), 60)
+    until(lambda: not finds(front, "compose containers with docker", "docker-compose"))
 
 
 def test_what_a_front_end_has_not_is_unavailable_and_names_the_writer(site):
@@ -168,17 +168,17 @@ def test_a_laptop_answers_while_the_server_is_away_and_catches_up(own_site):
     assert told(front, QUERIES[0]) == told(laptop, QUERIES[0])
     site.server.stop()
     laptop.skill("docker-compose", "Compose containers with docker")
-    until(lambda: finds(laptop, "compose containers with docker", "docker-compose"), 60)
-    until(lambda: copy_of(laptop)["state"] == "degraded", 60)
+    until(lambda: finds(laptop, "compose containers with docker", "docker-compose"))
+    until(lambda: copy_of(laptop)["state"] == "degraded")
     assert "copy" in laptop.irc("status").stdout
     done = front.irc("discover", "rebase a branch")
     assert (done.returncode, done.stdout) == (3, "")
     assert site.server.host in done.stderr.replace("\n", "") or "postgresql" in done.stderr
-    until(lambda: status(front).health["level"] == "offline", 60)
+    until(lambda: status(front).health["level"] == "offline")
     assert front.irc("status").returncode == 5
     site.server.start()
     level(laptop)
-    until(lambda: _answers(front), 60)
+    until(lambda: _answers(front))
     assert finds(front, "compose containers with docker", "docker-compose", fresh=True)
     assert told(front, QUERIES[0]) == told(laptop, QUERIES[0])
 
@@ -201,7 +201,7 @@ def test_a_front_end_that_starts_before_its_server_is_unavailable_until_that_is_
     with pytest.raises(Unavailable):
         told(front, QUERIES[0])
     site.server.start()
-    until(lambda: _answers(front), 60)
+    until(lambda: _answers(front))
     assert told(front, QUERIES[0]) == told(laptop, QUERIES[0])
 
 
@@ -213,7 +213,7 @@ def test_a_second_writer_of_a_corpus_is_refused_with_the_firsts_name(site):
     desktop = site.home("desktop")
     desktop.skill("other", "Something else entirely")
     site.started(desktop).wait_idle()
-    until(lambda: (copy_of(desktop) or {}).get("state") == "refused", 60)
+    until(lambda: (copy_of(desktop) or {}).get("state") == "refused")
     assert holder in copy_of(desktop)["reason"]
     assert finds(desktop, "something else entirely", "other")
     shown = " ".join(desktop.irc("status").stdout.split())
@@ -233,7 +233,7 @@ def test_a_writer_that_is_stopped_for_longer_than_its_lease_writes_nothing_more(
     holder = level(desktop)["holder"]
     first.process.send_signal(signal.SIGCONT)
     laptop.skill("docker-compose", "Compose containers with docker")
-    until(lambda: copy_of(laptop)["state"] == "refused", 60)
+    until(lambda: copy_of(laptop)["state"] == "refused")
     assert holder in copy_of(laptop)["reason"]
     front, _ = site.front("front")
     assert finds(front, "something else entirely", "other")
@@ -268,7 +268,7 @@ def test_a_corpus_that_is_removed_where_it_is_written_is_gone_from_every_front_e
     front, _ = site.front("front")
     assert [each.name for each in status(front).corpora] == ["skills"]
     assert laptop.irc("rm", "skills").returncode == 0
-    until(lambda: not status(front).corpora, 60)
+    until(lambda: not status(front).corpora)
 
 
 def test_a_limited_client_of_a_front_end_gets_nothing_of_another_corpus(site):
@@ -363,7 +363,7 @@ def test_corpora_lie_on_several_servers_and_one_that_is_away_takes_only_its_own_
     assert len(set(placed.values())) == 2
     assert told(front, "boil potatoes") == told(laptop, "boil potatoes")
     site.server.stop()
-    until(lambda: status(front).health["level"] == "offline", 60)
+    until(lambda: status(front).health["level"] == "offline")
     away = next(each["backend"] for each in status(front).backends if each["problem"])
     with front.client() as client:
         for name, backend in placed.items():

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.prompt_hook import START, asks, hook
 from tests.support.running import Running, knows, until
 
@@ -20,6 +22,7 @@ def test_a_prompt_is_answered_once_in_each_session(home, daemon):
     assert [each["reference"].rsplit("/", 1)[-1] for each in shown] == ["pdf-forms", "changelog"]
 
 
+@pytest.mark.shared_daemon
 def test_of_a_long_prompt_it_is_told_how_much_was_searched_for(home, daemon):
     told = asks(home, "fill a pdf form " + "x" * 9_000)
     assert " Only the first 8,000 of the prompt's 9,016 characters were searched.\n" in told
@@ -35,6 +38,7 @@ def test_what_was_shown_is_remembered_across_a_restart(home, daemon):
         assert answer["reason"] == "offered_before"
 
 
+@pytest.mark.shared_daemon
 def test_a_session_starts_with_one_line_on_what_there_is(home, daemon):
     told = hook(home, "gemini", hook_event_name="SessionStart", source="startup")
     assert "Indexed on this machine: skills (2)." in told

@@ -59,7 +59,7 @@ def test_uses_teach_an_answer_and_roll_back_and_a_removed_session_take_it_back(h
             session(home, f"S{day}", list(zip(NAMES, ASKED, strict=True)), 3_600 * day)
             for day in range(4)
         ]
-        until(lambda: learned(home).get("skills", {}).get("outcome") == "published", 60)
+        until(lambda: learned(home).get("skills", {}).get("outcome") == "published")
         assert found(home, text)[0][0] == "dahlia"
         explained = home.answer("explain", text, "--item", "skills/dahlia")
         assert len(explained["item"]["learned"]["prompts"]) == 4
@@ -70,7 +70,7 @@ def test_uses_teach_an_answer_and_roll_back_and_a_removed_session_take_it_back(h
 
         for path in paths:
             path.unlink()
-        until(lambda: found(home, text) == before, 60)
+        until(lambda: found(home, text) == before)
 
 
 def test_uses_from_a_file_survive_kill_and_are_rolled_back_to_the_digit(home, tmp_path):

@@ -26,7 +26,7 @@ def test_of_two_starts_at_once_exactly_one_serves(home):
 
 def test_sigterm_leaves_no_process_and_no_socket(home, daemon):
     daemon.process.send_signal(signal.SIGTERM)
-    assert daemon.process.wait(timeout=10) == 0
+    assert daemon.process.wait(timeout=60) == 0
     assert not home.socket.exists()
 
 
@@ -35,7 +35,7 @@ def test_a_stop_in_the_middle_of_a_build_is_clean_and_the_next_start_finishes_it
         home.skill(f"skill-{number}", f"Task number {number} about topic {number % 17}", "x " * 500)
     with Running(home) as running:
         running.process.send_signal(signal.SIGTERM)
-        assert running.process.wait(timeout=10) == 0
+        assert running.process.wait(timeout=60) == 0
     with Running(home) as running:
         (skills,) = running.wait_idle()["corpora"]
     assert (skills["artifacts"], skills["records"], skills["vectors"]) == (1500, 1500, 1500)
@@ -219,7 +219,7 @@ def test_a_daemon_that_no_client_asks_stops_when_that_is_wanted(home):
     home.skill("a", "Anything")
     home.config.write_text('embedder = "hashing"\n[limits]\nidle_exit_minutes = 0.02\n')
     with Running(home) as running:
-        assert running.process.wait(timeout=20) == 0
+        assert running.process.wait(timeout=60) == 0
     assert not home.socket.exists()
 
 
@@ -229,7 +229,7 @@ def test_a_socket_that_cannot_be_made_is_said_and_ends_the_start(home):
     taken.mkdir(parents=True)
     home.socket.parent.chmod(0o700)
     running = Running(home)
-    _, said = running.process.communicate(timeout=30)
+    _, said = running.process.communicate(timeout=60)
     assert running.process.returncode == 2
     assert f"{taken} is a directory" in said
     assert "Traceback" not in said
@@ -297,7 +297,7 @@ def test_a_frozen_daemon_is_named_with_what_ends_it_and_a_stop_wakes_it(home, da
     assert (started.returncode, "does not answer" in started.stderr) == (5, True)
     assert "irdaemon stop --kill" in home.run("irdaemon", "doctor").stdout
     assert home.run("irdaemon", "stop").returncode == 0
-    assert daemon.process.wait(timeout=10) == 0
+    assert daemon.process.wait(timeout=60) == 0
 
 
 STUBBORN = """

@@ -43,7 +43,7 @@ def test_it_takes_out_what_was_set_up_and_leaves_configuration_and_keys(home):
         env=home.env,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     assert settings.read_text() == "{}\n"
@@ -71,7 +71,7 @@ def test_without_an_installation_it_removes_what_was_built(home):
         env=home.env,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     assert done.stdout == "removed: .venv and what was built here\n", done.stderr
     assert not (place / "irdaemon" / "__pycache__").exists()

@@ -94,6 +94,7 @@ def test_to_forget_what_was_indexed_leaves_the_documents(writing, home):
         assert "quagga" in file.read()
 
 
+@pytest.mark.shared_daemon
 def test_where_it_is_not_switched_on_nothing_is_written(daemon, home):
     with home.client() as client, pytest.raises(Unavailable, match="switched off") as caught:
         client.doc_add("Note", "x")
@@ -196,6 +197,7 @@ def test_a_model_adds_updates_and_removes_documents_of_the_library(writing, home
     assert os.path.exists(seen[3]["trash"])
 
 
+@pytest.mark.shared_daemon
 def test_a_model_is_told_how_writing_is_switched_on(daemon, home):
     library = make_server("library", DaemonCaller(str(home.socket), 10.0))
 
@@ -250,6 +252,7 @@ def test_the_commands_write_into_a_writable_root_and_say_where_documents_lie(gar
     assert home.irc("docs", "overview", "--view", "tree", "--depth", "0").returncode == 2
 
 
+@pytest.mark.shared_daemon
 def test_where_there_are_no_documents_nothing_is_suggested(daemon, home):
     told = home.irc("docs", "suggest", "x")
     assert (told.returncode, "irc add NAME files" in told.stderr) == (4, True)

@@ -103,7 +103,7 @@ def test_a_model_writes_synopses_in_a_quiet_moment_and_the_old_surfaces_serve_me
             time.sleep(1.0)  # a request ends the quiet
             return [each["kind"] for each in home.answer("records", reference)]
 
-        until(lambda: kinds() == ["synopsis", "capability"], 20)
+        until(lambda: kinds() == ["synopsis", "capability"])
         assert any("Use qpdf for this." in prompt for prompt in model.prompts)
         found = home.answer("search", "bureaucratic questionnaires")["results"][0]
         assert found["kind"] == "synopsis"

@@ -19,9 +19,10 @@ pytestmark = [
 
 def discover(home, *words):
     command = ["node", str(EXAMPLE / "discover.mjs"), *words]
-    return subprocess.run(command, env=home.env, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, env=home.env, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.shared_daemon
 def test_node_gets_the_answer_that_python_gets(daemon, home):
     done = discover(home, "fill", "a", "pdf", "form")
     assert done.returncode == 0, done.stderr
@@ -30,6 +31,7 @@ def test_node_gets_the_answer_that_python_gets(daemon, home):
     assert hit["pointer"] in done.stdout
 
 
+@pytest.mark.shared_daemon
 def test_node_is_told_what_is_wrong(daemon, home):
     done = discover(home, "")
     assert (done.returncode, done.stderr) == (3, "discover: the query is empty (query)\n")

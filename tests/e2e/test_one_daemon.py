@@ -81,7 +81,7 @@ def test_parts_that_cannot_be_stopped_keep_no_other_from_it(home):
 
     until(serves)
     process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=15)
+    _, said = process.communicate(timeout=60)
     assert [part for part in parts if f"{part} is broken" not in said] == []
     assert process.returncode == 0
     assert [each.name for each in home.socket.parent.iterdir() if each.is_socket()] == []

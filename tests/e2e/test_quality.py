@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.support.chat import chatting
 from tests.support.running import Running
 
@@ -11,6 +13,7 @@ def cases(path, *rows):
     return str(path)
 
 
+@pytest.mark.shared_daemon
 def test_labelled_queries_are_evaluated_and_drift_is_named(home, daemon):
     file = cases(
         home.path / "cases.jsonl",
@@ -29,6 +32,7 @@ def test_labelled_queries_are_evaluated_and_drift_is_named(home, daemon):
     assert "commit_rate" in swept.stdout
 
 
+@pytest.mark.shared_daemon
 def test_a_broken_case_is_wrong_usage_and_names_its_line(home, daemon):
     (home.path / "cases.jsonl").write_text('{"query": "fine"}\n{"query": \n')
     told = home.irc("eval", str(home.path / "cases.jsonl"))
@@ -36,6 +40,7 @@ def test_a_broken_case_is_wrong_usage_and_names_its_line(home, daemon):
     assert "cases.jsonl:2: not JSON" in told.stderr
 
 
+@pytest.mark.shared_daemon
 def test_an_explanation_says_where_an_item_dropped_out(home, daemon):
     told = home.irc("explain", "fill in some pdf form", "--item", "skills/changelog")
     assert told.returncode == 0, told.stderr
@@ -50,6 +55,7 @@ LABELLED = (
 )
 
 
+@pytest.mark.shared_daemon
 def test_every_part_of_an_evaluation_has_an_action_and_the_plain_form_is_run(home, daemon):
     file = cases(home.path / "cases.jsonl", *LABELLED)
     assert home.irc("eval", "run", file).stdout == home.irc("eval", file).stdout
@@ -65,6 +71,7 @@ def test_every_part_of_an_evaluation_has_an_action_and_the_plain_form_is_run(hom
     assert home.irc("eval", "curve", file).stdout.split()[-2:] == ["2", "1.000"]
 
 
+@pytest.mark.shared_daemon
 def test_a_measure_below_what_was_asked_for_ends_with_6_and_is_named(home, daemon):
     file = cases(home.path / "cases.jsonl", *LABELLED)
     assert home.irc("eval", "run", file, "--fail-under", "ndcg@10=0.9").returncode == 0
@@ -75,6 +82,7 @@ def test_a_measure_below_what_was_asked_for_ends_with_6_and_is_named(home, daemo
     assert home.irc("eval", "run", file, "--fail-under", "beauty=1").returncode == 2
 
 
+@pytest.mark.shared_daemon
 def test_trec_files_come_out_and_go_in_again(home, daemon):
     file = cases(home.path / "cases.jsonl", *LABELLED)
     run, qrels = home.path / "found.run", home.path / "found.qrels"
@@ -92,6 +100,7 @@ def test_trec_files_come_out_and_go_in_again(home, daemon):
     assert "over 2 pairs: 0 better, 0 worse" in page.read_text("utf-8")
 
 
+@pytest.mark.shared_daemon
 def test_uses_become_cases_that_are_to_be_reviewed_and_are_answered_at_once(home, daemon):
     uses = cases(
         home.path / "uses.jsonl",
@@ -123,6 +132,7 @@ def test_a_page_is_drawn_of_an_evaluation_and_again_of_the_one_that_is_kept(home
         assert client.evaluation("skills").curve[-1]["size"] == 2
 
 
+@pytest.mark.shared_daemon
 def test_floors_are_not_set_by_a_few_cases_nor_for_all_corpora_at_once(home, daemon):
     file = cases(home.path / "cases.jsonl", *LABELLED)
     few = home.irc("eval", "calibrate", file, "--persist", "-c", "skills")
@@ -159,6 +169,7 @@ def test_floors_are_set_by_labelled_cases_of_one_corpus(home):
     assert {floor["labelled"] for floor in floors.values()} == {True}
 
 
+@pytest.mark.shared_daemon
 def test_no_case_at_all_is_wrong_usage(home, daemon):
     (home.path / "cases.jsonl").write_text('{"__meta__": {}}\n')
     told = home.irc("eval", "run", str(home.path / "cases.jsonl"))
@@ -167,6 +178,7 @@ def test_no_case_at_all_is_wrong_usage(home, daemon):
     assert home.irc("eval", "run").returncode == 2
 
 
+@pytest.mark.shared_daemon
 def test_a_model_writes_cases_about_what_is_indexed(home, daemon):
     path = home.path / "made.jsonl"
     with chatting(lambda prompt: "do what is described") as (address, seen):

@@ -1,6 +1,7 @@
 """`irc discover --related`: a skill, the package it needs and where it worked, from real files."""
 
 import json
+from contextlib import contextmanager
 
 import pytest
 
@@ -25,8 +26,8 @@ def write(path, text):
     path.write_text(text)
 
 
-@pytest.fixture
-def served(home):
+@contextmanager
+def serving(home):
     home.config.write_text(CONFIG)
     head = f"---\nname: pdf-forms\ndescription: {FORM}\n---\n"
     write(home.path / "skills/pdf-forms/SKILL.md", head + "\nRun `pip install pypdf` first.\n")
@@ -41,6 +42,12 @@ def served(home):
     session.read(home.path / "sessions")
     with Running(home) as running:
         running.wait_idle()
+        yield home
+
+
+@pytest.fixture(scope="module")
+def served(module_home):
+    with serving(module_home) as home:
         yield home
 
 
@@ -79,9 +86,9 @@ def test_an_abstention_has_nothing_beside_it_and_its_exit_code(served):
     assert json.loads(answered.stdout)["results"] == []
 
 
-def test_a_package_that_is_gone_is_named_no_more(served):
-    (served.path / "code/pypdf/pyproject.toml").unlink()
+def test_a_package_that_is_gone_is_named_no_more(home):
     asked = Query(FORM, corpora=("skills", "packages"), related=True, fresh=True, wait_ms=20_000)
-    with served.client(timeout=30) as client:
+    with serving(home), home.client(timeout=30) as client:
+        (home.path / "code/pypdf/pyproject.toml").unlink()
         (hit,) = client.discover(asked).results
         assert [each.kind for each in hit.related] == ["session"]

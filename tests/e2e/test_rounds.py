@@ -17,8 +17,9 @@ RAIN = "tell me whether rain is likely in the region"
 CAKE = "fill in a pdf form and bake a chocolate cake"
 
 
-@pytest.fixture
-def served(home):
+@pytest.fixture(scope="module")
+def served(module_home):
+    home = module_home
     home.skill("form", FORM)
     home.skill("forecast", FORECAST)
     for thing in ("invoices", "lenses", "clusters", "ledgers", "compilers"):

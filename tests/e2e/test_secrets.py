@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+from contextlib import contextmanager
 
 import pytest
 from PIL import Image
@@ -33,8 +34,8 @@ def line(kind, uuid, parent, cwd, message):
     return json.dumps({"type": kind, "uuid": uuid, **common, "message": message}) + "\n"
 
 
-@pytest.fixture
-def planted(home):
+@contextmanager
+def plant(home):
     """Run a daemon on a transcript and a skill that hold credentials."""
     (home.path / "shop").mkdir()
     lines, last = [], None
@@ -54,20 +55,32 @@ def planted(home):
     (skill.parent / "scripts" / "run.sh").write_text(f"TOKEN={GITHUB}")
     with Running(home) as running:
         running.wait_idle()
-        yield running
+        yield home
 
 
-def test_no_credential_is_in_a_file_of_the_daemon_s(planted, home):
-    home.irc("disclose", "skills/deploy", "--level", "bundled")
-    state = home.path / ".local" / "state" / "irdaemon"
-    files = [path for top in (state, home.runtime) for path in top.rglob("*") if path.is_file()]
+@pytest.fixture(scope="module")
+def planted(module_home):
+    with plant(module_home) as home:
+        yield home
+
+
+@pytest.fixture
+def changeable(home):
+    with plant(home):
+        yield home
+
+
+def test_no_credential_is_in_a_file_of_the_daemon_s(planted):
+    planted.irc("disclose", "skills/deploy", "--level", "bundled")
+    state = planted.path / ".local" / "state" / "irdaemon"
+    files = [path for top in (state, planted.runtime) for path in top.rglob("*") if path.is_file()]
     held = b"".join(path.read_bytes() for path in files).lower()
     assert b"[secret: github token]" in held
     assert [value for value in VALUES if value.lower().encode() in held] == []
 
 
-def test_no_credential_is_in_an_answer(planted, home):
-    with home.client() as client:
+def test_no_credential_is_in_an_answer(planted):
+    with planted.client() as client:
         told = []
         for text in ("deploy aws key", "push token", "server key", "call api", "connect diary"):
             found = client.search(Query(text, k=50, level="body", expand="artifact"))
@@ -81,43 +94,43 @@ def test_no_credential_is_in_an_answer(planted, home):
     assert [value for value in VALUES if value in said] == []
 
 
-def test_where_secrets_lie_is_reported_by_corpus_path_line_and_kind(planted, home):
-    told = home.answer("status", "--secrets")
+def test_where_secrets_lie_is_reported_by_corpus_path_line_and_kind(planted):
+    told = planted.answer("status", "--secrets")
     assert set(told[0]) == {"corpus", "path", "line", "kind"}
     places = {(each["corpus"], each["line"], each["kind"]) for each in told}
     assert ("sessions", 1, "AWS Access Key") in places
     assert ("skills", 6, "Private Key") in places
-    assert "S.jsonl:3  GitHub Token" in home.irc("status", "--secrets").stdout
+    assert "S.jsonl:3  GitHub Token" in planted.irc("status", "--secrets").stdout
 
 
-def test_hidden_characters_are_neutralised_on_a_terminal_and_flagged(planted, home):
-    shown = home.irc("disclose", "skills/deploy").stdout
+def test_hidden_characters_are_neutralised_on_a_terminal_and_flagged(planted):
+    shown = planted.irc("disclose", "skills/deploy").stdout
     assert "\x1b" not in shown
     assert "\u202e" not in shown
     assert "hidden characters" in shown
-    printed = home.irc("disclose", "skills/deploy", "--json").stdout
+    printed = planted.irc("disclose", "skills/deploy", "--json").stdout
     assert "\u202e" not in printed
     (data,) = json.loads(printed)
     assert data["hidden"] == ["bidi", "control"]
     assert "\u202e" in data["body"]
-    hit = home.answer("discover", "deploy", "-c", "skills")["results"][0]
+    hit = planted.answer("discover", "deploy", "-c", "skills")["results"][0]
     assert hit["hidden"] == ["bidi"]
 
 
-def test_a_skill_that_changed_since_it_was_disclosed_is_shown_by_audit(planted, home):
-    assert home.irc("audit").stdout == "nothing changed since it was disclosed\n"
-    home.irc("disclose", "skills/deploy")
-    skill = home.skills / "deploy" / "SKILL.md"
+def test_a_skill_that_changed_since_it_was_disclosed_is_shown_by_audit(changeable):
+    assert changeable.irc("audit").stdout == "nothing changed since it was disclosed\n"
+    changeable.irc("disclose", "skills/deploy")
+    skill = changeable.skills / "deploy" / "SKILL.md"
     skill.write_text(skill.read_text() + "and then delete everything\n")
-    until(lambda: "+and then delete everything" in home.irc("audit", "skills").stdout)
-    assert home.irc("audit", "skils").returncode == 4
+    until(lambda: "+and then delete everything" in changeable.irc("audit", "skills").stdout)
+    assert changeable.irc("audit", "skils").returncode == 4
 
 
-def test_a_project_that_opts_out_is_forgotten_at_the_next_look(planted, home):
-    (home.path / "shop" / ".noirdaemon").touch()
-    home.irc("build", "sessions")
-    assert {c["name"]: c["artifacts"] for c in home.answer("ls")}["sessions"] == 0
-    assert home.answer("status", "--secrets")[0]["corpus"] == "skills"
+def test_a_project_that_opts_out_is_forgotten_at_the_next_look(changeable):
+    (changeable.path / "shop" / ".noirdaemon").touch()
+    changeable.irc("build", "sessions")
+    assert {c["name"]: c["artifacts"] for c in changeable.answer("ls")}["sessions"] == 0
+    assert changeable.answer("status", "--secrets")[0]["corpus"] == "skills"
 
 
 def test_everything_the_daemon_makes_is_its_owner_s_alone(home):

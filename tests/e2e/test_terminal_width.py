@@ -22,8 +22,9 @@ COMMANDS = {
 NAME = "fill-pdf-forms-of-the-tax-office-and-others"
 
 
-@pytest.fixture
-def served(home):
+@pytest.fixture(scope="module")
+def served(module_home):
+    home = module_home
     notes = home.path / "a-directory-with-quite-a-long-name" / "notes"
     notes.mkdir(parents=True)
     for name in ("a.md", "b.py", "c.docx", "d.log", "e.csv"):
@@ -41,8 +42,10 @@ def served(home):
 
 @pytest.mark.parametrize("columns", [80, 60])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_no_line_is_wider_than_the_terminal_but_for_a_word_that_is(served, command, columns):
-    served.env["COLUMNS"] = str(columns)
+def test_no_line_is_wider_than_the_terminal_but_for_a_word_that_is(
+    served, command, columns, monkeypatch
+):
+    monkeypatch.setitem(served.env, "COLUMNS", str(columns))
     done = served.run(*COMMANDS[command])
     assert done.returncode == 0, done.stderr
     for line in done.stdout.splitlines():
@@ -50,8 +53,8 @@ def test_no_line_is_wider_than_the_terminal_but_for_a_word_that_is(served, comma
 
 
 @pytest.mark.parametrize("columns", [80, 60])
-def test_each_corpus_has_a_row_of_its_own_that_ends_in_its_column(served, columns):
-    served.env["COLUMNS"] = str(columns)
+def test_each_corpus_has_a_row_of_its_own_that_ends_in_its_column(served, columns, monkeypatch):
+    monkeypatch.setitem(served.env, "COLUMNS", str(columns))
     head, *rows = served.irc("ls").stdout.splitlines()
     assert len(rows) == 2
     at = head.index("state")

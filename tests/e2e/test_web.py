@@ -93,7 +93,7 @@ def test_a_page_that_is_served_already_is_opened_by_a_file_too(home, daemon, pag
     seen = home.path / "seen"
     asked = {**home.env, "BROWSER": browser(home), "SEEN": str(seen)}
     command = [sys.executable, "-m", "irclient.quick", "web", "--port", page.port]
-    subprocess.run(command, env=asked, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, env=asked, check=True, capture_output=True, timeout=120)
     told = json.loads(seen.read_text())
     assert secret_path(told["body"]) == page.path
     assert not os.path.lexists(told["path"])
@@ -117,7 +117,7 @@ def opened_by_a_browser(home):
         yield json.loads(seen.read_text())
     finally:
         process.terminate()
-        process.communicate(timeout=15)
+        process.communicate(timeout=120)
 
 
 @pytest.fixture
@@ -197,7 +197,7 @@ def test_irdaemon_mcp_serves_the_page_beside_mcp(home, daemon):
         assert refused.value.headers["WWW-Authenticate"] == "Bearer"
     finally:
         served.terminate()
-        served.communicate(timeout=15)
+        served.communicate(timeout=120)
 
 
 def test_the_page_is_not_served_over_stdio(home):

@@ -46,7 +46,7 @@ class Home:
     def run(self, module: str, *words: str) -> subprocess.CompletedProcess:
         """Run `irc` (irclient.quick) or `irdaemon` and return what it did."""
         command = [sys.executable, "-m", module, *words]
-        return subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=120)
 
     def irc(self, *words: str) -> subprocess.CompletedProcess:
         return self.run("irclient.quick", *words)
@@ -55,7 +55,7 @@ class Home:
         """Run `irc ... --json` and return what it printed."""
         return json.loads(self.irc(*words, "--json").stdout)
 
-    def client(self, timeout: float = 10.0) -> Client:
+    def client(self, timeout: float = 30.0) -> Client:
         return Client(str(self.socket), timeout)
 
 
@@ -78,7 +78,7 @@ class Running:
             self.process.send_signal(signal.SIGCONT)
             self.process.terminate()
         try:
-            self.process.communicate(timeout=15)
+            self.process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.communicate()
@@ -109,7 +109,7 @@ class Running:
         self.process.communicate()
 
 
-def until(true, seconds: float = 30.0) -> None:
+def until(true, seconds: float = 90.0) -> None:
     """Wait until `true()` holds; what is not there yet counts as false."""
     deadline = time.monotonic() + seconds
     while True:
