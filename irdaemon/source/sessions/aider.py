@@ -27,7 +27,7 @@ _INTERRUPTED = "> ^C"
 _BLANK = "<blank>"
 
 
-def transcript(text: str, directory: str, shown: str) -> Transcript:
+def read_transcript(text: str, directory: str, shown: str) -> Transcript:
     """Read a history into turns.
 
     `directory` is where it lies, `shown` the name its chats go by, each with its time. A turn goes

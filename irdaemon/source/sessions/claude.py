@@ -27,6 +27,7 @@ from irdaemon.source.sessions.transcript import (
     Step,
     Transcript,
     clean_text,
+    count_abandoned,
     find_branch,
     fold_turns,
     get_object,
@@ -303,7 +304,7 @@ def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
     return name.startswith("agent-") or "/subagents/" in path
 
 
-def transcript(reader: LineReader, start: Start) -> Transcript:
+def read_transcript(reader: LineReader, start: Start) -> Transcript:
     """Read a session file, or its tail, into turns."""
     log = _ClaudeLog(reader.skipped, start)
     for line in reader.records():
@@ -311,7 +312,7 @@ def transcript(reader: LineReader, start: Start) -> Transcript:
     anchor = next(iter(log.nodes.values()), None) if start.is_tail else None
     branch = find_branch(log.nodes, anchor)
     turns = fold_turns((s for n in branch for s in n.steps), assume_end=log.never_marks_ends)
-    log.count_abandoned(branch)
+    count_abandoned(log.nodes, branch, reader.skipped)
     on_branch = anchor is None or (bool(branch) and branch[0] is anchor)
     opening = turns[-1].opening.offset if turns else 0
     resume = 0 if opening in log.amid_queue else opening
@@ -368,12 +369,6 @@ class _ClaudeLog:
             self._follow_queue(line)
         elif kind not in _NO_MATTER:
             self.skipped[f"record:{kind or 'untyped'}"] += 1
-
-    def count_abandoned(self, branch: list[BranchNode]) -> None:
-        """Count the prompts that lie on no branch that counts."""
-        kept = {node.uuid for node in branch}
-        lost = [n for n in self.nodes.values() if n.uuid not in kept and _has_prompt(n)]
-        self.skipped.update({"abandoned": len(lost)} if lost else {})
 
     def _grow(self, line: Line, kind: str) -> None:
         uuid = clean_text(line.record.get("uuid"), ID_LENGTH)
@@ -458,7 +453,3 @@ class _ClaudeLog:
             return
         ours = not leaf or leaf in self.nodes
         self.session = replace(self.session, summary=text, summary_leaf=leaf, summary_is_ours=ours)
-
-
-def _has_prompt(node: BranchNode) -> bool:
-    return any(step.kind == "prompt" for step in node.steps)

@@ -245,7 +245,7 @@ def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
     return meta.get("thread_source") == "subagent" or "subagent" in get_object(meta, "source")
 
 
-def transcript(reader: LineReader, start: Start) -> Transcript:
+def read_transcript(reader: LineReader, start: Start) -> Transcript:
     """Read a rollout, or its tail, into turns."""
     streams = [RolloutStream(name, start.session, start.place) for name in (EVENT, ITEM)]
     for line in reader.records():

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from irdaemon.source.sessions.database import Kept, format_time, parse_column
-from irdaemon.source.sessions.item_uses import read_call
+from irdaemon.source.sessions.log import SessionLog
 from irdaemon.source.sessions.transcript import (
     ID_LENGTH,
     TITLE_LENGTH,
-    Line,
     LineReader,
     SessionInfo,
-    Setting,
     Start,
-    Step,
     Transcript,
     clean_text,
-    fold_turns,
     get_object,
     join_texts,
     list_blocks,
     strip_injected,
-    strip_own,
 )
 
 _ROLES = frozenset({"user", "assistant"})
@@ -44,37 +38,29 @@ def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
     return "/subagents/" in path
 
 
-def transcript(reader: LineReader, start: Start) -> Transcript:
+def read_transcript(reader: LineReader, start: Start) -> Transcript:
     """Read a transcript into turns; a turn goes by the number of its prompt."""
-    steps: list[Step] = []
+    log = SessionLog(start.session, reader.skipped)
     prompts = 0
     for line in reader.records():
-        found = list(_steps(line, reader, str(prompts + 1)))
-        prompts += sum(step.kind == "prompt" for step in found)
-        steps += found
-    # Older versions do not mark ends; but after a tool call more is to come.
-    unmarked = not any(step.kind == "end" for step in steps)
-    done = unmarked and bool(steps) and steps[-1].kind == "text"
-    return Transcript(tuple(fold_turns(steps, assume_end=done)), start.session)
-
-
-def _steps(line: Line, reader: LineReader, key: str) -> Iterable[Step]:
-    record = line.record
-    role = clean_text(record.get("role"), 40) or clean_text(record.get("type"), 40)
-    content = get_object(record, "message").get("content")
-    if role == "user":
-        if text := find_query(join_texts(content)):
-            yield Step("prompt", line.offset, text, key)
-    elif role == "assistant":
-        if text := strip_own(join_texts(content)):
-            yield Step("text", line.offset, text)
-        if calls := [block for block in list_blocks(content) if block.get("type") == "tool_use"]:
-            uses = (read_call(call.get("name"), call.get("input")) for call in calls)
-            yield Step("tool", line.offset, uses=tuple(chain.from_iterable(uses)))
-    elif role == _TURN_ENDED:
-        yield Step("end", line.offset)
-    else:
-        reader.skipped[f"record:{role or 'untyped'}"] += 1
+        record = line.record
+        role = clean_text(record.get("role"), 40) or clean_text(record.get("type"), 40)
+        content = get_object(record, "message").get("content")
+        if role == "user":
+            text = find_query(join_texts(content))
+            prompts += bool(text)
+            log.ask(line.offset, str(prompts), text)
+        elif role == "assistant":
+            log.say(line.offset, join_texts(content))
+            calls = [block for block in list_blocks(content) if block.get("type") == "tool_use"]
+            log.call(line.offset, calls, "input")
+        elif role == _TURN_ENDED:
+            log.mark("end", line.offset)
+        else:
+            reader.skipped[f"record:{role or 'untyped'}"] += 1
+    # Older versions do not mark ends.
+    unmarked = not any(step.kind == "end" for step in log.steps)
+    return log.fold(assume_end=unmarked and log.ends_with_text)
 
 
 def find_query(text: str) -> str:
@@ -97,7 +83,9 @@ _AT_WORK = "generating"
 
 def list_chats(connection: sqlite3.Connection) -> Iterator[Kept]:
     """Yield every chat that has messages."""
-    bubbles = Counter(key.split(":")[1] for (key,) in _list_keys(connection, _BUBBLE))
+    query = "SELECT key FROM cursorDiskKV WHERE key >= ? AND key < ?"
+    keys = connection.execute(query, _make_range(_BUBBLE))
+    bubbles = Counter(key.split(":")[1] for (key,) in keys)
     rows = connection.execute(
         "SELECT key, CASE WHEN json_valid(text) THEN json_extract(text, '$.lastUpdatedAt') END,"
         " CASE WHEN json_valid(text) THEN json_extract(text, '$.status') END,"
@@ -123,14 +111,15 @@ def read_chat(
     if row is None:
         return None
     chat = parse_column(row[0], skipped)
-    session = SessionInfo(id, custom_title=clean_text(chat.get("name"), TITLE_LENGTH).strip())
-    steps = list(_chat_steps(_list_bubbles(connection, id, chat, skipped), session, skipped))
+    title = clean_text(chat.get("name"), TITLE_LENGTH).strip()
+    log = SessionLog(SessionInfo(id, custom_title=title), skipped)
+    for at, (key, bubble) in enumerate(_list_bubbles(connection, id, chat, skipped)):
+        _add_bubble(log, at, key, bubble)
     if chat.get("status") == "aborted":
-        steps.append(Step("stopped", len(steps)))
-    # Nothing marks the end of a turn; but after a tool call more is to come.
-    done = bool(steps) and steps[-1].kind == "text" and chat.get("status") != _AT_WORK
-    turns = fold_turns(steps, assume_end=done)
-    return Transcript(tuple(turns), session), bool(chat.get("subagentInfo"))
+        log.mark("stopped", len(log.steps))
+    # Nothing marks the end of a turn.
+    done = log.ends_with_text and chat.get("status") != _AT_WORK
+    return log.fold(assume_end=done), bool(chat.get("subagentInfo"))
 
 
 def _list_bubbles(
@@ -150,28 +139,17 @@ def _list_bubbles(
     return [(each, found[each]) for each in order if each in found]
 
 
-def _chat_steps(
-    bubbles: list[tuple[str, Mapping[str, Any]]], session: SessionInfo, skipped: Counter[str]
-) -> Iterable[Step]:
-    for at, (id, bubble) in enumerate(bubbles):
-        kind, text = bubble.get("type"), clean_text(bubble.get("text"))
-        if kind == _PERSON and (typed := find_query(text)):
-            setting = Setting(session.id, timestamp=format_time(bubble.get("createdAt"), 1000))
-            yield Step("prompt", at, typed, id or str(at), setting=setting)
-        elif kind == _AGENT:
-            if answer := strip_own(text):
-                model = clean_text(get_object(bubble, "modelInfo").get("modelName"), ID_LENGTH)
-                yield Step("text", at, answer, model=model)
-            if call := get_object(bubble, "toolFormerData"):
-                given = call.get("rawArgs") or call.get("params")
-                yield Step("tool", at, uses=read_call(call.get("name"), given))
-        elif kind != _PERSON:
-            skipped[f"record:{str(kind)[:40]}"] += 1
-
-
-def _list_keys(connection: sqlite3.Connection, prefix: str) -> Iterable[tuple[str]]:
-    query = "SELECT key FROM cursorDiskKV WHERE key >= ? AND key < ?"
-    return connection.execute(query, _make_range(prefix))
+def _add_bubble(log: SessionLog, at: int, key: str, bubble: Mapping[str, Any]) -> None:
+    kind, text = bubble.get("type"), clean_text(bubble.get("text"))
+    if kind == _PERSON:
+        log.ask(at, key or str(at), find_query(text), format_time(bubble.get("createdAt"), 1000))
+    elif kind == _AGENT:
+        log.say(at, text, get_object(bubble, "modelInfo").get("modelName"))
+        if call := get_object(bubble, "toolFormerData"):
+            given = call.get("rawArgs") or call.get("params")
+            log.call(at, [{"name": call.get("name"), "args": given}], "args")
+    else:
+        log.skipped[f"record:{str(kind)[:40]}"] += 1
 
 
 def _make_range(prefix: str) -> tuple[str, str]:

@@ -10,29 +10,23 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Any
 
 from irdaemon.source.opening import follow_link, read_regular
-from irdaemon.source.sessions.item_uses import read_call
+from irdaemon.source.sessions.log import SessionLog
 from irdaemon.source.sessions.transcript import (
     ID_LENGTH,
     PATH_LENGTH,
     TITLE_LENGTH,
     Kind,
     LineReader,
-    SessionInfo,
-    Setting,
     Start,
-    Step,
     Transcript,
     clean_text,
-    fold_turns,
     list_blocks,
     strip_injected,
-    strip_own,
 )
 from irdaemon.types import SourceError
 
@@ -54,20 +48,20 @@ def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
     return record.get("kind") == "subagent"
 
 
-def transcript(reader: LineReader, start: Start) -> Transcript:
+def read_transcript(reader: LineReader, start: Start) -> Transcript:
     """Read a chat file into turns."""
     chat = _Chat()
     for line in reader.records():
         chat.take(line.record)
-    return _transcript(chat, reader.skipped, start)
+    return _fold_chat(chat, reader.skipped, start)
 
 
-def whole(data: Mapping[str, Any], skipped: Counter[str], start: Start) -> Transcript:
+def read_whole(data: Mapping[str, Any], skipped: Counter[str], start: Start) -> Transcript:
     """Read a chat of the older format, one object, into turns."""
     chat = _Chat()
     chat.take({key: value for key, value in data.items() if key != "messages"})
     chat.take({"$set": {"messages": data.get("messages")}})
-    return _transcript(chat, skipped, start)
+    return _fold_chat(chat, skipped, start)
 
 
 @dataclass(slots=True)
@@ -111,50 +105,37 @@ class _Chat:
         self.title = clean_text(fields.get("summary"), TITLE_LENGTH).strip() or self.title
 
 
-def _transcript(chat: _Chat, skipped: Counter[str], start: Start) -> Transcript:
-    session = replace(start.session, id=chat.id, cwd=_cwd(start.path), ai_title=chat.title)
-    steps = list(_steps(chat.messages, session, skipped))
-    # Nothing marks the end; but after a tool call more is to come.
-    done = bool(steps) and steps[-1].kind == "text"
-    return Transcript(tuple(fold_turns(steps, assume_end=done)), session)
-
-
-def _steps(
-    messages: Mapping[str, Mapping[str, Any]], session: SessionInfo, skipped: Counter[str]
-) -> Iterable[Step]:
-    for at, (key, message) in enumerate(messages.items()):
+def _fold_chat(chat: _Chat, skipped: Counter[str], start: Start) -> Transcript:
+    session = replace(start.session, id=chat.id, cwd=_find_cwd(start.path), ai_title=chat.title)
+    log = SessionLog(session, skipped)
+    for at, (key, message) in enumerate(chat.messages.items()):
         kind = clean_text(message.get("type"), 40)
         if kind == "user":
-            yield from _asked(at, key, message, session)
+            _add_prompt(log, at, key, message)
         elif kind == "gemini":
-            yield from _answered(at, message)
+            log.say(at, _join_content(message, "content"), message.get("model"))
+            log.call(at, list_blocks(message.get("toolCalls")), "args")
         elif kind == "error":
-            yield Step("failed", at)
+            log.mark("failed", at)
         elif kind == "info":
-            yield from [Step("stopped", at)] if _CANCELLED in _text(message, "content") else []
+            if _CANCELLED in _join_content(message, "content"):
+                log.mark("stopped", at)
         elif kind not in _NO_MATTER:
             skipped[f"record:{kind or 'untyped'}"] += 1
+    # Nothing marks the end.
+    return log.fold(assume_end=log.ends_with_text)
 
 
-def _asked(at: int, key: str, message: Mapping[str, Any], session: SessionInfo) -> Iterable[Step]:
+def _add_prompt(log: SessionLog, at: int, key: str, message: Mapping[str, Any]) -> None:
     # What was shown is what was typed; the content has files pasted into it.
-    text = strip_injected(_text(message, "displayContent") or _text(message, "content"))
-    if not text or text.startswith(_INJECTED):
-        return
-    setting = Setting(session.id, session.cwd, "", clean_text(message.get("timestamp"), ID_LENGTH))
-    kind: Kind = "other" if text.startswith(("/", "?")) else "prompt"
-    yield Step(kind, at, text, key, setting=setting)
+    shown = _join_content(message, "displayContent") or _join_content(message, "content")
+    text = strip_injected(shown)
+    if not text.startswith(_INJECTED):
+        kind: Kind = "other" if text.startswith(("/", "?")) else "prompt"
+        log.ask(at, key, text, clean_text(message.get("timestamp"), ID_LENGTH), kind)
 
 
-def _answered(at: int, message: Mapping[str, Any]) -> Iterable[Step]:
-    if text := strip_own(_text(message, "content")):
-        yield Step("text", at, text, model=clean_text(message.get("model"), ID_LENGTH))
-    if calls := message.get("toolCalls"):
-        uses = (read_call(call.get("name"), call.get("args")) for call in list_blocks(calls))
-        yield Step("tool", at, uses=tuple(chain.from_iterable(uses)))
-
-
-def _text(message: Mapping[str, Any], key: str) -> str:
+def _join_content(message: Mapping[str, Any], key: str) -> str:
     """Return a content as text: a string, or a list of strings and parts with texts."""
     content = message.get(key)
     pieces = content if isinstance(content, list) else [content]
@@ -162,7 +143,7 @@ def _text(message: Mapping[str, Any], key: str) -> str:
     return "\n".join(filter(None, texts))
 
 
-def _cwd(path: str) -> str:
+def _find_cwd(path: str) -> str:
     """Return the directory of a chat's project, "" when nothing beside the chat names it."""
     project, inside, _ = path.partition("/chats/")
     if not inside:
@@ -171,10 +152,10 @@ def _cwd(path: str) -> str:
         root = read_regular(follow_link(os.path.join(project, ".project_root")), PATH_LENGTH)
         return root.decode("utf-8", "replace").strip()
     except (FileNotFoundError, SourceError):
-        return _listed(project)
+        return _find_listed(project)
 
 
-def _listed(project: str) -> str:
+def _find_listed(project: str) -> str:
     try:
         above = os.path.dirname(os.path.dirname(project))
         known = json.loads(read_regular(follow_link(f"{above}/projects.json"), 1_000_000))

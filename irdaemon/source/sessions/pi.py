@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Any
 
-from irdaemon.source.sessions.item_uses import read_call
+from irdaemon.source.sessions.log import SessionLog
 from irdaemon.source.sessions.transcript import (
     ID_LENGTH,
     PATH_LENGTH,
@@ -16,19 +15,16 @@ from irdaemon.source.sessions.transcript import (
     Kind,
     Line,
     LineReader,
-    SessionInfo,
-    Setting,
     Start,
-    Step,
     Transcript,
     clean_text,
+    count_abandoned,
     find_branch,
     fold_turns,
     get_object,
     join_texts,
     list_blocks,
     strip_injected,
-    strip_own,
 )
 
 # The newest version whose entries are known; a file of a newer one is read as well as can be.
@@ -39,7 +35,7 @@ _NO_MATTER = frozenset(
         "custom_message",
     }
 )  # fmt: skip
-_ROLES = frozenset({"user", "assistant", "toolResult", "bashExecution", "custom"})
+_ROLES = frozenset({"toolResult", "bashExecution", "custom"})
 _ENDS: Mapping[str, Kind] = {
     "stop": "end",
     "length": "end",
@@ -58,46 +54,45 @@ def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
     return False
 
 
-def transcript(reader: LineReader, start: Start) -> Transcript:
+def read_transcript(reader: LineReader, start: Start) -> Transcript:
     """Read a session file into turns."""
-    log = _PiLog(reader, start.session)
+    tree = _Tree(SessionLog(start.session, reader.skipped))
     for line in reader.records():
-        log.take(line)
-    branch = find_branch(log.nodes)
-    kept = {node.uuid for node in branch}
-    lost = [n for n in log.nodes.values() if n.uuid not in kept and _has_prompt(n)]
-    reader.skipped.update({"abandoned": len(lost)} if lost else {})
+        tree.take(line)
+    branch = find_branch(tree.nodes)
+    count_abandoned(tree.nodes, branch, reader.skipped)
     turns = fold_turns(step for node in branch for step in node.steps)
-    return Transcript(tuple(turns), log.session)
+    return Transcript(tuple(turns), tree.log.session)
 
 
 @dataclass(slots=True)
-class _PiLog:
+class _Tree:
     """The entries of a file as they come in."""
 
-    reader: LineReader
-    session: SessionInfo
+    log: SessionLog
     nodes: dict[str, BranchNode] = field(default_factory=dict)
     last: str = ""
 
     def take(self, line: Line) -> None:
         kind = clean_text(line.record.get("type"), 40)
         if kind == "session":
-            self._begin(line.record)
-        elif kind == "session_info":
+            return self._begin(line.record)
+        if kind == "session_info":
             name = clean_text(line.record.get("name"), TITLE_LENGTH).strip()
-            self.session = replace(self.session, custom_title=name)
+            self.log.session = replace(self.log.session, custom_title=name)
         elif kind not in _NO_MATTER and kind != "message":
-            self.reader.skipped[f"record:{kind or 'untyped'}"] += 1
-        if kind != "session":
-            self._grow(line, kind == "message")
+            self.log.skipped[f"record:{kind or 'untyped'}"] += 1
+        self._grow(line, kind == "message")
 
     def _begin(self, header: Mapping[str, Any]) -> None:
         version = header.get("version")
         if isinstance(version, int) and version > VERSION:
-            self.reader.skipped["newer_version"] += 1
-        id = clean_text(header.get("id"), ID_LENGTH)
-        self.session = replace(self.session, id=id, cwd=clean_text(header.get("cwd"), PATH_LENGTH))
+            self.log.skipped["newer_version"] += 1
+        id, cwd = (
+            clean_text(header.get("id"), ID_LENGTH),
+            clean_text(header.get("cwd"), PATH_LENGTH),
+        )
+        self.log.session = replace(self.log.session, id=id, cwd=cwd)
 
     def _grow(self, line: Line, is_message: bool) -> None:
         """Add an entry to the tree; those of version 1 have no ids, each follows the one before."""
@@ -105,40 +100,24 @@ class _PiLog:
         parent = clean_text(line.record.get("parentId"), ID_LENGTH)
         if "id" not in line.record:
             parent = self.last
-        steps = tuple(self._steps(line, id)) if is_message else ()
+        known = len(self.log.steps)
+        if is_message:
+            self._add_steps(line, id)
+        steps = tuple(self.log.steps[known:])
         self.nodes[id] = BranchNode(id, parent, self.last, line.offset, True, is_message, steps)
         self.last = id
 
-    def _steps(self, line: Line, id: str) -> Iterable[Step]:
-        message = get_object(line.record, "message")
-        role = clean_text(message.get("role"), 40)
+    def _add_steps(self, line: Line, id: str) -> None:
+        log, at, message = self.log, line.offset, get_object(line.record, "message")
+        role, content = clean_text(message.get("role"), 40), message.get("content")
         if role == "user":
-            return self._asked(line, id, message)
-        if role == "assistant":
-            return _answered(line.offset, message)
-        if role not in _ROLES:
-            self.reader.skipped[f"role:{role or 'none'}"] += 1
-        return ()
-
-    def _asked(self, line: Line, id: str, message: Mapping[str, Any]) -> Iterable[Step]:
-        if text := strip_injected(join_texts(message.get("content"))):
             when = clean_text(line.record.get("timestamp"), ID_LENGTH)
-            setting = Setting(self.session.id, self.session.cwd, "", when)
-            yield Step("prompt", line.offset, text, id, setting=setting)
-
-
-def _answered(offset: int, message: Mapping[str, Any]) -> Iterable[Step]:
-    model = clean_text(message.get("model"), ID_LENGTH)
-    if text := strip_own(join_texts(message.get("content"))):
-        yield Step("text", offset, text, model=model)
-    blocks = list_blocks(message.get("content"))
-    if calls := [block for block in blocks if block.get("type") == "toolCall"]:
-        uses = (read_call(call.get("name"), call.get("arguments")) for call in calls)
-        yield Step("tool", offset, uses=tuple(chain.from_iterable(uses)))
-    reason = clean_text(message.get("stopReason"), 40)
-    if reason in _ENDS:
-        yield Step(_ENDS[reason], offset)
-
-
-def _has_prompt(node: BranchNode) -> bool:
-    return any(step.kind == "prompt" for step in node.steps)
+            log.ask(at, id, strip_injected(join_texts(content)), when)
+        elif role == "assistant":
+            log.say(at, join_texts(content), message.get("model"))
+            calls = [block for block in list_blocks(content) if block.get("type") == "toolCall"]
+            log.call(at, calls, "arguments")
+            if ends := _ENDS.get(clean_text(message.get("stopReason"), 40)):
+                log.mark(ends, at)
+        elif role not in _ROLES:
+            log.skipped[f"role:{role or 'none'}"] += 1

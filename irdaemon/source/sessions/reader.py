@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from irdaemon.source.frontmatter import decode
 from irdaemon.source.opening import open_regular, read_regular
@@ -38,22 +38,26 @@ from irdaemon.types import Entry, Reading, SourceError
 _SNIFFED_LINES = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """One agent's way of writing sessions, recognised by the structure of its lines."""
+class Dialect(Protocol):
+    """A module that reads one agent's way of writing sessions, recognised by its lines."""
 
-    recognises: Callable[[Mapping[str, Any]], bool]
-    is_subagent: Callable[[str, Mapping[str, Any]], bool]
-    transcript: Callable[[LineReader, Start], Transcript]
+    def recognises(self, record: Mapping[str, Any]) -> bool:
+        """Return whether a line is this agent's, by its structure."""
+
+    def is_subagent(self, path: str, record: Mapping[str, Any]) -> bool:
+        """Return whether a file is a sub-agent's, by its path or first line."""
+
+    def read_transcript(self, reader: LineReader, start: Start) -> Transcript:
+        """Read a file, or its tail, into turns."""
 
 
 DIALECTS: dict[str, Dialect] = {
-    "claude": Dialect(claude.recognises, claude.is_subagent, claude.transcript),
-    "codex": Dialect(codex.recognises, codex.is_subagent, codex.transcript),
-    "copilot": Dialect(copilot.recognises, copilot.is_subagent, copilot.transcript),
-    "pi": Dialect(pi.recognises, pi.is_subagent, pi.transcript),
-    "gemini": Dialect(gemini.recognises, gemini.is_subagent, gemini.transcript),
-    "cursor": Dialect(cursor.recognises, cursor.is_subagent, cursor.transcript),
+    "claude": claude,
+    "codex": codex,
+    "copilot": copilot,
+    "pi": pi,
+    "gemini": gemini,
+    "cursor": cursor,
 }
 
 
@@ -97,7 +101,7 @@ class _Read:
     def _whole(self, stream: Stream) -> Reading:
         reader = LineReader(self.file, limit=self.wanted.line_bytes)
         start = Start(is_subagent=stream.kind == "subagent", path=stream.path)
-        read = DIALECTS[stream.agent].transcript(reader, start)
+        read = DIALECTS[stream.agent].read_transcript(reader, start)
         return self._report(stream, reader, read, partial=False)
 
     def _tail(self, cursor: Cursor) -> Reading | None:
@@ -108,7 +112,7 @@ class _Read:
         reader = LineReader(self.file, cursor.resume, self.wanted.line_bytes)
         inner = stream.kind == "subagent"
         start = Start(True, inner, cursor.session, cursor.place, stream.path)
-        read = DIALECTS[stream.agent].transcript(reader, start)
+        read = DIALECTS[stream.agent].read_transcript(reader, start)
         if not read.holds or _about(read) != _about(cursor):
             return None
         reading = self._report(stream, reader, read, partial=True)
@@ -190,13 +194,13 @@ def read_document(entry: Entry, wanted: SessionFilter) -> Reading:
         return Reading((), skipped={"unrecognised": 1})
     if gemini.is_subagent(entry.path, chat) and not wanted.subagents:
         return Reading((), skipped={"subagent": 1})
-    read = gemini.whole(chat, skipped, Start(path=entry.path))
+    read = gemini.read_whole(chat, skipped, Start(path=entry.path))
     return make_reading(Stream(entry.path, entry.scope, "gemini"), read, wanted.titles, skipped)
 
 
 def _read_history(entry: Entry, text: str) -> Transcript:
     directory = os.path.dirname(entry.path)
-    return aider.transcript(text, directory, shorten_path(directory))
+    return aider.read_transcript(text, directory, shorten_path(directory))
 
 
 def _parse_object(path: str, text: str) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ import os
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,18 +20,14 @@ from irdaemon.source.sessions.database import (
     parse_column,
     select_columns,
 )
-from irdaemon.source.sessions.item_uses import read_call
+from irdaemon.source.sessions.log import SessionLog
 from irdaemon.source.sessions.transcript import (
-    ID_LENGTH,
     PATH_LENGTH,
     TITLE_LENGTH,
     SessionFilter,
     SessionInfo,
-    Setting,
-    Step,
     Transcript,
     clean_text,
-    fold_turns,
     get_object,
     list_blocks,
     parse_bounded_json,
@@ -82,105 +78,78 @@ def _read_opencode(
     if row is None:
         return None
     title, directory, parent = row
-    session = SessionInfo(
-        id, clean_text(directory, PATH_LENGTH), clean_text(title, TITLE_LENGTH).strip()
-    )
-    steps = (_newer_steps if newer else _older_steps)(connection, session, skipped)
-    return Transcript(tuple(fold_turns(steps)), session), bool(parent)
+    cwd, title = clean_text(directory, PATH_LENGTH), clean_text(title, TITLE_LENGTH).strip()
+    log = SessionLog(SessionInfo(id, cwd, title), skipped)
+    (_read_newer if newer else _read_older)(connection, log)
+    return log.fold(), bool(parent)
 
 
-def _newer_steps(
-    connection: sqlite3.Connection, session: SessionInfo, skipped: Counter[str]
-) -> Iterable[Step]:
+def _read_newer(connection: sqlite3.Connection, log: SessionLog) -> None:
     rows = connection.execute(
         "SELECT id, type, time_created, data FROM session_message WHERE session_id = ?"
         " ORDER BY seq",
-        (session.id,),
+        (log.session.id,),
     )
     for at, (id, kind, created, text) in enumerate(rows):
-        data = parse_column(text, skipped)
+        data = parse_column(text, log.skipped)
         if kind == "user":
-            yield from _prompt_steps(
-                at, str(id), clean_text(data.get("text")), _setting(session, created)
-            )
+            prompt = strip_injected(clean_text(data.get("text")))
+            log.ask(at, str(id), prompt, format_time(created, 1000))
         elif kind == "assistant":
-            yield from _agent_steps(at, list_blocks(data.get("content")), _model(data))
+            _add_parts(log, at, list_blocks(data.get("content")), data)
         elif kind == "idle":
-            yield Step("end" if data.get("outcome") == "succeeded" else "stopped", at)
+            log.mark("end" if data.get("outcome") == "succeeded" else "stopped", at)
         elif kind not in _OPENCODE_IGNORED:
-            skipped[f"record:{str(kind)[:40]}"] += 1
+            log.skipped[f"record:{str(kind)[:40]}"] += 1
 
 
-def _older_steps(
-    connection: sqlite3.Connection, session: SessionInfo, skipped: Counter[str]
-) -> Iterable[Step]:
+def _read_older(connection: sqlite3.Connection, log: SessionLog) -> None:
     rows = connection.execute(
         "SELECT id, time_created, data FROM message WHERE session_id = ? ORDER BY time_created, id",
-        (session.id,),
+        (log.session.id,),
     )
     for at, (id, created, text) in enumerate(rows.fetchall()):
-        data = parse_column(text, skipped)
-        parts = _parts(connection, id, skipped)
+        data = parse_column(text, log.skipped)
+        found = connection.execute("SELECT data FROM part WHERE message_id = ? ORDER BY id", (id,))
+        parts = [parse_column(text, log.skipped) for (text,) in found]
+        _count_unknown(parts, _OPENCODE_PARTS, log.skipped)
         if data.get("role") == "user":
-            yield from _prompt_steps(at, str(id), _typed(parts), _setting(session, created))
+            # What a program put into a message is marked as synthetic.
+            typed = [each for each in parts if not (each.get("synthetic") or each.get("ignored"))]
+            log.ask(at, str(id), strip_injected(_join_parts(typed)), format_time(created, 1000))
         elif data.get("role") == "assistant":
-            yield from _agent_steps(at, parts, _model(data))
-            yield from _end_steps(at, data, parts)
+            _add_parts(log, at, parts, data)
+            error = get_object(data, "error")
+            if error:
+                log.mark("stopped" if error.get("name") == "MessageAbortedError" else "failed", at)
+            elif any(p.get("type") == "step-finish" and p.get("reason") == "stop" for p in parts):
+                log.mark("end", at)
         else:
-            skipped[f"role:{clean_text(data.get('role'), 40) or 'none'}"] += 1
+            log.skipped[f"role:{clean_text(data.get('role'), 40) or 'none'}"] += 1
 
 
-def _parts(
-    connection: sqlite3.Connection, message: str, skipped: Counter[str]
-) -> list[Mapping[str, Any]]:
-    rows = connection.execute("SELECT data FROM part WHERE message_id = ? ORDER BY id", (message,))
-    parts = [parse_column(text, skipped) for (text,) in rows]
+def _add_parts(
+    log: SessionLog, at: int, parts: list[Mapping[str, Any]], message: Mapping[str, Any]
+) -> None:
+    inner = get_object(message, "model")
+    model = message.get("modelID") or inner.get("modelID") or inner.get("id")
+    for each in parts:
+        if each.get("type") == "tool":
+            name = each.get("tool") or each.get("name")
+            log.call(at, [{**get_object(each, "state"), "name": name}], "input")
+        elif each.get("type") == "text":
+            log.say(at, each.get("text"), model)
+
+
+def _count_unknown(parts: list[Mapping[str, Any]], known: Set[str], skipped: Counter[str]) -> None:
     for each in parts:
         kind = clean_text(each.get("type"), 40)
-        if kind not in _OPENCODE_PARTS:
+        if kind not in known:
             skipped[f"part:{kind or 'untyped'}"] += 1
-    return parts
 
 
-def _typed(parts: list[Mapping[str, Any]]) -> str:
-    """Return the text of a message; what a program put into it is marked as synthetic."""
-    return "\n".join(
-        clean_text(each.get("text"))
-        for each in parts
-        if each.get("type") == "text" and not each.get("synthetic") and not each.get("ignored")
-    )
-
-
-def _prompt_steps(at: int, id: str, text: str, setting: Setting) -> Iterable[Step]:
-    if typed := strip_injected(text):
-        yield Step("prompt", at, typed, id, setting=setting)
-
-
-def _agent_steps(at: int, blocks: list[Mapping[str, Any]], model: str) -> Iterable[Step]:
-    for block in blocks:
-        if block.get("type") == "tool":
-            given = get_object(block, "state").get("input")
-            uses = read_call(block.get("tool") or block.get("name"), given)
-            yield Step("tool", at, uses=uses)
-        elif block.get("type") == "text" and (text := strip_own(clean_text(block.get("text")))):
-            yield Step("text", at, text, model=model)
-
-
-def _end_steps(at: int, data: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> Iterable[Step]:
-    error = get_object(data, "error")
-    if error:
-        yield Step("stopped" if error.get("name") == "MessageAbortedError" else "failed", at)
-    elif any(p.get("type") == "step-finish" and p.get("reason") == "stop" for p in parts):
-        yield Step("end", at)
-
-
-def _setting(session: SessionInfo, created: object) -> Setting:
-    return Setting(session.id, session.cwd, "", format_time(created, 1000))
-
-
-def _model(data: Mapping[str, Any]) -> str:
-    inner = get_object(data, "model")
-    return clean_text(data.get("modelID") or inner.get("modelID") or inner.get("id"), ID_LENGTH)
+def _join_parts(parts: list[Mapping[str, Any]]) -> str:
+    return "\n".join(clean_text(p.get("text")) for p in parts if p.get("type") == "text")
 
 
 # Read Goose's database.
@@ -221,70 +190,46 @@ def _read_goose(
         return None
     name, description, cwd, kind = row
     title = clean_text(description or name, TITLE_LENGTH).strip()
-    session = SessionInfo(id, clean_text(cwd, PATH_LENGTH), title)
-    steps = list(_goose_steps(connection, session, skipped))
-    # Nothing marks the end; but after a tool call more is to come.
-    done = bool(steps) and steps[-1].kind == "text"
-    turns = fold_turns(steps, assume_end=done)
-    return Transcript(tuple(turns), session), kind == "sub_agent"
-
-
-def _goose_steps(
-    connection: sqlite3.Connection, session: SessionInfo, skipped: Counter[str]
-) -> Iterable[Step]:
+    log = SessionLog(SessionInfo(id, clean_text(cwd, PATH_LENGTH), title), skipped)
     rows = connection.execute(
         "SELECT rowid, role, content_json, created_timestamp FROM messages WHERE session_id = ?"
         " ORDER BY rowid",
-        (session.id,),
+        (id,),
     )
-    for row, role, text, created in rows:
-        items = _items(text, skipped)
-        if role == "user":
-            yield from _asked(row, items, session, format_time(created, 1))
-        elif role == "assistant":
-            yield from _said(row, items)
-        else:
+    for at, role, text, created in rows:
+        items = _parse_items(text, skipped)
+        _count_unknown(items, _GOOSE_ITEMS, skipped)
+        if role == "assistant":
+            _add_items(log, at, items)
+        elif role != "user":
             skipped[f"role:{str(role)[:40]}"] += 1
+        # The result of a tool comes under the user's name.
+        elif all(item.get("type") != "toolResponse" for item in items):
+            log.ask(at, str(at), strip_injected(_join_parts(items)), format_time(created, 1))
+    # Nothing marks the end.
+    return log.fold(assume_end=log.ends_with_text), kind == "sub_agent"
 
 
-def _asked(
-    row: int, items: list[Mapping[str, Any]], session: SessionInfo, when: str
-) -> Iterable[Step]:
-    # The result of a tool comes under the user's name.
-    if any(item.get("type") == "toolResponse" for item in items):
-        return
-    text = strip_injected(
-        "\n".join(clean_text(i.get("text")) for i in items if i.get("type") == "text")
-    )
-    if text:
-        setting = Setting(session.id, session.cwd, "", when)
-        yield Step("prompt", row, text, str(row), setting=setting)
-
-
-def _said(row: int, items: list[Mapping[str, Any]]) -> Iterable[Step]:
+def _add_items(log: SessionLog, at: int, items: list[Mapping[str, Any]]) -> None:
     for item in items:
         if clean_text(item.get("type")) in _GOOSE_CALLS:
-            call = get_object(get_object(item, "toolCall"), "value")
-            uses = read_call(call.get("name"), call.get("arguments"))
-            yield Step("tool", row, uses=uses)
-        elif item.get("type") == "text" and (text := strip_own(clean_text(item.get("text")))):
-            stopped = text.startswith("The ") and text.endswith(_GOOSE_INTERRUPTED)
-            yield Step("stopped", row) if stopped else Step("text", row, text)
+            log.call(at, [get_object(get_object(item, "toolCall"), "value")], "arguments")
+        elif item.get("type") == "text":
+            text = strip_own(clean_text(item.get("text")))
+            if text.startswith("The ") and text.endswith(_GOOSE_INTERRUPTED):
+                log.mark("stopped", at)
+            else:
+                log.say(at, text)
 
 
-def _items(text: object, skipped: Counter[str]) -> list[Mapping[str, Any]]:
+def _parse_items(text: object, skipped: Counter[str]) -> list[Mapping[str, Any]]:
     try:
         value = parse_bounded_json(text) if isinstance(text, (str, bytes)) else None
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, list):
         skipped["bad_row"] += 1
-    items = list_blocks(value)
-    for item in items:
-        kind = clean_text(item.get("type"), 40)
-        if kind not in _GOOSE_ITEMS:
-            skipped[f"part:{kind or 'untyped'}"] += 1
-    return items
+    return list_blocks(value)
 
 
 _NAMES = re.compile(r"state\.vscdb|sessions\.db|opencode(-[\w.]+)?\.db")

@@ -535,6 +535,16 @@ def _follow_on(nodes: dict[str, BranchNode], leaf: BranchNode) -> list[BranchNod
     return chain[1:]
 
 
+def count_abandoned(
+    nodes: Mapping[str, BranchNode], branch: Iterable[BranchNode], skipped: Counter[str]
+) -> None:
+    """Count the records with a prompt that are not on the branch that counts."""
+    kept = {node.uuid for node in branch}
+    for uuid, node in nodes.items():
+        if uuid not in kept and any(step.kind == "prompt" for step in node.steps):
+            skipped["abandoned"] += 1
+
+
 @dataclass(frozen=True, slots=True)
 class SessionFilter:
     """What of a session is wanted beside its turns, and the longest line to read."""

@@ -40,7 +40,7 @@ def test_lines_of_any_shape_give_turns_or_none(agent, records):
     for record in records:
         dialect.recognises(record)
         dialect.is_subagent("/x/y.jsonl", record)
-    for turn in dialect.transcript(LineReader(io.BytesIO(data)), Start()).turns:
+    for turn in dialect.read_transcript(LineReader(io.BytesIO(data)), Start()).turns:
         assert not turn.outcome or turn.prompt
         assert turn.outcome != "answered" or turn.answer
 
@@ -50,7 +50,7 @@ def test_lines_of_any_shape_give_turns_or_none(agent, records):
 )
 @settings(max_examples=60, deadline=None)
 def test_a_history_of_any_shape_gives_no_more_turns_than_prompts(text):
-    read = aider.transcript("\n".join(text), "/w", "w")
+    read = aider.read_transcript("\n".join(text), "/w", "w")
     assert len(read.turns) <= text.count("#### ask")
 
 

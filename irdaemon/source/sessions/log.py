@@ -1,0 +1,63 @@
+"""Collect what happened in a session, step by step, as a dialect reads it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from irdaemon.source.sessions.item_uses import read_call
+from irdaemon.source.sessions.transcript import (
+    ID_LENGTH,
+    Kind,
+    SessionInfo,
+    Setting,
+    Step,
+    Transcript,
+    clean_text,
+    fold_turns,
+    strip_own,
+)
+
+
+@dataclass(slots=True)
+class SessionLog:
+    """What is known of a session so far, and its steps. `skipped` counts what is passed over."""
+
+    session: SessionInfo
+    skipped: Counter[str]
+    branch: str = ""
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def ends_with_text(self) -> bool:
+        """Return whether the agent said something last: after a tool call more is to come."""
+        return bool(self.steps) and self.steps[-1].kind == "text"
+
+    def ask(self, at: int, key: str, text: str, when: str = "", kind: Kind = "prompt") -> None:
+        """Add what a person typed, if anything."""
+        if text:
+            setting = Setting(self.session.id, self.session.cwd, self.branch, when)
+            self.steps.append(Step(kind, at, text, key, setting=setting))
+
+    def say(self, at: int, text: object, model: object = "") -> None:
+        """Add a text of the agent, without what this daemon put into it."""
+        if said := strip_own(clean_text(text)):
+            self.steps.append(Step("text", at, said, model=clean_text(model, ID_LENGTH)))
+
+    def call(self, at: int, calls: Sequence[Mapping[str, Any]], arguments: str) -> None:
+        """Add the tools called, if any; their arguments are in the field called `arguments`."""
+        if calls:
+            uses = [
+                use for each in calls for use in read_call(each.get("name"), each.get(arguments))
+            ]
+            self.steps.append(Step("tool", at, uses=tuple(uses)))
+
+    def mark(self, kind: Kind, at: int) -> None:
+        """Add a step without a text: how a turn ended."""
+        self.steps.append(Step(kind, at))
+
+    def fold(self, *, assume_end: bool = False) -> Transcript:
+        """Return the session with its turns; see `fold_turns`."""
+        return Transcript(tuple(fold_turns(self.steps, assume_end=assume_end)), self.session)
