@@ -21,8 +21,7 @@ from irdaemon.ledger.rows import make_storable
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.source.expected import Expected, SeenPath
 from irdaemon.source.opening import resolve_path
-from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import is_editor_file
+from irdaemon.source.tree import Symlinks, is_editor_file
 
 MOST_PATHS = 1_000
 # A walk of more is not a walk of documents; what was seen until then is reported.

@@ -25,7 +25,7 @@ from irdaemon.ledger.learned import Synopses
 from irdaemon.ledger.rows import make_storable
 from irdaemon.source.opening import follow_link, open_regular
 from irdaemon.source.redact import FoundSecret, Redactor
-from irdaemon.source.redact.private_blocks import has_private
+from irdaemon.source.redact.private import has_private
 from irdaemon.strategy.edges import find_edges
 from irdaemon.text import count_terms, tokenize_name
 from irdaemon.types import Artifact, Entry, IndexPlan, Reading, Refused, SessionTurn, SourceError

@@ -16,7 +16,8 @@ class Source(Protocol):
     """Enumerate and read the entries of one corpus.
 
     `limits` names the options, `max_bytes` or `max_line_bytes`, by which it bounds what it reads,
-    so that the configuration can set them for every corpus at once.
+    so that the configuration can set them for every corpus at once. A source whose readings have
+    turns says so by an attribute `has_turns`, which is true.
     """
 
     limits: ClassVar[tuple[str, ...]]

@@ -1,9 +1,14 @@
-"""Split a Markdown file into its YAML frontmatter and its body, whatever state they are in."""
+"""Split a Markdown file into its YAML frontmatter and its body, whatever state they are in.
+
+Fields are mappings, lists and strings; the functions at the end take typed values out of them.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from irdaemon.source import lenient_yaml
 
@@ -77,3 +82,44 @@ def _find_end_of_keys(lines: list[str]) -> int:
 
 def _fix_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+Fields = Mapping[str, object]
+
+_FALSE = {"false", "no", "off", "0"}
+_TRUE = {"true", "yes", "on", "1"}
+_NULL = {"", "~", "null", "none"}
+# A tool may carry a pattern with spaces and commas in it: `Bash(git add:*, git rm:*)`.
+TOOL = re.compile(r"[^\s,(]+(?:\([^)]{0,1000}\))?")
+_LISTED = re.compile(r"[^,\n]+")
+
+
+def get_text(fields: Fields, name: str) -> str:
+    """Return a field's text on one line; "" when it is missing, null or not a scalar."""
+    value = fields.get(name)
+    stated = " ".join(value.split()) if isinstance(value, str) else ""
+    return "" if stated.lower() in _NULL else stated
+
+
+def get_truth(fields: Fields, name: str, default: bool) -> bool:
+    """Return a yes-or-no field, in any of the spellings agents accept."""
+    stated = get_text(fields, name).lower()
+    return stated in _TRUE if stated in _TRUE | _FALSE else default
+
+
+def get_words(fields: Fields, name: str, pattern: re.Pattern[str] = _LISTED) -> list[str]:
+    """Return a field that is a list, or a string to be taken apart by `pattern`."""
+    value = fields.get(name)
+    if isinstance(value, list):
+        return [item.strip() for item in value if isinstance(item, str) and item.strip()]
+    return [item.strip() for item in pattern.findall(get_text(fields, name)) if item.strip()]
+
+
+def is_hidden(fields: Fields) -> bool:
+    """Return whether the model may not invoke the skill or command by itself."""
+    return get_truth(fields, "disable-model-invocation", False)
+
+
+def drop_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what is empty: a skill that states no licence has no such field."""
+    return {key: value for key, value in fields.items() if value}

@@ -6,17 +6,18 @@ import os
 from collections.abc import Mapping
 from typing import ClassVar
 
-from irdaemon.source.affected import EVERYTHING, confine_change
 from irdaemon.source.expected import Expected, SeenPath
 from irdaemon.source.files.document import read_text
 from irdaemon.source.opening import resolve_path
 from irdaemon.source.options import check_options, get_number, get_strings, get_switch
-from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
+    EVERYTHING,
     PRUNED,
     LeftOut,
+    Symlinks,
     Walk,
     check_root,
+    confine_change,
     is_regular,
     is_within,
     make_stamp,

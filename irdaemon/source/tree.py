@@ -10,13 +10,12 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from irdaemon.source.opening import is_within, resolve_path
-from irdaemon.source.symlinks import Symlinks
-from irdaemon.types import Problem, Root
+from irdaemon.source.opening import KERNEL, is_within, resolve_path
+from irdaemon.types import LinkPolicy, Problem, Root
 
 __all__ = [
     "PRUNED",
@@ -229,3 +228,74 @@ def check_root(root: Root) -> Problem | None:
 def _explain(error: OSError | ValueError) -> str:
     """Return why a directory cannot be listed; a ValueError is about a name no file can have."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+EVERYTHING = ""
+
+
+def confine_change(under: str, tops: tuple[str, ...]) -> str:
+    """Return the path that what changed at `under` is confined to, or EVERYTHING.
+
+    `tops` are the real paths of the roots. A link inside a root can lead anywhere; so can a root
+    itself and what lies above it. A name that vanished may have been a link, but then
+    the watcher names the roots as well; a whole scan at each deletion would cost seconds.
+    """
+    if any(is_within(top, under) for top in tops):
+        return EVERYTHING
+    if any(is_within(under, top) for top in tops) and os.path.islink(under):
+        return EVERYTHING
+    return under
+
+
+@dataclass(frozen=True, slots=True)
+class Symlinks:
+    """Which links below a corpus' roots, given by their real paths, are followed.
+
+    `within` are further directories into which a link may lead. What a policy allows is written at
+    `LinkPolicy`.
+    """
+
+    roots: tuple[str, ...] = ()
+    policy: LinkPolicy = "direct"
+    within: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, roots: Iterable[Root]) -> Symlinks:
+        """Return the rule of a corpus' roots, which all have one policy."""
+        given = tuple(roots)
+        tops = dict.fromkeys(resolve_path(root.path) for root in given)
+        return cls(tuple(tops), given[0].links if given else "direct")
+
+    def with_top(self, path: str) -> Symlinks:
+        """Return the rule that also lets links lead to what lies below `path`."""
+        return replace(self, within=(*self.within, path))
+
+    def danger(self, target: str) -> str:
+        """Return why no link may lead to a directory, whatever the policy; "" where one may."""
+        if self._is_inside(target):
+            return ""
+        if any(is_within(target, top) for top in KERNEL):
+            return f"a link leads to {target}: that holds no documents"
+        if any(
+            is_within(top, target) for top in (*self.roots, resolve_path(os.path.expanduser("~")))
+        ):
+            return f"a link leads to {target}, which is above the corpus' roots or a whole home"
+        if os.path.ismount(target):
+            return f"a link leads to {target}, which is a whole file system"
+        return ""
+
+    def follows(self, link: str, target: str) -> bool:
+        """Return whether a link that is not dangerous is followed."""
+        if self._is_inside(target) or self.policy == "any":
+            return True
+        return self.policy == "direct" and self.is_direct(link)
+
+    def _is_inside(self, target: str) -> bool:
+        return any(is_within(target, top) for top in (*self.roots, *self.within))
+
+    def is_direct(self, link: str) -> bool:
+        """Return whether a link lies directly in a root, or in a scope (`@name`) of npm's there."""
+        directory = os.path.dirname(link)
+        if os.path.basename(directory).startswith("@"):
+            return directory in self.roots or os.path.dirname(directory) in self.roots
+        return directory in self.roots

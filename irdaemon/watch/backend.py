@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Protocol
 
-from irdaemon.source.symlinks import Symlinks
+from irdaemon.source.tree import Symlinks
 from irdaemon.types import WatchMode
 from irdaemon.watch.limits import Report, Settings, Unwatchable
 

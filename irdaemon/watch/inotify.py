@@ -13,8 +13,7 @@ from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, WatchDe
 
 from irdaemon.runtime.tracebacks import describe_error
 from irdaemon.source.opening import is_within, resolve_path
-from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import is_directory, is_link
+from irdaemon.source.tree import Symlinks, is_directory, is_link
 from irdaemon.types import WatchMode
 from irdaemon.watch.limits import (
     LimitReached,

@@ -14,8 +14,7 @@ from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
-from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import Walk, is_within
+from irdaemon.source.tree import Symlinks, Walk, is_within
 from irdaemon.types import WatchMode
 from irdaemon.watch.limits import Report, Settings, Unwatchable
 

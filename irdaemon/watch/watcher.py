@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from irdaemon.source.opening import is_within, resolve_path
-from irdaemon.source.symlinks import Symlinks
+from irdaemon.source.tree import Symlinks
 from irdaemon.types import LINK_POLICIES, LinkPolicy, Root, RootWatch
 from irdaemon.watch.backend import Backend, native
 from irdaemon.watch.debounce import Debouncer

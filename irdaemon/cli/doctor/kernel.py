@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from irdaemon.cli.doctor.finding import Finding, note, ok, wrong
 from irdaemon.config.config import Config
 from irdaemon.config.corpus import corpora_of
-from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import Walk, is_searched
+from irdaemon.source.tree import Symlinks, Walk, is_searched
 from irdaemon.watch.limits import SHARE, raised_to
 
 _INOTIFY = "/proc/sys/fs/inotify"

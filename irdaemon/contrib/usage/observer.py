@@ -16,7 +16,6 @@ from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
 from irdaemon.ingest.reconcile import Report
 from irdaemon.ledger import Upsert
-from irdaemon.source.sessions import Sessions
 from irdaemon.types import Use
 
 _VARIANT_CHARS = 40
@@ -130,4 +129,4 @@ def find_observer(state: State) -> UsageObserver:
 
 
 def _has_sessions(corpus: Corpus) -> bool:
-    return isinstance(corpus.source, Sessions)
+    return getattr(corpus.source, "has_turns", False)

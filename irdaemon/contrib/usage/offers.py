@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.impressions import ClientSession
 from irdaemon.discovery.retrieve import Candidate
-from irdaemon.source.redact.private_blocks import has_private
+from irdaemon.source.redact.private import has_private
 from irdaemon.types import Hit, Selection
 
 Item = tuple[str, str]

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from irdaemon.source.affected import EVERYTHING, confine_change
 from irdaemon.source.asset_types import IMAGES, PDFS, get_suffix
 from irdaemon.source.expected import Expected, SeenPath
 from irdaemon.source.files.asset import (
@@ -29,8 +28,7 @@ from irdaemon.source.files.file_finder import (
 )
 from irdaemon.source.opening import is_within, resolve_path
 from irdaemon.source.options import check_options, get_number, get_strings, get_switch
-from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import shorten_path
+from irdaemon.source.tree import EVERYTHING, Symlinks, confine_change, shorten_path
 from irdaemon.types import Entry, Reading, Root, Scan
 
 if TYPE_CHECKING:

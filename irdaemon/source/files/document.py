@@ -7,11 +7,10 @@ import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from irdaemon.source.frontmatter import Front, decode, split_front
+from irdaemon.source.frontmatter import Front, decode, get_words, split_front
+from irdaemon.source.frontmatter import get_text as one_line
 from irdaemon.source.markdown import find_heading
 from irdaemon.source.opening import read_regular
-from irdaemon.source.skills.fields import get_text as one_line
-from irdaemon.source.skills.fields import get_words
 from irdaemon.types import Artifact, Entry, Refused
 
 # Tell files that are not text from those that are, by their first bytes.
@@ -51,16 +50,16 @@ _BLANKS_AND_MARK = b"\xef\xbb\xbf\t\n\r "
 def detect_binary(data: bytes) -> str:
     """Return what a file is by its first bytes, "" for text of any encoding without NUL bytes."""
     named = next((kind for start, kind in _SIGNATURES if data.startswith(start)), "")
-    return named or _pdf(data) or _unnamed(data)
+    return named or _detect_pdf(data) or _detect_unknown(data)
 
 
-def _pdf(data: bytes) -> str:
+def _detect_pdf(data: bytes) -> str:
     """Recognise a PDF: its mark and a version; a text about the mark has none after it."""
     start = data[:_SAMPLE].lstrip(_BLANKS_AND_MARK)
     return "a PDF document" if start.startswith(_PDF) and start[5:6].isdigit() else ""
 
 
-def _unnamed(data: bytes) -> str:
+def _detect_unknown(data: bytes) -> str:
     sample = data[:_SAMPLE]
     if _NUL in sample:
         return "it has NUL bytes"

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from irdaemon.source.asset_types import get_suffix
 from irdaemon.source.expected import PRUNED_REASON
 from irdaemon.source.opening import follow_link, read_regular, resolve_path
-from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
     PRUNED,
     LeftOut,
+    Symlinks,
     Walk,
     check_root,
     is_directory,

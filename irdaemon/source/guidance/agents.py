@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from irdaemon.source import frontmatter as f
 from irdaemon.source.guidance.files import GuidanceFiles, Kind, Written
 from irdaemon.source.markdown import find_paragraph
 from irdaemon.source.places import list_existing, list_places
-from irdaemon.source.skills import fields as f
 from irdaemon.types import Artifact, Root
 
 KIND = Kind(

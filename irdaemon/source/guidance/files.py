@@ -10,7 +10,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from irdaemon.runtime import toml
-from irdaemon.source.affected import EVERYTHING, confine_change
 from irdaemon.source.expected import Expected, SeenPath, explain_skip
 from irdaemon.source.frontmatter import Front, decode, split_front
 from irdaemon.source.opening import find_target, follow_link, read_regular, resolve_path
@@ -26,11 +25,13 @@ from irdaemon.source.plugin_store import (
     list_settings,
 )
 from irdaemon.source.skills.skill_finder import rank_scope
-from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
+    EVERYTHING,
     PRUNED,
+    Symlinks,
     Walk,
     check_root,
+    confine_change,
     is_directory,
     is_regular,
     is_searched,

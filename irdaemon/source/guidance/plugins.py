@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
-from irdaemon.source.affected import EVERYTHING, confine_change
+from irdaemon.source import frontmatter as f
 from irdaemon.source.opening import follow_link, open_directory, read_regular, resolve_path
 from irdaemon.source.options import check_options, get_number
 from irdaemon.source.places import list_existing, list_places
@@ -23,13 +23,14 @@ from irdaemon.source.plugin_store import (
     list_plugins,
     list_settings,
 )
-from irdaemon.source.skills import fields as f
 from irdaemon.source.skills.skill_finder import SKILL_NAMES
-from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
+    EVERYTHING,
     PRUNED,
+    Symlinks,
     Walk,
     check_root,
+    confine_change,
     is_searched,
     is_within,
     make_stamp,

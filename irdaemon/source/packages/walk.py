@@ -15,9 +15,9 @@ from itertools import islice
 from irdaemon.source.expected import Expected, SeenPath, get_directory
 from irdaemon.source.packages import cargo, dist_info
 from irdaemon.source.packages.readme import choose_readme, is_readme
-from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
     PRUNED,
+    Symlinks,
     Walk,
     is_directory,
     is_regular,

@@ -4,7 +4,7 @@ Every text of a source passes a Redactor once: on its way to the ledger, or to a
 disclosure. A secret is replaced by its kind, `[secret: GitHub Token]`; neither its value nor a hash
 of it is stored.
 
-Secrets are recognised by their format (`prefixes`, `formats`, `private_keys`) or by their context
+Secrets are recognised by their format (`prefixes`, `formats`, `private`) or by their context
 (`assignments`, `requests`), never by entropy: identifiers and digests are common in transcripts.
 A pattern is tried only where one of its triggers is in the text, for most text holds none. One
 program quotes what another printed: a text is read as it is written, and, where an escape stands in
@@ -26,8 +26,7 @@ from irdaemon.source.redact.assignments import (
     is_telling,
 )
 from irdaemon.source.redact.formats import find_formatted, list_cues
-from irdaemon.source.redact.private_blocks import remove_private
-from irdaemon.source.redact.private_keys import find_key_blocks
+from irdaemon.source.redact.private import find_key_blocks, remove_private
 from irdaemon.source.redact.requests import KEYWORD
 from irdaemon.source.redact.spans import Span
 from irdaemon.source.redact.spelling import decode

@@ -15,9 +15,9 @@ from irdaemon.source.sessions import aider, cursor
 from irdaemon.source.sessions.reader import is_document, read_document, read_session
 from irdaemon.source.sessions.stores import find_scan_target, is_store, list_sessions, read_stored
 from irdaemon.source.sessions.transcript import LINE_LIMIT, SessionFilter
-from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
     PRUNED,
+    Symlinks,
     Walk,
     check_root,
     is_regular,
@@ -52,6 +52,7 @@ class Sessions:
     """
 
     limits: ClassVar[tuple[str, ...]] = ("max_line_bytes",)
+    has_turns: ClassVar[bool] = True
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = check_options("sessions", options, _OPTIONS)

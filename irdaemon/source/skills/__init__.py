@@ -6,12 +6,11 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from irdaemon.source import frontmatter as f
 from irdaemon.source import lenient_yaml
-from irdaemon.source.affected import EVERYTHING, confine_change
 from irdaemon.source.expected import Expected, SeenPath, explain_skip, get_directory
-from irdaemon.source.frontmatter import Front, decode, split_front
 from irdaemon.source.markdown import find_paragraph
 from irdaemon.source.opening import (
     find_target,
@@ -29,7 +28,6 @@ from irdaemon.source.plugin_store import (
     list_control_files,
     list_settings,
 )
-from irdaemon.source.skills import fields as f
 from irdaemon.source.skills.skill_finder import (
     CODEX_FILE,
     RANKS,
@@ -40,8 +38,7 @@ from irdaemon.source.skills.skill_finder import (
     known_roots,
     rank_scope,
 )
-from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import PRUNED
+from irdaemon.source.tree import EVERYTHING, PRUNED, Symlinks, confine_change
 from irdaemon.types import Artifact, Entry, Reading, Refused, Root, Scan, SourceError
 
 __all__ = ["Skills", "known_places", "known_roots"]
@@ -198,8 +195,8 @@ def read_skill(entry: Entry, plugin: str, max_bytes: int) -> Artifact:
     Raises FileNotFoundError when it has no SKILL.md any more, SourceError when it cannot be read.
     """
     path, data = _read_skill_file(entry.path, max_bytes)
-    text, decoding = decode(data)
-    parts = split_front(text)
+    text, decoding = f.decode(data)
+    parts = f.split_front(text)
     name = f.get_text(parts.fields, "name") or os.path.basename(entry.path)
     flags = (*decoding, *parts.flags, *_find_oddities(name, entry.path, parts.fields))
     parent = os.path.basename(os.path.dirname(entry.path))
@@ -210,13 +207,13 @@ def read_skill(entry: Entry, plugin: str, max_bytes: int) -> Artifact:
         raw={"name": name, "description": description, "text": parts.body, "parent": parent},
         name=name,
         pointer=path,
-        metadata=f.make_metadata(parts.fields, _read_codex(entry.path)) | f.drop_empty(place),
+        metadata=_make_metadata(parts.fields, _read_codex(entry.path)) | f.drop_empty(place),
         digest=hashlib.sha256(data).hexdigest(),
         flags=flags,
     )
 
 
-def _make_description(parts: Front) -> str:
+def _make_description(parts: f.Front) -> str:
     described = f.get_text(parts.fields, "description") or find_paragraph(parts.body)
     return f"{described} {f.get_text(parts.fields, 'when_to_use')}".strip()
 
@@ -235,6 +232,35 @@ def _resolve_skill_file(path: str) -> str:
     if not has_same_name(path, target):
         raise Refused(f"{path}: a link to {target}, which is no SKILL.md", "remove the link")
     return target
+
+
+def _make_metadata(fields: f.Fields, codex: f.Fields) -> dict[str, Any]:
+    """Collect the fields worth filtering on; `codex` holds the display texts of Codex."""
+    inner = fields.get("metadata")
+    extra = inner if isinstance(inner, dict) else {}
+    found: dict[str, Any] = {
+        "license": f.get_text(fields, "license"),
+        "compatibility": f.get_text(fields, "compatibility"),
+        "allowed_tools": f.get_words(fields, "allowed-tools", f.TOOL),
+        "paths": f.get_words(fields, "paths"),
+        "tags": f.get_words(extra, "tags") or f.get_words(fields, "tags"),
+        "author": _get_author(extra) or _get_author(fields),
+        "version": f.get_text(extra, "version") or f.get_text(fields, "version"),
+        "category": f.get_text(extra, "category") or f.get_text(fields, "category"),
+        "display_name": f.get_text(codex, "display_name"),
+        "short_description": f.get_text(codex, "short_description")
+        or f.get_text(extra, "short-description"),
+    }
+    return f.drop_empty(found) | {
+        "user_invocable": f.get_truth(fields, "user-invocable", True),
+        "model_invocable": not f.is_hidden(fields),
+        "hidden": f.is_hidden(fields),
+    }
+
+
+def _get_author(fields: f.Fields) -> str:
+    value = fields.get("author")
+    return f.get_text(value, "name") if isinstance(value, dict) else f.get_text(fields, "author")
 
 
 def _find_oddities(name: str, directory: str, fields: f.Fields) -> tuple[str, ...]:
@@ -259,6 +285,6 @@ def _read_codex(directory: str) -> dict[str, object]:
         data = read_regular(path, lenient_yaml.MAX_CHARS)
     except (FileNotFoundError, SourceError):
         return {}
-    value, _ = lenient_yaml.load_yaml(decode(data)[0])
+    value, _ = lenient_yaml.load_yaml(f.decode(data)[0])
     interface = value.get("interface") if isinstance(value, dict) else None
     return interface if isinstance(interface, dict) else {}

@@ -10,8 +10,15 @@ from functools import partial
 from irdaemon.source.opening import resolve_path
 from irdaemon.source.places import keep_existing, list_places
 from irdaemon.source.plugin_store import Plugin, find_places, find_store, list_plugins
-from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import Walk, check_root, is_regular, is_searched, make_stamp, shorten_path
+from irdaemon.source.tree import (
+    Symlinks,
+    Walk,
+    check_root,
+    is_regular,
+    is_searched,
+    make_stamp,
+    shorten_path,
+)
 from irdaemon.types import Entry, Problem, Root, SourceError
 
 # The directories where agents keep skills, and the names of files in them.

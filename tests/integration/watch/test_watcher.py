@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from irdaemon.source.opening import is_within
-from irdaemon.source.symlinks import Symlinks
+from irdaemon.source.tree import Symlinks
 from irdaemon.types import Root
 from irdaemon.watch import RootWatch, Settings, Watcher, watcher
 from irdaemon.watch.backend import native

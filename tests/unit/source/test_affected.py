@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.source.affected import EVERYTHING, confine_change
+from irdaemon.source.tree import EVERYTHING, confine_change
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from irdaemon.source.files import Files
 from irdaemon.source.packages import Packages
 from irdaemon.source.skills import Skills
-from irdaemon.source.symlinks import Symlinks
+from irdaemon.source.tree import Symlinks
 from irdaemon.types import Root
 from irdaemon.watch import Settings
 from irdaemon.watch.inotify import RecursiveWatches

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
+    Symlinks,
     Walk,
     check_root,
     is_directory,

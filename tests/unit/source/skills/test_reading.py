@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from irdaemon.source.frontmatter import TOOL
 from irdaemon.source.skills import Skills
-from irdaemon.source.skills.fields import TOOL
 from irdaemon.types import Root, SourceError
 
 
