@@ -20,7 +20,7 @@ _BUILD = "irc build, or the next start, reads them"
 _REBUILD = "irdaemon restart rebuilds it"
 
 
-def check_ledger(ledger: Ledger, config: Config) -> list[IntegrityProblem]:
+def examine_ledger(ledger: Ledger, config: Config) -> list[IntegrityProblem]:
     """Return what is wrong; of a ledger that cannot be used only that.
 
     Raises LedgerError for a ledger of a later format, or a failing disk.

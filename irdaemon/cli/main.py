@@ -8,24 +8,62 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 
 from irclient.errors import IRError, Unavailable
 from irclient.terminal.ending import run_program
 from irclient.terminal.exits import choose_error_exit
 from irclient.terminal.help import (
     Parser,
-    add_command,
     choose_commands,
     group_commands,
+    load_command,
     make_parser,
     parse_options,
 )
 from irclient.terminal.output import note
 from irclient.terminal.width import escape_unencodable
 from irdaemon import __version__
-from irdaemon.cli.commands import COMMANDS, HEADINGS, OF_IRC
 
+# A command's function, by module.
+COMMANDS = {
+    "start": "irdaemon.cli.starting:start_daemon",
+    "restart": "irdaemon.cli.starting:restart_daemon",
+    "reload": "irdaemon.cli.running:reload_configuration",
+    "stop": "irdaemon.cli.running:stop_daemon",
+    "status": "irdaemon.cli.running:show_status",
+    "logs": "irdaemon.cli.running:print_log",
+    "check": "irdaemon.cli.ledger:check_ledger",
+    "backup": "irdaemon.cli.ledger:write_backup",
+    "restore": "irdaemon.cli.ledger:restore_backup",
+    "compact": "irdaemon.cli.ledger:compact_ledger",
+    "backend": "irdaemon.contrib.backends.command:manage_backends",
+    "init": "irdaemon.cli.configuration:begin_configuration",
+    "config": "irdaemon.cli.configuration:manage_configuration",
+    "fetch": "irdaemon.cli.setup:fetch_model",
+    "tools": "irdaemon.cli.tools:manage_tools",
+    "keys": "irdaemon.cli.configuration:manage_keys",
+    "service": "irdaemon.cli.setup:manage_service",
+    "uninstall": "irdaemon.cli.setup:uninstall",
+    "doctor": "irdaemon.cli.doctor:find_faults",
+    "mcp": "irdaemon.cli.mcp:serve_mcp",
+    "version": "irdaemon.cli.setup:print_version",
+    "completion": "irdaemon.cli.setup:print_completion",
+}
+# What stands above a command in the list of them all, where a group begins.
+HEADINGS = {
+    "start": "run it",
+    "check": "the ledger",
+    "backend": "engines elsewhere",
+    "init": "set it up",
+    "doctor": "find what is wrong",
+    "mcp": "the rest",
+}
+# Commands of `irc` alone, which somebody may look for here.
+OF_IRC = (
+    *("discover", "search", "explain", "eval", "disclose", "ls", "info", "records", "artifacts"),
+    *("audit", "coverage", "usage", "gaps", "listing", "top", "web", "add", "rm", "build"),
+    *("maintain", "hint", "docs", "impressions", "hook", "install", "wait", "events", "ping"),
+)
 # What its start imports and loads stays: the collector need not go through all of it again and
 # again meanwhile. `irdaemon.runtime.memory.settle` has it begin.
 _STAYS = "start"
@@ -53,19 +91,19 @@ def _run(words: Sequence[str]) -> int:
         code: int = options.run(options)
         return code
     except IRError as error:
-        return _said(error)
+        return _report(error)
     except ImportError as error:
-        return _said(_not_importable(error))
+        return _report(_explain_import(error))
 
 
-def _said(error: IRError) -> int:
+def _report(error: IRError) -> int:
     note(f"irdaemon: {error.message}")
     if error.hint:
         note(f"          {error.hint}")
     return choose_error_exit(error.code)
 
 
-def _not_importable(error: ImportError) -> IRError:
+def _explain_import(error: ImportError) -> IRError:
     """Return what to do about a package that is needed. Raises the error where it is our own."""
     module = (error.name or "").partition(".")[0]
     if module in ("", "irdaemon", "irclient"):
@@ -86,7 +124,7 @@ def program(words: Sequence[str] = ()) -> Parser:
     irdaemon.add_argument("--version", action="version", version=f"irdaemon {__version__}")
     commands = irdaemon.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in choose_commands(words, COMMANDS):
-        add_command(commands, name, import_module(f"irdaemon.cli.commands.{name}"))
+        load_command(COMMANDS[name]).add_to(commands, name)
     group_commands(commands, HEADINGS)
     return irdaemon
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from irdaemon.cli.consistency import check_ledger
+from irdaemon.cli.consistency import examine_ledger
 from irdaemon.config.config import load_config
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.schema import MIGRATIONS
@@ -103,7 +103,7 @@ class CrashLoop:
             running.wait_idle()
         embedder = EMBEDDERS[self._embedder]
         with closing(Ledger(self.path, read_only=True)) as ledger:
-            found = check_ledger(ledger, load_config(str(self.home.config)))
+            found = examine_ledger(ledger, load_config(str(self.home.config)))
             assert [each for each in found if each.severe] == []
             held = everything(ledger, embedder)
         wanted = built_anew(str(self.home.config), embedder)

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from irclient import Query
-from irdaemon.cli.commands import stop
+from irdaemon.cli import running
 from tests.support.running import Running, until
 
 
@@ -311,13 +311,13 @@ time.sleep(60)
 
 
 def test_what_does_not_stop_is_killed_only_when_that_is_asked_for(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(stop, "_STOPPED_WITHIN_S", 0.5)
-    monkeypatch.setattr(stop, "state_dir", lambda: str(tmp_path))
+    monkeypatch.setattr(running, "_STOPPED_WITHIN_S", 0.5)
+    monkeypatch.setattr(running, "state_dir", lambda: str(tmp_path))
     holding = [sys.executable, "-c", STUBBORN, str(tmp_path / "lock")]
     with subprocess.Popen(holding, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "held\n"
-        assert stop.stop_running() == 5
+        assert running.stop_running() == 5
         assert "irdaemon stop --kill" in capsys.readouterr().err
         assert process.poll() is None
-        assert stop.stop_running(kill=True) == 0
+        assert running.stop_running(kill=True) == 0
         assert process.wait(10) == -signal.SIGKILL

@@ -10,14 +10,14 @@ import argparse
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from textwrap import dedent
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
 from irclient.invisible import spell_hidden
 
 # What adds arguments to a parser.
 Add = Callable[[Any], object]
-Run = TypeVar("Run", bound=Callable[..., int])
+Act = TypeVar("Act", bound=Callable[..., Any])
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -105,12 +105,12 @@ class Command:
         self.about, _, self.examples = page.partition("\n\nexamples:\n")
         self._options = options
         self._unless = unless
-        self.actions: dict[str, tuple[Callable[..., int], tuple[Add, ...]]] = {}
+        self.actions: dict[str, tuple[Callable[..., Any], tuple[Add, ...]]] = {}
 
-    def action(self, name: str, *options: Add) -> Callable[[Run], Run]:
+    def action(self, name: str, *options: Add) -> Callable[[Act], Act]:
         """Have a function be an action of this command; its docstring is the action's phrase."""
 
-        def add(act: Run) -> Run:
+        def add(act: Act) -> Act:
             self.actions[name] = act, options
             return act
 
@@ -198,20 +198,6 @@ def _make_phrase(line: str) -> str:
     """Return the first line of a docstring as it stands in a list."""
     first = line.partition("\n")[0].rstrip(".")
     return first[:1].lower() + first[1:]
-
-
-def add_command(commands: Any, name: str, command: ModuleType) -> Parser:
-    """Add a command that is a module, as all were."""
-    page: Parser = commands.add_parser(
-        name,
-        help=command.HELP,
-        description=command.ABOUT.strip(),
-        epilog=f"examples:\n{_indent(command.EXAMPLES)}",
-        formatter_class=_Formatter,
-    )
-    page.set_defaults(run=command.run, page=page)
-    command.add_options(page)
-    return page
 
 
 def parse_options(program: Parser, argv: Sequence[str] | None) -> argparse.Namespace:

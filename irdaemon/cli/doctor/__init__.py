@@ -6,30 +6,68 @@ judged by pure functions beside it. `CHECKS` is the one list of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import argparse
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from irclient.errors import IRError
-from irdaemon.cli.doctor.finding import Finding, note, ok, wrong
-from irdaemon.config.config import Config
+from irclient.terminal.columns import wrap_line
+from irclient.terminal.exits import DONE, UNHEALTHY
+from irclient.terminal.help import argument, command
+from irclient.terminal.output import print_data
+from irclient.terminal.width import detect_terminal
+from irclient.types import Plain
+from irdaemon.config.config import Config, config_path, load_config, parse_config
+from irdaemon.config.corpus import corpora_of
 from irdaemon.runtime.plugins import load
 
-__all__ = ["CHECKS", "Finding", "examine", "note", "ok", "wrong"]
+# `note` is worth knowing and nothing wrong.
+Level = Literal["ok", "note", "wrong"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Plain):
+    """What was found at `where` ("": this machine), and the command to run, "" for none."""
+
+    level: Level
+    what: str
+    where: str = ""
+    fix: str = ""
+
+
+def ok(what: str, where: str = "") -> Finding:
+    """Return the finding that something is as it should be."""
+    return Finding("ok", what, where)
+
+
+def note(what: str, where: str = "", fix: str = "") -> Finding:
+    """Return a finding worth knowing."""
+    return Finding("note", what, where, fix)
+
+
+def wrong(what: str, where: str = "", fix: str = "") -> Finding:
+    """Return the finding that something is wrong."""
+    return Finding("wrong", what, where, fix)
+
 
 Check = Callable[[Config], Iterable[Finding]]
 
+_ROOM = "irdaemon.cli.doctor"
 CHECKS: dict[str, str] = {
-    "versions": "irdaemon.cli.doctor.versions:check",
-    "embedders": "irdaemon.cli.doctor.embedders:check",
-    "models": "irdaemon.cli.doctor.models:check",
+    "versions": f"{_ROOM}.machine:check_versions",
+    "embedders": f"{_ROOM}.corpora:check_embedders",
+    "models": f"{_ROOM}.models:check",
     "backends": "irdaemon.contrib.backends.doctor:check",
-    "readers": "irdaemon.cli.doctor.readers:check",
-    "limits": "irdaemon.cli.doctor.kernel:check",
-    "places": "irdaemon.cli.doctor.directories:check",
-    "roots": "irdaemon.cli.doctor.roots:check",
-    "ledger": "irdaemon.cli.doctor.database:check",
-    "daemon": "irdaemon.cli.doctor.endpoint:check",
-    "hooks": "irdaemon.cli.doctor.hooks:check",
-    "service": "irdaemon.cli.doctor.unit:check",
+    "readers": f"{_ROOM}.corpora:check_readers",
+    "limits": f"{_ROOM}.machine:check_limits",
+    "places": f"{_ROOM}.machine:check_directories",
+    "roots": f"{_ROOM}.corpora:check_roots",
+    "ledger": f"{_ROOM}.service:check_ledger_file",
+    "daemon": f"{_ROOM}.service:check_daemon",
+    "hooks": f"{_ROOM}.service:check_hooks",
+    "service": f"{_ROOM}.service:check_service",
 }
 
 
@@ -44,3 +82,76 @@ def examine(config: Config) -> Iterator[tuple[str, Finding]]:
             yield name, wrong(error.message, fix=error.hint)
         except Exception as error:  # a check must not keep the others from being made
             yield name, wrong(f"could not be checked: {error!r}")
+
+
+@command(
+    argument("--json", action="store_true", help="print the findings as JSON"),
+    argument("--config", metavar="FILE", help="check with this configuration"),
+)
+def find_faults(options: argparse.Namespace) -> int:
+    """Find what is wrong on this machine, and how to fix it.
+
+    Find what is wrong on this machine for the daemon: limits of the system,
+    directories and permissions, roots, versions, socket, agents' hooks, service,
+    ledger and disk space, each with the command that fixes it. Exit codes: 0
+    nothing is wrong, 5 something is.
+
+    examples:
+    irdaemon doctor
+
+    # as data
+    irdaemon doctor --json
+    """
+    config, error = _load(options.config)
+    found = list(examine(config))
+    if error is not None:
+        found = _merge_error(error, config.path, found)
+    print_data(options, [{"check": name, **each.to_dict()} for name, each in found], _list_findings)
+    return UNHEALTHY if any(each.level == "wrong" for _, each in found) else DONE
+
+
+def _load(path: str | None) -> tuple[Config, IRError | None]:
+    """Return the configuration to examine with, and why a daemon does not start with the file.
+
+    Where no corpus could be made of it, that is the configuration without a file.
+    """
+    from irdaemon.daemon.active_config import check_startable
+
+    try:
+        config = load_config(path)
+        corpora_of(config)
+    except IRError as error:
+        return parse_config("", os.path.abspath(path or config_path())), error
+    try:
+        check_startable(config)
+    except IRError as error:
+        return config, error
+    return config, None
+
+
+def _merge_error(
+    error: IRError, path: str, found: Sequence[tuple[str, Finding]]
+) -> list[tuple[str, Finding]]:
+    """Return findings with a mistake of the configuration once: first, or by the file it names."""
+    others = [(name, each) for name, each in found if error.message not in each.what]
+    files = {each.where for _, each in others if each.level == "wrong"} - {"", path}
+    if any(file in error.message for file in files):
+        return others
+    return [("configuration", wrong(error.message, fix=error.hint)), *others]
+
+
+def _list_findings(findings: Sequence[dict[str, str]]) -> str:
+    """Return a line or two for each finding, and how many things are wrong."""
+    broken = sum(each["level"] == "wrong" for each in findings)
+    verdict = (
+        f"{broken} thing{'s are' if broken > 1 else ' is'} wrong" if broken else "nothing is wrong"
+    )
+    width = detect_terminal().width
+    lines = [wrap_line(line, width) for each in findings for line in _describe(each)]
+    return "\n".join([*lines, "", verdict])
+
+
+def _describe(finding: dict[str, str]) -> list[str]:
+    where = f"{finding['where']}: " if finding["where"] else ""
+    line = f"{finding['level']:<5}  {finding['check']}: {where}{finding['what']}"
+    return [line, f"         -> {finding['fix']}"] if finding["fix"] else [line]

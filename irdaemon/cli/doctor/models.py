@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from irclient.errors import Unavailable
-from irdaemon.cli.doctor.finding import Finding, note, ok, wrong
+from irdaemon.cli.doctor import Finding, note, ok, wrong
 from irdaemon.config.config import Config
 from irdaemon.runtime.model_endpoint import ModelEndpoint
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from irclient.counts import format_count
 from irclient.errors import Unavailable
-from irdaemon.cli.doctor.finding import Finding, note, ok, wrong
+from irdaemon.cli.doctor import Finding, note, ok, wrong
 from irdaemon.config.backends import LOCAL, BackendAddress, is_shared
 from irdaemon.config.config import Config
 from irdaemon.config.corpus import wanted

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import irdaemon.cli.commands
+import irdaemon.cli.main
 from irclient import quick
 from irclient.cli import main as cli
 from irclient.client import Client
@@ -337,7 +337,7 @@ DAEMON_ASKED = [(command, words) for command in DAEMON_LINES for words in DAEMON
 
 
 def test_every_command_of_the_daemon_is_fed_hostile_names():
-    assert tuple(DAEMON_LINES) == irdaemon.cli.commands.COMMANDS
+    assert tuple(DAEMON_LINES) == tuple(irdaemon.cli.main.COMMANDS)
 
 
 @pytest.mark.parametrize(("command", "words"), DAEMON_ASKED)
@@ -353,7 +353,7 @@ def test_no_command_of_the_daemon_prints_a_line_that_a_name_wrote(
         found = [("roots", wrong(named(REASON, name), f"/{name}", f"mend {name}"))]
         monkeypatch.setattr("irdaemon.cli.doctor.examine", lambda config, found=found: found)
         finding = IntegrityProblem("disk", named(REASON, name), f"mend {name}", name)
-        monkeypatch.setattr("irdaemon.cli.commands.check._found", lambda config, it=finding: [it])
+        monkeypatch.setattr("irdaemon.cli.ledger._found", lambda config, it=finding: [it])
         monkeypatch.setattr("irdaemon.daemon.service.install", lambda name=name: f"/{name} written")
         servers = {"mcpServers": {name: {"command": name, "args": [name]}}}
         (place / ".claude.json").write_text(json.dumps(servers))

@@ -20,7 +20,7 @@ def test_a_start_loads_nothing_that_only_some_requests_need():
         "irdaemon.contrib.evaluate",
         "watchdog",
     )
-    statement = "import sys, irdaemon.cli.commands.start, irdaemon.daemon.daemon"
+    statement = "import sys, irdaemon.cli.starting, irdaemon.daemon.daemon"
     statement += f"; print([name for name in {heavy!r} if name in sys.modules])"
     # Not the site's own imports: an editable install loads half the library at start.
     command = [sys.executable, "-S", "-c", statement]

@@ -15,8 +15,8 @@ from irclient.fast.zmtp import exchange
 from irclient.terminal.exits import DONE, UNHEALTHY
 from irclient.testing import FakeDaemon, hit, selection
 from irdaemon import __version__
-from irdaemon.cli.commands import start
-from irdaemon.cli.doctor import endpoint
+from irdaemon.cli import starting
+from irdaemon.cli.doctor import service
 from irdaemon.config.config import load_config
 
 OLDER, NEWER = wire.PROTOCOL - 1, wire.PROTOCOL + 1
@@ -84,7 +84,7 @@ def test_a_hook_is_silent_and_done(met):
 
 def test_the_doctor_says_it_with_the_command(met):
     daemon, hint = met
-    found = list(endpoint.check(load_config()))
+    found = list(service.check_daemon(load_config()))
     assert [each.level for each in found] == ["ok", "wrong"]
     assert said(daemon.protocol) in str(found[1])
     assert hint in str(found[1])
@@ -92,9 +92,9 @@ def test_the_doctor_says_it_with_the_command(met):
 
 def test_a_detached_start_stops_a_daemon_of_another_protocol_first(met, monkeypatch, capsys):
     daemon, _ = met
-    monkeypatch.setattr(start, "holder", lambda path: 7)
-    monkeypatch.setattr(start, "stop_running", lambda: UNHEALTHY)
-    assert start.start_detached(CODE) == UNHEALTHY
+    monkeypatch.setattr(starting, "holder", lambda path: 7)
+    monkeypatch.setattr(starting, "stop_running", lambda: UNHEALTHY)
+    assert starting.start_detached(CODE) == UNHEALTHY
     assert f"{said(daemon.protocol)}" in capsys.readouterr().err
 
 
@@ -106,12 +106,12 @@ def test_a_detached_start_replaces_another_version_and_leaves_this_one_alone(
     version, code, told, monkeypatch, tmp_path, capsys
 ):
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(start, "holder", lambda path: 7)
-    monkeypatch.setattr(start, "stop_running", lambda: UNHEALTHY)
+    monkeypatch.setattr(starting, "holder", lambda path: 7)
+    monkeypatch.setattr(starting, "stop_running", lambda: UNHEALTHY)
     pong = {"version": version, "protocol": wire.PROTOCOL, "pid": 7}
     with FakeDaemon({"ping": pong}) as daemon:
         monkeypatch.setenv("IRDAEMON_SOCKET", daemon.endpoint)
-        assert start.start_detached(CODE) == code
+        assert starting.start_detached(CODE) == code
     assert told in capsys.readouterr().err
 
 

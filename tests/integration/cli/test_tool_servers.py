@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from irclient.errors import NotFound, QueryError, Unavailable
-from irdaemon.cli.tool_servers import ToolServer, ask, chosen, configured, filled, keep, run
+from irdaemon.cli.tools import ToolServer, ask, chosen, configured, filled, keep, list_or_keep
 from irdaemon.source.mcp_tools import McpTools, known_roots
 from tests.support.guidance import write
 from tests.support.planted import GITHUB
@@ -140,8 +140,8 @@ def test_the_list_of_servers_and_what_goes_wrong_hold_no_credentials(tmp_path, m
     }
     write(tmp_path / ".claude.json", json.dumps({"mcpServers": about}))
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert run((), (), 5.0)
-    assert not run(("runs", "asks"), (), 5.0)
+    assert list_or_keep((), (), 5.0)
+    assert not list_or_keep(("runs", "asks"), (), 5.0)
     told = "".join(capfd.readouterr())
     assert "runs: ['-c', '...'] ... no \\x1b[31m" in told
     assert "asks cannot be asked" in told

@@ -2,19 +2,16 @@
 
 import re
 import shlex
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import irclient.cli.main
-import irdaemon.cli.commands
 import irdaemon.cli.main
 from irclient.terminal.help import load_command, parse_options
 
 PROGRAMS = {"irc": irclient.cli.main, "irdaemon": irdaemon.cli.main}
-ROOMS = {"irc": irclient.cli.main, "irdaemon": irdaemon.cli.commands}
-COMMANDS = [(name, command) for name in PROGRAMS for command in ROOMS[name].COMMANDS]
+COMMANDS = [(name, command) for name in PROGRAMS for command in PROGRAMS[name].COMMANDS]
 
 
 def refused(program, words, capsys):
@@ -49,10 +46,7 @@ def test_the_first_page_explains_the_words_of_its_commands(program, capsys):
 
 def examples(program, command):
     """Return the examples of a command, and of others on the way to it, as lists of words."""
-    if isinstance(ROOMS[program].COMMANDS, dict):
-        text = load_command(ROOMS[program].COMMANDS[command]).examples
-    else:
-        text = import_module(f"{ROOMS[program].__name__}.{command}").EXAMPLES
+    text = load_command(PROGRAMS[program].COMMANDS[command]).examples
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     asked = (part for line in lines for part in line.split(" | ") if part.startswith(program))
     return [shlex.split(re.split(" [<>] ", each)[0]) for each in asked]
@@ -64,8 +58,8 @@ def test_the_name_of_a_program_alone_shows_its_commands_in_groups(program, capsy
         PROGRAMS[program].main([])
     page = capsys.readouterr().out
     assert not ended.value.code
-    assert set(ROOMS[program].HEADINGS) <= set(ROOMS[program].COMMANDS)
-    for first, heading in ROOMS[program].HEADINGS.items():
+    assert set(PROGRAMS[program].HEADINGS) <= set(PROGRAMS[program].COMMANDS)
+    for first, heading in PROGRAMS[program].HEADINGS.items():
         assert re.search(rf"\n\n  {heading}\n    {first}\b", page)
 
 
@@ -86,22 +80,22 @@ def test_every_option_says_what_it_does(program, command):
 
 def test_every_command_of_irc_that_prints_data_takes_json_and_the_readme_names_the_others():
     readme = " ".join((Path(__file__).parents[3] / "README.md").read_text("utf-8").split())
-    *first, last = (f"`{name}`" for name in ROOMS["irc"].NO_DATA)
+    *first, last = (f"`{name}`" for name in PROGRAMS["irc"].NO_DATA)
     sentence = f"Every command of `irc` takes `--json` but {', '.join(first)} and {last},"
     assert sentence in readme
-    for command in ROOMS["irc"].COMMANDS:
+    for command in PROGRAMS["irc"].COMMANDS:
         words = next(words for words in examples("irc", command) if words[1] == command)
         page = parse_options(PROGRAMS["irc"].program(), words[1:]).page
         takes = any("--json" in action.option_strings for action in page._actions)
-        assert takes == (command not in ROOMS["irc"].NO_DATA), command
+        assert takes == (command not in PROGRAMS["irc"].NO_DATA), command
 
 
 def test_a_command_of_the_other_program_is_named_with_it(capsys):
-    others = set(ROOMS["irdaemon"].COMMANDS) - set(ROOMS["irc"].COMMANDS)
-    assert others <= ROOMS["irc"].ELSEWHERE.keys()
-    assert not ROOMS["irc"].ELSEWHERE.keys() & set(ROOMS["irc"].COMMANDS)
-    own = set(ROOMS["irc"].COMMANDS) - set(ROOMS["irdaemon"].COMMANDS)
-    assert own == set(ROOMS["irdaemon"].OF_IRC)
+    others = set(PROGRAMS["irdaemon"].COMMANDS) - set(PROGRAMS["irc"].COMMANDS)
+    assert others <= PROGRAMS["irc"].ELSEWHERE.keys()
+    assert not PROGRAMS["irc"].ELSEWHERE.keys() & set(PROGRAMS["irc"].COMMANDS)
+    own = set(PROGRAMS["irc"].COMMANDS) - set(PROGRAMS["irdaemon"].COMMANDS)
+    assert own == set(PROGRAMS["irdaemon"].OF_IRC)
     assert "write: irdaemon doctor\n" in refused("irc", ["doctor"], capsys)
     assert "write: irc eval select CASES" in refused("irc", ["eval-select", "x"], capsys)
     assert "write: irc discover\n" in refused("irdaemon", ["discover", "x"], capsys)

@@ -19,7 +19,7 @@ from tests.support.running import until
 
 PROGRAM = """
 import sys
-import irdaemon.cli.commands.start, irdaemon.daemon.active_config, irdaemon.daemon.daemon
+import irdaemon.cli.starting, irdaemon.daemon.active_config, irdaemon.daemon.daemon
 print(*sys.modules)
 """
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from irdaemon.cli.commands.logs import follow
 from irdaemon.cli.main import main
+from irdaemon.cli.running import follow
 
 
 @pytest.fixture

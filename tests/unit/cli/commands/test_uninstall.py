@@ -9,7 +9,7 @@ import pytest
 
 from irclient.agents.install.changes import to_install
 from irclient.web import kept_token, key_path
-from irdaemon.cli.commands import uninstall
+from irdaemon.cli import setup
 from irdaemon.cli.main import main
 
 MINE = '{\n  "theme": "dark"\n}\n'
@@ -35,10 +35,10 @@ def home(tmp_path, monkeypatch):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
     unit = tmp_path / ".config/systemd/user/irdaemon.service"
-    monkeypatch.setattr(uninstall.service, "unit_path", lambda: unit)
-    monkeypatch.setattr(uninstall.service, "agent_path", lambda: unit)
-    monkeypatch.setattr(uninstall.service, "uninstall", unit.unlink)
-    for file in uninstall.SETTINGS_FILES["claude"](uninstall.this_machine(), False):
+    monkeypatch.setattr(setup.service, "unit_path", lambda: unit)
+    monkeypatch.setattr(setup.service, "agent_path", lambda: unit)
+    monkeypatch.setattr(setup.service, "uninstall", unit.unlink)
+    for file in setup.SETTINGS_FILES["claude"](setup.this_machine(), False):
         to_install(file, file).make()
     return tmp_path
 
@@ -90,8 +90,8 @@ def test_a_no_leaves_everything(home, monkeypatch):
 
 
 def test_where_the_daemon_does_not_stop_its_data_stays(home, monkeypatch):
-    monkeypatch.setattr(uninstall, "holder", lambda path: 7)
-    monkeypatch.setattr(uninstall, "stop_running", lambda: 5)
+    monkeypatch.setattr(setup, "holder", lambda path: 7)
+    monkeypatch.setattr(setup, "stop_running", lambda: 5)
     assert main(["uninstall", "--yes"]) == 5
     assert "state/irdaemon/ledger.sqlite" in files(home)
 

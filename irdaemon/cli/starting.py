@@ -1,4 +1,4 @@
-"""`irdaemon start`: start the daemon, in the foreground or detached."""
+"""Start the daemon, in the foreground or detached, or start it again."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from irclient.places import END_FROZEN, find_listener, socket_path
 from irclient.results import Status
 from irclient.terminal import tables
 from irclient.terminal.exits import DONE, INTERNAL, UNHEALTHY
+from irclient.terminal.help import argument, command
 from irclient.terminal.output import note, note_text
 from irclient.terminal.progress import ProgressLine
 from irclient.terminal.width import detect_terminal
 from irclient.types import plain_data
 from irdaemon import __version__
 from irdaemon.cli import process_supervisor
-from irdaemon.cli.commands import SUPERVISED
-from irdaemon.cli.commands.stop import stop_running
+from irdaemon.cli.running import SUPERVISED, stop_running
+from irdaemon.config.config import load_config, state_dir
 from irdaemon.daemon import logs, service
 from irdaemon.daemon.lock import holder, make_private
 from irdaemon.runtime import memory, pool
@@ -32,27 +33,6 @@ from irdaemon.runtime import memory, pool
 if TYPE_CHECKING:
     from irdaemon.daemon.early_model import EarlyModel
 
-HELP = "start the daemon, in the foreground or detached"
-ABOUT = """
-Start the daemon and serve until stopped; with --detach in the background, where
-it is restarted when it crashes. If one is running already, nothing happens; one
-of another version is stopped first with --detach. With --serve-only it is a
-front end: it answers from the backend that the configuration names, watches
-nothing and has no ledger, and any number of them may run beside each other.
-"""
-EXAMPLES = """
-# in the foreground, with the log on the terminal
-irdaemon start
-
-# in the background, until everything is indexed
-irdaemon start --detach --wait
-
-# with another configuration
-irdaemon start --config ./irdaemon.toml --verbose
-
-# a front end of what another daemon writes into a backend
-irdaemon start --serve-only
-"""
 
 _READY_WITHIN_S = 30.0
 _ANSWER_WITHIN_S = 3.0
@@ -63,33 +43,50 @@ _IMPORTED_LATER = (
 )  # fmt: skip
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add how to start, and on which configuration."""
-    parser.add_argument(
-        "--detach", action="store_true", help="run in the background; return once it serves"
-    )
-    parser.add_argument(
+_OPTIONS = (
+    argument("--detach", action="store_true", help="run in the background; return once it serves"),
+    argument(
         "--wait", action="store_true", help="with --detach: return once everything is indexed"
-    )
-    parser.add_argument(
+    ),
+    argument(
         "--serve-only",
         action="store_true",
         help="answer from the configured backend; watch nothing, write nothing",
-    )
-    parser.add_argument("--config", metavar="FILE", help="read this configuration")
-    parser.add_argument(
+    ),
+    argument("--config", metavar="FILE", help="read this configuration"),
+    argument(
         "--fallback",
         metavar="FILE",
         help="a configuration to use while no corpus is found or configured",
-    )
-    parser.add_argument(
-        "--log", metavar="FILE", help="log to FILE, not to stderr or the usual file"
-    )
-    parser.add_argument("--verbose", action="store_true", help="log debug messages, too")
+    ),
+    argument("--log", metavar="FILE", help="log to FILE, not to stderr or the usual file"),
+    argument("--verbose", action="store_true", help="log debug messages, too"),
+)
 
 
-def run(options: argparse.Namespace) -> int:
-    """Serve until stopped, or detached."""
+@command(*_OPTIONS)
+def start_daemon(options: argparse.Namespace) -> int:
+    """Start the daemon, in the foreground or detached.
+
+    Start the daemon and serve until stopped; with --detach in the background, where
+    it is restarted when it crashes. If one is running already, nothing happens; one
+    of another version is stopped first with --detach. With --serve-only it is a
+    front end: it answers from the backend that the configuration names, watches
+    nothing and has no ledger, and any number of them may run beside each other.
+
+    examples:
+    # in the foreground, with the log on the terminal
+    irdaemon start
+
+    # in the background, until everything is indexed
+    irdaemon start --detach --wait
+
+    # with another configuration
+    irdaemon start --config ./irdaemon.toml --verbose
+
+    # a front end of what another daemon writes into a backend
+    irdaemon start --serve-only
+    """
     return start_detached(options) if options.detach else start_here(options)
 
 
@@ -123,7 +120,6 @@ def _check_packages() -> None:
 
 def serve_only(options: argparse.Namespace) -> int:
     """Serve what a backend holds in this process until stopped."""
-    from irdaemon.config.config import load_config
     from irdaemon.contrib.backends.front_process import FrontProcess
 
     if options.fallback:
@@ -143,7 +139,6 @@ def _begin_log(options: argparse.Namespace) -> None:
 
 def _early_model(options: argparse.Namespace) -> EarlyModel | None:
     """Begin to read the configured model, where it is one of this machine's."""
-    from irdaemon.config.config import load_config
     from irdaemon.daemon.early_model import EarlyModel
     from irdaemon.embed import EMBEDDERS
 
@@ -158,8 +153,6 @@ def _early_model(options: argparse.Namespace) -> EarlyModel | None:
 
 def start_detached(options: argparse.Namespace) -> int:
     """Serve in a process of its own, started again when it crashes; return once it serves."""
-    from irdaemon.config.config import load_config
-
     state_dir = load_config(options.config).state_dir
     make_private(state_dir)
     supervised = os.path.join(state_dir, SUPERVISED)
@@ -264,3 +257,40 @@ def _progress(state: Status) -> tuple[int, int, str]:
             return job.done, job.todo, f"indexing {job.corpus}"
     records = sum(corpus.records for corpus in state.corpora)
     return sum(corpus.vectors for corpus in state.corpora), records, "embedding"
+
+
+@command(*_OPTIONS)
+def restart_daemon(options: argparse.Namespace) -> int:
+    """Stop the daemon, then start it detached.
+
+    Stop the daemon if it runs, and start one in the background; one that systemd or
+    launchd runs is restarted by that. If the
+    configuration has an error, the running daemon is left alone.
+
+    examples:
+    # after an upgrade
+    irdaemon restart
+
+    # with another configuration
+    irdaemon restart --config ./irdaemon.toml
+    """
+    from irdaemon.daemon.active_config import check_startable
+
+    check_startable(load_config(options.config))  # a broken file must not cost the running daemon
+    if service.runs(holder(os.path.join(state_dir(), "lock"))):
+        return _restart_service(options)
+    if stop_running() == UNHEALTHY:
+        return UNHEALTHY
+    return start_detached(options)
+
+
+def _restart_service(options: argparse.Namespace) -> int:
+    """Have the service's manager restart the daemon, so that it goes on being the manager's."""
+    for name in ("config", "fallback", "log"):
+        if getattr(options, name):
+            raise QueryError(
+                f"the daemon runs as a service, which takes no --{name} from here",
+                f"irdaemon stop, and then irdaemon start --detach --{name} ...",
+            )
+    note(f"irdaemon: {service.restart()}")
+    return wait_indexed(options) if options.wait else DONE

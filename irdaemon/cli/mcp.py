@@ -10,6 +10,7 @@ from irclient.errors import QueryError
 from irclient.mcp import PROFILES, require_sdk
 from irclient.places import socket_path
 from irclient.terminal.exits import DONE
+from irclient.terminal.help import argument, command
 from irclient.terminal.output import note
 from irclient.web import kept_token, key_path, require_web
 from irdaemon.config.config import state_dir
@@ -17,55 +18,52 @@ from irdaemon.config.config import state_dir
 if TYPE_CHECKING:
     from irclient.mcp.tools import Tools
 
-HELP = "serve MCP clients over HTTP or stdio"
-ABOUT = """
-Serve clients of the Model Context Protocol in a process beside the daemon: over
-streamable HTTP on this machine's loopback address, with a token, or over stdio
-as `irc mcp` does. Needs the extra irdaemon[mcp].
-"""
-EXAMPLES = """
-# on http://127.0.0.1:7411/mcp; the token's file is printed
-irdaemon mcp --http
-
-# with the page of `irc web` at the same port
-irdaemon mcp --http --web
-"""
 
 _PORT = 7411
 _TIMEOUT_S = 10.0
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the transport, and which tools."""
-    parser.add_argument(
+@command(
+    argument(
         "--http",
         action="store_true",
         help="serve over streamable HTTP, on this machine only (stdio)",
-    )
-    parser.add_argument(
+    ),
+    argument(
         "--web", action="store_true", help="with --http: serve the page of `irc web` beside it"
-    )
-    parser.add_argument(
+    ),
+    argument(
         "--host-name",
         action="append",
         default=[],
         metavar="NAME[:PORT]",
         help="with --web: the name of a tunnel or a proxy that the page answers under, too",
-    )
-    parser.add_argument(
+    ),
+    argument(
         "--port", type=int, default=_PORT, metavar="N", help=f"the port for HTTP ({_PORT}; 0: any)"
-    )
-    parser.add_argument(
+    ),
+    argument(
         "--profile",
         choices=PROFILES,
         default="discover",
         metavar="PROFILE",
         help=f"which tools: {', '.join(PROFILES)} (discover)",
-    )
+    ),
+)
+def serve_mcp(options: argparse.Namespace) -> int:
+    """Serve MCP clients over HTTP or stdio.
 
+    Serve clients of the Model Context Protocol in a process beside the daemon: over
+    streamable HTTP on this machine's loopback address, with a token, or over stdio
+    as `irc mcp` does. Needs the extra irdaemon[mcp].
 
-def run(options: argparse.Namespace) -> int:
-    """Serve until stdin ends, or over HTTP until stopped."""
+    examples:
+    # on http://127.0.0.1:7411/mcp; the token's file is printed
+    irdaemon mcp --http
+
+    # with the page of `irc web` at the same port
+    irdaemon mcp --http --web
+    """
     if options.host_name and not options.web:
         raise QueryError("--host-name is of the page", "irdaemon mcp --http --web --host-name NAME")
     if options.web and not options.http:

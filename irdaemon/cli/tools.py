@@ -7,6 +7,7 @@ part; the source of kind mcp_tools finds the dumps.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
@@ -23,7 +24,9 @@ from irclient.agents.install.json_file import JsonText
 from irclient.counts import format_count
 from irclient.errors import IRError, NotFound, QueryError, Unavailable
 from irclient.installation import make_extra_command
-from irclient.terminal.output import note, print_line
+from irclient.terminal.exits import DONE, UNHEALTHY
+from irclient.terminal.help import argument, command
+from irclient.terminal.output import note, parse_seconds, print_line
 from irdaemon.config.edit import write_privately
 from irdaemon.runtime import toml
 from irdaemon.runtime.plugins import did_you_mean
@@ -80,7 +83,7 @@ class ToolServer:
                 yield value
 
 
-def run(names: Sequence[str], files: Sequence[str], timeout: float) -> bool:
+def list_or_keep(names: Sequence[str], files: Sequence[str], timeout: float) -> bool:
     """List the configured servers, or keep the tools of those named; return whether all succeeded.
 
     Servers and dumps are printed to stdout, errors to stderr.
@@ -303,3 +306,40 @@ def _innermost(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) or type(error).__name__
+
+
+@command(
+    argument("servers", nargs="*", metavar="SERVER", help="ask this server for its tools"),
+    argument(
+        "--file",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="read servers from this file alone, such as a project's .mcp.json; may be repeated",
+    ),
+    argument(
+        "--timeout",
+        type=parse_seconds,
+        default=20.0,
+        metavar="S",
+        help="wait S seconds for each (20)",
+    ),
+)
+def manage_tools(options: argparse.Namespace) -> int:
+    """List configured MCP servers, or index their tools.
+
+    List the MCP servers that coding agents on this machine are set up with. If some
+    are named, ask them for their tools and keep the answers, so that the tools are
+    indexed; a server with a command is started for that.
+
+    examples:
+    # which servers are configured?
+    irdaemon tools
+
+    # ask one of them
+    irdaemon tools github
+
+    # one of a project's own
+    irdaemon tools --file .mcp.json database
+    """
+    return DONE if list_or_keep(options.servers, options.file, options.timeout) else UNHEALTHY

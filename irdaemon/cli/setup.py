@@ -1,4 +1,4 @@
-"""`irdaemon uninstall`: take out of this machine all that was set up."""
+"""What sets this machine up, and takes that out again: service, uninstall, fetch, completion."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from functools import partial
 
 from irclient.agents.install.changes import to_uninstall
 from irclient.agents.install.targets import SETTINGS_FILES, this_machine
-from irclient.errors import IRError, SettingsError
+from irclient.errors import IRError, SettingsError, Unavailable
 from irclient.installation import make_removal_command
-from irclient.terminal.exits import DONE, UNHEALTHY, WRONG
-from irclient.terminal.output import find_lost_output, note, print_line
-from irdaemon.cli.commands import SUPERVISED
-from irdaemon.cli.commands.stop import stop_running
+from irclient.terminal.completion import add_shell, make_script
+from irclient.terminal.exits import DONE, UNHEALTHY, UNREACHABLE, WRONG
+from irclient.terminal.help import argument, command
+from irclient.terminal.output import find_lost_output, note, print_line, print_text
+from irdaemon import __version__
+from irdaemon.cli.running import SUPERVISED, stop_running
 from irdaemon.config.config import (
     ConfigError,
     config_path,
@@ -28,25 +30,8 @@ from irdaemon.config.config import (
 from irdaemon.contrib.documents.files import trash_beside
 from irdaemon.daemon import service
 from irdaemon.daemon.lock import holder
+from irdaemon.source.mcp_tools import find_dump_directory
 from irdaemon.source.opening import resolve_path
-
-HELP = "take out the agents' entries, the service and the data"
-ABOUT = """
-Take out of this machine what was set up: what `irc install` wrote into the
-settings of agents, the service, the running daemon, and the data (the ledger,
-the log, the configuration, keys and tokens). All of it is listed first, and
-nothing is done until you agree. Managed documents stay, and where they are is
-said; --documents takes them out too. Copies of corpora in a backend stay, and
-where they are is said: irc rm removes one while the daemon runs. Entries in
-projects stay: irc uninstall AGENT --project takes those out.
-"""
-EXAMPLES = """
-# list it, ask, take it out
-irdaemon uninstall
-
-# keep the ledger and the configuration
-irdaemon uninstall --keep-data --yes
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +42,31 @@ class Removal:
     remove: Callable[[], object]
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what stays, and whether to ask."""
-    parser.add_argument(
-        "--keep-data", action="store_true", help="keep ledger, log, configuration and keys"
-    )
-    parser.add_argument(
+@command(
+    argument("--keep-data", action="store_true", help="keep ledger, log, configuration and keys"),
+    argument(
         "--documents", action="store_true", help="delete the managed documents and their trash"
-    )
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    ),
+    argument("--yes", action="store_true", help="do not ask"),
+)
+def uninstall(options: argparse.Namespace) -> int:
+    """Take out the agents' entries, the service and the data.
 
+    Take out of this machine what was set up: what `irc install` wrote into the
+    settings of agents, the service, the running daemon, and the data (the ledger,
+    the log, the configuration, keys and tokens). All of it is listed first, and
+    nothing is done until you agree. Managed documents stay, and where they are is
+    said; --documents takes them out too. Copies of corpora in a backend stay, and
+    where they are is said: irc rm removes one while the daemon runs. Entries in
+    projects stay: irc uninstall AGENT --project takes those out.
 
-def run(options: argparse.Namespace) -> int:
-    """List what there is, ask, and take it out."""
+    examples:
+    # list it, ask, take it out
+    irdaemon uninstall
+
+    # keep the ledger and the configuration
+    irdaemon uninstall --keep-data --yes
+    """
     documents = list(_documents())
     removals = [*_agents(), *_daemon(), *(() if options.keep_data else _data())]
     for address in _backends():
@@ -161,7 +158,6 @@ def _backends() -> list[str]:
 
 
 def _data() -> Iterator[Removal]:
-    from irdaemon.source.mcp_tools import find_dump_directory
 
     dumps = find_dump_directory(os.path.expanduser("~"), os.environ)
     for what, path in (("data", state_dir()), ("tools", dumps)):
@@ -185,3 +181,107 @@ def _beside(name: str) -> Iterator[str]:
         return
     for client in clients:
         yield from (f"{client.name}.client", f"{client.name}.token")
+
+
+@command(
+    argument(
+        "action",
+        choices=("install", "uninstall", "status"),
+        metavar="ACTION",
+        help="install, uninstall or status",
+    ),
+)
+def manage_service(options: argparse.Namespace) -> int:
+    """Install, remove or show the user service.
+
+    Run the daemon as a service of this user, from login on: a systemd user unit, or
+    a launchd agent on macOS. A daemon that runs already makes way for it.
+
+    examples:
+    # install and start it
+    irdaemon service install
+
+    # show its state
+    irdaemon service status
+
+    # stop and remove it
+    irdaemon service uninstall
+    """
+    if options.action == "status":
+        found = service.status()
+        print_text(found.output)
+        return DONE if found.code == 0 else UNREACHABLE
+    print_line(service.install(_make_way) if options.action == "install" else service.uninstall())
+    return DONE
+
+
+def _make_way() -> None:
+    """Stop a daemon that runs without the service, which could not start beside it."""
+    pid = holder(os.path.join(state_dir(), "lock"))
+    if pid is None or service.runs(pid):
+        return
+    if stop_running() == UNHEALTHY:
+        raise Unavailable(f"the daemon that runs (pid {pid}) does not stop", "irdaemon stop")
+
+
+@command(
+    argument(
+        "embedder", metavar="FAMILY:MODEL", help="model2vec, fastembed or sentence-transformers"
+    ),
+)
+def fetch_model(options: argparse.Namespace) -> int:
+    """Download an embedding model from the network.
+
+    Download the model of an embedder, which turns texts into vectors. Beside
+    it only `irdaemon tools` may use the network, to ask a server.
+
+    examples:
+    # a small one, without torch
+    irdaemon fetch model2vec:minishlab/potion-base-8M
+
+    # one of sentence-transformers
+    irdaemon fetch sentence-transformers:all-MiniLM-L6-v2
+    """
+    from irdaemon.embed import make_embedder
+
+    embedder = make_embedder(options.embedder, download=True)
+    print_line(f"{options.embedder} is here: {embedder.id}, {embedder.dim} dimensions")
+    note(f'embedder = "{options.embedder}" in the configuration uses it')
+    return DONE
+
+
+@command()
+def print_version(options: argparse.Namespace) -> int:
+    """Print the version.
+
+    Print the version and nothing else.
+
+    examples:
+    # which one is this?
+    irdaemon version
+    """
+    print_line(f"irdaemon {__version__}")
+    return DONE
+
+
+@command(
+    add_shell,
+)
+def print_completion(options: argparse.Namespace) -> int:
+    """Print a script with which a shell completes irdaemon.
+
+    Print a script with which bash, zsh or fish completes commands, options and
+    files. `irc completion` does the same for irc.
+
+    examples:
+    # bash: into the directory that its completion package reads
+    irdaemon completion bash > ~/.local/share/bash-completion/completions/irdaemon
+
+    # zsh: into a directory of $fpath
+    irdaemon completion zsh > ~/.zsh/completions/_irdaemon
+
+    # fish
+    irdaemon completion fish > ~/.config/fish/completions/irdaemon.fish
+    """
+    print_text(make_script(options.program, options.shell))
+    return DONE

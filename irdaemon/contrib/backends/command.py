@@ -4,66 +4,54 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from irclient.errors import Unavailable
 from irclient.terminal.columns import format_table, wrap_line
 from irclient.terminal.exits import DONE, UNHEALTHY
+from irclient.terminal.help import argument, command
 from irclient.terminal.output import note, print_data
 from irclient.terminal.width import detect_terminal
+from irdaemon.config.backends import checked_url, shown
+from irdaemon.config.checking import ConfigError
+from irdaemon.config.config import load_config
 
 if TYPE_CHECKING:
     from irdaemon.contrib.backends.state import BackendAdmin
 
-HELP = "look after the engines that corpora are copied into"
-ABOUT = """
-Look after the engines that corpora are copied into ([index] backend, or that of
-a corpus): whether each of their hosts answers and has what is needed, and what
-the corpora take there. `migrate` makes the tables, or brings them to the format
-of this version; it needs a role that owns them, whose URL can be given. Exit
-code 5 where something is not as it should be, or a server does not answer.
-"""
-EXAMPLES = """
-# can it be searched, and written?
-irdaemon backend check
-
-# make its tables, as their owner
-irdaemon backend migrate postgresql://owner@db.example/irdaemon
-
-# what each corpus takes
-irdaemon backend stats --json
-"""
+_OPTIONS = (
+    argument("url", nargs="?", metavar="URL", help="this one, not those of the configuration"),
+    argument("--config", metavar="FILE", help="read this configuration"),
+    argument("--json", action="store_true", help="print data as JSON"),
+)
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what to do, and with which backend."""
-    actions = parser.add_subparsers(
-        dest="action", required=True, metavar="ACTION", help="what to do"
-    )
-    check = actions.add_parser("check", help="look at every host")
-    migrate = actions.add_parser("migrate", help="make its tables, or bring them up to date")
-    stats = actions.add_parser("stats", help="print what each corpus takes")
-    for each in (check, migrate, stats):
-        each.add_argument(
-            "url", nargs="?", metavar="URL", help="this one, not those of the configuration"
-        )
-        each.add_argument("--config", metavar="FILE", help="read this configuration")
-        each.add_argument("--json", action="store_true", help="print data as JSON")
+@command()
+def manage_backends(options: argparse.Namespace) -> int:
+    """Look after the engines that corpora are copied into.
 
+    Look after the engines that corpora are copied into ([index] backend, or that of
+    a corpus): whether each of their hosts answers and has what is needed, and what
+    the corpora take there. `migrate` makes the tables, or brings them to the format
+    of this version; it needs a role that owns them, whose URL can be given. Exit
+    code 5 where something is not as it should be, or a server does not answer.
 
-def run(options: argparse.Namespace) -> int:
-    """Do one of the actions with every backend; 5 where one of them is not well."""
-    actions: Mapping[str, Callable[[str, BackendAdmin], tuple[bool, dict[str, Any]]]] = {
-        "check": _check,
-        "migrate": _migrate,
-        "stats": _stats,
-    }
+    examples:
+    # can it be searched, and written?
+    irdaemon backend check
+
+    # make its tables, as their owner
+    irdaemon backend migrate postgresql://owner@db.example/irdaemon
+
+    # what each corpus takes
+    irdaemon backend stats --json
+    """
     found, well = [], True
-    for name, admin in _admins(options):
+    for name, admin in _open_admins(options):
         try:
-            good, told = actions[options.action](name, admin)
+            good, told = options.act(name, admin)
         except Unavailable as error:
             note(f"irdaemon: {error.message}")
             if error.hint:
@@ -71,16 +59,13 @@ def run(options: argparse.Namespace) -> int:
             good, told = False, {"backend": name, "problem": error.message}
         well = well and good
         found.append(told)
-    texts = {"check": _hosts_text, "migrate": _formats_text, "stats": _sizes_text}
+    texts = {"check": _list_hosts, "migrate": _list_formats, "stats": _list_sizes}
     print_data(options, found, texts[options.action])
     return DONE if well else UNHEALTHY
 
 
-def _admins(options: argparse.Namespace) -> Iterator[tuple[str, BackendAdmin]]:
+def _open_admins(options: argparse.Namespace) -> Iterator[tuple[str, BackendAdmin]]:
     """Yield what each backend is looked after with, by how it is shown. Raises ConfigError."""
-    from irdaemon.config.backends import checked_url, shown
-    from irdaemon.config.checking import ConfigError
-    from irdaemon.config.config import load_config
     from irdaemon.contrib.backends.making import make_admin
 
     config = load_config(options.config)
@@ -98,23 +83,29 @@ def _admins(options: argparse.Namespace) -> Iterator[tuple[str, BackendAdmin]]:
         yield shown(url), make_admin(url, variable)
 
 
-def _check(name: str, admin: BackendAdmin) -> tuple[bool, dict[str, Any]]:
+@manage_backends.action("check", *_OPTIONS)
+def _check_hosts(name: str, admin: BackendAdmin) -> tuple[bool, dict[str, Any]]:
+    """Look at every host."""
     state = admin.check()
     return state.ok, {"backend": name, "ok": state.ok, "hosts": [asdict(h) for h in state.hosts]}
 
 
-def _migrate(name: str, admin: BackendAdmin) -> tuple[bool, dict[str, Any]]:
+@manage_backends.action("migrate", *_OPTIONS)
+def _migrate_tables(name: str, admin: BackendAdmin) -> tuple[bool, dict[str, Any]]:
+    """Make its tables, or bring them up to date."""
     return True, {"backend": name, "format": admin.migrate()}
 
 
-def _stats(name: str, admin: BackendAdmin) -> tuple[bool, dict[str, Any]]:
+@manage_backends.action("stats", *_OPTIONS)
+def _measure_corpora(name: str, admin: BackendAdmin) -> tuple[bool, dict[str, Any]]:
+    """Print what each corpus takes."""
     return True, {"backend": name, "corpora": [asdict(each) for each in admin.stats()]}
 
 
 # -- for a person --------------------------------------------------------------------------------
 
 
-def _hosts_text(found: Sequence[Mapping[str, Any]]) -> str:
+def _list_hosts(found: Sequence[Mapping[str, Any]]) -> str:
     lines: list[str] = []
     for backend in found:
         for host in backend.get("hosts", ()):
@@ -125,12 +116,12 @@ def _hosts_text(found: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(wrap_line(line, detect_terminal().width) for line in lines)
 
 
-def _formats_text(found: Sequence[Mapping[str, Any]]) -> str:
+def _list_formats(found: Sequence[Mapping[str, Any]]) -> str:
     made = [each for each in found if "format" in each]
     return "\n".join(f"{each['backend']}: format {each['format']}" for each in made)
 
 
-def _sizes_text(found: Sequence[Mapping[str, Any]]) -> str:
+def _list_sizes(found: Sequence[Mapping[str, Any]]) -> str:
     heads = ("corpus", "artifacts", "records", "vectors", "postings", "MB", "generation", "changed")
     parts = []
     for backend in found:

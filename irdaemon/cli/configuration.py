@@ -1,0 +1,377 @@
+"""The configuration file and the keys beside it: init, config, keys."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import secrets
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from irclient.errors import IRError, NotFound
+from irclient.keys import Keys
+from irclient.nearest import did_you_mean
+from irclient.terminal.exits import DONE, UNKNOWN, WRONG
+from irclient.terminal.help import argument, command, one_of
+from irclient.terminal.output import note, print_line, print_text
+from irclient.types import LEVELS
+from irdaemon.config.clients import ClientConfig
+from irdaemon.config.config import KNOWN_KINDS, Config, config_path, load_config, read_text
+from irdaemon.config.edit import ConfigFile, write_privately
+from irdaemon.config.origin import DEFAULT, EffectiveSetting, effective_settings
+from irdaemon.config.template import initial_config
+from irdaemon.runtime import pool
+
+_ORIGIN = argument(
+    "--show-origin",
+    action="store_true",
+    help="also what is not set, each with where it comes from",
+)
+_KEY = argument("key", metavar="KEY", help="such as embedder or watch.settle_ms")
+
+
+@command(argument("--config", metavar="FILE", help="this file, not the usual one"))
+def manage_configuration(options: argparse.Namespace) -> int:
+    """Show or change the configuration file.
+
+    Show or change the configuration file, whether the daemon runs or not. Comments
+    and order stay, and what a daemon could not start with is refused: nothing is
+    written then. A running daemon reads the file at irdaemon reload (or SIGHUP).
+
+    examples:
+    # where it is, and what is set in it
+    irdaemon config path
+    irdaemon config list
+
+    # every setting, each with where its value comes from
+    irdaemon config list --show-origin
+
+    # one setting
+    irdaemon config set watch.settle_ms 50
+    irdaemon config get watch.settle_ms
+
+    # back to its default
+    irdaemon config unset watch.settle_ms
+
+    # in your editor
+    irdaemon config edit
+    """
+    path = os.path.abspath(options.config) if options.config else config_path()
+    done: int = options.act(path, options)
+    return done
+
+
+@manage_configuration.action("path")
+def _print_path(path: str, options: argparse.Namespace) -> int:
+    """Print where the file is."""
+    print_line(path)
+    return DONE
+
+
+@manage_configuration.action("edit")
+def _edit_copy(path: str, options: argparse.Namespace) -> int:
+    """Open it in $VISUAL or $EDITOR, and check it.
+
+    A copy is edited, which takes the file's place once a daemon can start with it.
+    """
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    before = read_text(path)
+    if before is None:
+        note(f"irdaemon: there is no {path} yet")
+        note("          irdaemon init writes one")
+        return UNKNOWN
+    descriptor, copy = tempfile.mkstemp(".toml", ".irdaemon-", os.path.dirname(path))
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(before)
+    while True:
+        try:
+            failed = pool.run_on_terminal([*shlex.split(editor), copy])
+        except IRError:
+            os.unlink(copy)
+            raise
+        if failed:
+            os.unlink(copy)
+            note(f"irdaemon: {editor} did not end well; EDITOR names another")
+            return WRONG
+        try:
+            _file(path).exchange(before, read_text(copy) or "")
+        except IRError as error:
+            note(f"irdaemon: {error.message}")
+            if error.hint:
+                note(f"          {error.hint}")
+            if _again():
+                continue
+            note(f"          your text is kept in {copy}")
+            return WRONG
+        os.unlink(copy)
+        return _applied()
+
+
+@manage_configuration.action("list", _ORIGIN)
+def _list_settings(path: str, options: argparse.Namespace) -> int:
+    """Print every setting in it."""
+    for key, setting in _found(path, options).items():
+        print_line(_written(f"{key} = {setting.value}", setting, options))
+    return DONE
+
+
+@manage_configuration.action("get", _ORIGIN, _KEY)
+def _get_setting(path: str, options: argparse.Namespace) -> int:
+    """Print one setting."""
+    found = _found(path, options)
+    if options.key not in found:
+        message = f"{path} does not set {options.key!r}{did_you_mean(options.key, found)}"
+        raise NotFound(message, "irdaemon config list --show-origin shows every setting")
+    setting = found[options.key]
+    print_line(_written(setting.value, setting, options))
+    return DONE
+
+
+def _found(path: str, options: argparse.Namespace) -> dict[str, EffectiveSetting]:
+    """Return what is set, in the file or the environment; where origins are shown, everything."""
+    found = effective_settings(path, os.environ)
+    return {
+        key: setting
+        for key, setting in found.items()
+        if options.show_origin or setting.origin != DEFAULT
+    }
+
+
+def _written(text: str, setting: EffectiveSetting, options: argparse.Namespace) -> str:
+    return f"{text}  # {setting.origin}" if options.show_origin else text
+
+
+@manage_configuration.action(
+    "set", _KEY, argument("value", metavar="VALUE", help="as in the file; other words are a text")
+)
+def _change_setting(path: str, options: argparse.Namespace) -> int:
+    """Change one setting."""
+    _file(path).set(options.key, options.value)
+    return _applied()
+
+
+@manage_configuration.action("unset", _KEY)
+def _unset_setting(path: str, options: argparse.Namespace) -> int:
+    """Take one setting, or a whole table, out of it."""
+    _file(path).unset(options.key)
+    return _applied()
+
+
+def _again() -> bool:
+    """Ask whether to go on editing, where somebody can answer."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    note("          edit it again? [Y/n]")
+    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
+
+
+def _file(path: str) -> ConfigFile:
+    from irdaemon.daemon.active_config import check_startable
+
+    return ConfigFile(path, check_startable)
+
+
+def _applied() -> int:
+    note("irdaemon reload has a running daemon read it")
+    return DONE
+
+
+@command(
+    argument("--config", metavar="FILE", help="write it here"),
+    argument("--force", action="store_true", help="replace an existing file"),
+    argument("--print", action="store_true", help="print it, write nothing"),
+)
+def begin_configuration(options: argparse.Namespace) -> int:
+    """Write a configuration file with the corpora found here.
+
+    Write a commented configuration file with the corpora found on this machine.
+    They are indexed without one, too: the file is for changing that.
+
+    examples:
+    # only show it
+    irdaemon init --print
+
+    # write it
+    irdaemon init
+    """
+    # Not sooner: they load numpy, for which `start` sets the environment first.
+    from irdaemon.daemon.active_config import check_startable
+
+    path, text = initial_config(options.config)
+    if options.print:
+        print_text(text.removesuffix("\n"))
+        return DONE
+    if not ConfigFile(path, check_startable).begin(text, replace=options.force):
+        note(f"irdaemon: {path} exists already")
+        note("          --force replaces it, --print shows what would be written")
+        return WRONG
+    print_line(path)
+    return DONE
+
+
+@command(argument("--config", metavar="FILE", help="read and write this configuration"))
+def manage_keys(options: argparse.Namespace) -> int:
+    """Manage the keys and tokens of clients.
+
+    Manage the keys and tokens of clients. Over TCP the daemon answers only clients
+    whose key it has; a key or a token can be limited to some corpora, to some
+    levels of disclosure, and to reading.
+
+    examples:
+    # the daemon's own keys, then a laptop's; copy its file there
+    irdaemon keys make
+    irdaemon keys add laptop
+
+    # an agent on this machine that may read one corpus
+    irdaemon keys add agent --token --corpus skills --read-only
+    """
+    done: int = options.act(load_config(options.config), options)
+    return done
+
+
+@manage_keys.action("make", argument("--force", action="store_true", help="replace existing keys"))
+def _make_keys(config: Config, options: argparse.Namespace) -> int:
+    """Make the daemon's own keys."""
+    from irdaemon.serve.listen import server_keys_path
+
+    path = server_keys_path(config)
+    if os.path.exists(path) and not options.force:
+        note(f"irdaemon: {path} exists already")
+        note("          --force replaces it; every client then needs a new file")
+        return WRONG
+    made = _new_keys()
+    write_privately(path, made.to_toml())
+    print_line(made.public)
+    note(f'the secret one is in {path}; [serve] tcp = "HOST:PORT" serves')
+    return DONE
+
+
+@manage_keys.action("show")
+def _show_keys(config: Config, options: argparse.Namespace) -> int:
+    """Print the daemon's public key, and its clients."""
+    from irdaemon.serve.listen import server_keys_path
+
+    has_keys = os.path.exists(server_keys_path(config))
+    print_line(f"daemon: {_own(config).public if has_keys else 'no keys; irdaemon keys make'}")
+    for client in config.clients:
+        known_by = client.key or client.token or f"uid {client.uid}"
+        corpora = "all corpora" if client.corpora is None else ", ".join(client.corpora) or "none"
+        limits = f"{corpora}; {', '.join(client.levels)}{'; read only' * client.read_only}"
+        print_line(f"{client.name}: {known_by} ({limits})")
+    return DONE
+
+
+@manage_keys.action(
+    "add",
+    argument("name", metavar="NAME", help="a name for the client"),
+    one_of(
+        argument("--key", metavar="KEY", help="the client's own public key: write no file"),
+        argument("--token", action="store_true", help="a token for a socket, not a key for TCP"),
+    ),
+    argument(
+        "--corpus",
+        action="append",
+        metavar="NAME",
+        help="show it only this corpus; may be repeated",
+    ),
+    argument(
+        "--level",
+        action="append",
+        metavar="LEVEL",
+        help="disclose only this level; may be repeated",
+    ),
+    argument("--read-only", action="store_true", help="deny it all changes"),
+)
+def _add_client(config: Config, options: argparse.Namespace) -> int:
+    """Admit a client, and write its key file."""
+    from irdaemon.daemon.active_config import config_file
+
+    _check_corpora(config, options.corpus or ())
+    client, text = _new_client(config, options)
+    path = client.token or _beside(config, f"{client.name}.client")
+    new = bool(text) and all(each.name != client.name for each in config.clients)
+    with _file_first(path, text if new else ""):
+        config_file(options.config).add_client(client)
+    if text:
+        print_line(path)
+        variable = "IRDAEMON_TOKEN" if client.token else "IRDAEMON_KEYS"
+        note(f"the client sets {variable} to its copy of this file")
+    return _applied()
+
+
+@contextlib.contextmanager
+def _file_first(path: str, text: str) -> Iterator[None]:
+    """Write a client's file before the configuration names it; where that is refused, undo it."""
+    if text:
+        write_privately(path, text)
+    try:
+        yield
+    except IRError:
+        if text:
+            os.unlink(path)
+        raise
+
+
+def _check_corpora(config: Config, names: Sequence[str]) -> None:
+    """Raise NotFound for a corpus that is neither configured nor found here."""
+    known = {corpus.name for corpus in config.corpora if corpus.enabled}
+    known |= set(KNOWN_KINDS if config.known else ())
+    for name in names:
+        if name not in known:
+            message = f"the configuration has no corpus {name!r}{did_you_mean(name, known)}"
+            raise NotFound(message, f"corpora: {', '.join(sorted(known))}")
+
+
+def _new_client(config: Config, options: argparse.Namespace) -> tuple[ClientConfig, str]:
+    """Return a client as the options describe it, and the text of the file that it needs."""
+    client = ClientConfig(
+        options.name,
+        corpora=tuple(options.corpus) if options.corpus else None,
+        levels=tuple(options.level or LEVELS),
+        read_only=options.read_only,
+    )
+    if options.token:
+        path = _beside(config, f"{client.name}.token")
+        return replace(client, token=path), secrets.token_urlsafe(32) + "\n"
+    if options.key:
+        return replace(client, key=options.key), ""
+    made = _new_keys(_own(config).public)
+    return replace(client, key=made.public), made.to_toml()
+
+
+def _beside(config: Config, name: str) -> str:
+    return os.path.join(os.path.dirname(config.path), name)
+
+
+@manage_keys.action("rm", argument("name", metavar="NAME", help="the client's name"))
+def _remove_client(config: Config, options: argparse.Namespace) -> int:
+    """Admit a client no longer."""
+    from irdaemon.daemon.active_config import config_file
+
+    files = [_beside(config, f"{options.name}.{kind}") for kind in ("client", "token")]
+    config_file(options.config).remove_client(options.name)
+    for path in files:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+            note(f"{path} removed")
+    return _applied()
+
+
+def _own(config: Config) -> Keys:
+    from irdaemon.serve.listen import server_keys
+
+    return server_keys(config)
+
+
+def _new_keys(server: str = "") -> Keys:
+    import zmq
+
+    try:
+        public, secret = zmq.curve_keypair()
+    except zmq.ZMQError as error:
+        raise IRError("this ZeroMQ was built without CURVE", "install pyzmq's wheel") from error
+    return Keys(public.decode(), secret.decode(), server)

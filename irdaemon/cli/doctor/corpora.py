@@ -1,0 +1,93 @@
+"""Check what reads the PDFs and images of document corpora, and the symbols of program texts."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable
+
+from irclient.errors import Unavailable
+from irclient.installation import make_extra_command
+from irdaemon.cli.doctor import Finding, note, ok, wrong
+from irdaemon.config.config import Config
+from irdaemon.config.corpus import corpora_of
+from irdaemon.embed import make_embedder
+from irdaemon.source.files.asset import find_missing_ocr, list_readers
+from irdaemon.strategy.code import list_missing_languages
+from irdaemon.watch.limits import Mount, mounted, network_kind
+
+
+def check_readers(config: Config) -> Iterable[Finding]:
+    """Yield for each format whether its files are read, where there is a corpus that has them."""
+    kinds = {corpus.kind for corpus in corpora_of(config)}
+    if "code" in kinds:
+        yield judge_languages(list_missing_languages())
+    if "files" in kinds:
+        yield from (judge_format(name, cure) for name, cure in list_readers().items())
+        if not list_readers()["image"]:
+            yield judge_ocr(find_missing_ocr())
+
+
+def judge_format(name: str, cure: str) -> Finding:
+    """Judge one format by the command to install its reader, "" where that is here."""
+    if cure:
+        return note(
+            f"{name}s are left out of corpora of documents: nothing here reads them", "", cure
+        )
+    return ok(f"{name}s in corpora of documents are read")
+
+
+def judge_languages(missing: tuple[str, ...]) -> Finding:
+    """Judge the languages of program texts by those that are read without their symbols."""
+    if missing:
+        message = f"no symbols are told of {', '.join(missing)}: nothing reads them"
+        return note(message, "", make_extra_command("code"))
+    return ok("symbols of program texts are told")
+
+
+def judge_ocr(cure: str) -> Finding:
+    """Judge whether text in pictures is read by the command to install what does."""
+    if cure:
+        return note("text in pictures is not read: tesseract is not here", "", cure)
+    return ok("text in pictures is read")
+
+
+def check_roots(config: Config) -> Iterable[Finding]:
+    """Yield how each root of each corpus is."""
+    corpora, mounts = corpora_of(config), mounted()
+    if not corpora:
+        yield note("nothing to index was found here", fix="irc add notes files ~/notes")
+    for each in config.corpora:
+        if each.problem and each.enabled:
+            fix = f"irc rm {each.name}, or edit {config.path}"
+            yield wrong(f"{each.name} cannot be used: {each.problem}", config.path, fix)
+    for corpus in corpora:
+        for root in corpus.source.roots():
+            yield judge_root(corpus.name, root.path, mounts)
+
+
+def judge_root(corpus: str, path: str, mounts: tuple[Mount, ...]) -> Finding:
+    """Judge one root of a corpus."""
+    shown = shlex.quote(path)
+    if not os.path.exists(path):
+        fix = f"mkdir -p {shown}, mount what belongs there, or irc rm {corpus}"
+        return wrong(f"a root of {corpus} is missing", path, fix)
+    if not os.access(path, os.R_OK | (os.X_OK if os.path.isdir(path) else 0)):
+        return wrong(f"a root of {corpus} cannot be read", path, f"sudo chmod a+rX {shown}")
+    if kind := network_kind(os.path.realpath(path), mounts):
+        return note(f"a root of {corpus} is on {kind}: it is polled, not watched", path)
+    return ok(f"a root of {corpus} is there", path)
+
+
+def check_embedders(config: Config) -> Iterable[Finding]:
+    """Yield for each configured embedder whether its model is here."""
+    names = {config.embedder, *(corpus.embedder for corpus in corpora_of(config))}
+    return (_judge_embedder(name) for name in sorted(names))
+
+
+def _judge_embedder(name: str) -> Finding:
+    try:
+        embedder = make_embedder(name)
+    except Unavailable as error:
+        return wrong(f"the embedder {name} cannot be used: {error.message}", fix=error.hint)
+    return ok(f"the embedder {name} is here: {embedder.id}, {embedder.dim} dimensions")

@@ -1,0 +1,229 @@
+"""The ledger, whether or not the daemon runs: check, backup, restore, compact."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from irclient.client import Client
+from irclient.counts import format_count
+from irclient.errors import IRError
+from irclient.places import socket_path
+from irclient.terminal.exits import DONE, UNHEALTHY, UNKNOWN, WRONG
+from irclient.terminal.help import argument, command
+from irclient.terminal.output import note, print_json, print_line
+from irdaemon.config.config import Config, load_config
+from irdaemon.config.corpus import noted_fallback, with_examples
+from irdaemon.daemon.lock import alone
+
+if TYPE_CHECKING:
+    from irdaemon.ledger import IntegrityProblem
+
+
+@command(
+    argument("--repair", action="store_true", help="repair it; the daemon must not run"),
+    argument("--json", action="store_true", help="print it as JSON"),
+    argument("--config", metavar="FILE", help="read this configuration"),
+)
+def check_ledger(options: argparse.Namespace) -> int:
+    """Check the ledger for damage and missing changes; repair it.
+
+    Check the ledger (the SQLite file with everything that was indexed) for damage,
+    and against the files on disk. It can be checked while the daemon runs; to
+    repair it, stop the daemon. Exit codes: 0 nothing is wrong, 5 something is, 2
+    wrong usage, 4 no ledger yet.
+
+    examples:
+    # is anything wrong?
+    irdaemon check
+
+    # repair it
+    irdaemon stop
+    irdaemon check --repair
+    irdaemon start --detach
+    """
+    from irdaemon.ledger import IntegrityProblem
+
+    config = load_config(options.config)
+    examples = noted_fallback()
+    config = with_examples(config, load_config(examples).corpora if examples else None) or config
+    path = config.ledger_path
+    if not os.path.lexists(path):
+        note(f"irdaemon: there is no ledger at {path}")
+        note("          irdaemon start --detach makes one")
+        return UNKNOWN
+    if not options.repair:
+        found = _found(config)
+        _print(path, found, options.json)
+        return UNHEALTHY if any(each.severe for each in found) else DONE
+    with alone(config.state_dir, socket_path(), "irdaemon check --repair"):
+        done = _repaired(path)
+        found = _found(config) if os.path.exists(path) else []
+    _print(path, [IntegrityProblem("repaired", each, "") for each in done] + found, options.json)
+    left = (each for each in found if each.part in ("sqlite", "itself"))
+    return UNHEALTHY if any(each.severe for each in left) else DONE
+
+
+def _found(config: Config) -> list[IntegrityProblem]:
+    from irdaemon.cli.consistency import compare_with_daemon, examine_ledger
+    from irdaemon.ledger import Ledger
+
+    with closing(Ledger(config.ledger_path, read_only=True)) as ledger:
+        found = examine_ledger(ledger, config)
+        if not any(each.part == "sqlite" for each in found):
+            # Without a daemon, or with an older one, there is nothing to hold it against.
+            with suppress(IRError), Client() as client:
+                if (client.status().ledger or {}).get("path") == config.ledger_path:
+                    found += compare_with_daemon(ledger, client.status)
+    return found
+
+
+def _repaired(path: str) -> list[str]:
+    """Repair a ledger, or set it aside if it cannot be; return what was done."""
+    from irdaemon.ledger import Ledger
+    from irdaemon.ledger.corruption import set_corrupt_aside
+
+    with closing(Ledger(path, read_only=True)) as view:
+        damaged = [each.what for each in view.check() if each.part == "sqlite" and each.severe]
+    if damaged:
+        kept = set_corrupt_aside(path, damaged[0], time.time()).kept
+        return [f"{damaged[0]}: it lies in {kept} now; the next start rebuilds it"]
+    with closing(Ledger(path)) as ledger:
+        wrong = [each.what for each in ledger.check()]
+        unread = ledger.repair()
+    again = format_count(unread, "entry", "is")
+    return [*wrong, f"{again} read again at the next start"] if wrong else []
+
+
+def _print(path: str, found: Sequence[IntegrityProblem], as_json: bool) -> None:
+    if as_json:
+        sound = not any(each.severe for each in found)
+        report = {"ledger": path, "sound": sound, "findings": [asdict(each) for each in found]}
+        print_json(report)
+        return
+    for each in found:
+        corpus = f"{each.corpus}: " if each.corpus else ""
+        advice = f"; {each.advice}" if each.advice else ""
+        print_line(f"{each.part:<8} {corpus}{each.what}{advice}")
+    if not any(each.severe for each in found):
+        print_line(f"sound    {path}")
+
+
+@command(
+    argument(
+        "file",
+        metavar="FILE",
+        help="where to write it; it has the indexed texts, so keep it private",
+    ),
+    argument("--force", action="store_true", help="replace an existing file"),
+    argument("--no-usage", action="store_true", help="leave the log of use out"),
+)
+def write_backup(options: argparse.Namespace) -> int:
+    """Write a backup of the ledger and the log of use.
+
+    Write the ledger (the SQLite file with everything that was indexed) into one
+    file, whether or not the daemon runs, and the log of use into FILE.usage beside
+    it. Exit codes: 0 done, 2 it cannot be written there, 4 no ledger yet.
+
+    examples:
+    # write one
+    irdaemon backup ~/irdaemon-ledger.db
+
+    # replace the last one
+    irdaemon backup --force ~/irdaemon-ledger.db
+    """
+    from irdaemon.contrib.usage.store import save_usage, saved_beside
+    from irdaemon.ledger.backups import back_up
+
+    config = load_config()
+    path = config.ledger_path
+    if not os.path.exists(path):
+        note(f"irdaemon: there is no ledger at {path}")
+        return UNKNOWN
+    if os.path.lexists(options.file) and not options.force:
+        note(f"irdaemon: {options.file} exists already; --force replaces it")
+        return WRONG
+    size = back_up(path, options.file, replace=options.force)
+    noted = 0 if options.no_usage else save_usage(config.usage_path, options.file, replace=True)
+    if noted:
+        print_line(f"{saved_beside(options.file)}: {noted:,} bytes")
+    print_line(f"{options.file}: {size:,} bytes; irdaemon restore {options.file} brings it back")
+    return DONE
+
+
+@command(
+    argument("file", metavar="FILE", help="a file written by irdaemon backup"),
+)
+def restore_backup(options: argparse.Namespace) -> int:
+    """Replace the ledger by a backup; the daemon must not run.
+
+    Replace the ledger (the SQLite file with everything that was indexed) by a
+    backup, and the log of use by FILE.usage where that lies beside it; the daemon
+    must not run. The backup is checked first, and what was there is kept beside
+    it.
+
+    examples:
+    # the daemon must not run
+    irdaemon stop
+    irdaemon restore ~/irdaemon-ledger.db
+    irdaemon start --detach
+    """
+    from irdaemon.contrib.usage.store import restore_usage
+    from irdaemon.ledger.backups import restore
+
+    config = load_config()
+    with alone(config.state_dir, socket_path(), f"irdaemon restore {options.file}"):
+        old = restore(options.file, config.ledger_path)
+        old_usage = restore_usage(options.file, config.usage_path)
+    print_line(
+        f"{config.ledger_path} is now {options.file}; the next start indexes what changed since"
+    )
+    for kept in filter(None, (old, old_usage)):
+        print_line(f"the one before is kept in {kept}")
+    return DONE
+
+
+@command(
+    argument("--config", metavar="FILE", help="read this configuration"),
+)
+def compact_ledger(options: argparse.Namespace) -> int:
+    """Make the ledger as small as what is in it.
+
+    Rewrite the ledger (the SQLite file with everything that was indexed) without
+    the room that removed corpora left, and drop vectors that no text needs; the
+    daemon must not run. It needs as much room beside it as the ledger has then.
+
+    examples:
+    # after a large corpus was removed
+    irdaemon stop
+    irdaemon compact
+    irdaemon start --detach
+    """
+    from irdaemon.ledger import Ledger
+
+    config = load_config(options.config)
+    path = config.ledger_path
+    if not os.path.exists(path):
+        note(f"irdaemon: there is no ledger at {path}")
+        return UNKNOWN
+    with alone(config.state_dir, socket_path(), "irdaemon compact"):
+        before = _size(path)
+        with closing(Ledger(path)) as ledger:
+            dropped = ledger.vectors.drop_unused()
+            ledger.forget_unused_terms()
+            ledger.vacuum()
+        after = _size(path)
+    print_line(
+        f"{path}: {before:,} bytes, now {after:,}; {format_count(dropped, 'unused vector')} dropped"
+    )
+    return DONE
+
+
+def _size(path: str) -> int:
+    """Return the bytes of a ledger and of its log."""
+    return sum(os.path.getsize(each) for each in (path, f"{path}-wal") if os.path.exists(each))

@@ -1,0 +1,256 @@
+"""What a daemon that runs is asked: stop, reload, status, logs."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shutil
+import signal
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+from irclient.client import Client
+from irclient.errors import NotFound
+from irclient.results import JobProgress
+from irclient.terminal import tables
+from irclient.terminal.exits import DONE, UNHEALTHY, UNREACHABLE, choose_status_exit
+from irclient.terminal.help import argument, command
+from irclient.terminal.output import find_lost_output, note, print_data, print_line, print_text
+from irclient.terminal.width import detect_terminal
+from irdaemon.config.config import state_dir
+from irdaemon.daemon.lock import holder, in_use
+
+# The lock of a detached daemon's supervisor, in the state directory.
+SUPERVISED = "supervisor"
+# Who holds which lock.
+Locks = Sequence[tuple[int | None, str]]
+
+_STOPPED_WITHIN_S = 10.0
+_PUT_BACK_WITHIN_S = 3.0
+_POLL_S = 0.05
+
+
+@command(
+    argument(
+        "--kill",
+        action="store_true",
+        help=f"end it by force where it did not stop within {_STOPPED_WITHIN_S:g} s",
+    ),
+    argument(
+        "--forget",
+        action="store_true",
+        help="also delete the ledger and the log; the next start rebuilds them",
+    ),
+)
+def stop_daemon(options: argparse.Namespace) -> int:
+    """Stop the daemon.
+
+    Stop the daemon and wait, 10 s at most, until it has ended; one that is frozen
+    is woken for it. One that does not end by then is ended with --kill, at once and
+    without loss: what was written is whole. With --forget also delete everything
+    that was indexed; the next start indexes it again.
+
+    examples:
+    # stop it
+    irdaemon stop
+
+    # and index everything again at the next start
+    irdaemon stop --forget
+
+    # one that does not stop
+    irdaemon stop --kill
+    """
+    code = stop_running(kill=options.kill)
+    if options.forget and code != UNHEALTHY:
+        shutil.rmtree(state_dir(), ignore_errors=True)
+        note(f"{state_dir()} removed")
+    return code
+
+
+def stop_running(*, kill: bool = False) -> int:
+    """Stop the daemon, its supervisor first, and wait until their locks are free.
+
+    One that is frozen is woken, so that it can stop; with `kill` what does not stop is ended.
+    """
+    lock, supervised = (os.path.join(state_dir(), name) for name in ("lock", SUPERVISED))
+    pid, supervisor = _found(lock), holder(supervised)
+    if pid is None and supervisor is None:
+        note("irdaemon is not running")
+        return UNREACHABLE
+    held, shown = ((supervisor, supervised), (pid, lock)), pid or supervisor
+    _signal(held, signal.SIGTERM, signal.SIGCONT)
+    if _are_free(held):
+        note(f"irdaemon stopped (pid {shown})")
+        return DONE
+    late = f"irdaemon (pid {shown}) did not stop within {_STOPPED_WITHIN_S:g} s"
+    if kill:
+        _signal(held, signal.SIGKILL)
+        if _are_free(held):
+            note(f"{late}, and was killed")
+            return DONE
+    note(f"{late} and holds its lock: irdaemon stop --kill ends it, and costs nothing")
+    return UNHEALTHY
+
+
+def _signal(held: Locks, *signals: signal.Signals) -> None:
+    # The locks are held, so these are the pids of the daemon and its supervisor, not recycled ones.
+    for pid, lock in held:
+        if pid is not None and _holds(pid, lock):
+            with contextlib.suppress(ProcessLookupError):
+                for each in signals:
+                    os.kill(pid, each)
+
+
+def _are_free(held: Locks) -> bool:
+    """Wait until the locks are free; return whether they are."""
+    deadline = time.monotonic() + _STOPPED_WITHIN_S
+    while any(_holds(*each) for each in held):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL_S)
+    return True
+
+
+def _found(lock: str) -> int | None:
+    """Return the daemon's pid; if its lock file was removed, wait until it is there again."""
+    deadline = time.monotonic() + _PUT_BACK_WITHIN_S
+    while (pid := holder(lock)) is None and in_use(os.path.dirname(lock)):
+        if time.monotonic() > deadline:
+            return None
+        time.sleep(_POLL_S)
+    return pid
+
+
+def _holds(pid: int | None, lock: str) -> bool:
+    return pid is not None and holder(lock) == pid
+
+
+_POLL_S = 0.05
+
+
+@command()
+def reload_configuration(options: argparse.Namespace) -> int:
+    """Have the daemon read its configuration again.
+
+    Have the daemon that runs read its configuration file again, as SIGHUP does, and
+    say what was taken. A file that it could not start with is refused: it goes on
+    with what it has, the mistake is said with its line, and the exit code is 2.
+
+    examples:
+    # after a change by hand
+    irdaemon reload
+    """
+    with Client() as client:
+        ended = [_wait_for_job(client, job) for job in client.reload()]
+        state = client.status()
+    print_text("\n".join([f"{state.config}: taken", *(each.report for each in ended)]))
+    if state.next_start:
+        note(f"from the next start: {', '.join(state.next_start)}; irdaemon restart")
+    return UNHEALTHY if any(each.state == "failed" for each in ended) else DONE
+
+
+def _wait_for_job(client: Client, job: int) -> JobProgress:
+    while (progress := client.progress(job)).state in ("queued", "running"):
+        time.sleep(_POLL_S)
+    return progress
+
+
+@command(
+    argument("--json", action="store_true", help="print it as JSON"),
+)
+def show_status(options: argparse.Namespace) -> int:
+    """Show whether the daemon and every corpus are healthy.
+
+    Show how the daemon and its corpora are, as `irc status` does. Exit code 5 if a
+    corpus is stale (behind its files) or offline (a root is missing or cannot be
+    watched).
+
+    examples:
+    # is everything up to date?
+    irdaemon status
+
+    # as data
+    irdaemon status --json
+    """
+    with Client() as client:
+        state = client.status().to_dict()
+    print_data(options, state, lambda found: tables.format_status(found, detect_terminal().width))
+    return choose_status_exit(state)
+
+
+_POLL_S = 0.2
+
+
+def _parse_lines(text: str) -> int:
+    if text.isdecimal() and len(text) < 10:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of lines")
+
+
+@command(
+    argument("-n", type=_parse_lines, default=50, metavar="N", help="the last N lines (50)"),
+    argument(
+        "-f", "--follow", action="store_true", help="go on with what comes, until interrupted"
+    ),
+    argument("--log", metavar="FILE", help="the log, if it is not the usual one"),
+)
+def print_log(options: argparse.Namespace) -> int:
+    """Print the end of the daemon's log.
+
+    Print the end of the log of a daemon that was started with --detach; with -f go
+    on with what comes, until interrupted. A service logs to the journal instead:
+    journalctl --user -u irdaemon.
+
+    examples:
+    # the last fifty lines
+    irdaemon logs
+
+    # the last ten, and what comes
+    irdaemon logs -n 10 -f
+    """
+    path = options.log or os.path.join(state_dir(), "irdaemon.log")
+    try:
+        file = _opened(path)
+    except FileNotFoundError:
+        hint = "journalctl --user -u irdaemon shows that of a service"
+        raise NotFound(f"there is no log at {path}", hint) from None
+    with file:
+        for line in deque(file, maxlen=options.n):
+            print_line(line.rstrip("\n"))
+        for line in follow(path, file) if options.follow else ():
+            print_line(line)
+            if find_lost_output():
+                break
+    return DONE
+
+
+def follow(path: str, file: TextIO) -> Iterator[str]:
+    """Yield the lines that come into a log, and go on in the one that takes its place."""
+    begun = ""
+    with contextlib.ExitStack() as opened:
+        while True:
+            replaced = _is_replaced(path, file)  # asked first, so that its last lines are not lost
+            if more := file.readline():
+                begun += more
+            elif replaced:
+                opened.close()
+                file, begun = opened.enter_context(_opened(path)), ""
+            else:
+                time.sleep(_POLL_S)
+            if begun.endswith("\n"):
+                yield begun[:-1]
+                begun = ""
+
+
+def _is_replaced(path: str, file: TextIO) -> bool:
+    try:
+        return not os.path.samestat(os.stat(path), os.fstat(file.fileno()))
+    except FileNotFoundError:  # between the one and the other
+        return False
+
+
+def _opened(path: str) -> TextIO:
+    return open(path, encoding="utf-8", errors="replace")
