@@ -53,33 +53,29 @@ class DaemonCaller:
         began = anyio.current_time() if since is None else since
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_report_waiting, context, began)
-            answer = await self._tried(call)
+            answer = await self._try(call)
             tasks.cancel_scope.cancel()
         if isinstance(answer, IRError):
             raise ToolError(plain(advice(answer))[:_LONGEST]) from answer
         return answer
 
-    async def _tried(self, call: Callable[[AsyncClient], Awaitable[Answer]]) -> Answer | IRError:
-        # An error is returned, not raised: a task group would wrap it in a group of errors.
-        try:
-            return await self._twice(call)
-        except IRError as error:
-            return error
+    async def _try(self, call: Callable[[AsyncClient], Awaitable[Answer]]) -> Answer | IRError:
+        """Return the answer, asked for again where the daemon is being restarted, or the error.
 
-    async def _twice(self, call: Callable[[AsyncClient], Awaitable[Answer]]) -> Answer:
-        try:
-            return await self._once(call)
-        except Timeout:
-            raise
-        except Unreachable:
-            if os.path.exists(self._endpoint):
-                raise  # the client has tried for long enough
+        An error that was raised would be wrapped by the task group in a group of errors.
+        """
+        tried = False
+        while True:
+            try:
+                async with AsyncClient(self._endpoint, self._timeout) as client:
+                    return await call(client)
+            except IRError as error:
+                is_gone = isinstance(error, Unreachable) and not isinstance(error, Timeout)
+                # While there is a socket the client itself has tried for long enough.
+                if tried or not is_gone or os.path.exists(self._endpoint):
+                    return error
+            tried = True
             await anyio.sleep(_RESTART_S)
-            return await self._once(call)
-
-    async def _once(self, call: Callable[[AsyncClient], Awaitable[Answer]]) -> Answer:
-        async with AsyncClient(self._endpoint, self._timeout) as client:
-            return await call(client)
 
 
 async def report(context: Context[Any, Any], since: float, message: str) -> None:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from irclient.async_client import AsyncClient
 from irclient.errors import NotFound
-from irclient.mcp.daemon import DaemonCaller, with_nearest
+from irclient.mcp.daemon import with_nearest
 from irclient.mcp.items import (
     DisclosedItem,
     DiscoverResult,
@@ -21,34 +21,22 @@ from irclient.mcp.items import (
     payload,
     payload_text,
 )
-from irclient.mcp.tools import READS, Tools, answered
+from irclient.mcp.tools import READS, Tools, ToolSet, answered
 from irclient.types import Disclosure, Query, SelectSpec
 
 _SCHEME = "skill://"
 _MOST_ITEMS = 10
 
-DISCOVER = """\
-Find out whether the user already has a skill, package, past session or document for the task at \
-hand. Use it at the start of a task, before you write something from scratch or search the web, \
-and whenever the user mentions "the way we do it", a tool or a file you do not know. It answers in \
-milliseconds from a local index, with at most a few items, or with none when nothing applies: then \
-go on without."""
-DISCLOSE = """\
-Read an item that discover found: the text of a skill, document or past session, or a package's \
-README. Use it before you rely on an item, when its summary looks right. Level "bundled" adds the \
-scripts and references that come with a skill."""
 
+class Discovery(ToolSet):
+    """discover, disclose and the resources."""
 
-class Discovery:
-    """The tools, asking one daemon."""
-
-    def __init__(self, daemon: DaemonCaller):
-        self._daemon = daemon
+    offered = (("discover", "discover", READS), ("disclose", "disclose", READS))
+    has_titles = True
 
     def add_to(self, tools: Tools) -> None:
-        """Offer discover, disclose and the resources."""
-        tools.add_tool(self.discover, title="Discover", description=DISCOVER, annotations=READS)
-        tools.add_tool(self.disclose, title="Disclose", description=DISCLOSE, annotations=READS)
+        """Offer the tools and the resources."""
+        super().add_to(tools)
         # An id is looked up in the index, never opened as a path.
         tools.resource(
             _SCHEME + "{corpus}/{+artifact_id}",
@@ -74,7 +62,12 @@ class Discovery:
             bool, Field(description="name the skill, package or session that goes with each item")
         ] = False,
     ) -> Annotated[CallToolResult, DiscoverResult]:
-        """Answer with few items, or none."""
+        """Find out whether the user already has a skill, package, past session or document for the
+        task at hand. Use it at the start of a task, before you write something from scratch or
+        search the web, and whenever the user mentions "the way we do it", a tool or a file you do
+        not know. It answers in milliseconds from a local index, with at most a few items, or with
+        none when nothing applies: then go on without.
+        """
         wanted = Query(
             query,
             corpora,
@@ -93,7 +86,10 @@ class Discovery:
         reference: Annotated[str, Field(description="CORPUS/ID, as discover gave it")],
         level: Literal["body", "bundled"] = "body",
     ) -> Annotated[CallToolResult, DisclosedItem]:
-        """Answer with what an item holds."""
+        """Read an item that discover found: the text of a skill, document or past session, or a
+        package's README. Use it before you rely on an item, when its summary looks right. Level
+        "bundled" adds the scripts and references that come with a skill.
+        """
         item = await self._payload(reference, level, context)
         return answered(payload_text(item), item)
 

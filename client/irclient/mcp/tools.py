@@ -11,9 +11,25 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, InputRequiredResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel, ValidationError
 
+from irclient.mcp.daemon import DaemonCaller
+
+# What a tool does to what is there.
 READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-RESCANS = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+
+
+def _make_hints(destructive: bool, idempotent: bool) -> ToolAnnotations:
+    return ToolAnnotations(
+        read_only_hint=False,
+        destructive_hint=destructive,
+        idempotent_hint=idempotent,
+        open_world_hint=False,
+    )
+
+
+RESCANS, ADDS, CHANGES = (
+    _make_hints(False, True),
+    _make_hints(False, False),
+    _make_hints(True, True),
 )
 # How Agent Library's tools are called by those who know them.
 _PREFIX = "Librarian_"
@@ -64,6 +80,28 @@ class Tools(MCPServer[Any]):
             if isinstance(error.__cause__, ValidationError):
                 raise ToolError(_wrong_arguments(name, error.__cause__)) from error.__cause__
             raise
+
+
+class ToolSet:
+    """Tools that ask one daemon: `offered` has the name, the method and the hints of each.
+
+    The docstring of a method is what a model reads of its tool.
+    """
+
+    offered: tuple[tuple[str, str, ToolAnnotations], ...] = ()
+    # Whether a tool's name, as a word, is its title.
+    has_titles = False
+
+    def __init__(self, daemon: DaemonCaller):
+        self._daemon = daemon
+
+    def add_to(self, tools: Tools) -> None:
+        """Offer the tools."""
+        for name, method, hints in self.offered:
+            run = getattr(self, method)
+            about = " ".join((run.__doc__ or "").split())
+            title = name.capitalize() if self.has_titles else None
+            tools.add_tool(run, name, title, about, hints)
 
 
 def answered(text: str, value: BaseModel) -> CallToolResult:

@@ -15,9 +15,9 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from irclient.async_client import AsyncClient
 from irclient.errors import NotFound, QueryError
-from irclient.mcp.daemon import DaemonCaller, real_path, with_nearest
+from irclient.mcp.daemon import real_path, with_nearest
 from irclient.mcp.discovery import disclosed
-from irclient.mcp.documents.places import DirectoryTools, OverviewTool
+from irclient.mcp.documents.places import DirectoryTools
 from irclient.mcp.documents.search import (
     AssetType,
     LibrarySearch,
@@ -27,21 +27,9 @@ from irclient.mcp.documents.search import (
 )
 from irclient.mcp.documents.writing import WritingTools
 from irclient.mcp.items import DisclosedItem, as_place, one_line, payload, payload_text
-from irclient.mcp.tools import READS, Tools, answered
+from irclient.mcp.tools import READS, Tools, ToolSet, answered
 from irclient.results import IndexedArtifact
 from irclient.types import Disclosure
-
-SEARCH = """\
-Search the user's library (documents, notes, skills, packages, past sessions) and get ranked \
-passages. Use it before you answer from memory when the task may depend on something the user has \
-written down or done before. It always ranks something: read a hit with ReadFromLibrary before you \
-rely on it, or ask discover when you want only what really applies."""
-READ = """\
-Read a whole document of the library, by the document_path or document_id of a search hit. Use it \
-before you cite or follow a hit."""
-LIST = """\
-List the documents of the library, page by page. Use it to see what there is; to find something, \
-SearchLibrary is the better way."""
 
 
 def _mode_now(mode: object) -> object:
@@ -66,21 +54,18 @@ class Contents(BaseModel, frozen=True):
     next: str
 
 
-class LibraryTools:
-    """The tools of the library profile, asking one daemon."""
+class LibraryTools(ToolSet):
+    """The tools of the library profile."""
 
-    def __init__(self, daemon: DaemonCaller):
-        self._daemon = daemon
+    offered = (
+        ("SearchLibrary", "search", READS),
+        ("ReadFromLibrary", "read", READS),
+        ("ListLibraryContents", "contents", READS),
+    )
 
     def add_to(self, tools: Tools) -> None:
-        """Offer the tools."""
-        for name, run, description in (
-            ("SearchLibrary", self.search, SEARCH),
-            ("ReadFromLibrary", self.read, READ),
-            ("ListLibraryContents", self.contents, LIST),
-        ):
-            tools.add_tool(run, name=name, description=description, annotations=READS)
-        OverviewTool(self._daemon).add_to(tools)
+        """Offer the tools, and those about directories and to write."""
+        super().add_to(tools)
         DirectoryTools(self._daemon).add_to(tools)
         WritingTools(self._daemon).add_to(tools)
 
@@ -101,7 +86,12 @@ class LibraryTools:
         limit: Annotated[int, Field(ge=1, le=50)] = 10,
         passages_per_document: Annotated[int, Field(ge=1, le=10)] = 1,
     ) -> Annotated[CallToolResult, RankedPassages]:
-        """Answer with ranked passages, one of each document unless more are asked for."""
+        """Search the user's library (documents, notes, skills, packages, past sessions) and get
+        ranked passages. Use it before you answer from memory when the task may depend on something
+        the user has written down or done before. It always ranks something: read a hit with
+        ReadFromLibrary before you rely on it, or ask discover when you want only what really
+        applies.
+        """
         search = LibrarySearch(
             query=query,
             mode=mode,
@@ -121,7 +111,9 @@ class LibraryTools:
         context: Context[Any, Any],
         path: Annotated[str, Field(description="absolute path, or a document_id")],
     ) -> Annotated[CallToolResult, DisclosedItem]:
-        """Answer with a whole document."""
+        """Read a whole document of the library, by the document_path or document_id of a search
+        hit. Use it before you cite or follow a hit.
+        """
         document = payload(
             await self._daemon.ask(lambda client: _document(client, path.strip()), context)
         )
@@ -134,7 +126,9 @@ class LibraryTools:
         source: Annotated[str, Field(description="only this corpus")] = "",
         after: Annotated[str, Field(description="`next` of the page before")] = "",
     ) -> Annotated[CallToolResult, Contents]:
-        """Answer with a page of the documents there are."""
+        """List the documents of the library, page by page. Use it to see what there is; to find
+        something, SearchLibrary is the better way.
+        """
         held = await self._daemon.ask(
             lambda client: client.artifacts(source or None, after=after, limit=limit), context
         )

@@ -21,17 +21,13 @@ from irclient.library import (
     make_similar_query,
     suggest_directories,
 )
-from irclient.mcp.daemon import DaemonCaller, real_path, report
+from irclient.mcp.daemon import real_path, report
 from irclient.mcp.items import as_place, one_line
-from irclient.mcp.tools import READS, RESCANS, Tools, answered
+from irclient.mcp.tools import READS, RESCANS, ToolSet, answered
 from irclient.results import CorpusStatus, IndexedArtifact, JobProgress
 
 # The library profile's tool to see what the library holds and where.
 
-OVERVIEW = """\
-See what the library holds and where. Use it before you write a document, or when the user asks \
-what is in there. view "sections": each source with its directories, counts and some titles; \
-"stats": totals; "tree": directories down to `depth` with the number of documents in each."""
 
 _PAGE = 1_000
 _EXAMPLES = 3
@@ -65,29 +61,6 @@ class Overview(BaseModel, frozen=True):
     chunks: int
     embeddings: int
     asset_types: dict[str, int] | None = None
-
-
-class OverviewTool:
-    """The tool, asking one daemon."""
-
-    def __init__(self, daemon: DaemonCaller):
-        self._daemon = daemon
-
-    def add_to(self, tools: Tools) -> None:
-        """Offer the tool."""
-        tools.add_tool(
-            self.overview, name="GetLibraryOverview", description=OVERVIEW, annotations=READS
-        )
-
-    async def overview(
-        self,
-        context: Context[Any, Any],
-        view: Literal["sections", "stats", "tree"] = "sections",
-        depth: Annotated[int, Field(ge=1, le=8)] = 1,
-    ) -> Annotated[CallToolResult, Overview]:
-        """Answer with one view of the library."""
-        seen = await self._daemon.ask(lambda client: _overview(client, view, depth), context)
-        return answered("\n".join(_overview_lines(seen)), seen)
 
 
 async def _overview(client: AsyncClient, view: str, depth: int) -> Overview:
@@ -153,15 +126,6 @@ def _overview_lines(seen: Overview) -> Iterator[str]:
     yield (f"{seen.documents:,} documents, {seen.chunks:,} chunks, {seen.embeddings:,} embeddings")
 
 
-SUGGEST = """\
-Find the directory where a new document belongs, next to similar ones. Use it before you save \
-something worth keeping: then write it there as a file, and it is in the library within a second. \
-Where `writable` is true AddToLibrary writes, too, and into the managed directory."""
-INDEX = """\
-Look again at a directory of the library at once, and wait until it is done. Rarely needed, as \
-changes are followed by themselves. A directory outside the library is added only where the user \
-allows that; try with dry_run first, which says what would be indexed."""
-
 _NOT_FORCED = """\
 include_ignored and force_include are not taken: what a .gitignore leaves out stays out, as that \
 is the user's decision (gitignore = false of the corpus in the configuration). Call again without \
@@ -208,24 +172,36 @@ class _NewDirectory:
     dry_run: bool
 
 
-class DirectoryTools:
-    """The tools, asking one daemon."""
+class DirectoryTools(ToolSet):
+    """The tools about directories."""
 
-    def __init__(self, daemon: DaemonCaller):
-        self._daemon = daemon
+    offered = (
+        ("GetLibraryOverview", "overview", READS),
+        ("SuggestLibraryLocation", "suggest", READS),
+        ("IndexDirectoryToLibrary", "index", RESCANS),
+    )
 
-    def add_to(self, tools: Tools) -> None:
-        """Offer the tools."""
-        for name, run, description, hints in (
-            ("SuggestLibraryLocation", self.suggest, SUGGEST, READS),
-            ("IndexDirectoryToLibrary", self.index, INDEX, RESCANS),
-        ):
-            tools.add_tool(run, name=name, description=description, annotations=hints)
+    async def overview(
+        self,
+        context: Context[Any, Any],
+        view: Literal["sections", "stats", "tree"] = "sections",
+        depth: Annotated[int, Field(ge=1, le=8)] = 1,
+    ) -> Annotated[CallToolResult, Overview]:
+        """See what the library holds and where. Use it before you write a document, or when the
+        user asks what is in there. view "sections": each source with its directories, counts and
+        some titles; "stats": totals; "tree": directories down to `depth` with the number of
+        documents in each.
+        """
+        seen = await self._daemon.ask(lambda client: _overview(client, view, depth), context)
+        return answered("\n".join(_overview_lines(seen)), seen)
 
     async def suggest(
         self, context: Context[Any, Any], title: str, content_summary: str = ""
     ) -> Annotated[CallToolResult, Suggestions]:
-        """Answer with directories that hold similar documents."""
+        """Find the directory where a new document belongs, next to similar ones. Use it before you
+        save something worth keeping: then write it there as a file, and it is in the library within
+        a second. Where `writable` is true AddToLibrary writes, too, and into the managed directory.
+        """
         text = f"{title} {content_summary}".strip()
         found = await self._daemon.ask(lambda client: _suggestions(client, text), context)
         lines = [f"- {each.path} ({each.source}): {each.reason}" for each in found.suggestions]
@@ -241,7 +217,10 @@ class DirectoryTools:
         include_ignored: bool = False,
         force_include: tuple[str, ...] = (),
     ) -> Annotated[CallToolResult, Indexed]:
-        """Request a scan of a directory's corpora, or add a new one, and wait for it."""
+        """Look again at a directory of the library at once, and wait until it is done. Rarely
+        needed, as changes are followed by themselves. A directory outside the library is added only
+        where the user allows that; try with dry_run first, which says what would be indexed.
+        """
         if include_ignored or force_include:
             raise ToolError(_NOT_FORCED)
         real = await real_path(directory)

@@ -10,33 +10,13 @@ from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import CallToolResult, ToolAnnotations
+from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
-from irclient.mcp.daemon import DaemonCaller
 from irclient.mcp.items import as_place
-from irclient.mcp.tools import Tools, answered
+from irclient.mcp.tools import ADDS, CHANGES, ToolSet, answered
 from irclient.results import WrittenDocument
 
-ADD = """\
-Write a new document into the user's library and have it found from then on. Use it for what is \
-worth keeping beyond this session: a decision, a how-to, a summary. SearchLibrary first: one that \
-is there already is better updated. Never write secrets. The user may have left writing switched \
-off; then the error says how to switch it on."""
-UPDATE = """\
-Replace the whole content of a document that AddToLibrary wrote. Use it after ReadFromLibrary, \
-with all that is to stay; title, date, source and tags stay where the content states none. With \
-if_digest, the digest an earlier result gave, nothing is overwritten that was written meanwhile."""
-REMOVE = """\
-Take a document that AddToLibrary wrote out of the library. Use it only when the user agrees. Its \
-file stays, unless delete_file moves it into the trash, where it is kept for thirty days."""
-
-ADDS = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
-)
-CHANGES = ToolAnnotations(
-    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
-)
 _MEANT = {
     "stored": "Stored, and found from now on",
     "stored_partial": "Stored; found by its words now, by its meaning when it is embedded",
@@ -61,20 +41,14 @@ class Stored(BaseModel, frozen=True):
     trash: str = Field(description="where a deleted file lies")
 
 
-class WritingTools:
-    """The tools, asking one daemon."""
+class WritingTools(ToolSet):
+    """The tools that write."""
 
-    def __init__(self, daemon: DaemonCaller):
-        self._daemon = daemon
-
-    def add_to(self, tools: Tools) -> None:
-        """Offer the tools."""
-        for name, run, description, hints in (
-            ("AddToLibrary", self.add, ADD, ADDS),
-            ("UpdateLibraryDoc", self.update, UPDATE, CHANGES),
-            ("RemoveFromLibrary", self.remove, REMOVE, CHANGES),
-        ):
-            tools.add_tool(run, name=name, description=description, annotations=hints)
+    offered = (
+        ("AddToLibrary", "add", ADDS),
+        ("UpdateLibraryDoc", "update", CHANGES),
+        ("RemoveFromLibrary", "remove", CHANGES),
+    )
 
     async def add(
         self,
@@ -90,7 +64,11 @@ class WritingTools:
             dict[str, _Value] | None, Field(description="further front matter")
         ] = None,
     ) -> Annotated[CallToolResult, Stored]:
-        """Answer with where a new document is."""
+        """Write a new document into the user's library and have it found from then on. Use it for
+        what is worth keeping beyond this session: a decision, a how-to, a summary. SearchLibrary
+        first: one that is there already is better updated. Never write secrets. The user may have
+        left writing switched off; then the error says how to switch it on.
+        """
         text = _with_metadata(content, metadata or {})
         done = await self._daemon.ask(
             lambda client: client.doc_add(title, text, _expanded(directory), source, tags),
@@ -105,7 +83,11 @@ class WritingTools:
         content: Annotated[str, Field(description="the whole content from now on")],
         if_digest: Annotated[str, Field(description="refuse where it holds another by now")] = "",
     ) -> Annotated[CallToolResult, Stored]:
-        """Answer with what a document became."""
+        """Replace the whole content of a document that AddToLibrary wrote. Use it after
+        ReadFromLibrary, with all that is to stay; title, date, source and tags stay where the
+        content states none. With if_digest, the digest an earlier result gave, nothing is
+        overwritten that was written meanwhile.
+        """
         done = await self._daemon.ask(
             lambda client: client.doc_update(_expanded(path), content, if_digest), context
         )
@@ -117,7 +99,10 @@ class WritingTools:
         path: Annotated[str, Field(description="absolute path, or a document_id")],
         delete_file: bool = False,
     ) -> Annotated[CallToolResult, Stored]:
-        """Answer when a document is out of the library."""
+        """Take a document that AddToLibrary wrote out of the library. Use it only when the user
+        agrees. Its file stays, unless delete_file moves it into the trash, where it is kept for
+        thirty days.
+        """
         done = await self._daemon.ask(
             lambda client: client.doc_remove(_expanded(path), delete_file), context
         )
