@@ -131,7 +131,7 @@ def test_the_clients_library_imports_no_sdk_of_a_server():
 
 
 def test_packages_on_the_way_of_every_prompt_import_nothing_themselves():
-    for room in ("agents", "agents/hook", "agents/hook/formats", "fast", "terminal", "hook"):
+    for room in ("agents", "agents/hook", "fast", "terminal", "hook"):
         assert not [*imports(PACKAGES["irclient"] / room / "__init__.py")], room
 
 

@@ -21,7 +21,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from irclient import wire
 from irclient.access import Access, access
-from irclient.client import Feed, Link, event_of, open_feed
+from irclient.client import Feed, Link, open_feed, read_event
 from irclient.errors import IRError, Lost, ProtocolError, Unreachable
 from irclient.fast.replies import (
     CONNECT_S,
@@ -163,7 +163,7 @@ class AsyncSubscription(AsyncIterator[Event]):
     async def __anext__(self) -> Event:
         while self._feed and (ready := dict(await self._poller.poll(self._timeout_ms))):
             if self._feed.socket in ready:
-                return event_of(await self._feed.socket.recv_multipart())
+                return read_event(await self._feed.socket.recv_multipart())
             if event := self._feed.noticed(await recv_monitor_message(self._feed.monitor)):
                 return event
         self.close()

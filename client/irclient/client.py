@@ -86,7 +86,7 @@ def open_feed(context: zmq.Context[Any], endpoint: str, topics: Sequence[str]) -
     return Feed(context, endpoint, topics)
 
 
-def event_of(frames: Sequence[bytes]) -> Event:
+def read_event(frames: Sequence[bytes]) -> Event:
     """Return the event that a message of the daemon is."""
     return Event(frames[0].decode("utf-8", "replace"), wire.unpack_event(frames[-1]))
 
@@ -129,7 +129,7 @@ class Subscription(Iterator[Event]):
 
         while self._feed and (ready := dict(self._poller.poll(self._timeout_ms))):
             if self._feed.socket in ready:
-                return event_of(self._feed.socket.recv_multipart())
+                return read_event(self._feed.socket.recv_multipart())
             if event := self._feed.noticed(recv_monitor_message(self._feed.monitor)):
                 return event
         self.close()
@@ -254,14 +254,14 @@ class Client(Operations):
             raise
 
     def _send(self, link: Link, data: bytes, deadline: float) -> None:
-        link.socket.sndtimeo = _milliseconds(deadline)
+        link.socket.sndtimeo = _count_milliseconds(deadline)
         try:
             link.socket.send(data)
         except zmq.Again:
             raise make_connection_error(self.endpoint) from None
 
     def _receive(self, link: Link, number: int, deadline: float, size: int) -> Any:
-        while ready := dict(link.poller.poll(_milliseconds(deadline))):
+        while ready := dict(link.poller.poll(_count_milliseconds(deadline))):
             if link.socket not in ready:
                 raise make_lost_error(size)
             reply = wire.read_reply(link.socket.recv())
@@ -277,5 +277,5 @@ class Client(Operations):
         return self._link
 
 
-def _milliseconds(deadline: float) -> int:
+def _count_milliseconds(deadline: float) -> int:
     return max(1, int((deadline - time.monotonic()) * 1000))

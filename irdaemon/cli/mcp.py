@@ -12,7 +12,7 @@ from irclient.places import socket_path
 from irclient.terminal.exits import DONE
 from irclient.terminal.help import argument, command
 from irclient.terminal.output import note
-from irclient.web import kept_token, key_path, require_web
+from irclient.web import find_key_path, keep_token, require_web
 from irdaemon.config.config import state_dir
 
 if TYPE_CHECKING:
@@ -83,11 +83,11 @@ def serve_mcp(options: argparse.Namespace) -> int:
 
 def _serve_http(tools: Tools, options: argparse.Namespace) -> None:
     from irclient.mcp import http
-    from irclient.mcp.listening import bound
+    from irclient.mcp.listening import bind_port
 
     path = os.path.join(state_dir(), "mcp-token")
-    token = kept_token(path)
-    with bound(options.port) as listener:
+    token = keep_token(path)
+    with bind_port(options.port) as listener:
         listener.listen()
         port = listener.getsockname()[1]
         note(f"irdaemon: MCP at http://127.0.0.1:{port}/mcp, token in {path}")
@@ -95,10 +95,10 @@ def _serve_http(tools: Tools, options: argparse.Namespace) -> None:
             http.serve(tools, listener, token)
             return
         require_web()
-        from irclient.web.application import link, web_app
+        from irclient.web.application import make_link, make_web_app
 
-        key, names = kept_token(key_path()), options.host_name
-        page = web_app(socket_path(), port, key, _TIMEOUT_S, names)
-        note(f"irdaemon: the page at {link(port, key, names)}")
+        key, names = keep_token(find_key_path()), options.host_name
+        page = make_web_app(socket_path(), port, key, _TIMEOUT_S, names)
+        note(f"irdaemon: the page at {make_link(port, key, names)}")
         note(f"          the link works once, for a minute; a new one: irc web --port {port}")
         http.serve(tools, listener, token, page)

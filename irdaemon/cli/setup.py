@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from irclient.agents.install.changes import to_uninstall
-from irclient.agents.install.targets import SETTINGS_FILES, this_machine
+from irclient.agents.install.changes import plan_uninstall
+from irclient.agents.install.targets import SETTINGS_FILES, find_machine
 from irclient.errors import IRError, SettingsError, Unavailable
 from irclient.installation import make_removal_command
 from irclient.terminal.completion import add_shell, make_script
@@ -114,14 +114,14 @@ def _remove(removals: Sequence[Removal]) -> int:
 
 def _agents() -> Iterator[Removal]:
     try:
-        machine = this_machine()
+        machine = find_machine()
     except SettingsError as error:
         note(f"irdaemon: settings of agents are left alone: {error.message}")
         return
     for agent, files in SETTINGS_FILES.items():
         for file in files(machine, False):
             try:
-                change = to_uninstall(file, file)
+                change = plan_uninstall(file, file)
             except SettingsError as error:
                 note(f"irdaemon: the settings of {agent} are left alone: {error.message}")
                 continue

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from irclient.agents.hook.options import AGENTS, BUDGET_MS, CHARS, WORDINGS
 from irclient.agents.hook.run import main
 from irclient.agents.install.apply import AGENT_OPTIONS, apply_changes, plan_changes
-from irclient.agents.install.changes import to_install, to_uninstall
+from irclient.agents.install.changes import plan_install, plan_uninstall
 from irclient.agents.install.targets import NOTES
 from irclient.client import Client
 from irclient.installation import make_extra_command
@@ -87,7 +87,7 @@ def install_agent(client: Client, options: argparse.Namespace) -> int:
     # only the server, for the project in this directory
     irc install codex --mcp --project
     """
-    changes = plan_changes(options, to_install)
+    changes = plan_changes(options, plan_install)
     code = apply_changes(options, changes, f"{options.agent} is set up already")
     if changes and options.agent in NOTES:
         note(NOTES[options.agent])
@@ -110,7 +110,7 @@ def uninstall_agent(client: Client, options: argparse.Namespace) -> int:
     # remove hooks and server
     irc uninstall claude
     """
-    changes = plan_changes(options, to_uninstall)
+    changes = plan_changes(options, plan_uninstall)
     return apply_changes(options, changes, f"nothing of ours is in the settings of {options.agent}")
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from irclient.cli.query import EXPAND, QUERY, ROUNDS, SELECT_OPTIONS, asked
+from irclient.cli.query import EXPAND, QUERY, ROUNDS, SELECT_OPTIONS, read_query
 from irclient.client import Client
 from irclient.fast.choices import LEVELS
 from irclient.invisible import make_safe
@@ -68,7 +68,7 @@ def discover_items(client: Client, options: argparse.Namespace) -> int:
     # the best answer that fits into 50 ms
     irc discover --budget-ms 50 "quarterly report"
     """
-    return print_answer(options, client.discover(asked(client, options), options.session))
+    return print_answer(options, client.discover(read_query(client, options), options.session))
 
 
 @command(
@@ -104,7 +104,7 @@ def search_items(client: Client, options: argparse.Namespace) -> int:
     # fifty candidates since September, as data
     irc search -k 50 --where 'timestamp>=2026-09-01' --json "failing tests"
     """
-    return print_answer(options, client.search(asked(client, options)))
+    return print_answer(options, client.search(read_query(client, options)))
 
 
 @command(
@@ -141,7 +141,7 @@ def disclose_items(client: Client, options: argparse.Namespace) -> int:
     )
 
 
-def _paths(plain: dict[str, Any]) -> str:
+def _format_paths(plain: dict[str, Any]) -> str:
     return "\n".join(hit["pointer"] for hit in plain["results"] if hit["pointer"])
 
 
@@ -149,7 +149,7 @@ def print_answer(options: argparse.Namespace, answer: Selection) -> int:
     """Print an answer and return the exit code it stands for."""
     plain, to = answer.to_dict(), detect_terminal()
     if options.paths:
-        print_data(options, plain, _paths)
+        print_data(options, plain, _format_paths)
         if answer.abstained:
             note("\n".join(format_answer(plain, to)))
     else:

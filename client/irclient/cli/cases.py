@@ -30,24 +30,24 @@ def read_cases(path: str) -> list[PlainCase]:
     Raises QueryError naming the file, and the line that is no case.
     """
     cases = []
-    for number, case in json_lines(path):
+    for number, case in read_json_lines(path):
         if "__meta__" in case and number == 1:
             continue
         if not isinstance(case.get("query"), str):
-            raise QueryError(f"{_name(path)}:{number}: the case has no query", _FORM)
+            raise QueryError(f"{_name_source(path)}:{number}: the case has no query", _FORM)
         cases.append(case)
     if not cases:
-        raise QueryError(f"{_name(path)}: no cases are in it", _FORM)
+        raise QueryError(f"{_name_source(path)}: no cases are in it", _FORM)
     return cases
 
 
-def json_lines(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_json_lines(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the maps of a file of JSON lines, or of stdin for "-", with the numbers of the lines.
 
     Raises QueryError naming the file and the line that is none.
     """
-    for number, line in _lines(path):
-        where = f"{_name(path)}:{number}"
+    for number, line in _read_lines(path):
+        where = f"{_name_source(path)}:{number}"
         try:
             value = json.loads(line)
         except ValueError as error:
@@ -80,25 +80,27 @@ def write_text(path: str, text: str, *, over: bool = False) -> None:
 # -- TREC ------------------------------------------------------------------------------------------
 
 
-def trec_cases(qrels: str, topics: str) -> list[PlainCase]:
+def read_trec_cases(qrels: str, topics: str) -> list[PlainCase]:
     """Read topics (`query text` a line) with their qrels as cases, in the order of the topics."""
     grades: dict[str, dict[str, float]] = {}
-    for number, line in _lines(qrels):
+    for number, line in _read_lines(qrels):
         fields = line.split()
         try:
             query, _, artifact_id, grade = fields
-            grades.setdefault(query, {})[_read(artifact_id)] = float(grade)
+            grades.setdefault(query, {})[_unescape_id(artifact_id)] = float(grade)
         except ValueError as error:
-            raise QueryError(f"{_name(qrels)}:{number}: it is not `{_QRELS}`") from error
+            raise QueryError(f"{_name_source(qrels)}:{number}: it is not `{_QRELS}`") from error
     cases = []
-    for number, line in _lines(topics):
+    for number, line in _read_lines(topics):
         query, _, text = line.strip().replace("\t", " ", 1).partition(" ")
         if not text.strip():
-            raise QueryError(f"{_name(topics)}:{number}: it is not `{_TOPICS}`")
+            raise QueryError(f"{_name_source(topics)}:{number}: it is not `{_TOPICS}`")
         gold = {each: grade for each, grade in grades.get(query, {}).items() if grade > 0}
         cases.append({"query": text.strip(), "gold": gold, "metadata": {"topic": query}})
     if not cases:
-        raise QueryError(f"{_name(topics)}: no topics are in it", f"write `{_TOPICS}` a line")
+        raise QueryError(
+            f"{_name_source(topics)}: no topics are in it", f"write `{_TOPICS}` a line"
+        )
     return cases
 
 
@@ -108,12 +110,14 @@ def read_trec_run(path: str) -> dict[str, list[str]]:
     Raises QueryError naming the file and the line.
     """
     found: dict[str, list[tuple[float, float, str]]] = {}
-    for number, line in _lines(path):
+    for number, line in _read_lines(path):
         try:
             query, _, artifact_id, rank, score, _ = line.split()
-            found.setdefault(query, []).append((-float(score), float(rank), _read(artifact_id)))
+            found.setdefault(query, []).append(
+                (-float(score), float(rank), _unescape_id(artifact_id))
+            )
         except ValueError as error:
-            raise QueryError(f"{_name(path)}:{number}: it is not `{_RUN}`") from error
+            raise QueryError(f"{_name_source(path)}:{number}: it is not `{_RUN}`") from error
     return {query: [each for *_, each in sorted(places)] for query, places in found.items()}
 
 
@@ -137,24 +141,24 @@ def write_trec_qrels(path: str, cases: Sequence[Mapping[str, Any]]) -> None:
     write_text(path, "".join(rows), over=True)
 
 
-def _read(artifact_id: str) -> str:
+def _unescape_id(artifact_id: str) -> str:
     for char, written in _ESCAPED.items():
         if char != ord("%"):
             artifact_id = artifact_id.replace(str(written), chr(char))
     return artifact_id.replace("%25", "%")
 
 
-def _lines(path: str) -> Iterator[tuple[int, str]]:
+def _read_lines(path: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file, or of stdin for "-", that are not blank, with their numbers."""
     try:
         text = sys.stdin.read() if path == "-" else Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise QueryError(f"{_name(path)}: {error}", "check the file") from error
+        raise QueryError(f"{_name_source(path)}: {error}", "check the file") from error
     lines = enumerate(text.splitlines(), start=1)
     return ((number, line) for number, line in lines if line.strip())
 
 
-def _name(path: str) -> str:
+def _name_source(path: str) -> str:
     return "stdin" if path == "-" else os.fspath(path)
 
 
@@ -195,18 +199,18 @@ class _Mined:
 def read_uses(path: str) -> list[MinedUse]:
     """Read a file of uses, or stdin for "-". Raises QueryError naming the file and the line."""
     name = "stdin" if path == "-" else path
-    uses = [_use(value, f"{name}:{number}") for number, value in json_lines(path)]
+    uses = [_read_use(value, f"{name}:{number}") for number, value in read_json_lines(path)]
     if not uses:
         raise QueryError(f"{name}: no uses are in it", _USE_FORM)
     return uses
 
 
-def mined_use(use: KnownUse) -> MinedUse:
+def convert_use(use: KnownUse) -> MinedUse:
     """Return a use that the daemon knows of."""
     return MinedUse(use.prompt.strip(), tuple(use.gold), use.session, use.at, use.corpus)
 
 
-def mined(uses: Iterable[MinedUse], newest: float) -> tuple[list[PlainCase], list[PlainCase]]:
+def mine_cases(uses: Iterable[MinedUse], newest: float) -> tuple[list[PlainCase], list[PlainCase]]:
     """Return the cases of the older uses, and those of the `newest` share (0 to 1) by time.
 
     Prompts that differ in case and white space alone are one case, whose gold is all that was used.
@@ -216,20 +220,20 @@ def mined(uses: Iterable[MinedUse], newest: float) -> tuple[list[PlainCase], lis
     older = ordered[:cut]
     prompts, sessions = {use.key for use in older}, {use.session for use in older if use.session}
     newer = [u for u in ordered[cut:] if u.key not in prompts and u.session not in sessions]
-    return _cases(older), _cases(newer)
+    return _make_cases(older), _make_cases(newer)
 
 
-def _cases(uses: Sequence[MinedUse]) -> list[PlainCase]:
+def _make_cases(uses: Sequence[MinedUse]) -> list[PlainCase]:
     found: dict[tuple[str, str], _Mined] = {}
     for use in uses:
         case = found.setdefault(use.key, _Mined(use))
         case.sessions.add(use.session)
         for each in use.gold:
             case.gold[each] = case.gold.get(each, 0) + 1
-    return [_case(each) for each in found.values()]
+    return [_make_case(each) for each in found.values()]
 
 
-def _case(case: _Mined) -> PlainCase:
+def _make_case(case: _Mined) -> PlainCase:
     """Return a case that says on what it rests, for who reviews it."""
     use = case.first
     metadata: dict[str, Any] = {
@@ -251,7 +255,7 @@ def _is_named(artifact_id: str, prompt: str) -> bool:
     return bool(words) and re.search(rf"(?<!\w){spelled}(?!\w)", prompt.casefold()) is not None
 
 
-def _use(value: Mapping[str, Any], where: str) -> MinedUse:
+def _read_use(value: Mapping[str, Any], where: str) -> MinedUse:
     gold = value.get("gold")
     gold = [gold] if isinstance(gold, str) else gold
     is_text = isinstance(value.get("prompt"), str) and value["prompt"].strip()

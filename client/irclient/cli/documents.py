@@ -70,9 +70,9 @@ def manage_documents(client: Client, options: argparse.Namespace) -> int:
 )
 def _add(client: Client, options: argparse.Namespace) -> int:
     """Write a new document."""
-    content = _content(options.file)
+    content = _read_content(options.file)
     given = options.directory, options.source, options.tag
-    return _told(options, client.doc_add(options.title, content, *given))
+    return _report_written(options, client.doc_add(options.title, content, *given))
 
 
 @manage_documents.action(
@@ -83,8 +83,8 @@ def _add(client: Client, options: argparse.Namespace) -> int:
 )
 def _update(client: Client, options: argparse.Namespace) -> int:
     """Write a document anew, as a whole."""
-    content = _content(options.file)
-    return _told(options, client.doc_update(options.path, content, options.if_digest))
+    content = _read_content(options.file)
+    return _report_written(options, client.doc_update(options.path, content, options.if_digest))
 
 
 @manage_documents.action(
@@ -94,7 +94,7 @@ def _update(client: Client, options: argparse.Namespace) -> int:
 )
 def _remove(client: Client, options: argparse.Namespace) -> int:
     """Take a document out of the index."""
-    return _told(options, client.doc_remove(options.path, options.delete_file))
+    return _report_written(options, client.doc_remove(options.path, options.delete_file))
 
 
 @manage_documents.action(
@@ -103,7 +103,7 @@ def _remove(client: Client, options: argparse.Namespace) -> int:
 )
 def _read(client: Client, options: argparse.Namespace) -> int:
     """Print a document."""
-    found = [each.to_dict() for each in client.disclose([_reference(client, options.path)])]
+    found = [each.to_dict() for each in client.disclose([_find_reference(client, options.path)])]
     return print_data(options, found, lambda found: "\n".join(format_disclosure(found[0])))
 
 
@@ -114,14 +114,14 @@ def _read(client: Client, options: argparse.Namespace) -> int:
 def _list(client: Client, options: argparse.Namespace) -> int:
     """List the documents."""
     held = client.artifacts(_CORPUS, limit=options.k)
-    return print_data(options, held, lambda held: "\n".join(map(_line, held)))
+    return print_data(options, held, lambda held: "\n".join(map(_format_item, held)))
 
 
-def _line(held: Mapping[str, Any]) -> str:
+def _format_item(held: Mapping[str, Any]) -> str:
     return f"{held['artifact_id']}  {held['name']}"
 
 
-def _reference(client: Client, path: str) -> str:
+def _find_reference(client: Client, path: str) -> str:
     """Return the reference of the document at a path."""
     if not os.path.isabs(path):
         return f"{_CORPUS}/{path.removeprefix(f'{_CORPUS}/')}"
@@ -130,7 +130,7 @@ def _reference(client: Client, path: str) -> str:
     return f"{held[0].corpus}/{held[0].artifact_id}" if held else f"{_CORPUS}/{path}"
 
 
-def _content(file: str) -> str:
+def _read_content(file: str) -> str:
     """Return the content of a file, or of stdin. Raises QueryError for what is no text."""
     try:
         if file == "-" and sys.stdin is not None:
@@ -143,16 +143,16 @@ def _content(file: str) -> str:
         raise QueryError(f"{file}: {error.strerror}", "name a file, or - for stdin") from error
 
 
-def _told(options: argparse.Namespace, done: WrittenDocument) -> int:
+def _report_written(options: argparse.Namespace, done: WrittenDocument) -> int:
     """Print what became of a document; a change that is not served yet is not done in full."""
-    print_data(options, done, _lines)
+    print_data(options, done, _format_written)
     if done.status != "pending":
         return COMMITTED
     note("irc: the file is written, but the index does not show it yet (irc status)")
     return UNHEALTHY
 
 
-def _lines(done: Mapping[str, Any]) -> str:
+def _format_written(done: Mapping[str, Any]) -> str:
     lines = [f"{done['status']}: {done['path']}"]
     lines += [f"digest: {done['digest']}"] if done["digest"] else []
     lines += [f"trash: {done['trash']}"] if done["trash"] else []
@@ -171,7 +171,7 @@ def _lines(done: Mapping[str, Any]) -> str:
         "--depth", type=int, default=1, metavar="N", help="of directories below the roots (1)"
     ),
 )
-def _overview(client: Client, options: argparse.Namespace) -> int:
+def _show_overview(client: Client, options: argparse.Namespace) -> int:
     """Show what the corpora hold and where."""
     corpora = client.status().corpora
     seen: dict[str, Any] = {
@@ -181,18 +181,18 @@ def _overview(client: Client, options: argparse.Namespace) -> int:
         "embeddings": sum(each.vectors for each in corpora),
     }
     if options.view == "sections":
-        seen["sources"] = [_section(client, each) for each in corpora]
+        seen["sources"] = [_describe_section(client, each) for each in corpora]
     elif options.view == "stats":
         types = _counter()
         for each in corpora:
             types.update(client.info(each.name).asset_types)
         seen["asset_types"] = dict(types.most_common())
     else:
-        seen["directories"] = _tree(client, corpora, options.depth)
-    return print_data(options, seen, lambda seen: "\n".join(_overview_lines(seen)))
+        seen["directories"] = _count_tree(client, corpora, options.depth)
+    return print_data(options, seen, lambda seen: "\n".join(_format_overview(seen)))
 
 
-def _section(client: Client, corpus: CorpusStatus) -> dict[str, Any]:
+def _describe_section(client: Client, corpus: CorpusStatus) -> dict[str, Any]:
     some = client.artifacts(corpus.name, limit=_EXAMPLES)
     return {
         "source": corpus.name,
@@ -205,7 +205,9 @@ def _section(client: Client, corpus: CorpusStatus) -> dict[str, Any]:
     }
 
 
-def _tree(client: Client, corpora: Sequence[CorpusStatus], depth: int) -> list[dict[str, Any]]:
+def _count_tree(
+    client: Client, corpora: Sequence[CorpusStatus], depth: int
+) -> list[dict[str, Any]]:
     if depth < 1:
         raise QueryError(f"--depth {depth}", "a number of levels from 1")
     from irclient.library import count_documents
@@ -213,18 +215,18 @@ def _tree(client: Client, corpora: Sequence[CorpusStatus], depth: int) -> list[d
     found = _counter()
     for corpus in corpora:
         roots = [os.path.realpath(root) for root in corpus.roots]
-        found += count_documents(_pointers(client, corpus.name), roots, depth)
+        found += count_documents(_list_pointers(client, corpus.name), roots, depth)
     return [{"path": path, "documents": found[path]} for path in sorted(found)]
 
 
-def _pointers(client: Client, corpus: str) -> Iterator[str]:
+def _list_pointers(client: Client, corpus: str) -> Iterator[str]:
     after = ""
     while page := client.artifacts(corpus, after=after, limit=_PAGE):
         yield from (each.pointer for each in page)
         after = f"{corpus}/{page[-1].artifact_id}"
 
 
-def _overview_lines(seen: Mapping[str, Any]) -> Iterator[str]:
+def _format_overview(seen: Mapping[str, Any]) -> Iterator[str]:
     for source in seen.get("sources", ()):
         some = f", such as {'; '.join(source['examples'])}" if source["examples"] else ""
         state = f"{source['state']}, writable" if source["writable"] else source["state"]
@@ -259,7 +261,7 @@ def _suggest(client: Client, options: argparse.Namespace) -> int:
     if not answer.results:
         note("irc: no document is like it: nothing speaks for one directory rather than another")
     found = [asdict(each) for each in suggest_directories(answer.results, corpora)]
-    return print_data(options, found, lambda found: "\n".join(map(_suggestion, found)))
+    return print_data(options, found, lambda found: "\n".join(map(_format_suggestion, found)))
 
 
 def _counter() -> Counter[str]:
@@ -268,7 +270,7 @@ def _counter() -> Counter[str]:
     return Counter()
 
 
-def _suggestion(found: Mapping[str, Any]) -> str:
+def _format_suggestion(found: Mapping[str, Any]) -> str:
     more = ", writable" if found["writable"] else ""
     return (
         f"{found['confidence']:.2f}  {found['path']}  ({found['source']}{more}: {found['reason']})"
@@ -286,10 +288,10 @@ def _index(client: Client, options: argparse.Namespace) -> int:
     """Have a new directory indexed."""
     directory = os.path.abspath(os.path.expanduser(options.directory))
     told = client.doc_index(directory, not options.flat, options.pattern, options.dry_run)
-    return print_data(options, told, lambda told: "\n".join(_indexed_lines(told)))
+    return print_data(options, told, lambda told: "\n".join(_format_indexed(told)))
 
 
-def _indexed_lines(told: Mapping[str, Any]) -> Iterator[str]:
+def _format_indexed(told: Mapping[str, Any]) -> Iterator[str]:
     state = "is being indexed" if told["jobs"] else "would be indexed"
     files = format_count(told["files"], "document")
     yield f"{told['directory']} {state} as {told['corpus']}: {files}"

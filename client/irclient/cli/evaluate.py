@@ -14,20 +14,20 @@ from typing import Any, NoReturn
 from irclient.cli import evaluation as reports
 from irclient.cli.cases import (
     PlainCase,
-    mined,
-    mined_use,
+    convert_use,
+    mine_cases,
     read_cases,
+    read_trec_cases,
     read_trec_run,
     read_uses,
-    trec_cases,
     write_cases,
     write_text,
     write_trec_qrels,
     write_trec_run,
 )
 from irclient.cli.evaluation import EvaluationProgress
-from irclient.cli.follow import ended_jobs, exit_of
-from irclient.cli.query import QUERY_SHAPE, SELECT_OPTIONS, Act, floor, query
+from irclient.cli.follow import await_jobs, choose_jobs_exit
+from irclient.cli.query import QUERY_SHAPE, SELECT_OPTIONS, Act, make_query, parse_floor
 from irclient.client import Client
 from irclient.counts import format_count
 from irclient.errors import NotFound, QueryError
@@ -47,7 +47,7 @@ _DRAWN_BY = ("irdaemon", "matplotlib")
 _OBJECTIVES = "f1, precision, recall, commit_rate, f1_all, j ..."
 
 
-def _least(text: str) -> tuple[str, float]:
+def _parse_least(text: str) -> tuple[str, float]:
     name, _, least = text.rpartition("=")
     try:
         if name:
@@ -57,7 +57,7 @@ def _least(text: str) -> tuple[str, float]:
     raise argparse.ArgumentTypeError(f"{text!r} is not MEASURE=F with a number F")
 
 
-def _several(kind: Callable[[str], object]) -> Callable[[str], list[object]]:
+def _parse_several(kind: Callable[[str], object]) -> Callable[[str], list[object]]:
     def read(text: str) -> list[object]:
         try:
             return [kind(each) for each in text.split(",")]
@@ -68,7 +68,7 @@ def _several(kind: Callable[[str], object]) -> Callable[[str], list[object]]:
     return read
 
 
-def _share(text: str) -> float:
+def _parse_share(text: str) -> float:
     try:
         share = float(text)
     except ValueError:
@@ -78,7 +78,7 @@ def _share(text: str) -> float:
     return share
 
 
-def _count(text: str) -> int:
+def _parse_count(text: str) -> int:
     try:
         count = int(text)
     except ValueError:
@@ -100,7 +100,7 @@ _FAIL_UNDER = argument(
     "--fail-under",
     action="append",
     default=[],
-    type=_least,
+    type=_parse_least,
     metavar="MEASURE=F",
     help="end with 6 where a measure is less; may be repeated",
 )
@@ -157,13 +157,15 @@ evaluate_answers.describes_actions = True
 )
 def _run(client: Client, options: argparse.Namespace) -> int:
     """Ask every case, and measure ranking, selection and floor."""
-    measured = _measured(client, options, baseline=options.baseline, curve=options.curve)
+    measured = _measure(client, options, baseline=options.baseline, curve=options.curve)
     if options.save_run:
         write_trec_run(options.save_run, measured.cases)
     if options.save_qrels:
         write_trec_qrels(options.save_qrels, measured.cases)
-    print_data(options, measured, lambda measured: reports.report(measured, sweep=options.sweep))
-    return _judged(measured, options)
+    print_data(
+        options, measured, lambda measured: reports.format_report(measured, sweep=options.sweep)
+    )
+    return _judge(measured, options)
 
 
 @evaluate_answers.action(
@@ -174,18 +176,23 @@ def _run(client: Client, options: argparse.Namespace) -> int:
 )
 def _select(client: Client, options: argparse.Namespace) -> int:
     """Measure what is selected, where the gold was found."""
-    measured = _measured(client, options)
-    print_data(options, measured.selection, lambda chosen: "\n".join(reports.selection(chosen)))
-    return _judged(measured, options)
+    measured = _measure(client, options)
+    print_data(
+        options, measured.selection, lambda chosen: "\n".join(reports.format_selection(chosen))
+    )
+    return _judge(measured, options)
 
 
 @evaluate_answers.action(
     "sweep",
     *_CASES,
-    argument("--max-k-grid", type=_several(int), metavar="N,...", help="1,2,3,5,8"),
-    argument("--rel-grid", type=_several(float), metavar="F,...", help="0.4,0.5 to 0.9"),
+    argument("--max-k-grid", type=_parse_several(int), metavar="N,...", help="1,2,3,5,8"),
+    argument("--rel-grid", type=_parse_several(float), metavar="F,...", help="0.4,0.5 to 0.9"),
     argument(
-        "--min-score-grid", type=_several(floor), metavar="F,...", help="none, or floors to try"
+        "--min-score-grid",
+        type=_parse_several(parse_floor),
+        metavar="F,...",
+        help="none, or floors to try",
     ),
     argument("--objective", default="f1", metavar="MEASURE", help=f"{_OBJECTIVES} (f1)"),
     *_ASKING,
@@ -195,14 +202,14 @@ def _sweep(client: Client, options: argparse.Namespace) -> int:
     named = {"max_k": options.max_k_grid, "rel": options.rel_grid}
     named["min_score"] = options.min_score_grid
     grid = {name: values for name, values in named.items() if values}
-    measured = _measured(client, options, grid=grid)
+    measured = _measure(client, options, grid=grid)
     cells = measured.sweep
     if cells and options.objective not in cells[0]:
         names = [name for name in cells[0] if name not in (*named, "n", "n_retrieved")]
         raise QueryError(
             f"no measure {options.objective!r} in a sweep", f"measures: {', '.join(names)}"
         )
-    print_data(options, cells, lambda cells: reports.sweep(cells, options.objective))
+    print_data(options, cells, lambda cells: reports.format_sweep(cells, options.objective))
     return COMMITTED
 
 
@@ -216,15 +223,15 @@ def _calibrate(client: Client, options: argparse.Namespace) -> int:
     """Find the floor that separates the cases best."""
     if options.persist and len(options.corpus) != 1:
         raise QueryError("a floor belongs to one corpus", "name it: --corpus CORPUS")
-    cases = _cases(options)
-    measured = _asked(client, options, cases)
-    print_data(options, measured.floor, lambda floor: "\n".join(reports.floor(floor)))
+    cases = _read_cases(options)
+    measured = _ask(client, options, cases)
+    print_data(options, measured.floor, lambda floor: "\n".join(reports.format_floor(floor)))
     if not options.persist:
         return COMMITTED
-    ended = ended_jobs(client, client.calibrate(options.corpus[0], cases))
+    ended = await_jobs(client, client.calibrate(options.corpus[0], cases))
     for each in ended:
         note(f"{each.corpus}: {each.report}")
-    return exit_of(ended)
+    return choose_jobs_exit(ended)
 
 
 @evaluate_answers.action(
@@ -232,33 +239,33 @@ def _calibrate(client: Client, options: argparse.Namespace) -> int:
     *_CASES,
     *_ASKING,
 )
-def _curve(client: Client, options: argparse.Namespace) -> int:
+def _measure_curve(client: Client, options: argparse.Namespace) -> int:
     """How often the gold is first in smaller catalogues."""
-    measured = _measured(client, options, curve=True)
-    print_data(options, measured.curve or (), reports.curve)
+    measured = _measure(client, options, curve=True)
+    print_data(options, measured.curve or (), reports.format_curve)
     return COMMITTED
 
 
-def _measured(client: Client, options: argparse.Namespace, **wanted: Any) -> Evaluation:
-    return _asked(client, options, _cases(options), **wanted)
+def _measure(client: Client, options: argparse.Namespace, **wanted: Any) -> Evaluation:
+    return _ask(client, options, _read_cases(options), **wanted)
 
 
-def _asked(
+def _ask(
     client: Client, options: argparse.Namespace, cases: list[PlainCase], **wanted: Any
 ) -> Evaluation:
     with EvaluationProgress(client.endpoint):
-        return client.eval(cases, query(options), **wanted)
+        return client.eval(cases, make_query(options), **wanted)
 
 
-def _cases(options: argparse.Namespace) -> list[PlainCase]:
+def _read_cases(options: argparse.Namespace) -> list[PlainCase]:
     """Return the cases that the options name, as a file of theirs or as TREC's."""
     qrels, topics = getattr(options, "qrels", ""), getattr(options, "topics", "")
     if bool(qrels) != bool(topics) or bool(qrels) == bool(options.cases):
         raise QueryError("give a file of cases, or --qrels and --topics", "irc eval run --help")
-    return trec_cases(qrels, topics) if qrels else read_cases(options.cases)
+    return read_trec_cases(qrels, topics) if qrels else read_cases(options.cases)
 
 
-def _judged(measured: Evaluation, options: argparse.Namespace) -> int:
+def _judge(measured: Evaluation, options: argparse.Namespace) -> int:
     """Return the exit code: whether a measure is below what was asked for."""
     known = {**measured.selection, **measured.discovery, **measured.discovery["measures"]}
     known = {n: v for n, v in known.items() if isinstance(v, (int, float, type(None)))}
@@ -286,28 +293,36 @@ def _judged(measured: Evaluation, options: argparse.Namespace) -> int:
         metavar="URL#MODEL",
         help="an OpenAI-compatible endpoint; the text of artifacts is sent there",
     ),
-    argument("--each", type=_count, default=5, metavar="N", help="for each artifact (5)"),
-    argument("--abstain", type=_share, default=0.15, metavar="F", help="share without gold (0.15)"),
+    argument("--each", type=_parse_count, default=5, metavar="N", help="for each artifact (5)"),
     argument(
-        "--max-artifacts", type=_count, default=50, metavar="N", help="of the first N by id (50)"
+        "--abstain", type=_parse_share, default=0.15, metavar="F", help="share without gold (0.15)"
+    ),
+    argument(
+        "--max-artifacts",
+        type=_parse_count,
+        default=50,
+        metavar="N",
+        help="of the first N by id (50)",
     ),
     flag("--keep-names", "let queries name the artifact"),
 )
-def _gen(client: Client, options: argparse.Namespace) -> int:
+def _generate(client: Client, options: argparse.Namespace) -> int:
     """Let a language model write cases."""
     if not is_installed("irdaemon"):
         raise QueryError("cases are made by the daemon's package", "run it where irdaemon is")
     corpus = options.of
-    texts = _texts(client, corpus, options.max_artifacts)
+    texts = _read_texts(client, corpus, options.max_artifacts)
     if not texts:
         raise NotFound(f"corpus {corpus!r} holds nothing", f"irc info {corpus}")
     words = [options.output, "--model", options.model, "--each", str(options.each)]
     words += ["--abstain", str(options.abstain), *(["--json"] if options.json else [])]
     words += ["--keep-names"] if options.keep_names else []
-    go_on_as("irdaemon.contrib.evaluate.case_writer", {"corpus": corpus, "artifacts": texts}, words)
+    replace_process(
+        "irdaemon.contrib.evaluate.case_writer", {"corpus": corpus, "artifacts": texts}, words
+    )
 
 
-def _texts(client: Client, corpus: str, most: int) -> dict[str, list[str]]:
+def _read_texts(client: Client, corpus: str, most: int) -> dict[str, list[str]]:
     """Return [name, text] of the first artifacts of a corpus by id."""
     held: list[tuple[str, str]] = []
     while len(held) < most:
@@ -338,7 +353,11 @@ def _texts(client: Client, corpus: str, most: int) -> dict[str, list[str]]:
     argument("-o", "--output", required=True, metavar="FILE", help="the older cases"),
     argument("--newer", required=True, metavar="FILE", help="the newest cases"),
     argument(
-        "--newest", type=_share, default=0.2, metavar="F", help="share of the newest uses (0.2)"
+        "--newest",
+        type=_parse_share,
+        default=0.2,
+        metavar="F",
+        help="share of the newest uses (0.2)",
     ),
 )
 def _mine(client: Client, options: argparse.Namespace) -> int:
@@ -348,10 +367,10 @@ def _mine(client: Client, options: argparse.Namespace) -> int:
             "where are the uses?", "give a file of them, or -c CORPUS for the daemon's"
         )
     known = client.uses(options.corpus) if options.corpus else ()
-    uses = [mined_use(use) for use in known] if options.corpus else read_uses(options.uses)
+    uses = [convert_use(use) for use in known] if options.corpus else read_uses(options.uses)
     if not uses:
         raise NotFound(f"no uses of {options.corpus!r} are known", "irc usage says what was used")
-    older, newer = mined(uses, options.newest)
+    older, newer = mine_cases(uses, options.newest)
     meta = {"made_by": "irc eval mine", "reviewed": False}
     write_cases(options.output, older, {**meta, "part": "older"})
     write_cases(options.newer, newer, {**meta, "part": "newer"})
@@ -377,9 +396,9 @@ def _mine(client: Client, options: argparse.Namespace) -> int:
 def _report(client: Client, options: argparse.Namespace) -> int:
     """Draw a page of an evaluation."""
     against = read_trec_run(options.against) if options.against else None
-    before = _kept(client, options.corpus)
+    before = _read_kept(client, options.corpus)
     if options.cases or options.qrels or options.topics:
-        now = _measured(client, options, baseline=True, curve=True)
+        now = _measure(client, options, baseline=True, curve=True)
     elif before is None:
         raise NotFound("no evaluation is kept of it", "give a file of cases, and --corpus")
     else:
@@ -391,20 +410,20 @@ def _report(client: Client, options: argparse.Namespace) -> int:
     write_text(path, dump_safe_json(made) + "\n" if missing else "", over=True)
     print_data(options, {"written": path}, lambda told: told["written"])
     if not missing:
-        go_on_as("irdaemon.contrib.evaluate.page", made, [path])
+        replace_process("irdaemon.contrib.evaluate.page", made, [path])
     note(f"irc: this is the data alone: {' and '.join(missing)} is not installed here")
-    note(f"     {_drawing_command(missing)} draws the page")
+    note(f"     {_name_drawing_command(missing)} draws the page")
     return UNHEALTHY
 
 
-def _drawing_command(missing: Sequence[str]) -> str:
+def _name_drawing_command(missing: Sequence[str]) -> str:
     if "irdaemon" in missing:
         return "the irc beside irdaemon"
 
     return make_extra_command("report")
 
 
-def _kept(client: Client, corpora: Sequence[str]) -> Evaluation | None:
+def _read_kept(client: Client, corpora: Sequence[str]) -> Evaluation | None:
     """Return the last evaluation of a corpus, None where there is none or no corpus is named."""
     if len(corpora) != 1:
         return None
@@ -426,7 +445,7 @@ def is_installed(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
 
 
-def go_on_as(module: str, data: Any, words: Sequence[str]) -> NoReturn:
+def replace_process(module: str, data: Any, words: Sequence[str]) -> NoReturn:
     """Become `python -m MODULE WORDS`, with data as JSON on its stdin."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
         json.dump(data, file)

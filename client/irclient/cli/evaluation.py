@@ -67,28 +67,32 @@ class EvaluationProgress:
 _IN_SWEEP = ("f1", "precision", "recall", "commit_rate", "mean_committed")
 
 
-def report(measured: Mapping[str, Any], *, sweep: bool = False) -> str:
+def format_report(measured: Mapping[str, Any], *, sweep: bool = False) -> str:
     """Return the report of `irc eval run` as text."""
-    lines = [*_discovery(measured["discovery"]), *selection(measured["selection"])]
-    lines += [*floor(measured["floor"]), *_drift(measured["drift"])]
+    lines = [*_format_discovery(measured["discovery"]), *format_selection(measured["selection"])]
+    lines += [*format_floor(measured["floor"]), *_format_drift(measured["drift"])]
     if "baseline" in measured:
-        lines += _baseline(measured["baseline"])
+        lines += _format_baseline(measured["baseline"])
     if measured.get("compared"):
-        lines += _compared(measured["compared"])
+        lines += _format_comparison(measured["compared"])
     if measured.get("curve"):
-        lines += ["", curve(measured["curve"])]
+        lines += ["", format_curve(measured["curve"])]
     if sweep:
-        lines += ["", _cells(measured["sweep"], "f1")]
+        lines += ["", _format_cells(measured["sweep"], "f1")]
     return "\n".join(lines)
 
 
-def _discovery(found: Mapping[str, Any]) -> Iterator[str]:
+def _format_discovery(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"{format_count(found['n'], 'case')}, {found['n_gold']} of them with gold"
     measures, spread = found["measures"], found.get("intervals", {})
     cuts = sorted({int(name.partition("@")[2]) for name in measures})
     names = list(dict.fromkeys(name.partition("@")[0] for name in measures))
     rows = [
-        [name, *(f"{measures[f'{name}@{k}']:.3f}" for k in cuts), _interval(spread, name, cuts[-1])]
+        [
+            name,
+            *(f"{measures[f'{name}@{k}']:.3f}" for k in cuts),
+            _format_interval(spread, name, cuts[-1]),
+        ]
         for name in names
     ]
     if rows:
@@ -98,18 +102,18 @@ def _discovery(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"below the best floor: {share:.3f} of the cases without gold"
 
 
-def _interval(spread: Mapping[str, Sequence[float]], name: str, k: int) -> str:
+def _format_interval(spread: Mapping[str, Sequence[float]], name: str, k: int) -> str:
     low_high = spread.get(f"{name}@{k}")
     return f"{low_high[0]:.3f} to {low_high[1]:.3f}" if low_high else "-"
 
 
-def _baseline(measures: Mapping[str, float]) -> Iterator[str]:
+def _format_baseline(measures: Mapping[str, float]) -> Iterator[str]:
     names = ("ndcg@10", "recall@10", "precision@1")
     figures = [f"{name} {measures[name]:.3f}" for name in names if name in measures]
     yield f"plain BM25 on the same cases: {', '.join(figures) or 'no cases with gold'}"
 
 
-def _compared(found: Mapping[str, Any]) -> Iterator[str]:
+def _format_comparison(found: Mapping[str, Any]) -> Iterator[str]:
     spread = found.get("interval")
     between = f" [{spread[0]:+.3f}, {spread[1]:+.3f}]" if spread else ""
     yield (
@@ -118,13 +122,13 @@ def _compared(found: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
-def curve(points: Sequence[Mapping[str, float]]) -> str:
+def format_curve(points: Sequence[Mapping[str, float]]) -> str:
     """Return how often the gold is first, by size of the catalogue, as lines of text."""
     rows = [[f"{point['size']:,}", f"{point['first']:.3f}"] for point in points]
     return format_table(("artifacts", "gold first"), rows) if rows else "no artifacts"
 
 
-def selection(chosen: Mapping[str, Any]) -> Iterator[str]:
+def format_selection(chosen: Mapping[str, Any]) -> Iterator[str]:
     """Yield how good what was selected is, as lines of text."""
     names = ("f1", "precision", "recall", "commit_rate", "mean_committed", "acted")
     figures = [f"{name} {chosen[name]:.3f}" for name in names if chosen[name] is not None]
@@ -135,7 +139,7 @@ def selection(chosen: Mapping[str, Any]) -> Iterator[str]:
         yield f"abstained on {chosen['abstention_accuracy']:.3f} of the cases without gold{j}"
 
 
-def floor(floor: Mapping[str, Any]) -> Iterator[str]:
+def format_floor(floor: Mapping[str, Any]) -> Iterator[str]:
     """Yield the floor that separates the cases best, as lines of text, or why there is none."""
     if floor["floor"] is None and floor.get("reason"):
         yield f"no floor by these labels: {floor['reason']}"
@@ -146,36 +150,36 @@ def floor(floor: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _drift(drift: Mapping[str, Any]) -> Iterator[str]:
+def _format_drift(drift: Mapping[str, Any]) -> Iterator[str]:
     if drift["cases"]:
         shown = ", ".join(drift["missing"])
         yield f"drift: gold of {format_count(drift['cases'], 'case')} is not in the corpus: {shown}"
 
 
-def sweep(cells: Sequence[Mapping[str, Any]], objective: str) -> str:
+def format_sweep(cells: Sequence[Mapping[str, Any]], objective: str) -> str:
     """Return the selectors that were tried as lines of text, the best by a measure first."""
     if not cells:
         return "no selector was tried"
-    best = _ordered(cells, objective)[0]
+    best = _order_cells(cells, objective)[0]
     tried = f"max_k {best['max_k']}, rel {best['rel']:g}"
-    return f"best by {objective}: {tried}\n{_cells(cells, objective)}"
+    return f"best by {objective}: {tried}\n{_format_cells(cells, objective)}"
 
 
-def _cells(cells: Sequence[Mapping[str, Any]], objective: str) -> str:
+def _format_cells(cells: Sequence[Mapping[str, Any]], objective: str) -> str:
     floors = any(cell.get("min_score") is not None for cell in cells)
     names = _IN_SWEEP if objective in _IN_SWEEP else (objective, *_IN_SWEEP)
     rows = [
         [
             *(str(cell["max_k"]), f"{cell['rel']:g}"),
-            *([_figure(cell["min_score"])] if floors else []),
-            *(_figure(cell[name]) for name in names),
+            *([_format_figure(cell["min_score"])] if floors else []),
+            *(_format_figure(cell[name]) for name in names),
         ]
-        for cell in _ordered(cells, objective)
+        for cell in _order_cells(cells, objective)
     ]
     return format_table(("max_k", "rel", *(["min_score"] if floors else []), *names), rows)
 
 
-def _ordered(cells: Sequence[Mapping[str, Any]], objective: str) -> list[Mapping[str, Any]]:
+def _order_cells(cells: Sequence[Mapping[str, Any]], objective: str) -> list[Mapping[str, Any]]:
     """Return the cells, best first; of equals those that commit to less."""
     sign = 1 if objective == "mean_committed" else -1
 
@@ -187,5 +191,5 @@ def _ordered(cells: Sequence[Mapping[str, Any]], objective: str) -> list[Mapping
     return sorted(cells, key=place)
 
 
-def _figure(value: float | None) -> str:
+def _format_figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from irclient.cli.query import QUERY, ROUNDS, SELECT_OPTIONS, asked
+from irclient.cli.query import QUERY, ROUNDS, SELECT_OPTIONS, read_query
 from irclient.client import Client
 from irclient.counts import format_count
 from irclient.terminal.columns import TableColumn, fit_table, wrap_line
@@ -78,29 +78,29 @@ def explain_answer(client: Client, options: argparse.Namespace) -> int:
     # what each round asked and found
     irc explain --rounds 3 "fill in a PDF form, and clean up a spreadsheet"
     """
-    explained = client.explain(asked(client, options), options.item)
-    shown = whole_explanation if options.all else explanation
+    explained = client.explain(read_query(client, options), options.item)
+    shown = format_whole_explanation if options.all else format_explanation
     return print_data(options, explained, lambda found: shown(found, detect_terminal().width))
 
 
-def explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
+def format_explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
     """Return the verdict, in about ten lines: what applies, what was asked, and what comes next."""
-    lines = [*_verdict(explained["selection"])]
+    lines = [*_format_verdict(explained["selection"])]
     if "item" in explained:
-        lines += _item(explained["item"])
+        lines += _format_item(explained["item"])
     lines += [
         _describe_query(explained["analysis"]),
-        *_cut(explained),
-        *_floors(explained["corpora"]),
+        *_format_cut(explained),
+        *_format_floors(explained["corpora"]),
     ]
-    lines += [*_next(explained["corpora"]), "--all shows every corpus, candidate and score"]
+    lines += [*_format_next(explained["corpora"]), "--all shows every corpus, candidate and score"]
     shown = _fold(lines, width)
     if explained["selection"].get("rounds"):
-        shown += ["", *_rounds(explained["selection"], width)]
+        shown += ["", *_format_rounds(explained["selection"], width)]
     return "\n".join(shown)
 
 
-def _verdict(selection: Mapping[str, Any]) -> Iterator[str]:
+def _format_verdict(selection: Mapping[str, Any]) -> Iterator[str]:
     if selection["abstained"]:
         yield f"nothing applies: {REASONS.get(selection['reason'], selection['reason'])}"
         return
@@ -115,29 +115,29 @@ def _describe_query(analysis: Mapping[str, Any]) -> str:
     return f"asked: {words or 'no word'}{' (?: no corpus holds it)' if unknown else ''}"
 
 
-def _cut(explained: Mapping[str, Any]) -> list[str]:
+def _format_cut(explained: Mapping[str, Any]) -> list[str]:
     return [cut] if (cut := describe_cut(explained["selection"]["signals"])) else []
 
 
-def _floors(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _format_floors(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield which corpora were sure enough to answer and which were not, the surest first."""
     found = [each for each in corpora if each["candidates"]]
     found.sort(key=lambda each: -(each.get("confidence") or 0))
     for said, above in (("sure enough", True), ("not sure enough", False)):
-        names = [_sureness(each) for each in found if each.get("above_floor", True) == above]
+        names = [_format_sureness(each) for each in found if each.get("above_floor", True) == above]
         if names:
             more = f", and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
             yield f"{said}: {', '.join(names[:_NAMED])}{more}"
 
 
-def _sureness(corpus: Mapping[str, Any]) -> str:
+def _format_sureness(corpus: Mapping[str, Any]) -> str:
     confidence, least = corpus.get("confidence"), corpus["floor"].get("at_least")
     if confidence is None or least is None:
         return str(corpus["corpus"])
     return f"{corpus['corpus']} ({confidence:.2f}, needs {least:.2f})"
 
 
-def _next(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _format_next(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the best candidates that were not committed, each with why."""
     others = [
         (each["score"], f"{corpus['corpus']}/{each.get('artifact_id', each['name'])}", each)
@@ -150,18 +150,18 @@ def _next(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"not chosen: {score:.2f} {reference}: {why}"
 
 
-def whole_explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
+def format_whole_explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
     """Return every stage as text: the verdict, the words, each corpus with its candidates."""
-    blocks = [_fold(_selection(explained["selection"]), width)]
-    blocks.append(_fold([*_analysis(explained["analysis"]), *_cut(explained)], width))
+    blocks = [_fold(_format_selection(explained["selection"]), width)]
+    blocks.append(_fold([*_format_analysis(explained["analysis"]), *_format_cut(explained)], width))
     for corpus in explained["corpora"]:
         shown = corpus["candidates"][:_SHOWN]
-        above, below = _fold(_corpus(corpus), width), _fold(_terms(shown[:3]), width)
-        blocks.append([*above, *_candidates(shown, width), *below])
+        above, below = _fold(_format_corpus(corpus), width), _fold(_format_terms(shown[:3]), width)
+        blocks.append([*above, *_format_candidates(shown, width), *below])
     if explained["selection"].get("rounds"):
-        blocks.append(_rounds(explained["selection"], width))
+        blocks.append(_format_rounds(explained["selection"], width))
     if "item" in explained:
-        blocks.append(_fold(_item(explained["item"]), width))
+        blocks.append(_fold(_format_item(explained["item"]), width))
     return "\n\n".join("\n".join(block) for block in blocks)
 
 
@@ -169,7 +169,7 @@ def _fold(lines: Iterable[str], width: int) -> list[str]:
     return [wrap_line(line, width) for line in lines]
 
 
-def _analysis(analysis: Mapping[str, Any]) -> Iterator[str]:
+def _format_analysis(analysis: Mapping[str, Any]) -> Iterator[str]:
     unknown = set(analysis["unknown"])
     tokens = [f"{token}{'?' if token in unknown else ''}" for token in analysis["tokens"]]
     yield f"words    {' '.join(tokens) or 'none'}"
@@ -180,7 +180,7 @@ def _analysis(analysis: Mapping[str, Any]) -> Iterator[str]:
     yield f"mode     {analysis['mode']}, fusion {analysis['fusion']}"
 
 
-def _corpus(corpus: Mapping[str, Any]) -> Iterator[str]:
+def _format_corpus(corpus: Mapping[str, Any]) -> Iterator[str]:
     filtered = corpus["records"] - corpus["eligible"]
     yield (
         f"{corpus['corpus']}: {format_count(corpus['records'], 'record')}"
@@ -188,16 +188,16 @@ def _corpus(corpus: Mapping[str, Any]) -> Iterator[str]:
         + f", legs {'+'.join(corpus['legs']) or 'none'}"
         + (f", dense trusted {corpus['trust']:.2f}" if corpus["trust"] < 1 else "")
     )
-    yield f"{_INDENT}floor {_floor(corpus)}"
+    yield f"{_INDENT}floor {_format_floor(corpus)}"
 
 
-def _candidates(shown: Sequence[Mapping[str, Any]], width: int) -> list[str]:
-    rows = [_row(number, each) for number, each in enumerate(shown, start=1)]
+def _format_candidates(shown: Sequence[Mapping[str, Any]], width: int) -> list[str]:
+    rows = [_make_row(number, each) for number, each in enumerate(shown, start=1)]
     lines = fit_table(_CANDIDATE, rows, width - len(_INDENT)).splitlines() if rows else []
     return [_INDENT + line for line in lines]
 
 
-def _terms(shown: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _format_terms(shown: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield what each term added to the lexical score of each candidate."""
     for each in shown:
         terms = list(each["lexical"]["terms"].items())[:_TERMS]
@@ -206,7 +206,7 @@ def _terms(shown: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{_INDENT}{each['name']}: {added}"
 
 
-def _floor(corpus: Mapping[str, Any]) -> str:
+def _format_floor(corpus: Mapping[str, Any]) -> str:
     floor = corpus["floor"]
     if floor["kind"] != "auto":
         least = f", {floor['at_least']:.2f} of evidence" if "at_least" in floor else ""
@@ -218,7 +218,7 @@ def _floor(corpus: Mapping[str, Any]) -> str:
     )
 
 
-def _row(number: int, each: Mapping[str, Any]) -> list[str]:
+def _make_row(number: int, each: Mapping[str, Any]) -> list[str]:
     dense, lexical = each["dense"], each["lexical"]
     return [
         str(number),
@@ -235,7 +235,7 @@ def _row(number: int, each: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _selection(selection: Mapping[str, Any]) -> Iterator[str]:
+def _format_selection(selection: Mapping[str, Any]) -> Iterator[str]:
     if selection["abstained"]:
         yield f"abstained: {selection['reason']}"
         return
@@ -245,8 +245,10 @@ def _selection(selection: Mapping[str, Any]) -> Iterator[str]:
         yield f"    {reference}"
 
 
-def _rounds(selection: Mapping[str, Any], width: int) -> list[str]:
-    rows = [_round_row(number, each) for number, each in enumerate(selection["rounds"], start=1)]
+def _format_rounds(selection: Mapping[str, Any], width: int) -> list[str]:
+    rows = [
+        _make_round_row(number, each) for number, each in enumerate(selection["rounds"], start=1)
+    ]
     lines = fit_table(_ROUND, rows, width).splitlines()
     signals = selection["signals"]
     below = [f"stopped: {signals.get('stopped', '')}"]
@@ -255,7 +257,7 @@ def _rounds(selection: Mapping[str, Any], width: int) -> list[str]:
     return [*lines, *_fold(below, width)]
 
 
-def _round_row(number: int, each: Mapping[str, Any]) -> list[str]:
+def _make_round_row(number: int, each: Mapping[str, Any]) -> list[str]:
     verdict = each["error"] or ("sufficient" if each["sufficient"] else "insufficient")
     return [
         str(number),
@@ -268,7 +270,7 @@ def _round_row(number: int, each: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _item(item: Mapping[str, Any]) -> Iterator[str]:
+def _format_item(item: Mapping[str, Any]) -> Iterator[str]:
     yield f"{item['reference']}: {item['stage']}"
     yield f"    {item['why']}"
     for leg in ("dense", "lexical"):

@@ -26,21 +26,21 @@ def follow(client: Client, jobs: Sequence[int], options: argparse.Namespace) -> 
     if options.no_wait:
         print_data(options, jobs, lambda jobs: "")
         return COMMITTED
-    ended = ended_jobs(client, jobs)
+    ended = await_jobs(client, jobs)
     print_data(
         options,
         ended,
         lambda ended: "\n".join(f"{s['corpus'] or s['kind']}: {s['report']}" for s in ended),
     )
-    return exit_of(ended)
+    return choose_jobs_exit(ended)
 
 
-def ended_jobs(client: Client, jobs: Sequence[int]) -> list[JobProgress]:
+def await_jobs(client: Client, jobs: Sequence[int]) -> list[JobProgress]:
     """Wait until jobs end, drawing how far they are on a terminal; return how each ended."""
     line, ended = ProgressLine(), []
     for job in jobs:
         while (state := client.progress(job)).state in _GOING_ON:
-            drawn = state if state.state == "running" else _before(client, state)
+            drawn = state if state.state == "running" else _find_running(client, state)
             line.draw(f"{drawn.kind} {drawn.corpus}", drawn.done, drawn.todo)
             time.sleep(_POLL_S)
         line.clear()
@@ -48,12 +48,12 @@ def ended_jobs(client: Client, jobs: Sequence[int]) -> list[JobProgress]:
     return ended
 
 
-def exit_of(ended: Sequence[JobProgress]) -> int:
+def choose_jobs_exit(ended: Sequence[JobProgress]) -> int:
     """Return the exit code for how jobs ended."""
     return UNHEALTHY if any(state.state == "failed" for state in ended) else COMMITTED
 
 
-def _before(client: Client, waiting: JobProgress) -> JobProgress:
+def _find_running(client: Client, waiting: JobProgress) -> JobProgress:
     """Return the job that runs while another waits: one of the same corpus if there is one."""
     running = client.status().jobs
     same = [job for job in running if job.corpus == waiting.corpus]

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from irclient.cli.follow import NO_WAIT, ended_jobs, exit_of, follow
+from irclient.cli.follow import NO_WAIT, await_jobs, choose_jobs_exit, follow
 from irclient.cli.query import ONE_CORPUS, WAIT
 from irclient.client import Client
 from irclient.counts import format_count
@@ -74,12 +74,12 @@ def add_corpus(client: Client, options: argparse.Namespace) -> int:
     code = follow(client, jobs, options)
     if options.no_wait:  # it is scanned once it is taken up, and unknown until then
         return code
-    ended = ended_jobs(client, client.build(options.name))
+    ended = await_jobs(client, client.build(options.name))
     held = client.info(options.name).to_dict()
     print_data(
         options, ended, lambda ended: "\n".join(_describe_added(each, held) for each in ended)
     )
-    return exit_of(ended)
+    return choose_jobs_exit(ended)
 
 
 def _describe_added(ended: dict[str, Any], held: dict[str, Any]) -> str:
@@ -176,12 +176,12 @@ def maintain_corpora(client: Client, options: argparse.Namespace) -> int:
     """
     tasks = client.maintain(options.corpus, options.dry_run)
     jobs = [task.job for task in tasks if task.job]
-    ended = [] if options.no_wait else ended_jobs(client, jobs)
+    ended = [] if options.no_wait else await_jobs(client, jobs)
     print_data(options, tasks, lambda tasks: _format_tasks(tasks, options.dry_run))
     for each in ended:
         if each.state == "failed":
             note(f"irc: {each.kind} {each.corpus}: {each.report}")
-    return exit_of(ended) if ended else COMMITTED
+    return choose_jobs_exit(ended) if ended else COMMITTED
 
 
 def _format_tasks(tasks: Sequence[dict[str, Any]], dry_run: bool) -> str:

@@ -13,75 +13,85 @@ _LEVELS = {"ok": 0, "stale": 1, "offline": 2}
 _COUNTS = ("artifacts", "records", "vectors", "failures", "pending")
 
 
-def prometheus(state: Mapping[str, Any]) -> str:
+def format_prometheus(state: Mapping[str, Any]) -> str:
     """Return a status, with its profile, in the text exposition format 0.0.4."""
-    return "\n".join(_lines(state))
+    return "\n".join(_format_lines(state))
 
 
-def _lines(state: Mapping[str, Any]) -> Iterator[str]:
+def _format_lines(state: Mapping[str, Any]) -> Iterator[str]:
     for name in ("generation", "queue", "queue_s", "uptime_s"):
         if name not in state:
             continue  # from an older daemon
-        yield from _gauge(f"irdaemon_{name}", [("", state[name])])
+        yield from _format_gauge(f"irdaemon_{name}", [("", state[name])])
     problem = int(bool(state.get("ledger", {}).get("problem")))
-    yield from _gauge("irdaemon_ledger_problem", [("", problem)])
+    yield from _format_gauge("irdaemon_ledger_problem", [("", problem)])
     for count in _COUNTS:
-        of_corpora = [(_label("corpus", c["name"]), c[count]) for c in state["corpora"]]
-        yield from _gauge(f"irdaemon_{count}", of_corpora)
+        of_corpora = [(_format_label("corpus", c["name"]), c[count]) for c in state["corpora"]]
+        yield from _format_gauge(f"irdaemon_{count}", of_corpora)
     scans = [
-        (_label("corpus", c["name"]), c["last_reconcile"])
+        (_format_label("corpus", c["name"]), c["last_reconcile"])
         for c in state["corpora"]
         if c["last_reconcile"] is not None
     ]
-    yield from _gauge("irdaemon_last_reconcile_seconds", scans)
+    yield from _format_gauge("irdaemon_last_reconcile_seconds", scans)
     if (resident := state.get("rss_bytes")) is not None:
-        yield from _gauge("irdaemon_resident_bytes", [("", resident)])
-    totals = [(_label("stage", n), f.get("total", 0)) for n, f in state.get("profile", {}).items()]
-    yield from _figures("irdaemon_stage_total", "counter", totals)
+        yield from _format_gauge("irdaemon_resident_bytes", [("", resident)])
+    totals = [
+        (_format_label("stage", n), f.get("total", 0)) for n, f in state.get("profile", {}).items()
+    ]
+    yield from _format_figures("irdaemon_stage_total", "counter", totals)
     if "health" in state:
-        yield from _health(state["health"])
-    yield from _copies(state)
+        yield from _format_health(state["health"])
+    yield from _format_copies(state)
     for quantile in ("p50", "p95"):
-        stages = [(_label("stage", n), f[quantile]) for n, f in state.get("profile", {}).items()]
-        yield from _gauge(f"irdaemon_stage_{quantile}_ms", stages)
+        stages = [
+            (_format_label("stage", n), f[quantile]) for n, f in state.get("profile", {}).items()
+        ]
+        yield from _format_gauge(f"irdaemon_stage_{quantile}_ms", stages)
 
 
-def _copies(state: Mapping[str, Any]) -> Iterator[str]:
+def _format_copies(state: Mapping[str, Any]) -> Iterator[str]:
     """Yield how the copies in backends are, and which backends of a front end answer (1) or not."""
-    held = [(_label("corpus", c["name"]), c["copy"]) for c in state["corpora"] if c.get("copy")]
+    held = [
+        (_format_label("corpus", c["name"]), c["copy"]) for c in state["corpora"] if c.get("copy")
+    ]
     level = [(corpus, int(copy["state"] == "level")) for corpus, copy in held]
-    yield from _gauge("irdaemon_copy_level", level)
+    yield from _format_gauge("irdaemon_copy_level", level)
     for name in ("generation", "behind_s"):
-        yield from _gauge(f"irdaemon_copy_{name}", [(label, copy[name]) for label, copy in held])
+        yield from _format_gauge(
+            f"irdaemon_copy_{name}", [(label, copy[name]) for label, copy in held]
+        )
     heard = [
-        (_label("backend", each["backend"]), int(not each["problem"]))
+        (_format_label("backend", each["backend"]), int(not each["problem"]))
         for each in state.get("backends") or ()
     ]
-    yield from _gauge("irdaemon_backend_answers", heard)
+    yield from _format_gauge("irdaemon_backend_answers", heard)
 
 
-def _health(health: Mapping[str, Any]) -> Iterator[str]:
+def _format_health(health: Mapping[str, Any]) -> Iterator[str]:
     """Yield the level of each corpus (0 ok, 1 stale, 2 offline) and how far its index has come."""
     corpora = health["corpora"]
-    levels = [(_label("corpus", c["name"]), _LEVELS[c["level"]]) for c in corpora]
-    yield from _gauge("irdaemon_health", levels)
+    levels = [(_format_label("corpus", c["name"]), _LEVELS[c["level"]]) for c in corpora]
+    yield from _format_gauge("irdaemon_health", levels)
     for name in ("changed_at", "indexed_at", "embedded_at", "waiting_s", "missed_events"):
-        known = [(_label("corpus", c["name"]), c[name]) for c in corpora if c[name] is not None]
-        yield from _gauge(f"irdaemon_{name}", known)
-    yield from _gauge("irdaemon_limits_exceeded", [("", len(health["limits"]))])
-    yield from _gauge("irdaemon_threads_stuck", [("", len(health["stuck"]))])
+        known = [
+            (_format_label("corpus", c["name"]), c[name]) for c in corpora if c[name] is not None
+        ]
+        yield from _format_gauge(f"irdaemon_{name}", known)
+    yield from _format_gauge("irdaemon_limits_exceeded", [("", len(health["limits"]))])
+    yield from _format_gauge("irdaemon_threads_stuck", [("", len(health["stuck"]))])
 
 
-def _gauge(name: str, samples: Sequence[tuple[str, float]]) -> Iterator[str]:
-    return _figures(name, "gauge", samples)
+def _format_gauge(name: str, samples: Sequence[tuple[str, float]]) -> Iterator[str]:
+    return _format_figures(name, "gauge", samples)
 
 
-def _figures(name: str, kind: str, samples: Sequence[tuple[str, float]]) -> Iterator[str]:
+def _format_figures(name: str, kind: str, samples: Sequence[tuple[str, float]]) -> Iterator[str]:
     if samples:
         yield f"# TYPE {name} {kind}"
     yield from (f"{name}{labels} {value}" for labels, value in samples)
 
 
-def _label(name: str, value: str) -> str:
+def _format_label(name: str, value: str) -> str:
     escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'{{{name}="{escaped}"}}'

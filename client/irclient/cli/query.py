@@ -19,12 +19,12 @@ from irclient.terminal.output import note
 from irclient.types import Query
 
 
-def query(options: argparse.Namespace) -> Query:
+def make_query(options: argparse.Namespace) -> Query:
     """Return the query that the options ask."""
-    return Query.from_dict(plain_query(options, " ".join(options.query)))
+    return Query.from_dict(make_plain_query(options, " ".join(options.query)))
 
 
-def plain_query(options: argparse.Namespace, text: str) -> dict[str, Any]:
+def make_plain_query(options: argparse.Namespace, text: str) -> dict[str, Any]:
     """Return a text as the query that the options ask, as plain data.
 
     What older daemons do not know is there only where it is set.
@@ -34,7 +34,7 @@ def plain_query(options: argparse.Namespace, text: str) -> dict[str, Any]:
         "corpora": list(options.corpus),
         "k": options.k,
         "mode": options.mode,
-        "where": _where(conditions(options)),
+        "where": _where(list_conditions(options)),
         "surfaces": list(options.surface),
         "level": options.disclose,
         "weights": dict(options.weight),
@@ -58,12 +58,12 @@ def plain_query(options: argparse.Namespace, text: str) -> dict[str, Any]:
     return plain
 
 
-def _mode(text: str) -> str:
+def _translate_mode(text: str) -> str:
     """Return a mode by its name, or by that which other programs have for it."""
     return {"keyword": "lexical", "semantic": "dense"}.get(text, text)
 
 
-def conditions(options: argparse.Namespace) -> list[str]:
+def list_conditions(options: argparse.Namespace) -> list[str]:
     """Return the conditions of --where, and those of options that stand for one."""
     if not options.asset_type:
         return list(options.where)
@@ -74,7 +74,7 @@ def _where(conditions: Sequence[str]) -> dict[str, Any]:
     return parse_where(conditions)
 
 
-def floor(text: str) -> float | str | None:
+def parse_floor(text: str) -> float | str | None:
     """Return a floor as it is written: a number from 0 to 1, `auto`, or `none`."""
     if text in ("auto", "none"):
         return None if text == "none" else text
@@ -87,7 +87,7 @@ def floor(text: str) -> float | str | None:
     raise argparse.ArgumentTypeError(message)
 
 
-def _weight(text: str) -> tuple[str, float]:
+def _parse_weight(text: str) -> tuple[str, float]:
     kind, _, weight = text.partition("=")
     try:
         return kind, float(weight)
@@ -95,7 +95,7 @@ def _weight(text: str) -> tuple[str, float]:
         raise argparse.ArgumentTypeError(f"{text!r} is not KIND=W with a number W") from None
 
 
-def _repeated(*words: str) -> Add:
+def _add_repeated(*words: str) -> Add:
     """Return what adds an option that may be repeated: its names, its metavar and its help."""
     *names, metavar, meaning = words
     return argument(*names, action="append", default=[], metavar=metavar, help=meaning)
@@ -131,7 +131,7 @@ SELECT_OPTIONS = group(
     argument("--rel", type=float, metavar="F", help="share of the top score needed (0.9, relaxed)"),
     argument(
         "--min-score",
-        type=floor,
+        type=parse_floor,
         default="auto",
         metavar="F",
         help="abstain below F (0 to 1), `auto` (calibrated, the default) or `none`",
@@ -141,25 +141,25 @@ SELECT_OPTIONS = group(
 QUERY_SHAPE = (
     group(
         "what to search",
-        _repeated(*("-c", "--corpus"), "CORPUS", "search only this corpus; may be repeated"),
-        _repeated(
+        _add_repeated(*("-c", "--corpus"), "CORPUS", "search only this corpus; may be repeated"),
+        _add_repeated(
             "--where",
             "COND",
             "field=value, field>=value, ..., or a filter in JSON; may be repeated",
         ),
-        _repeated(
+        _add_repeated(
             *("--asset-type", "--asset_type"),
             "TYPE",
             "only text, code, pdf, image or multimodal; may be repeated",
         ),
-        _repeated("--surface", "KIND", "search only surfaces of this kind"),
+        _add_repeated("--surface", "KIND", "search only surfaces of this kind"),
     ),
     group(
         "how to rank",
         argument("-k", type=int, default=10, metavar="N", help="candidates to rank (10)"),
         argument(
             "--mode",
-            type=_mode,
+            type=_translate_mode,
             choices=MODES,
             default="hybrid",
             metavar="MODE",
@@ -176,7 +176,7 @@ QUERY_SHAPE = (
             "--weight",
             action="append",
             default=[],
-            type=_weight,
+            type=_parse_weight,
             metavar="KIND=W",
             help="multiply the score of a surface kind; may be repeated",
         ),
@@ -225,20 +225,20 @@ _FIELD = "timestamp"
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def asked(client: Client, options: argparse.Namespace) -> dict[str, Any]:
+def read_query(client: Client, options: argparse.Namespace) -> dict[str, Any]:
     """Return the query that the options ask, as plain data.
 
     With --since the daemon is asked which corpora have dates. Raises QueryError for empty words, a
     moment that is none, and a corpus without dates.
     """
     _take_corpus(client, options)
-    text = words(options.query)
+    text = read_words(options.query)
     if not options.since:
-        return plain_query(options, text)
-    start = moment(options.since, datetime.now(UTC))
-    wanted = plain_query(options, text)
-    where = parse_where([*conditions(options), f"{_FIELD}>={start}"])
-    return {**wanted, "where": where, "corpora": _dated(client, wanted["corpora"])}
+        return make_plain_query(options, text)
+    start = parse_moment(options.since, datetime.now(UTC))
+    wanted = make_plain_query(options, text)
+    where = parse_where([*list_conditions(options), f"{_FIELD}>={start}"])
+    return {**wanted, "where": where, "corpora": _find_dated(client, wanted["corpora"])}
 
 
 def _take_corpus(client: Client, options: argparse.Namespace) -> None:
@@ -251,7 +251,7 @@ def _take_corpus(client: Client, options: argparse.Namespace) -> None:
         note(f"irc: asked of {name} alone; quote all of a query to ask every corpus")
 
 
-def words(given: Sequence[str]) -> str:
+def read_words(given: Sequence[str]) -> str:
     """Return the words of a query; a single "-" stands for those on stdin.
 
     Raises QueryError where there are none.
@@ -268,7 +268,7 @@ def words(given: Sequence[str]) -> str:
     return text[:MOST_CHARS]
 
 
-def moment(since: str, now: datetime) -> str:
+def parse_moment(since: str, now: datetime) -> str:
     """Return a moment as dates of sessions are written: `7d` before now, or a date as it is."""
     if ago := re.match(r"(\d{1,4})([mhdw])\Z", since):
         start = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
@@ -278,14 +278,14 @@ def moment(since: str, now: datetime) -> str:
             return since
     except ValueError:
         pass
-    raise _no_moment(since)
+    raise _make_moment_error(since)
 
 
-def _no_moment(since: str) -> QueryError:
+def _make_moment_error(since: str) -> QueryError:
     return QueryError(f"--since {since!r} is no moment", "write 7d, 12h, 30m, 2w or 2026-09-01")
 
 
-def _dated(client: Client, corpora: Sequence[str]) -> list[str]:
+def _find_dated(client: Client, corpora: Sequence[str]) -> list[str]:
     """Return the corpora that have dates: those named, which all must, or else all there are."""
     every = corpora or [corpus.name for corpus in client.status().corpora]
     dated = [name for name in every if _FIELD in client.info(name).fields]

@@ -45,14 +45,16 @@ class Sample:
 def take_sample(state: Mapping[str, Any], before: Sample | None, seconds: float) -> Sample:
     """Return a sample of a status with its profile, `seconds` after another of the same daemon."""
     known = before is not None and before.state["pid"] == state["pid"] and seconds > 0
-    totals = _totals(before.state) if before is not None and known else _totals(state)
-    return Sample(state, tuple(_rates(state, totals, seconds)))
+    totals = _read_totals(before.state) if before is not None and known else _read_totals(state)
+    return Sample(state, tuple(_measure_rates(state, totals, seconds)))
 
 
 _KINDS = {"tier ": "answer", "job ": "job"}
 
 
-def _rates(state: Mapping[str, Any], totals: Mapping[str, int], seconds: float) -> list[Rate]:
+def _measure_rates(
+    state: Mapping[str, Any], totals: Mapping[str, int], seconds: float
+) -> list[Rate]:
     return [
         Rate(
             kind,
@@ -67,14 +69,14 @@ def _rates(state: Mapping[str, Any], totals: Mapping[str, int], seconds: float) 
     ]
 
 
-def _totals(state: Mapping[str, Any]) -> dict[str, int]:
+def _read_totals(state: Mapping[str, Any]) -> dict[str, int]:
     return {stage: figures.get("total", 0) for stage, figures in state["profile"].items()}
 
 
 # One sample of a daemon's status as one line of text.
 
 
-def line(sample: Sample) -> str:
+def format_sample(sample: Sample) -> str:
     """Return the time, generation, queue, rates and memory of a sample."""
     state = sample.state
     parts = [
@@ -82,14 +84,14 @@ def line(sample: Sample) -> str:
         f"generation {state['generation']}",
         f"{format_count(state['queue'], 'job')} waiting or running",
         f"{sample.per_second('job'):.1f} jobs/s",
-        answers(sample),
+        format_answers(sample),
     ]
     if state.get("rss_bytes") is not None:
         parts.append(f"{state['rss_bytes'] / 1e6:,.0f} MB")
     return "  ".join(parts)
 
 
-def answers(sample: Sample) -> str:
+def format_answers(sample: Sample) -> str:
     """Return the answers a second, and how long the most frequent kind takes."""
     text = f"{sample.per_second('answer'):.1f} answers/s"
     if most := sample.busiest("answer"):

@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from irclient.cli.rates import Sample, answers, take_sample
+from irclient.cli.rates import Sample, format_answers, take_sample
 from irclient.client import Client
 from irclient.errors import IRError
 from irclient.invisible import spell_hidden
@@ -36,12 +36,12 @@ def watch(client: Client, sample: Sample, options: argparse.Namespace) -> None:
     """
     with (
         contextlib.suppress(KeyboardInterrupt),
-        _keys(),
+        _read_keys(),
         Live(screen=True, auto_refresh=False) as live,
     ):
-        live.update(drawn(sample, live.console.width), refresh=True)
+        live.update(draw_sample(sample, live.console.width), refresh=True)
         drawn_count, seen = 1, time.monotonic()
-        while drawn_count != options.count and not _quit_pressed(options.every):
+        while drawn_count != options.count and not _wait_for_quit(options.every):
             error_text = ""
             try:
                 state = client.status(profile=True).to_dict()
@@ -49,33 +49,33 @@ def watch(client: Client, sample: Sample, options: argparse.Namespace) -> None:
                 seen = time.monotonic()
             except IRError as error:
                 error_text = error.message
-            live.update(drawn(sample, live.console.width, error_text), refresh=True)
+            live.update(draw_sample(sample, live.console.width, error_text), refresh=True)
             drawn_count += 1
 
 
-def drawn(sample: Sample, width: int, error_text: str = "") -> RenderableType:
+def draw_sample(sample: Sample, width: int, error_text: str = "") -> RenderableType:
     """Return a sample as Rich draws it, `width` cells a line."""
-    parts: list[RenderableType] = [_head(sample), Text()]
+    parts: list[RenderableType] = [_draw_head(sample), Text()]
     if error_text:
         parts = [Text(spell_hidden(error_text), style="bold red"), Text()]
-    parts += [_corpora(sample, _COLUMNS_IF_NARROW if width < _NARROW else _COLUMNS), Text()]
+    parts += [_draw_corpora(sample, _COLUMNS_IF_NARROW if width < _NARROW else _COLUMNS), Text()]
     if sample.rates:
-        parts += [_rates(sample), Text()]
-    parts += [Text(_job(job)) for job in sample.state["jobs"]]
+        parts += [_draw_rates(sample), Text()]
+    parts += [Text(_format_job(job)) for job in sample.state["jobs"]]
     return Group(*parts, Text("q quits", style="dim"))
 
 
-def _head(sample: Sample) -> Text:
+def _draw_head(sample: Sample) -> Text:
     state = sample.state
     memory = f", {state['rss_bytes'] / 1e6:,.0f} MB" if state.get("rss_bytes") else ""
     up = format_duration(state["uptime_s"])
     return Text(
         f"irdaemon {state['version']}, pid {state['pid']}, up {up}{memory}\n"
-        f"generation {state['generation']}, queue {state['queue']}, {answers(sample)}"
+        f"generation {state['generation']}, queue {state['queue']}, {format_answers(sample)}"
     )
 
 
-def _corpora(sample: Sample, columns: Sequence[str]) -> Table:
+def _draw_corpora(sample: Sample, columns: Sequence[str]) -> Table:
     table = Table("corpus", "state", box=None, pad_edge=False)
     for column in columns:
         table.add_column(column, justify="right")
@@ -87,7 +87,7 @@ def _corpora(sample: Sample, columns: Sequence[str]) -> Table:
     return table
 
 
-def _rates(sample: Sample) -> Table:
+def _draw_rates(sample: Sample) -> Table:
     table = Table("", "", box=None, pad_edge=False)
     for column in ("a second", "p50 ms", "p95 ms"):
         table.add_column(column, justify="right", no_wrap=True)
@@ -97,13 +97,13 @@ def _rates(sample: Sample) -> Table:
     return table
 
 
-def _job(job: dict[str, object]) -> str:
+def _format_job(job: dict[str, object]) -> str:
     of = f" {job['done']:,} of {job['todo']:,}" if job["todo"] else ""
     return f"{job['kind']} {spell_hidden(str(job['corpus']))}{of}"
 
 
 @contextlib.contextmanager
-def _keys() -> Iterator[None]:
+def _read_keys() -> Iterator[None]:
     """Read single keys without echo until the end.
 
     SIGTERM is an interrupt, and SIGTSTP is ignored: it would leave the screen as it is.
@@ -118,7 +118,7 @@ def _keys() -> Iterator[None]:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
 
 
-def _quit_pressed(within: float) -> bool:
+def _wait_for_quit(within: float) -> bool:
     """Wait so many seconds for a key; return whether it was q, or the terminal is gone."""
     deadline = time.monotonic() + within
     while (left := deadline - time.monotonic()) > 0:

@@ -52,9 +52,9 @@ def show_status(client: Client, options: argparse.Namespace) -> int:
             options, secrets, lambda found: tables.format_secrets(found) or "no secrets were met"
         )
     elif options.prometheus:
-        from irclient.cli.prometheus import prometheus
+        from irclient.cli.prometheus import format_prometheus
 
-        print_text(prometheus(make_safe(client.status(profile=True).to_dict())))
+        print_text(format_prometheus(make_safe(client.status(profile=True).to_dict())))
     else:
         state = client.status(options.profile).to_dict()
         print_data(
@@ -71,9 +71,9 @@ def _note_missing_hooks() -> None:
     except OSError:  # it was removed
         cwd = "/"
     if may_be_gone(os.path.expanduser("~"), cwd, os.environ):
-        from irclient.agents.install.targets import missing_hooks
+        from irclient.agents.install.targets import find_missing_hooks
 
-        for missing in missing_hooks():
+        for missing in find_missing_hooks():
             note(f"irc: {missing}; {missing.fix} writes it again")
 
 

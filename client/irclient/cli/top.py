@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-from irclient.cli.rates import Sample, line, take_sample
+from irclient.cli.rates import Sample, format_sample, take_sample
 from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.help import argument, command
@@ -53,15 +53,15 @@ def watch_daemon(client: Client, options: argparse.Namespace) -> int:
         else:
             watch(client, first, options)
             return COMMITTED
-    return _lines(client, first, options)
+    return _print_samples(client, first, options)
 
 
-def _lines(client: Client, current: Sample, options: argparse.Namespace) -> int:
+def _print_samples(client: Client, current: Sample, options: argparse.Namespace) -> int:
     for number in itertools.count(1):
         if options.json:
             print_json(current.to_dict())
         else:
-            print_line(line(current))
+            print_line(format_sample(current))
         if number == options.count or find_lost_output():
             break
         seen = time.monotonic()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from irclient.cli.cases import json_lines
+from irclient.cli.cases import read_json_lines
 from irclient.cli.follow import NO_WAIT, follow
 from irclient.cli.query import Act
 from irclient.client import Client
@@ -39,7 +39,7 @@ _LISTED = (
 )
 
 
-def _item_option(meaning: str) -> Add:
+def _add_item(meaning: str) -> Add:
     """Return what adds --item to an action; left out there, the one before the action holds."""
     return argument("--item", metavar="REF", default=argparse.SUPPRESS, help=meaning)
 
@@ -75,7 +75,7 @@ def report_usage(client: Client, options: argparse.Namespace) -> int:
     return act(client, options)
 
 
-@report_usage.action("show", _item_option("only this item (CORPUS/ID)"))
+@report_usage.action("show", _add_item("only this item (CORPUS/ID)"))
 def _show(client: Client, options: argparse.Namespace) -> int:
     """Show what was offered and used."""
     report = client.usage(options.item).to_dict()
@@ -85,7 +85,7 @@ def _show(client: Client, options: argparse.Namespace) -> int:
 @report_usage.action(
     "forget",
     one_of(
-        _item_option("of this item (CORPUS/ID)"),
+        _add_item("of this item (CORPUS/ID)"),
         argument("--session", metavar="ID", default="", help="of this session (AGENT:ID)"),
         flag("--all", "everything"),
         required=True,
@@ -107,7 +107,7 @@ def _forget(client: Client, options: argparse.Namespace) -> int:
 )
 def _import(client: Client, options: argparse.Namespace) -> int:
     """Learn from uses of elsewhere."""
-    uses = [use for _, use in json_lines(options.file)]
+    uses = [use for _, use in read_json_lines(options.file)]
     return follow(client, client.usage_import(uses, options.corpus), options)
 
 
@@ -208,14 +208,14 @@ def _lines(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def format_usage(report: Mapping[str, Any], width: int = UNCUT) -> str:
     """Return the report on use: counts, adoption, items, and what stands out."""
-    return "\n".join(_usage(report, width))
+    return "\n".join(_format_usage(report, width))
 
 
-def _usage(report: Mapping[str, Any], width: int) -> Iterator[str]:
+def _format_usage(report: Mapping[str, Any], width: int) -> Iterator[str]:
     states = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in report["states"].items())
     yield wrap_line(
-        f"since {_day(report['since'])}: {format_count(report['answers'], 'answer')}, of which"
-        f" {report['abstained']:,} offered nothing; {format_count(report['turns'], 'turn')};"
+        f"since {_format_day(report['since'])}: {format_count(report['answers'], 'answer')}, of"
+        f" which {report['abstained']:,} offered nothing; {format_count(report['turns'], 'turn')};"
         f" {format_count(report['uses'], 'use')}{f' ({states})' if states else ''}",
         width,
     )
@@ -224,19 +224,20 @@ def _usage(report: Mapping[str, Any], width: int) -> Iterator[str]:
         yield wrap_line(f"{count}: they are joined only where a transcript tells of them", width)
     if report["adoption"]:
         rows = [
-            (e["by"], e["name"], e["offered"], e["adopted"], _share(e)) for e in report["adoption"]
+            (e["by"], e["name"], e["offered"], e["adopted"], _format_share(e))
+            for e in report["adoption"]
         ]
         yield from ("", fit_table(_BY, rows, width))
     if report["items"]:
-        yield from ("", fit_table(_USED, map(_item, report["items"][:_ITEMS]), width))
+        yield from ("", fit_table(_USED, map(_make_row, report["items"][:_ITEMS]), width))
         if more := len(report["items"]) - _ITEMS:
             yield from [f"and {more:,} more (--json)"] if more > 0 else []
-    yield from _standing_out(report, width)
+    yield from _format_extremes(report, width)
     for each in report["learned"]:
-        yield wrap_line(_learned(each), width)
+        yield wrap_line(_format_learned(each), width)
 
 
-def _learned(each: Mapping[str, Any]) -> str:
+def _format_learned(each: Mapping[str, Any]) -> str:
     """Return what came of learning from the uses of a corpus."""
     told = f"learned, {each['corpus']}: {each['outcome']}, {format_count(each['uses'], 'use')}"
     if each["held_out"]:
@@ -251,12 +252,17 @@ def _learned(each: Mapping[str, Any]) -> str:
     return told
 
 
-def _standing_out(report: Mapping[str, Any], width: int) -> Iterator[str]:
+def _format_extremes(report: Mapping[str, Any], width: int) -> Iterator[str]:
     if names := [f"{e['name']} ({e['how']}, {e['uses']:,})" for e in report["not_installed"]]:
-        yield from ("", wrap_line(f"used, and not indexed: {_some(names, len(names))}", width))
+        yield from (
+            "",
+            wrap_line(f"used, and not indexed: {_format_some(names, len(names))}", width),
+        )
     for key, words in (("never_offered", "never offered"), ("offered_never_used", "never used")):
         if count := report[key]["count"]:
-            yield wrap_line(f"{words}: {count:,}: {_some(report[key]['references'], count)}", width)
+            yield wrap_line(
+                f"{words}: {count:,}: {_format_some(report[key]['references'], count)}", width
+            )
     spent = report["context"]
     if spent["items"]:
         items = format_count(spent["items"], "offered item")
@@ -265,7 +271,7 @@ def _standing_out(report: Mapping[str, Any], width: int) -> Iterator[str]:
 
 def format_gaps(report: Mapping[str, Any], width: int = UNCUT) -> str:
     """Return each gap: what was missed, how often, why, and what would cure it."""
-    lines = [line for gap in report["gaps"] for line in _gap(gap, width)]
+    lines = [line for gap in report["gaps"] for line in _format_gap(gap, width)]
     if not lines:
         lines = ["no gaps: nothing was missed often enough"]
     if report["watching"]:
@@ -279,7 +285,7 @@ def format_gaps(report: Mapping[str, Any], width: int = UNCUT) -> str:
     return "\n".join(lines)
 
 
-def _gap(gap: Mapping[str, Any], width: int) -> Iterator[str]:
+def _format_gap(gap: Mapping[str, Any], width: int) -> Iterator[str]:
     heads = {
         "missed": gap["reference"],
         "nothing_found": f"nothing found: {', '.join(gap['words']) or '?'}",
@@ -289,12 +295,12 @@ def _gap(gap: Mapping[str, Any], width: int) -> Iterator[str]:
     sessions = (
         f"{format_count(gap['prompts'], 'prompt')} in {format_count(gap['sessions'], 'session')}"
     )
-    yield wrap_line(f"{head}: {sessions}; {_why(gap)}", width)
+    yield wrap_line(f"{head}: {sessions}; {_format_reasons(gap)}", width)
     yield from (wrap_line(f'  "{example}"', width) for example in gap["examples"])
     yield from (wrap_line(f"  cure: {gap['cure']}", width), "")
 
 
-def _why(gap: Mapping[str, Any]) -> str:
+def _format_reasons(gap: Mapping[str, Any]) -> str:
     counts = {**gap["states"], **gap["verdicts"], **gap["reasons"]}
     return ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items())
 
@@ -314,31 +320,31 @@ def format_listing(report: Mapping[str, Any], width: int = UNCUT) -> str:
     return "\n".join([*parts, *([fit_table(_LISTED, rows, width)] if rows else [])])
 
 
-def _item(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def _make_row(row: Mapping[str, Any]) -> tuple[Any, ...]:
     missed = row["missed"]
     return (
         row["reference"],
         row["uses"],
         row["offered"],
         row["adopted"],
-        _share(row),
+        _format_share(row),
         missed["near_miss"],
         missed["buried"],
         missed["absent"],
-        _day(row["last_used"]) if row["last_used"] else "never",
+        _format_day(row["last_used"]) if row["last_used"] else "never",
     )
 
 
-def _share(row: Mapping[str, Any]) -> str:
+def _format_share(row: Mapping[str, Any]) -> str:
     if row["share"] is None:
         return "-"
     return f"{row['share']:.0%} ({row['low']:.0%} to {row['high']:.0%})"
 
 
-def _some(names: Sequence[str], count: int) -> str:
+def _format_some(names: Sequence[str], count: int) -> str:
     shown = ", ".join(names[:_NAMES])
     return shown + (f" and {count - _NAMES:,} more" if count > _NAMES else "")
 
 
-def _day(seconds: float) -> str:
+def _format_day(seconds: float) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(seconds))

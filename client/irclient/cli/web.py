@@ -21,7 +21,7 @@ from irclient.errors import Unavailable
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.help import argument, command, flag, one_of
 from irclient.terminal.output import note, print_line
-from irclient.web import PORT, key_path, require_web
+from irclient.web import PORT, find_key_path, require_web
 
 _ASKS_S, _LOOKS_EVERY_S = 2.0, 0.25
 # Not the link itself in the arguments of a browser: every user of the machine can read those.
@@ -71,18 +71,18 @@ def serve_page(client: Client, options: argparse.Namespace) -> int:
     irc web --print-url --host-name localhost:9000
     """
     require_web()
-    from irclient.web import kept_token
+    from irclient.web import keep_token
 
-    key = kept_token(key_path())
+    key = keep_token(find_key_path())
     page = _ServedPage(PORT if options.port is None else options.port, client.endpoint, key)
-    if listener := _listener(page, options):
+    if listener := _make_listener(page, options):
         with listener:
             _serve(listener, client, key, options)
     elif options.print_url:
         print_line(page.link(options))
     else:
         url = page.link(options)
-        with _file_with(url) as path:
+        with _write_page_file(url) as path:
             _open(path, url, page)
     return COMMITTED
 
@@ -97,9 +97,9 @@ class _ServedPage:
 
     def link(self, options: argparse.Namespace) -> str:
         """Return a link to the page there."""
-        from irclient.web.application import link
+        from irclient.web.application import make_link
 
-        return link(self.port, self.key, options.host_name)
+        return make_link(self.port, self.key, options.host_name)
 
     def serves_ours(self) -> bool:
         """Say whether what listens there is this daemon's page: it can sign with the key."""
@@ -131,15 +131,15 @@ class _ServedPage:
         return got
 
 
-def _listener(page: _ServedPage, options: argparse.Namespace) -> socket.socket | None:
+def _make_listener(page: _ServedPage, options: argparse.Namespace) -> socket.socket | None:
     """Return a socket to serve the page at, None where this daemon's is served already.
 
     Raises Unavailable where something else has the port that was asked for.
     """
-    from irclient.mcp.listening import bound
+    from irclient.mcp.listening import bind_port
 
     try:
-        return bound(page.port)
+        return bind_port(page.port)
     except Unavailable as error:
         if options.no_link:
             raise
@@ -149,15 +149,15 @@ def _listener(page: _ServedPage, options: argparse.Namespace) -> socket.socket |
             message = f"{error.message}; what listens there is not this daemon's page"
             raise Unavailable(message, error.hint) from error
     note(f"irc: what listens at port {PORT} is not this daemon's page; another port is taken")
-    return bound(0)
+    return bind_port(0)
 
 
 def _serve(listener: socket.socket, client: Client, key: str, options: argparse.Namespace) -> None:
-    from irclient.web.application import serve, web_app
+    from irclient.web.application import make_web_app, serve
 
     page = _ServedPage(listener.getsockname()[1], client.endpoint, key)
     # Before the link: it takes none that is older than itself.
-    app = web_app(client.endpoint, page.port, key, client.timeout, options.host_name)
+    app = make_web_app(client.endpoint, page.port, key, client.timeout, options.host_name)
     listener.listen()
     note(f"irc: the page is at http://127.0.0.1:{page.port}, until Ctrl-C")
     url = page.link(options)
@@ -166,19 +166,19 @@ def _serve(listener: socket.socket, client: Client, key: str, options: argparse.
     if options.print_url or options.no_link:
         serve(app, listener)
         return
-    with _file_with(url) as path:
+    with _write_page_file(url) as path:
         # A browser in this terminal returns when it is left, and wants the page until then.
         threading.Thread(target=_open, args=(path, url, page), daemon=True).start()
         serve(app, listener)
 
 
 @contextlib.contextmanager
-def _file_with(url: str) -> Iterator[str]:
+def _write_page_file(url: str) -> Iterator[str]:
     """Yield the path of a page that leads to a link and that only this user can read."""
     # A browser from a snap reads nothing that is hidden, and nothing outside of the home directory.
     home = os.path.expanduser("~")
     confined = os.path.isdir(os.path.join(home, "snap"))
-    folder = home if confined else os.path.dirname(key_path())
+    folder = home if confined else os.path.dirname(find_key_path())
     descriptor, path = tempfile.mkstemp(".html", "irdaemon-page-", folder)  # mode 0600
     try:
         with open(descriptor, "w", encoding="utf-8") as file:

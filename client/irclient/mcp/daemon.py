@@ -13,7 +13,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from irclient.async_client import AsyncClient
 from irclient.errors import IRError, NotFound, Timeout, Unreachable
-from irclient.mcp.items import plain
+from irclient.mcp.items import make_plain
 from irclient.types import Query
 
 Answer = TypeVar("Answer")
@@ -56,7 +56,7 @@ class DaemonCaller:
             answer = await self._try(call)
             tasks.cancel_scope.cancel()
         if isinstance(answer, IRError):
-            raise ToolError(plain(advice(answer))[:_LONGEST]) from answer
+            raise ToolError(make_plain(make_advice(answer))[:_LONGEST]) from answer
         return answer
 
     async def _try(self, call: Callable[[AsyncClient], Awaitable[Answer]]) -> Answer | IRError:
@@ -89,7 +89,7 @@ async def _report_waiting(context: Context[Any, Any], since: float) -> None:
         await report(context, since, "waiting for irdaemon")
 
 
-def advice(error: IRError) -> str:
+def make_advice(error: IRError) -> str:
     """Return what went wrong and what to do next, in words for a model."""
     if isinstance(error, Timeout):
         return f"{error.message}. It is busy: call again in a moment. `irc status` shows its load."
@@ -101,7 +101,7 @@ def advice(error: IRError) -> str:
     return f"{error.message} ({error.hint})" if error.hint else error.message
 
 
-async def with_nearest(client: AsyncClient, error: NotFound, reference: str) -> NotFound:
+async def add_nearest(client: AsyncClient, error: NotFound, reference: str) -> NotFound:
     """Return the error for an unknown reference with the references nearest to it.
 
     By spelling where the daemon names them, else by what its words find.
@@ -119,7 +119,7 @@ async def with_nearest(client: AsyncClient, error: NotFound, reference: str) -> 
     return NotFound(error.message, hint)
 
 
-async def real_path(path: str) -> str:
+async def resolve_path(path: str) -> str:
     """Return where a path leads, links resolved; a slow disk holds up no other call."""
     if "\0" in path:  # it leads nowhere, and the system's functions fail at it
         return path

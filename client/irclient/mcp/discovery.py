@@ -12,16 +12,16 @@ from pydantic import Field
 
 from irclient.async_client import AsyncClient
 from irclient.errors import NotFound
-from irclient.mcp.daemon import with_nearest
+from irclient.mcp.daemon import add_nearest
 from irclient.mcp.items import (
     DisclosedItem,
     DiscoverResult,
-    found,
-    found_text,
-    payload,
-    payload_text,
+    format_payload,
+    format_result,
+    make_payload,
+    make_result,
 )
-from irclient.mcp.tools import READS, Tools, ToolSet, answered
+from irclient.mcp.tools import READS, Tools, ToolSet, make_answer
 from irclient.types import Disclosure, Query, SelectSpec
 
 _SCHEME = "skill://"
@@ -77,8 +77,8 @@ class Discovery(ToolSet):
             related=related,
         )
         answer = await self._daemon.ask(lambda client: client.discover(wanted), context)
-        result = found(answer)
-        return answered(found_text(result), result)
+        result = make_result(answer)
+        return make_answer(format_result(result), result)
 
     async def disclose(
         self,
@@ -91,12 +91,12 @@ class Discovery(ToolSet):
         "bundled" adds the scripts and references that come with a skill.
         """
         item = await self._payload(reference, level, context)
-        return answered(payload_text(item), item)
+        return make_answer(format_payload(item), item)
 
     async def resource(self, corpus: str, artifact_id: str, context: Context[Any, Any]) -> str:
         """Return an item as a text with a line on where it comes from."""
         try:
-            return payload_text(await self._payload(f"{corpus}/{artifact_id}", "body", context))
+            return format_payload(await self._payload(f"{corpus}/{artifact_id}", "body", context))
         except ToolError as error:
             unknown = isinstance(error.__cause__, NotFound)
             raise (ResourceNotFoundError if unknown else ResourceError)(str(error)) from error
@@ -105,14 +105,14 @@ class Discovery(ToolSet):
         self, reference: str, level: str, context: Context[Any, Any]
     ) -> DisclosedItem:
         wanted = reference.strip().removeprefix(_SCHEME)
-        return payload(
-            await self._daemon.ask(lambda client: disclosed(client, wanted, level), context)
+        return make_payload(
+            await self._daemon.ask(lambda client: disclose_item(client, wanted, level), context)
         )
 
 
-async def disclosed(client: AsyncClient, reference: str, level: str = "body") -> Disclosure:
+async def disclose_item(client: AsyncClient, reference: str, level: str = "body") -> Disclosure:
     """Return what an item holds. Raises NotFound with the nearest references."""
     try:
         return (await client.disclose([reference], level))[0]
     except NotFound as error:
-        raise await with_nearest(client, error, reference) from error
+        raise await add_nearest(client, error, reference) from error

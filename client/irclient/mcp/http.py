@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from irclient.mcp.listening import AUTHENTICATED, NAMES, Admission, server
+from irclient.mcp.listening import AUTHENTICATED, NAMES, Admission, make_http_server
 from irclient.mcp.tools import Tools
 
 _AT_ONCE = 64
@@ -63,7 +63,7 @@ class Guarded:
             self._free += 1
 
 
-def guarded_app(tools: Tools, port: int, token: str) -> ASGIApp:
+def make_guarded_app(tools: Tools, port: int, token: str) -> ASGIApp:
     """Return the application at /mcp: without sessions, for requests to this port by name."""
     security = TransportSecuritySettings(
         allowed_hosts=[f"{name}:{port}" for name in NAMES],
@@ -75,8 +75,8 @@ def guarded_app(tools: Tools, port: int, token: str) -> ASGIApp:
 
 def serve(tools: Tools, listener: socket.socket, token: str, page: ASGIApp | None = None) -> None:
     """Serve until a signal ends it; with `page`, that too, everywhere but at /mcp."""
-    app = guarded_app(tools, listener.getsockname()[1], token)
-    server(Beside(app, page) if page else app, Admission()).run(sockets=[listener])
+    app = make_guarded_app(tools, listener.getsockname()[1], token)
+    make_http_server(Beside(app, page) if page else app, Admission()).run(sockets=[listener])
 
 
 class Beside:

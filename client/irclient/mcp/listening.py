@@ -131,7 +131,7 @@ class Admission:
     unauthenticated: int = 128
 
 
-def bound(port: int) -> socket.socket:
+def bind_port(port: int) -> socket.socket:
     """Return a socket bound to a port of the loopback address, 0 for any that is free.
 
     Raises Unavailable where the port is taken.
@@ -169,7 +169,7 @@ class _Server(uvicorn.Server):
             await asyncio.sleep(_LOOKS_EVERY_S)
 
 
-def server(app: ASGIApp, admission: Admission) -> uvicorn.Server:
+def make_http_server(app: ASGIApp, admission: Admission) -> uvicorn.Server:
     """Return the server of an application."""
     connection = partial(
         Connection, UnauthenticatedLimit(admission.unauthenticated, admission.within)

@@ -42,14 +42,16 @@ async def omit_unknown(ctx: ServerRequestContext[Any, Any], call_next: CallNext)
     if not isinstance(result, dict):
         return result
     if ctx.method == "tools/list":
-        tools = [_known(tool, _TOOL, ctx.protocol_version) for tool in result["tools"]]
+        tools = [_filter_known(tool, _TOOL, ctx.protocol_version) for tool in result["tools"]]
         return {**result, "tools": tools}
     if ctx.method == "tools/call":
-        return _known(result, _RESULT, ctx.protocol_version)
+        return _filter_known(result, _RESULT, ctx.protocol_version)
     return result
 
 
-def _known(result: Mapping[str, Any], since: Mapping[str, str], revision: str) -> dict[str, Any]:
+def _filter_known(
+    result: Mapping[str, Any], since: Mapping[str, str], revision: str
+) -> dict[str, Any]:
     return {key: value for key, value in result.items() if since.get(key, "") <= revision}
 
 

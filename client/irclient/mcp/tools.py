@@ -45,8 +45,8 @@ class Tools(MCPServer[Any]):
         return [
             tool.model_copy(
                 update={
-                    "input_schema": _without_titles(tool.input_schema),
-                    "output_schema": tool.output_schema and _without_titles(tool.output_schema),
+                    "input_schema": _drop_titles(tool.input_schema),
+                    "output_schema": tool.output_schema and _drop_titles(tool.output_schema),
                 }
             )
             for tool in await super().list_tools()
@@ -78,7 +78,9 @@ class Tools(MCPServer[Any]):
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
-                raise ToolError(_wrong_arguments(name, error.__cause__)) from error.__cause__
+                raise ToolError(
+                    _describe_wrong_arguments(name, error.__cause__)
+                ) from error.__cause__
             raise
 
 
@@ -104,7 +106,7 @@ class ToolSet:
             tools.add_tool(run, name, title, about, hints)
 
 
-def answered(text: str, value: BaseModel) -> CallToolResult:
+def make_answer(text: str, value: BaseModel) -> CallToolResult:
     """Return a result: the value for programs, and the text for those that know only text."""
     structured = value.model_dump(mode="json", exclude_none=True)
     return CallToolResult(
@@ -112,7 +114,7 @@ def answered(text: str, value: BaseModel) -> CallToolResult:
     )
 
 
-def _wrong_arguments(name: str, error: ValidationError) -> str:
+def _describe_wrong_arguments(name: str, error: ValidationError) -> str:
     every = error.errors()
     wrong = [
         f"{'.'.join(map(str, each['loc']))}: {each['msg']} (got {str(each['input'])[:60]!r})"
@@ -122,13 +124,13 @@ def _wrong_arguments(name: str, error: ValidationError) -> str:
     return f"wrong arguments for {name}. {'; '.join(wrong)}. Correct them and call again."
 
 
-def _without_titles(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_titles(schema: Mapping[str, Any]) -> dict[str, Any]:
     lean = {key: value for key, value in schema.items() if key != "title"}
     for key in ("properties", "$defs"):  # what is in there are names, one of which may be "title"
         if key in lean:
-            lean[key] = {name: _without_titles(part) for name, part in lean[key].items()}
+            lean[key] = {name: _drop_titles(part) for name, part in lean[key].items()}
     if "items" in lean:
-        lean["items"] = _without_titles(lean["items"])
+        lean["items"] = _drop_titles(lean["items"])
     if "anyOf" in lean:
-        lean["anyOf"] = [_without_titles(part) for part in lean["anyOf"]]
+        lean["anyOf"] = [_drop_titles(part) for part in lean["anyOf"]]
     return lean

@@ -15,7 +15,7 @@ from irclient.errors import Unavailable
 # A secret in a file: made on first use, readable by its owner only.
 
 
-def kept_token(path: str) -> str:
+def keep_token(path: str) -> str:
     """Return the token in a file, making both where there is none.
 
     Raises Unavailable for a file that others can read or write, or that holds no token.
@@ -62,7 +62,7 @@ def require_web() -> None:
         raise Unavailable(f"the page cannot be served: {error}", cure) from error
 
 
-def key_path() -> str:
+def find_key_path() -> str:
     """Return the file of the key that signs the page's links and cookies."""
     state = os.environ.get("XDG_STATE_HOME", "")
     base = state if os.path.isabs(state) else os.path.expanduser("~/.local/state")

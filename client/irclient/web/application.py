@@ -37,7 +37,7 @@ from irclient import __version__
 from irclient.async_client import AsyncClient
 from irclient.errors import IRError, QueryError
 from irclient.invisible import make_safe
-from irclient.mcp.listening import AUTHENTICATED, NAMES, Admission, server
+from irclient.mcp.listening import AUTHENTICATED, NAMES, Admission, make_http_server
 from irclient.web.views import PATIENCE, VIEWS, ViewOf
 
 # Serve the page on its own, until a signal ends it.
@@ -45,7 +45,7 @@ from irclient.web.views import PATIENCE, VIEWS, ViewOf
 
 def serve(app: ASGIApp, listener: socket.socket) -> None:
     """Serve an application until a signal ends it."""
-    server(app, Admission()).run(sockets=[listener])
+    make_http_server(app, Admission()).run(sockets=[listener])
 
 
 # Who may see the page: a link that works once, and the cookie and the path it is exchanged for.
@@ -91,7 +91,7 @@ class OneTimeTokens:
 
     def proof(self, endpoint: str, nonce: str) -> str:
         """Return what shows, of a nonce, that a page at this port is of a daemon and a key."""
-        return _signature(self._key, f"page {self._port} {endpoint}", nonce)
+        return _sign(self._key, f"page {self._port} {endpoint}", nonce)
 
     def was_taken(self, token: str) -> bool:
         """Say whether a link was used before, in the last minute."""
@@ -109,19 +109,19 @@ class OneTimeTokens:
     @staticmethod
     def _sign(key: bytes, use: str, ends: float) -> str:
         told = f"{int(ends)}.{secrets.token_urlsafe(16)}"
-        return f"{told}.{_signature(key, use, told)}"
+        return f"{told}.{_sign(key, use, told)}"
 
     @staticmethod
     def _ends(key: bytes, use: str, token: str) -> float:
         """Return until when a token holds, 0 for one that was not signed here."""
         told, _, signature = token.rpartition(".")
-        expected = _signature(key, use, told)
+        expected = _sign(key, use, told)
         if not hmac.compare_digest(signature.encode(), expected.encode()):
             return 0.0
         return float(told.partition(".")[0])
 
 
-def _signature(key: bytes, use: str, told: str) -> str:
+def _sign(key: bytes, use: str, told: str) -> str:
     return hmac.new(key, f"{use}:{told}".encode(), "sha256").hexdigest()
 
 
@@ -228,15 +228,15 @@ _DOCUMENT = """\
 """
 
 
-def document(view: str) -> str:
+def make_document(view: str) -> str:
     """Return the HTML of a view, with nothing of the daemon's in it."""
-    links = "".join(_link(name, title, name == view) for name, title in TITLES.items())
+    links = "".join(_make_link(name, title, name == view) for name, title in TITLES.items())
     return _DOCUMENT.format(
         title=escape(TITLES[view]), view=escape(view), links=links, version=escape(__version__)
     )
 
 
-def _link(name: str, title: str, here: bool) -> str:
+def _make_link(name: str, title: str, here: bool) -> str:
     current = ' aria-current="page"' if here else ""
     return f'<a href="/{escape(name)}"{current}>{escape(title)}</a>'
 
@@ -282,7 +282,7 @@ _ENTRANCE = """\
 """
 
 
-def checked_hosts(names: Sequence[str], port: int) -> tuple[str, ...]:
+def check_hosts(names: Sequence[str], port: int) -> tuple[str, ...]:
     """Return the values of Host that a browser sends for names under which a port is reached.
 
     A name without a port is that of the port itself, or of a proxy at a usual one. Raises
@@ -325,7 +325,7 @@ class PageGuard:
         if scope["type"] != "http":
             return
         answer = self._refused(scope) or self._let_in(scope)
-        await (answer or self._app)(scope, receive, _with_headers(send))
+        await (answer or self._app)(scope, receive, _add_headers(send))
 
     def _refused(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
@@ -337,14 +337,14 @@ class PageGuard:
             return PlainTextResponse("a page from elsewhere may not ask", 403)
         foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site")
         # The file that a browser is opened with is of no site; who knows a link may follow it.
-        follows = _token(scope) and headers.get("sec-fetch-dest") == "document"
+        follows = _read_token(scope) and headers.get("sec-fetch-dest") == "document"
         if foreign and not follows:
             return PlainTextResponse("a page from elsewhere may not ask", 403)
         return None
 
     def _let_in(self, scope: Scope) -> Response | None:
         """Return None for a request that may go on, else what it is answered."""
-        if token := _token(scope):
+        if token := _read_token(scope):
             return self._exchange_token(token)
         path = scope["path"]
         if path in self._open or path.startswith("/static/"):
@@ -378,11 +378,11 @@ class PageGuard:
         )
 
 
-def _token(scope: Scope) -> str:
+def _read_token(scope: Scope) -> str:
     return QueryParams(scope["query_string"]).get(TOKEN, "")
 
 
-def _with_headers(send: Send) -> Send:
+def _add_headers(send: Send) -> Send:
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
             MutableHeaders(scope=message).update(_HEADERS)
@@ -402,43 +402,46 @@ _LONGEST, _LONGEST_DIFF = 500, 40_000
 _STATUS = {"query": 400, "not_found": 404, "denied": 403, "limit": 413}
 
 
-def web_app(
+def make_web_app(
     endpoint: str, port: int, key: str, timeout: float = 10.0, host_names: Sequence[str] = ()
 ) -> ASGIApp:
     """Return the application for a port of the loopback address, asking the daemon at `endpoint`.
 
-    `key` signs links (`link`) and cookies; `host_names` are others under which a tunnel or a proxy
-    makes the port reachable. Raises QueryError for what is no host name.
+    `key` signs links (`make_link`) and cookies; `host_names` are others under which a tunnel or a
+    proxy makes the port reachable. Raises QueryError for an invalid host name.
     """
     streams = EventStreams(endpoint, timeout)
     tokens = OneTimeTokens(key, port, time.time())
     app = Starlette(
         routes=[
-            Route("/", _first),
-            Route(PROOF, _proof(tokens, endpoint)),
+            Route("/", _redirect_first),
+            Route(PROOF, _answer_proof(tokens, endpoint)),
             Route("/events", streams.answer),
             Route("/events.json", streams.kept),
-            Route("/static/{name}", _static),
-            *(Route(f"/{name}", _drawn(name)) for name in TITLES),
+            Route("/static/{name}", _answer_static),
+            *(Route(f"/{name}", _answer_document(name)) for name in TITLES),
             *(
-                Route(f"/{name}.json", _data(ask, endpoint, max(timeout, PATIENCE.get(name, 0))))
+                Route(
+                    f"/{name}.json",
+                    _answer_data(ask, endpoint, max(timeout, PATIENCE.get(name, 0))),
+                )
                 for name, ask in VIEWS.items()
             ),
         ]
     )
-    hosts = (*(f"{name}:{port}" for name in NAMES), *checked_hosts(host_names, port))
+    hosts = (*(f"{name}:{port}" for name in NAMES), *check_hosts(host_names, port))
     documents = frozenset(("/", PROOF, *(f"/{name}" for name in TITLES)))
     reused = partial(streams.publish, "link_reused", {})
     return PageGuard(app, tokens, hosts, documents, reused)
 
 
-def link(port: int, key: str, host_names: Sequence[str] = ()) -> str:
+def make_link(port: int, key: str, host_names: Sequence[str] = ()) -> str:
     """Return an address, by the first of the names, that works once, within a minute."""
-    host = (*checked_hosts(host_names[:1], port), f"{NAMES[0]}:{port}")[0]
+    host = (*check_hosts(host_names[:1], port), f"{NAMES[0]}:{port}")[0]
     return f"http://{host}/?{TOKEN}={OneTimeTokens(key, port).link(time.time())}"
 
 
-def _proof(tokens: OneTimeTokens, endpoint: str) -> _Endpoint:
+def _answer_proof(tokens: OneTimeTokens, endpoint: str) -> _Endpoint:
     """Return what shows another `irc web` that the page is of its daemon, and a link was used."""
 
     async def proof(request: Request) -> Response:
@@ -451,11 +454,11 @@ def _proof(tokens: OneTimeTokens, endpoint: str) -> _Endpoint:
     return proof
 
 
-async def _first(request: Request) -> Response:
+async def _redirect_first(request: Request) -> Response:
     return RedirectResponse("/now", 303)
 
 
-async def _static(request: Request) -> Response:
+async def _answer_static(request: Request) -> Response:
     name = request.path_params["name"]
     kind = _TYPES.get(os.path.splitext(name)[1])
     if kind is None or name not in os.listdir(_STATIC):
@@ -463,41 +466,41 @@ async def _static(request: Request) -> Response:
     return FileResponse(os.path.join(_STATIC, name), media_type=kind)
 
 
-def _drawn(view: str) -> _Endpoint:
+def _answer_document(view: str) -> _Endpoint:
     async def drawn(request: Request) -> Response:
-        return HTMLResponse(document(view))
+        return HTMLResponse(make_document(view))
 
     return drawn
 
 
-def _data(ask: ViewOf, endpoint: str, timeout: float) -> _Endpoint:
+def _answer_data(ask: ViewOf, endpoint: str, timeout: float) -> _Endpoint:
     """Return what answers with the data of a view, or with the error and what helps."""
 
     async def data(request: Request) -> Response:
         try:
             # A connection each: one made after a restart knows nothing of the daemon before it.
             async with AsyncClient(endpoint, timeout) as client:
-                return _json(await ask(client, request.query_params))
+                return _make_json(await ask(client, request.query_params))
         except IRError as error:
             about = {"code": error.code, "message": error.message, "hint": error.hint}
-            return _json({"error": about}, _STATUS.get(error.code, 503))
+            return _make_json({"error": about}, _STATUS.get(error.code, 503))
 
     return data
 
 
-def _json(value: Mapping[str, Any], status: int = 200) -> Response:
-    return JSONResponse(make_safe(_shortened(value)), status)
+def _make_json(value: Mapping[str, Any], status: int = 200) -> Response:
+    return JSONResponse(make_safe(_shorten(value)), status)
 
 
-def _shortened(value: Any, most: int = _LONGEST) -> Any:
+def _shorten(value: Any, most: int = _LONGEST) -> Any:
     """Return plain data with texts cut that no page has room for."""
     if isinstance(value, str):
         return value if len(value) <= most else value[: most - 1] + "…"
     if isinstance(value, Mapping):
         return {
-            _shortened(key): _shortened(each, _LONGEST_DIFF if key == "diff" else most)
+            _shorten(key): _shorten(each, _LONGEST_DIFF if key == "diff" else most)
             for key, each in value.items()
         }
     if isinstance(value, (list, tuple)):
-        return [_shortened(each, most) for each in value]
+        return [_shorten(each, most) for each in value]
     return value

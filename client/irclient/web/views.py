@@ -18,7 +18,7 @@ from typing import Any
 
 from starlette.datastructures import QueryParams
 
-from irclient.agents.install.targets import agents_with_hooks
+from irclient.agents.install.targets import list_agents_with_hooks
 from irclient.async_client import AsyncClient
 from irclient.errors import NotFound, QueryError
 from irclient.invisible import list_hidden
@@ -34,7 +34,7 @@ from irclient.types import Query, SelectSpec
 _LONGEST = 300
 
 
-def command(*words: str, otherwise: str) -> str:
+def make_command(*words: str, otherwise: str) -> str:
     """Return words as a line for a shell, or `otherwise` where one of them cannot stand in it."""
     for word in words:
         if list_hidden(word) or "\n" in word or "\t" in word or len(word) > _LONGEST:
@@ -57,59 +57,59 @@ PATIENCE = {"coverage": 60.0}
 ViewOf = Callable[[AsyncClient, QueryParams], Awaitable[dict[str, Any]]]
 
 
-async def now(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
+async def show_now(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
     """Return how the daemon and every corpus are, and the floors of the first corpora."""
     status = await client.status()
     return {
         "status": status.to_dict(),
-        **await _floors(client, status, 0),
-        "commands": {each.name: _corpus_command(each) for each in status.corpora},
+        **await _read_floors(client, status, 0),
+        "commands": {each.name: _make_corpus_command(each) for each in status.corpora},
         "now": time.time(),
     }
 
 
-async def floors(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
+async def show_floors(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
     """Return the floors of corpora, `from` that place on; `next` is where to go on, if anywhere."""
-    return await _floors(client, await client.status(), _place(params))
+    return await _read_floors(client, await client.status(), _read_place(params))
 
 
-async def _floors(client: AsyncClient, status: Status, start: int) -> dict[str, Any]:
-    infos = await _each(_names(status, start), client.info)
+async def _read_floors(client: AsyncClient, status: Status, start: int) -> dict[str, Any]:
+    infos = await _ask_each(_name_corpora(status, start), client.info)
     found = {info["name"]: info["floors"] for info in infos}
-    return {"floors": found, "next": _next(status, start)}
+    return {"floors": found, "next": _find_next(status, start)}
 
 
-async def coverage(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
+async def show_coverage(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
     """Return how much of what lies below the roots of `corpus` is indexed, by walking it."""
     return {"coverage": [each.to_dict() for each in await client.coverage(params.get("corpus"))]}
 
 
-def _place(params: QueryParams) -> int:
-    return _whole(params, "from", "0")
+def _read_place(params: QueryParams) -> int:
+    return _read_whole(params, "from", "0")
 
 
-def _names(status: Status, start: int) -> list[str]:
+def _name_corpora(status: Status, start: int) -> list[str]:
     return [each.name for each in status.corpora[start : start + _ASKED]]
 
 
-def _next(status: Status, start: int) -> int | None:
+def _find_next(status: Status, start: int) -> int | None:
     return start + _ASKED if len(status.corpora) > start + _ASKED else None
 
 
-def _corpus_command(corpus: CorpusStatus) -> str:
+def _make_corpus_command(corpus: CorpusStatus) -> str:
     """Return what to run about a corpus."""
     if corpus.failures:
         return "irc status --failures"
-    return command("irc", "info", corpus.name, otherwise="irc status")
+    return make_command("irc", "info", corpus.name, otherwise="irc status")
 
 
-async def try_(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
+async def show_answer(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
     """Return the answer to a query, and why it is so; without words only what may be asked."""
     status = await client.status()
     known: dict[str, Any] = {"corpora": [each.name for each in status.corpora]}
     if not params.get("q", "").strip():
         return known
-    asked = _query(params)
+    asked = _read_query(params)
     item = params.get("item", "")
     answer, explained = await asyncio.gather(
         client.discover(asked, noted=False), client.explain(asked, item)
@@ -117,39 +117,41 @@ async def try_(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
     return {
         **known,
         "answer": answer.to_dict(),
-        "explanation": _nearest(explained, item.partition("/")[0]),
-        "command": _as_command(params),
+        "explanation": _keep_nearest(explained, item.partition("/")[0]),
+        "command": _make_explain_command(params),
     }
 
 
-def _nearest(explained: Explanation, always: str) -> dict[str, Any]:
+def _keep_nearest(explained: Explanation, always: str) -> dict[str, Any]:
     """Return an explanation with the corpora that came nearest, and how many there are."""
     every = explained.corpora
-    first = sorted(range(len(every)), key=lambda at: _nearness(every[at], always), reverse=True)
+    first = sorted(
+        range(len(every)), key=lambda at: _rate_nearness(every[at], always), reverse=True
+    )
     kept = [every[at] for at in sorted(first[:_MOST_EXPLAINED])]
     return {**explained.to_dict(), "corpora": kept, "n_corpora": len(every)}
 
 
-def _nearness(corpus: Mapping[str, Any], always: str) -> tuple[bool, bool, float]:
+def _rate_nearness(corpus: Mapping[str, Any], always: str) -> tuple[bool, bool, float]:
     above, best = corpus.get("above_floor", False), corpus.get("top_score", 0.0)
     return corpus.get("corpus") == always, above and bool(corpus.get("candidates")), best
 
 
-def _query(params: QueryParams) -> Query:
+def _read_query(params: QueryParams) -> Query:
     return Query(
         text=params["q"],
         corpora=tuple(params.getlist("corpus")),
-        k=_whole(params, "k", "10"),
+        k=_read_whole(params, "k", "10"),
         mode=params.get("mode") or "hybrid",
         where=parse_where(each for each in params.getlist("where") if each.strip()),
         select=SelectSpec(
-            max_k=_whole(params, "max_k", "3"),
-            min_score=_floor(params.get("min_score") or "auto"),
+            max_k=_read_whole(params, "max_k", "3"),
+            min_score=_read_floor(params.get("min_score") or "auto"),
         ),
     )
 
 
-def _floor(text: str) -> float | str | None:
+def _read_floor(text: str) -> float | str | None:
     if text in ("auto", "none"):
         return None if text == "none" else text
     with contextlib.suppress(ValueError):
@@ -160,14 +162,14 @@ def _floor(text: str) -> float | str | None:
     )
 
 
-def _whole(params: QueryParams, name: str, usual: str) -> int:
+def _read_whole(params: QueryParams, name: str, usual: str) -> int:
     text = params.get(name) or usual
     if not _WHOLE.fullmatch(text):
         raise QueryError(f"{name}: {text!r:.40} is not a whole number", f"{name}={usual}")
     return int(text)
 
 
-def _as_command(params: QueryParams) -> str:
+def _make_explain_command(params: QueryParams) -> str:
     """Return the command that gives the same answer in a terminal."""
     words = ["irc", "explain"]
     for option, name in (("-c", "corpus"), ("--where", "where")):
@@ -182,13 +184,13 @@ def _as_command(params: QueryParams) -> str:
     ):
         if (value := params.get(name) or usual) != usual:
             words += [option, value]
-    return command(*words, "--", params["q"], otherwise="irc explain QUERY")
+    return make_command(*words, "--", params["q"], otherwise="irc explain QUERY")
 
 
-async def use(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
+async def show_use(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
     """Return what was offered and used, what a listing has room for, and which agents ask."""
     usage, listing, agents = await asyncio.gather(
-        client.usage(), client.listing(), asyncio.to_thread(agents_with_hooks)
+        client.usage(), client.listing(), asyncio.to_thread(list_agents_with_hooks)
     )
     used = _cut(usage, "items", "not_installed")
     asking = {each["name"] for each in used["adoption"] if each["by"] == "agent"}  # as by a plugin
@@ -196,21 +198,21 @@ async def use(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
     return {"usage": used, "listing": _cut(listing, "items"), "agents": agents}
 
 
-async def gaps(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
+async def show_gaps(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
     """Return what was needed and not found, and the last evaluations of the first corpora."""
     found, status, agents = await asyncio.gather(
-        client.gaps(), client.status(), asyncio.to_thread(agents_with_hooks)
+        client.gaps(), client.status(), asyncio.to_thread(list_agents_with_hooks)
     )
-    measured = await _evaluations(client, status, 0)
+    measured = await _read_evaluations(client, status, 0)
     return {"gaps": _cut(found, "gaps"), **measured, "agents": agents}
 
 
-async def evaluations(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
-    """Return the last evaluations of corpora, `from` that place on, as `floors` does."""
-    return await _evaluations(client, await client.status(), _place(params))
+async def show_evaluations(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
+    """Return the last evaluations of corpora, `from` that place on, as `show_floors` does."""
+    return await _read_evaluations(client, await client.status(), _read_place(params))
 
 
-async def _evaluations(client: AsyncClient, status: Status, start: int) -> dict[str, Any]:
+async def _read_evaluations(client: AsyncClient, status: Status, start: int) -> dict[str, Any]:
     """Return the last evaluation of each corpus, one of several corpora once, without its cases."""
 
     async def evaluation(name: str) -> Result | None:
@@ -219,16 +221,16 @@ async def _evaluations(client: AsyncClient, status: Status, start: int) -> dict[
         except NotFound:
             return None
 
-    measured = await _each(_names(status, start), evaluation)
+    measured = await _ask_each(_name_corpora(status, start), evaluation)
     once = {(each["at"], each["signature"], *each["corpora"]): each for each in measured}
     kept = [
         {name: value for name, value in each.items() if name not in ("cases", "sweep")}
         for each in once.values()
     ]
-    return {"evaluations": kept, "next": _next(status, start)}
+    return {"evaluations": kept, "next": _find_next(status, start)}
 
 
-async def trouble(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
+async def show_trouble(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
     """Return the health, failures, places of credentials, and what changed since disclosed."""
     status, failures, secrets, changed = await asyncio.gather(
         client.status(), client.failures(), client.secrets(), client.audit()
@@ -236,12 +238,12 @@ async def trouble(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
     return {
         "status": status.to_dict(),
         "failures": [
-            {**each.to_dict(), "command": _again(each.corpus, each.path)}
+            {**each.to_dict(), "command": _make_scan_command(each.corpus, each.path)}
             for each in failures[:MOST]
         ],
         "secrets": [each.to_dict() for each in secrets[:MOST]],
         "audit": [
-            {**each.to_dict(), "command": _read_again(each.corpus, each.artifact_id)}
+            {**each.to_dict(), "command": _make_disclose_command(each.corpus, each.artifact_id)}
             for each in changed[:_MOST_DIFFS]
         ],
         "counts": {
@@ -253,17 +255,17 @@ async def trouble(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
     }
 
 
-def _again(corpus: str, path: str) -> str:
-    whole = command("irc", "build", corpus, otherwise="irc build")
-    return command("irc", "hint", path, otherwise=whole) if path.startswith("/") else whole
+def _make_scan_command(corpus: str, path: str) -> str:
+    whole = make_command("irc", "build", corpus, otherwise="irc build")
+    return make_command("irc", "hint", path, otherwise=whole) if path.startswith("/") else whole
 
 
-def _read_again(corpus: str, artifact_id: str) -> str:
+def _make_disclose_command(corpus: str, artifact_id: str) -> str:
     reference = f"{corpus}/{artifact_id}"
-    return command("irc", "disclose", reference, "--level", "body", otherwise="irc audit")
+    return make_command("irc", "disclose", reference, "--level", "body", otherwise="irc audit")
 
 
-async def _each(
+async def _ask_each(
     names: Sequence[str], ask: Callable[[str], Awaitable[Result | None]]
 ) -> list[dict[str, Any]]:
     """Return what is known of each name as plain data, few asked at once, without what is not."""
@@ -290,12 +292,12 @@ def _cut(report: Result, *names: str) -> dict[str, Any]:
 # By the name of its data; those that `irclient.web.application` has a title of are views, the
 # others are asked for by one of them.
 VIEWS: Mapping[str, ViewOf] = {
-    "now": now,
-    "floors": floors,
-    "coverage": coverage,
-    "try": try_,
-    "use": use,
-    "gaps": gaps,
-    "evaluations": evaluations,
-    "trouble": trouble,
+    "now": show_now,
+    "floors": show_floors,
+    "coverage": show_coverage,
+    "try": show_answer,
+    "use": show_use,
+    "gaps": show_gaps,
+    "evaluations": show_evaluations,
+    "trouble": show_trouble,
 }

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from irclient.agents.install.targets import missing_hooks
+from irclient.agents.install.targets import find_missing_hooks
 from irclient.client import Client
 from irclient.errors import IRError, ProtocolError
 from irclient.places import END_FROZEN, fits, socket_path
@@ -147,7 +147,7 @@ def judge_unit(output: str) -> Finding:
 
 def check_hooks(config: Config) -> Iterable[Finding]:
     """Yield each agent whose hook cannot work, which the agent does not report."""
-    missing = missing_hooks()
+    missing = find_missing_hooks()
     yield from (wrong(str(each), each.settings, each.fix) for each in missing)
     if not missing:
         yield ok("every installed hook names files that exist, and speaks the daemon's protocol")

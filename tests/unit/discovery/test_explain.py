@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from irclient.cli.explain import explanation, whole_explanation
+from irclient.cli.explain import format_explanation, format_whole_explanation
 from irclient.errors import NotFound
 from irdaemon.discovery import discover as discovery
 from irdaemon.types import Query, SelectSpec
@@ -94,15 +94,15 @@ def test_an_item_that_is_not_indexed_is_not_found_with_the_nearest_name():
 
 
 def test_an_explanation_says_how_much_of_a_long_query_was_searched_for():
-    shown = explanation(told("fill a pdf form " + "x" * 9_000))
+    shown = format_explanation(told("fill a pdf form " + "x" * 9_000))
     assert "of this long query the first 8,000 of 9,016 characters count" in shown
-    assert "characters count" not in explanation(told("fill a pdf form"))
+    assert "characters count" not in format_explanation(told("fill a pdf form"))
 
 
 @pytest.mark.parametrize("text", ["fill a pdf form", "zebra", "fill", "? !"])
 def test_an_explanation_reads_on_a_terminal_whatever_was_asked(text):
     explained = told(text, "tools/deploy")
-    whole, shown = whole_explanation(explained), explanation(explained)
+    whole, shown = format_whole_explanation(explained), format_explanation(explained)
     assert "words" in whole
     assert "asked: " in shown
     assert "tools/deploy: " in whole
@@ -115,16 +115,16 @@ def test_an_explanation_begins_with_the_verdict_and_takes_ten_lines_over_ten_cor
     explained["corpora"] = [
         {**corpus, "corpus": f"tools{number}", "above_floor": number < 2} for number in range(10)
     ]
-    first, *lines = explanation(explained).splitlines()
+    first, *lines = format_explanation(explained).splitlines()
     assert re.match(r"\d of \d+ candidates? appl", first)
     assert len(lines) < 10
     assert any(line.startswith("sure enough: tools0") for line in lines)
     assert any("and 5 more" in line for line in lines)
     assert "zebra?" in "\n".join(lines)
     assert lines[-1].startswith("--all shows")
-    assert len(whole_explanation(explained).splitlines()) > 40
+    assert len(format_whole_explanation(explained).splitlines()) > 40
 
 
 def test_an_explanation_of_an_abstention_says_so_first_in_words():
-    shown = explanation(told("zebra"))
+    shown = format_explanation(told("zebra"))
     assert shown.startswith("nothing applies: the nearest is too far from what was asked\n")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from irclient.cli.explain import explanation
+from irclient.cli.explain import format_explanation
 from irclient.errors import NotFound, QueryError, Unavailable
 from irdaemon.discovery.query import ParsedQuery, parse_query
 from irdaemon.discovery.rounds import discover_in_rounds
@@ -181,9 +181,9 @@ def test_explain_tells_the_rounds_and_what_is_committed_in_the_end(engine):
     assert explained["selection"]["results"] == ["tools/form", "tools/weather"]
     assert [each["query"] for each in explained["selection"]["rounds"]] == [BOTH, RAIN]
     assert explained["item"]["stage"] == "committed"
-    text = explanation(explained)
+    text = format_explanation(explained)
     assert "stopped: sufficient" in text
-    assert "nothing found for: bake a chocolate cake" in explanation(
+    assert "nothing found for: bake a chocolate cake" in format_explanation(
         engine.explain(Query(CAKE, rounds=2))
     )
-    assert "stopped" not in explanation(engine.explain(Query(BOTH)))
+    assert "stopped" not in format_explanation(engine.explain(Query(BOTH)))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irclient.agents.hook.context import plain as in_hook
+from irclient.agents.hook.context import make_plain as in_hook
 from irclient.invisible import (
     MOST_MARKS,
     drop_hidden,
@@ -16,7 +16,7 @@ from irclient.invisible import (
     replace_hidden,
     spell_hidden,
 )
-from irclient.mcp.items import plain as over_mcp
+from irclient.mcp.items import make_plain as over_mcp
 from irdaemon.discovery.disclose import find_hidden, find_hidden_in_names
 
 TRICKY = st.text(

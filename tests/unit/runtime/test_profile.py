@@ -2,7 +2,7 @@
 
 import pytest
 
-from irclient.cli.prometheus import prometheus
+from irclient.cli.prometheus import format_prometheus
 from irclient.terminal.tables import format_status
 from irdaemon.runtime import profile
 from irdaemon.types import Query
@@ -26,7 +26,7 @@ def state():
 def test_the_status_of_an_older_daemon_without_health_is_shown(state):
     del state["health"], state["queue_s"]
     assert "health" not in format_status(state)
-    assert "irdaemon_queue " in prometheus(state)
+    assert "irdaemon_queue " in format_prometheus(state)
 
 
 def test_every_stage_of_a_query_and_every_job_is_measured(state):
@@ -78,7 +78,7 @@ def test_only_the_last_durations_are_kept_and_all_are_counted():
 
 def test_the_text_for_prometheus_has_one_figure_a_line_and_escapes_labels(state):
     state["corpora"][0]["name"] = 'a"b\\'
-    lines = prometheus(state).splitlines()
+    lines = format_prometheus(state).splitlines()
     assert 'irdaemon_artifacts{corpus="a\\"b\\\\"} 1' in lines
     assert any(line.startswith('irdaemon_stage_p50_ms{stage="lexical"} ') for line in lines)
     assert "# TYPE irdaemon_stage_total counter" in lines

@@ -41,7 +41,7 @@ _TAME = str.maketrans(
 )
 
 
-def plain(text: str, width: int) -> str:
+def make_plain(text: str, width: int) -> str:
     """Return a text as one plain line of at most `width` characters."""
     # What will be cut off need not be looked at; what is dropped may make room for some of it.
     line = " ".join(text[: 4 * width].split())
@@ -66,7 +66,7 @@ _NAME, _SUMMARY, _PLACE = 80, 320, 300
 _FEWEST = 60
 
 
-def matches(
+def format_matches(
     hits: Sequence[Mapping[str, Any]], limit: int, building: Sequence[str] = (), added: str = ""
 ) -> tuple[str, list[str]]:
     """Return the text that names hits, best first, and the CORPUS/ID of those in it.
@@ -74,10 +74,10 @@ def matches(
     At most three, as many as `limit` characters hold; the text is "" where that is none. It says
     which corpora are still `building`, and ends its first line with what is `added`.
     """
-    room = limit - len(_OPEN + _CLOSE) - len(_header(MOST_ITEMS, building) + added)
+    room = limit - len(_OPEN + _CLOSE) - len(_make_header(MOST_ITEMS, building) + added)
     lines: list[str] = []
     for hit in hits[:MOST_ITEMS]:
-        line = _item(hit, room - 1)
+        line = _format_item(hit, room - 1)
         if not line:
             break
         room -= len(line) + 1
@@ -85,45 +85,45 @@ def matches(
     if not lines:
         return "", []
     offered = [f"{hit['corpus']}/{hit['artifact_id']}" for hit in hits[: len(lines)]]
-    header = _header(len(lines), building) + added
+    header = _make_header(len(lines), building) + added
     return _OPEN + "\n".join([header, *lines]) + _CLOSE, offered
 
 
-def _header(count: int, building: Sequence[str]) -> str:
+def _make_header(count: int, building: Sequence[str]) -> str:
     header = _MATCH.format("1 indexed item" if count == 1 else f"{count} indexed items")
-    return header + _BUILDING.format(plain(", ".join(building), _NAME)) if building else header
+    return header + _BUILDING.format(make_plain(", ".join(building), _NAME)) if building else header
 
 
-def _item(hit: Mapping[str, Any], room: int) -> str:
+def _format_item(hit: Mapping[str, Any], room: int) -> str:
     """Return the line of one hit, its summary cut to fit; "" where too little of it would."""
-    name = plain(hit["name"], _NAME)
-    reference = plain(f"{hit['corpus']}/{hit['artifact_id']}", _PLACE)
-    place = plain(_short(hit["pointer"] or hit["artifact_id"]), _PLACE)
+    name = make_plain(hit["name"], _NAME)
+    reference = make_plain(f"{hit['corpus']}/{hit['artifact_id']}", _PLACE)
+    place = make_plain(_shorten(hit["pointer"] or hit["artifact_id"]), _PLACE)
     width = min(_SUMMARY, room - len(_ITEM.format(reference, name, "", place)))
     if width < _FEWEST:
         return ""
-    return _ITEM.format(reference, name, plain(hit["summary"], width), place)
+    return _ITEM.format(reference, name, make_plain(hit["summary"], width), place)
 
 
-def _short(path: str) -> str:
+def _shorten(path: str) -> str:
     home = os.environ.get("HOME", "")
     within = len(home) > 1 and path.startswith(home + "/")
     return "~" + path[len(home) :] if within else path
 
 
-def _so_far(corpus: Mapping[str, Any]) -> str:
+def _mark_building(corpus: Mapping[str, Any]) -> str:
     return " so far" if corpus.get("state") == "building" else ""
 
 
-def summary(corpora: Sequence[Mapping[str, Any]], limit: int) -> str:
+def format_summary(corpora: Sequence[Mapping[str, Any]], limit: int) -> str:
     """Return one line on what there is to discover; "" where there is nothing."""
     counts = [
-        f"{plain(each['name'], _NAME)} ({each['artifacts']:,}{_so_far(each)})"
+        f"{make_plain(each['name'], _NAME)} ({each['artifacts']:,}{_mark_building(each)})"
         for each in corpora
         if each["artifacts"]
     ]
     if not counts:
         return ""
     room = limit - len(_OPEN + _CLOSE) - len(_HOW)
-    listed = plain(f"Indexed on this machine: {', '.join(counts)}.", room - 1)
+    listed = make_plain(f"Indexed on this machine: {', '.join(counts)}.", room - 1)
     return f"{_OPEN}{listed} {_HOW}{_CLOSE}" if room > _FEWEST else ""

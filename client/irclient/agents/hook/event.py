@@ -1,4 +1,10 @@
-"""An agent's event, reduced to the fields used here, and the answer most agents expect."""
+"""An agent's event, reduced to the fields used here, and the answer in the shape the agent expects.
+
+Claude Code's shape is that of most; Codex fails a hook for any key that it does not know, and
+Gemini's stdout must be JSON or empty. Copilot takes context at the start of a session only; the
+name under which its hook is configured decides the shape: camelCase is Copilot's own, PascalCase
+the one of VS Code.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +14,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 PROMPT, START, STOP = "prompt", "start", "stop"
+# The events that have an answer, by agent and by its names of them.
+_CLAUDES = {"UserPromptSubmit": PROMPT, "SessionStart": START, "Stop": STOP}
+_KINDS = {
+    "claude": _CLAUDES,
+    "codex": _CLAUDES,
+    "gemini": {"BeforeAgent": PROMPT, "SessionStart": START, "AfterAgent": STOP},
+    "cursor": {"beforeSubmitPrompt": PROMPT, "sessionStart": START, "stop": STOP},
+    "copilot": {"sessionStart": START, "SessionStart": START, "agentStop": STOP, "Stop": STOP},
+}
+# The oldest Cursor seen to take context at a prompt; its documents do not name the key for it.
+_TAKES_CONTEXT = (3, 20, 17)
 
 
 class HookEvent:
@@ -22,30 +39,41 @@ class HookEvent:
     def __init__(self, kind: str, name: str, given: Mapping[str, Any]):
         self.kind = kind
         self.name = name
-        self.session = text(given, "session_id", "sessionId", "conversation_id")
-        self.prompt = text(given, "prompt")
-        self.cwd = text(given, "cwd")
-        self.transcript = text(given, "transcript_path", "transcriptPath")
+        self.session = read_text(given, "session_id", "sessionId", "conversation_id")
+        self.prompt = read_text(given, "prompt")
+        self.cwd = read_text(given, "cwd")
+        self.transcript = read_text(given, "transcript_path", "transcriptPath")
 
 
-def read_event(given: Mapping[str, Any], name: str, kinds: Mapping[str, str]) -> HookEvent | None:
-    """Return the event in an agent's JSON, None if the hook has no answer to it.
+def read_event(agent: str, given: Mapping[str, Any], name: str) -> HookEvent | None:
+    """Return the event in an agent's JSON; None where there is nothing to answer, or in vain.
 
-    `kinds` are the agent's names of events. A sub-agent was given its task by an agent that has
-    the answer; a session that resumes still has its context.
+    A sub-agent was given its task by an agent that has the answer; a session that resumes still has
+    its context.
     """
-    kind = kinds.get(name)
+    kind = _KINDS[agent].get(name)
     resumed = kind == START and given.get("source") == "resume"
-    if kind is None or resumed or text(given, "agent_id"):
+    if kind is None or resumed or read_text(given, "agent_id"):
+        return None
+    if agent == "cursor" and kind == PROMPT and _read_cursor_version(given) < _TAKES_CONTEXT:
         return None
     return HookEvent(kind, name, given)
 
 
-def text(given: Mapping[str, Any], *keys: str) -> str:
+def make_answer(agent: str, event: HookEvent, context: str) -> dict[str, Any]:
+    """Return the answer that adds a text to an agent's context."""
+    if agent == "cursor":
+        return {"additional_context": context}
+    if agent == "copilot" and not event.name[0].isupper():
+        return {"additionalContext": context}
+    return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": context}}
+
+
+def _read_cursor_version(given: Mapping[str, Any]) -> tuple[int, ...]:
+    parts = read_text(given, "cursor_version").split("-")[0].split(".")
+    return tuple(int(part) for part in parts if part.isascii() and part.isdigit())
+
+
+def read_text(given: Mapping[str, Any], *keys: str) -> str:
     """Return the first text under any of the keys, "" where there is none."""
     return next((given[key] for key in keys if isinstance(given.get(key), str)), "")
-
-
-def nested(name: str, context: str) -> dict[str, Any]:
-    """Return an answer in the shape of Claude Code, which most have taken over: nothing else."""
-    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}}

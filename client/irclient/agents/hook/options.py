@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-# Each is a module of `irclient.agents.hook.formats`.
+# Their events and answers are in `irclient.agents.hook.event`.
 AGENTS = ("claude", "codex", "gemini", "cursor", "copilot")
 # How an answer is written; see `irclient.agents.hook.wording`.
 FACTS, ADVICE, BOTH = "facts", "advice", "both"
@@ -50,26 +50,26 @@ def parse_options(words: list[str]) -> HookOptions:
             raise ValueError(f"unknown option {word!r}; see irc hook --help")
     if given["--agent"] not in AGENTS:
         raise ValueError(f"unknown agent {given['--agent']!r}; one of: {', '.join(AGENTS)}")
-    chars = int(_number(given["--chars"], CHARS, _MOST_CHARS))
+    chars = int(_parse_number(given["--chars"], CHARS, _MOST_CHARS))
     options = HookOptions(
-        given["--agent"], given["--event"], corpora, _budget(given["--budget-ms"]), chars
+        given["--agent"], given["--event"], corpora, _choose_budget(given["--budget-ms"]), chars
     )
-    options.wording = _wording(given["--wording"])
+    options.wording = _choose_wording(given["--wording"])
     return options
 
 
-def _wording(text: str) -> str:
+def _choose_wording(text: str) -> str:
     """Return a wording, the usual one for what is none."""
     wording = text or os.environ.get("IRDAEMON_HOOK_WORDING", "")
     return wording if wording in WORDINGS else FACTS
 
 
-def _budget(text: str) -> float:
-    usual = _number(os.environ.get("IRDAEMON_HOOK_BUDGET_MS", ""), BUDGET_MS, _MOST_MS)
-    return _number(text, usual, _MOST_MS) / 1e3
+def _choose_budget(text: str) -> float:
+    usual = _parse_number(os.environ.get("IRDAEMON_HOOK_BUDGET_MS", ""), BUDGET_MS, _MOST_MS)
+    return _parse_number(text, usual, _MOST_MS) / 1e3
 
 
-def _number(text: str, otherwise: float, most: float) -> float:
+def _parse_number(text: str, otherwise: float, most: float) -> float:
     """Return a number above 0, or the default: a wrong option must not cost a prompt its answer."""
     try:
         number = float(text)

@@ -12,13 +12,13 @@ import sys
 import time
 from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[import-not-found]
 
+from irclient.agents.hook.event import HookEvent, make_answer, read_event
 from irclient.agents.hook.options import ADVICE, FACTS, HookOptions, parse_options
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-    from irclient.agents.hook.event import HookEvent
     from irclient.fast.zmtp import ZmtpLine
 
 # Set it where agents are started by programs that the hook should not answer, or to disable it.
@@ -37,18 +37,18 @@ _DAEMONS_SHARE = 0.6
 
 def main(words: list[str]) -> NoReturn:
     """Answer the event on stdin and end the process with exit code 0."""
-    started = time.monotonic() - _age()
+    started = time.monotonic() - _measure_age()
     try:
-        if options := _parsed(words):
+        if options := _parse(words):
             deadline = started + options.budget_s - _MARGIN_S
-            if _enabled() and _timer_set(deadline):
+            if _is_enabled() and _set_timer(deadline):
                 _answer(options, deadline)
     except BaseException:  # an agent could take output for a refusal
         pass
     os._exit(0)
 
 
-def _age() -> float:
+def _measure_age() -> float:
     """Return for how many seconds this process has been starting; for the agent, that counts.
 
     Where the system does not say, the processor's time is what it was at least.
@@ -63,7 +63,7 @@ def _age() -> float:
         return time.process_time()
 
 
-def _parsed(words: list[str]) -> HookOptions | None:
+def _parse(words: list[str]) -> HookOptions | None:
     """Return the options of the command line; None, and a line on stderr, if it is wrong."""
     try:
         return parse_options(words)
@@ -73,13 +73,13 @@ def _parsed(words: list[str]) -> HookOptions | None:
         return None
 
 
-def _enabled() -> bool:
+def _is_enabled() -> bool:
     """Return whether to read the event: stdin and stdout are open, and the hook is not disabled."""
     # A closed descriptor's number would be that of the next socket: it must not be written to.
     return sys.stdin is not None and sys.stdout is not None and not os.environ.get(SILENCED_BY)
 
 
-def _timer_set(deadline: float) -> bool:
+def _set_timer(deadline: float) -> bool:
     """Have the process end at the deadline; return whether there is time left until then."""
     left = deadline - time.monotonic()
     if left > 0:
@@ -91,19 +91,13 @@ def _timer_set(deadline: float) -> bool:
 def _answer(options: HookOptions, deadline: float) -> None:
     from irclient.fast.light_json import parse_json
 
-    agent = _agent(options.agent)
     given = parse_json(_read())
     if not isinstance(given, dict):
         return
     name = given.get("hook_event_name") or given.get("hookEventName") or options.event
-    event = agent.read(given, name) if isinstance(name, str) else None
+    event = read_event(options.agent, given, name) if isinstance(name, str) else None
     if event is not None:
-        _HANDLERS[event.kind](agent, event, options, deadline)
-
-
-def _agent(name: str) -> Any:
-    """Return the module of an agent."""
-    return __import__(f"irclient.agents.hook.formats.{name}", fromlist=["read"])
+        _HANDLERS[event.kind](event, options, deadline)
 
 
 def _read() -> bytes:
@@ -119,15 +113,15 @@ def _read() -> bytes:
     return b"".join(parts) if size <= _MOST_READ else b""
 
 
-def _on_prompt(agent: Any, event: HookEvent, options: HookOptions, deadline: float) -> None:
+def _on_prompt(event: HookEvent, options: HookOptions, deadline: float) -> None:
     """Write the items that apply, then report them to the daemon as shown."""
-    from irclient.agents.hook.context import MOST_ITEMS, matches
+    from irclient.agents.hook.context import MOST_ITEMS, format_matches
     from irclient.places import may_be_noted
 
-    if not _worth_asking(event.prompt):
+    if not _is_worth_asking(event.prompt):
         return
     session = f"{options.agent}:{event.session}"[:_LONGEST_SESSION] if event.session else ""
-    variant = _variant(options, session)
+    variant = _choose_variant(options, session)
     left_ms = (deadline - time.monotonic()) * 1e3
     answer, line = _ask(
         "discover",
@@ -143,25 +137,25 @@ def _on_prompt(agent: Any, event: HookEvent, options: HookOptions, deadline: flo
         deadline,
     )
     building = answer.get("freshness", {}).get("building", ())
-    added = _how_much(answer, event.prompt)
-    added += _advice(answer, options) if variant == ADVICE and answer["results"] else ""
-    context, offered = matches(answer["results"], options.chars, building, added)
+    added = _describe_cut(answer, event.prompt)
+    added += _make_advice(answer, options) if variant == ADVICE and answer["results"] else ""
+    context, offered = format_matches(answer["results"], options.chars, building, added)
     if context:
-        _write(agent.written(event, context))
+        _write(make_answer(options.agent, event, context))
         if session:
             # On the same connection: to make another takes as long as half of the answer.
             line.put(_request("impressions", {"session": session, "references": offered}))
 
 
-def _variant(options: HookOptions, session: str) -> str:
+def _choose_variant(options: HookOptions, session: str) -> str:
     if options.wording == FACTS:
         return FACTS
-    from irclient.agents.hook.wording import variant_of
+    from irclient.agents.hook.wording import choose_variant
 
-    return variant_of(options.wording, session)
+    return choose_variant(options.wording, session)
 
 
-def _how_much(answer: Any, prompt: str) -> str:
+def _describe_cut(answer: Any, prompt: str) -> str:
     """Return a sentence on how much of a prompt was searched for, "" where all of it was."""
     sent = min(len(prompt), _MOST_ASKED)
     searched = answer.get("signals", {}).get("cut", {}).get("characters", sent)
@@ -170,30 +164,30 @@ def _how_much(answer: Any, prompt: str) -> str:
     return f" Only the first {searched:,} of the prompt's {len(prompt):,} characters were searched."
 
 
-def _advice(answer: Any, options: HookOptions) -> str:
-    from irclient.agents.hook.wording import advice
+def _make_advice(answer: Any, options: HookOptions) -> str:
+    from irclient.agents.hook.wording import make_advice
 
-    return advice(answer, options.agent)
+    return make_advice(answer, options.agent)
 
 
-def _worth_asking(prompt: str) -> bool:
+def _is_worth_asking(prompt: str) -> bool:
     """Return whether a prompt could need an item: not a bare command, nor this hook's answer."""
     words = prompt.split(None, 1)
     bare_command = len(words) == 1 and words[0].startswith("/")
     return bool(words) and not bare_command and not prompt.lstrip().startswith("<irdaemon>")
 
 
-def _on_start(agent: Any, event: HookEvent, options: HookOptions, deadline: float) -> None:
+def _on_start(event: HookEvent, options: HookOptions, deadline: float) -> None:
     """Write what is indexed."""
-    from irclient.agents.hook.context import summary
+    from irclient.agents.hook.context import format_summary
 
     state, _ = _ask("status", {}, deadline)
-    context = summary(state["corpora"], options.chars)
+    context = format_summary(state["corpora"], options.chars)
     if context:
-        _write(agent.written(event, context))
+        _write(make_answer(options.agent, event, context))
 
 
-def _on_stop(agent: Any, event: HookEvent, options: HookOptions, deadline: float) -> None:
+def _on_stop(event: HookEvent, options: HookOptions, deadline: float) -> None:
     """Have the daemon scan the transcript, which it does if that lies below a root it indexes."""
     if os.path.isabs(event.transcript) and len(event.transcript) <= _LONGEST_PATH:
         _tell("hint", {"path": event.transcript}, deadline)

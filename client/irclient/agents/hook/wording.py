@@ -1,4 +1,4 @@
-"""The wordings of the hook: `facts` says what matches; `advice` adds what to do with it.
+"""The wordings of the hook: `facts` says what matches; `make_advice` adds what to do with it.
 
 The sentence added is one of ours, by the kind of the first item and by how sure its corpus is. No
 word of an item is in it. The daemon notes with each answer in which wording it was shown, and
@@ -24,14 +24,14 @@ _OTHER = " Use one rather than make the same anew, if it fits."
 _HAS_SKILL_TOOL = ("claude",)
 
 
-def variant_of(wording: str, session: str) -> str:
+def choose_variant(wording: str, session: str) -> str:
     """Return the wording for a session: of both, each for half the sessions, and for good."""
     if wording != BOTH:
         return wording
     return (FACTS, ADVICE)[sum(session.encode("utf-8", "replace")) % 2]
 
 
-def advice(answer: Mapping[str, Any], agent: str) -> str:
+def make_advice(answer: Mapping[str, Any], agent: str) -> str:
     """Return the sentence to add to an answer with results."""
     first = answer["results"][0]
     found = answer.get("signals", {}).get("per_source", {}).get(first["corpus"], {})

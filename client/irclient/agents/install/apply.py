@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from irclient.agents.install.changes import BACKUP, Change
 from irclient.agents.install.entries import SettingsFile
-from irclient.agents.install.targets import NO_HOOKS, SETTINGS_FILES, this_machine
+from irclient.agents.install.targets import NO_HOOKS, SETTINGS_FILES, find_machine
 from irclient.errors import SettingsError
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.help import argument, flag
@@ -34,7 +34,7 @@ def plan_changes(options: argparse.Namespace, plan: Plan) -> list[Change]:
         raise SettingsError(f"{options.agent} has no hooks of this kind", NO_HOOKS[options.agent])
     both = options.hooks == options.mcp
     changes = []
-    for whole in SETTINGS_FILES[options.agent](this_machine(), options.project):
+    for whole in SETTINGS_FILES[options.agent](find_machine(), options.project):
         part = whole.only(both or options.hooks, both or options.mcp)
         if part.wanted and (change := plan(whole, part)):
             changes.append(change)

@@ -53,8 +53,8 @@ class Change:
         before, after = self._shown(self.before), self._shown(self.after)
         path, shown = spell_hidden(self.path), before | after
         lines = difflib.unified_diff(
-            _lines(self.before),
-            _lines(self.after),
+            _split_lines(self.before),
+            _split_lines(self.after),
             path if self.before is not None else _NOWHERE,
             path if self.after is not None else _NOWHERE,
             n=0,
@@ -66,8 +66,10 @@ class Change:
 
     def _shown(self, data: bytes | None) -> dict[str, str]:
         """Return what may be shown of each line."""
-        shown = _kind(self.file).only_ours(_text(data), self.file).replace("\r\n", "\n")
-        return dict(zip(_lines(data), shown.split("\n"), strict=False))
+        shown = (
+            _choose_editor(self.file).mask_others(_decode(data), self.file).replace("\r\n", "\n")
+        )
+        return dict(zip(_split_lines(data), shown.split("\n"), strict=False))
 
     def make(self) -> None:
         """Make the change. Raises SettingsError where the file cannot be written or has changed."""
@@ -86,18 +88,18 @@ class Change:
                     os.unlink(beside)
 
 
-def to_install(whole: SettingsFile, part: SettingsFile) -> Change | None:
+def plan_install(whole: SettingsFile, part: SettingsFile) -> Change | None:
     """Return the change that puts a part of our entries into a file, None where they are there."""
     before, beside = _read(whole.path)
     with _as_settings_error(whole.path):
-        text = _text(before)
-        after = _data(before, _kind(whole).added(text, part))
-        untouched = before is not None and _kind(whole).taken_out(text, whole) == text
+        text = _decode(before)
+        after = _encode(before, _choose_editor(whole).add_entries(text, part))
+        untouched = before is not None and _choose_editor(whole).remove_entries(text, whole) == text
     backup = before if untouched else beside
     return None if after == before else Change(whole, before, after, backup)
 
 
-def to_uninstall(whole: SettingsFile, part: SettingsFile) -> Change | None:
+def plan_uninstall(whole: SettingsFile, part: SettingsFile) -> Change | None:
     """Return the change that takes a part of our entries out of a file, None where none are there.
 
     Where none are left and nothing else has changed since they came, the file becomes what it was,
@@ -108,37 +110,38 @@ def to_uninstall(whole: SettingsFile, part: SettingsFile) -> Change | None:
         return None
     with _as_settings_error(whole.path):
         as_it_was = Change(whole, before, beside, None)
-        only_added = _only_added(whole, beside, before)
+        only_added = _is_only_added(whole, beside, before)
         if only_added and part == whole:
             return as_it_was
-        text = _kind(whole).taken_out(_text(before), part)
-        after = _data(before, text)
-        if only_added and _kind(whole).taken_out(text, whole) == text:
+        text = _choose_editor(whole).remove_entries(_decode(before), part)
+        after = _encode(before, text)
+        if only_added and _choose_editor(whole).remove_entries(text, whole) == text:
             return as_it_was
     return None if after == before else Change(whole, before, after, beside)
 
 
-def _only_added(whole: SettingsFile, earlier: bytes | None, now: bytes) -> bool:
+def _is_only_added(whole: SettingsFile, earlier: bytes | None, now: bytes) -> bool:
     """Return whether a file is what it was, with our entries and no other change.
 
     Entries of an earlier installation count as ours: they are brought up to date to be compared.
     """
     parts = (whole, whole.only(True, False), whole.only(False, True))
     return any(
-        _data(earlier, _kind(each).added(_text(earlier), each)) in (now, _updated(now, each))
+        _encode(earlier, _choose_editor(each).add_entries(_decode(earlier), each))
+        in (now, _update(now, each))
         for each in parts
         if each.wanted
     )
 
 
-def _updated(now: bytes, part: SettingsFile) -> bytes:
+def _update(now: bytes, part: SettingsFile) -> bytes:
     """Return a file with the entries of ours that are in it brought up to date, if they can be."""
     with contextlib.suppress(ValueError):
-        return _data(now, _kind(part).updated(_text(now), part))
+        return _encode(now, _choose_editor(part).update_entries(_decode(now), part))
     return now
 
 
-def _kind(file: SettingsFile) -> ModuleType:
+def _choose_editor(file: SettingsFile) -> ModuleType:
     return toml_file if file.path.endswith(".toml") else json_file
 
 
@@ -149,10 +152,10 @@ def _read(path: str) -> tuple[bytes | None, bytes | None]:
     """Return what a file and the backup beside it hold. Raises SettingsError for no file."""
     with _as_settings_error(path):
         real = os.path.realpath(path)
-        return _content(real), _content(real + BACKUP)
+        return _read_content(real), _read_content(real + BACKUP)
 
 
-def _content(path: str) -> bytes | None:
+def _read_content(path: str) -> bytes | None:
     try:
         status = os.stat(path)
     except FileNotFoundError:
@@ -165,23 +168,23 @@ def _content(path: str) -> bytes | None:
         return file.read()
 
 
-def _text(data: bytes | None) -> str:
+def _decode(data: bytes | None) -> str:
     return (data or b"").decode("utf-8").removeprefix(_BOM)
 
 
-def _lines(data: bytes | None) -> list[str]:
-    lines = _text(data).split("\n")
+def _split_lines(data: bytes | None) -> list[str]:
+    lines = _decode(data).split("\n")
     return lines if lines[-1] else lines[:-1]
 
 
-def _data(like: bytes | None, text: str) -> bytes:
+def _encode(like: bytes | None, text: str) -> bytes:
     """Return a text as bytes, with a byte order mark where the file had one."""
     mark = _BOM if (like or b"").startswith(_BOM.encode()) else ""
     return (mark + text).encode("utf-8")
 
 
 def _check_unchanged(path: str, expected: bytes | None) -> None:
-    if _content(path) != expected:
+    if _read_content(path) != expected:
         raise ValueError("it was changed meanwhile; run the command again")
 
 
@@ -200,7 +203,7 @@ def _replace(path: str, data: bytes, like: str, expected: bytes | None = None) -
         with open(descriptor, "wb") as file:
             file.write(data)
             if status:
-                _take_after(descriptor, status)
+                _copy_status(descriptor, status)
             file.flush()
             os.fsync(descriptor)
         if path == like:
@@ -211,7 +214,7 @@ def _replace(path: str, data: bytes, like: str, expected: bytes | None = None) -
         raise
 
 
-def _take_after(descriptor: int, status: os.stat_result) -> None:
+def _copy_status(descriptor: int, status: os.stat_result) -> None:
     if (status.st_uid, status.st_gid) != (os.getuid(), os.getgid()):
         os.fchown(descriptor, status.st_uid, status.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(status.st_mode))

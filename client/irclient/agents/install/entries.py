@@ -28,25 +28,25 @@ _FILES = {
 _ODD = ("'", "\\", "$", "`")
 
 
-def user_file(agent: str, home: str, env: Mapping[str, str]) -> str:
+def find_user_file(agent: str, home: str, env: Mapping[str, str]) -> str:
     """Return the path of the file that holds an agent's hooks for a user."""
     variable, usual, name, _ = _FILES[agent]
     return os.path.join(env.get(variable) or os.path.join(home, usual), name)
 
 
-def project_file(agent: str, directory: str) -> str:
+def find_project_file(agent: str, directory: str) -> str:
     """Return the path of the file that holds an agent's hooks for a project."""
     return os.path.join(directory, _FILES[agent][3])
 
 
 def may_be_gone(home: str, cwd: str, env: Mapping[str, str]) -> bool:
     """Return whether a hook of ours may name a file that is gone; False is certain."""
-    paths = [user_file(agent, home, env) for agent in _FILES]
-    paths += [project_file(agent, cwd) for agent in _FILES]
-    return any(map(_names_what_is_gone, paths))
+    paths = [find_user_file(agent, home, env) for agent in _FILES]
+    paths += [find_project_file(agent, cwd) for agent in _FILES]
+    return any(map(_names_missing_file, paths))
 
 
-def _names_what_is_gone(path: str) -> bool:
+def _names_missing_file(path: str) -> bool:
     try:
         with open(path, encoding="utf-8-sig", errors="replace") as file:
             text = file.read(MOST_BYTES)
@@ -110,34 +110,36 @@ class SettingsFile:
     def literals(self) -> Iterator[str | int | bool]:
         """Yield every key and value of its entries."""
         yield from ("hooks", SERVER)
-        yield from _literals(self.head)
+        yield from _list_literals(self.head)
         for hook in self.hooks:
-            yield from (hook.event, *_literals(hook.item))
+            yield from (hook.event, *_list_literals(hook.item))
         if self.server:
-            yield from (self.server.table, *_literals(self.server.entry))
+            yield from (self.server.table, *_list_literals(self.server.entry))
 
 
-def _literals(value: Any) -> Iterator[str | int | bool]:
+def _list_literals(value: Any) -> Iterator[str | int | bool]:
     if isinstance(value, Mapping):
-        yield from (each for pair in value.items() for part in pair for each in _literals(part))
+        yield from (
+            each for pair in value.items() for part in pair for each in _list_literals(part)
+        )
     elif isinstance(value, (list, tuple)):
-        yield from (each for part in value for each in _literals(part))
+        yield from (each for part in value for each in _list_literals(part))
     else:
         yield value
 
 
-def our_hook(handler: Any) -> bool:
+def is_our_hook(handler: Any) -> bool:
     """Return whether a hook's command is irdaemon's, of any installation."""
-    return any(map(_HOOK.search, commands(handler)))
+    return any(map(_HOOK.search, list_commands(handler)))
 
 
-def commands(handler: Any) -> list[str]:
+def list_commands(handler: Any) -> list[str]:
     """Return the shell commands of a hook's handler, under any key that an agent uses."""
     values = [handler.get(key) for key in ("command", "bash")] if _is_map(handler) else []
     return [value for value in values if isinstance(value, str)]
 
 
-def our_server(entry: Any) -> bool:
+def is_our_server(entry: Any) -> bool:
     """Return whether a server's entry starts `irc mcp`, of any installation."""
     if not _is_map(entry):
         return False
@@ -147,7 +149,7 @@ def our_server(entry: Any) -> bool:
     return program == "irc" and words[1:2] == ["mcp"]
 
 
-def same_start(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def starts_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Return whether two entries start the same program; other keys belong to the user."""
     return all(one.get(key) == other.get(key) for key in ("command", "args"))
 

@@ -14,10 +14,10 @@ from irclient.agents.install.entries import (
     HookEntry,
     ServerEntry,
     SettingsFile,
-    commands,
-    our_hook,
-    our_server,
-    same_start,
+    is_our_hook,
+    is_our_server,
+    list_commands,
+    starts_same,
 )
 
 # Edit JSON as text: only what is put in or taken out changes, comments and layout stay.
@@ -57,8 +57,8 @@ class JsonText:
     def __init__(self, text: str):
         self.text = text
         # As long as the text, place by place: without comments, and without last commas, too.
-        self._bare = _COMMENT.sub(_blanked, text)
-        self._strict = _LAST_COMMA.sub(_blanked, self._bare)
+        self._bare = _COMMENT.sub(_blank, text)
+        self._strict = _LAST_COMMA.sub(_blank, self._bare)
         start = self._skip(0)
         self.root = self._node(None, start, start)
         if self._skip(self.root.end) != len(text):
@@ -167,7 +167,7 @@ def put(text: str, keys: Sequence[Key], value: Any) -> str:
         if found is None:
             for inner in reversed(keys[depth + 1 :]):
                 value = {inner: value}
-            return _inserted(json_text, node, value, str(key))
+            return _insert(json_text, node, value, str(key))
         node = found
     return replace(text, keys, value)
 
@@ -192,7 +192,7 @@ def append(text: str, keys: Sequence[Key], value: Any) -> str:
         return put(text, keys, [value])
     if not isinstance(node.value, list):
         raise ValueError(f"{'.'.join(map(str, keys))} is not a list")
-    return _inserted(json_text, node, value)
+    return _insert(json_text, node, value)
 
 
 def remove(text: str, keys: Sequence[Key]) -> str:
@@ -205,10 +205,10 @@ def remove(text: str, keys: Sequence[Key]) -> str:
     members = json_text.members(parent)
     if len(members) == 1 and len(keys) > 1:
         return remove(text, keys[:-1])
-    return _removed(json_text, parent, members, members.index(node))
+    return _remove_member(json_text, parent, members, members.index(node))
 
 
-def _inserted(json_text: JsonText, container: JsonNode, value: Any, key: str | None = None) -> str:
+def _insert(json_text: JsonText, container: JsonNode, value: Any, key: str | None = None) -> str:
     """Return the text with a new last member, laid out as the one before it."""
     text = json_text.text
     close = container.end - 1
@@ -218,24 +218,24 @@ def _inserted(json_text: JsonText, container: JsonNode, value: Any, key: str | N
     if not members:
         outer = json_text.indent(container.begins)
         inner = outer + json_text.unit
-        written = _named(key, json_text.dumped(value, inner))
+        written = _format_member(key, json_text.dumped(value, inner))
         line, end = json_text.newline + inner, json_text.newline + outer
         return text[:tail] + line + written + end + text[close:]
     last = members[-1]
     anchor = json_text.behind_comma(last.end)
     comma, further = ("", ",") if anchor != last.end else (",", "")
     if not json_text.begins_line(last.begins):
-        written = " " + _named(key, json.dumps(value, ensure_ascii=False))
+        written = " " + _format_member(key, json.dumps(value, ensure_ascii=False))
         return text[:anchor] + comma + written + further + text[anchor:]
     inner = json_text.indent(last.begins)
-    written = json_text.newline + inner + _named(key, json_text.dumped(value, inner))
+    written = json_text.newline + inner + _format_member(key, json_text.dumped(value, inner))
     return text[:anchor] + comma + text[anchor:tail] + written + further + text[tail:]
 
 
-def _removed(
+def _remove_member(
     json_text: JsonText, container: JsonNode, members: Sequence[JsonNode], number: int
 ) -> str:
-    """Return the text without a member: the reverse of `_inserted`."""
+    """Return the text without a member: the reverse of `_insert`."""
     text, node = json_text.text, members[number]
     # Behind what stands before it, a comment included.
     before = len(text[: node.begins].rstrip())
@@ -253,7 +253,7 @@ def _removed(
     return head + text[after:]
 
 
-def masked(text: str, kept: Collection[str]) -> str:
+def mask_text(text: str, kept: Collection[str]) -> str:
     """Return the text, line by line, with `...` for what is not kept: scalars, comments, keys.
 
     `kept` are texts and numbers as JSON has them.
@@ -270,11 +270,11 @@ def masked(text: str, kept: Collection[str]) -> str:
     return _SCALAR.sub(mask, text)
 
 
-def _named(key: str | None, written: str) -> str:
+def _format_member(key: str | None, written: str) -> str:
     return written if key is None else f"{json.dumps(key, ensure_ascii=False)}: {written}"
 
 
-def _blanked(found: re.Match[str]) -> str:
+def _blank(found: re.Match[str]) -> str:
     """Return a string as it is, and spaces for anything else but its line ends."""
     written = found.group()
     return written if written[0] in '"{[' else re.sub(r"[^\r\n]", " ", written)
@@ -285,57 +285,59 @@ HOOKS = "hooks"
 _ITEM = 3
 
 
-def added(text: str, file: SettingsFile) -> str:
+def add_entries(text: str, file: SettingsFile) -> str:
     """Return the text with our entries: exactly those, each once, whatever was there of ours."""
     text = text if text.strip() else "{}\n"
     if file.wanted:
         for key, value in file.head.items():
             text = text if JsonText(text).find([key]) else put(text, [key], value)
     for hook in file.hooks:
-        text = _with_hook(text, hook)
-    return _read_again(_with_server(text, file.server) if file.server else text)
+        text = _put_hook(text, hook)
+    return _check(_put_server(text, file.server) if file.server else text)
 
 
-def taken_out(text: str, file: SettingsFile) -> str:
+def remove_entries(text: str, file: SettingsFile) -> str:
     """Return the text without our entries, of any installation."""
     if not text.strip():
         return text
     if file.hooks:
-        for keys in reversed(_our_hooks(text)):
+        for keys in reversed(_find_our_hooks(text)):
             text = remove(text, keys)
     if file.server:
         keys = [file.server.table, SERVER]
-        if our_server(_value(text, keys)):
+        if is_our_server(_read_value(text, keys)):
             text = remove(text, keys)
-    return _read_again(text)
+    return _check(text)
 
 
-def updated(text: str, file: SettingsFile) -> str:
+def update_entries(text: str, file: SettingsFile) -> str:
     """Return the text with those of our entries that are in it brought up to date."""
-    events = {keys[1] for keys in _our_hooks(text)}
+    events = {keys[1] for keys in _find_our_hooks(text)}
     for hook in file.hooks:
         if hook.event in events:
-            text = _with_hook(text, hook)
-    if file.server and our_server(_value(text, [file.server.table, SERVER])):
-        text = _with_server(text, file.server)
+            text = _put_hook(text, hook)
+    if file.server and is_our_server(_read_value(text, [file.server.table, SERVER])):
+        text = _put_server(text, file.server)
     return text
 
 
-def only_ours(text: str, file: SettingsFile) -> str:
+def mask_others(text: str, file: SettingsFile) -> str:
     """Return the text to be shown: of its texts, numbers and comments only those we write."""
-    return masked(text, frozenset(json.dumps(each, ensure_ascii=False) for each in file.literals()))
+    return mask_text(
+        text, frozenset(json.dumps(each, ensure_ascii=False) for each in file.literals())
+    )
 
 
-def _read_again(text: str) -> str:
+def _check(text: str) -> str:
     """Return the text, if it is still JSON. Raises ValueError where it is not."""
     JsonText(text)
     return text
 
 
-def _with_hook(text: str, hook: HookEntry) -> str:
+def _put_hook(text: str, hook: HookEntry) -> str:
     """Return the text with a hook, in the place of an outdated one of ours for that event."""
-    ours = [keys for keys in _our_hooks(text) if keys[1] == hook.event]
-    items = [_value(text, keys) for keys in ours]
+    ours = [keys for keys in _find_our_hooks(text) if keys[1] == hook.event]
+    items = [_read_value(text, keys) for keys in ours]
     if items == [hook.item]:
         return text
     if len(ours) == 1 and len(ours[0]) == _ITEM:
@@ -345,35 +347,35 @@ def _with_hook(text: str, hook: HookEntry) -> str:
     return append(text, [HOOKS, hook.event], hook.item)
 
 
-def _with_server(text: str, server: ServerEntry) -> str:
+def _put_server(text: str, server: ServerEntry) -> str:
     keys = [server.table, SERVER]
-    there = _value(text, keys)
-    if there is not None and not our_server(there):
+    there = _read_value(text, keys)
+    if there is not None and not is_our_server(there):
         raise ValueError(f"{server.table}.{SERVER} is there already, and starts something else")
-    if there is not None and same_start(there, server.entry):
+    if there is not None and starts_same(there, server.entry):
         return text
     return put(text, keys, server.entry)
 
 
-def our_commands(text: str) -> list[str]:
+def list_our_commands(text: str) -> list[str]:
     """Return the shell commands of our hooks, in order."""
-    items = (JsonText(text).find(keys) for keys in _our_hooks(text))
+    items = (JsonText(text).find(keys) for keys in _find_our_hooks(text))
     handlers = (
         handler for item in items if item for handler in item.value.get(HOOKS, [item.value])
     )
-    return [command for handler in handlers for command in commands(handler)]
+    return [command for handler in handlers for command in list_commands(handler)]
 
 
-def _our_hooks(text: str) -> list[list[Key]]:
+def _find_our_hooks(text: str) -> list[list[Key]]:
     """Return the paths of our hooks, in order; of the whole group where it has no others."""
     found: list[list[Key]] = []
-    events = _value(text, [HOOKS])
+    events = _read_value(text, [HOOKS])
     for event, items in events.items() if isinstance(events, dict) else ():
         for number, item in enumerate(items if isinstance(items, list) else ()):
             handlers = item.get(HOOKS) if isinstance(item, dict) else None
             if not isinstance(handlers, list):
                 handlers = [item]
-            ours = [at for at, handler in enumerate(handlers) if our_hook(handler)]
+            ours = [at for at, handler in enumerate(handlers) if is_our_hook(handler)]
             if ours and len(ours) == len(handlers):
                 found.append([HOOKS, event, number])
             else:
@@ -381,6 +383,6 @@ def _our_hooks(text: str) -> list[list[Key]]:
     return found
 
 
-def _value(text: str, keys: Sequence[Key]) -> Any:
+def _read_value(text: str, keys: Sequence[Key]) -> Any:
     node = JsonText(text).find(keys)
     return node.value if node else None

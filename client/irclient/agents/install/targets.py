@@ -21,10 +21,10 @@ from irclient.agents.install.entries import (
     HookEntry,
     ServerEntry,
     SettingsFile,
-    project_file,
-    user_file,
+    find_project_file,
+    find_user_file,
 )
-from irclient.agents.install.json_file import our_commands
+from irclient.agents.install.json_file import list_our_commands
 from irclient.errors import SettingsError
 from irclient.fast.packing import PROTOCOL
 
@@ -59,7 +59,7 @@ class Machine:
         return f"{self.hook} --agent {agent}{named} 2>/dev/null || :"
 
 
-def this_machine() -> Machine:
+def find_machine() -> Machine:
     """Return this machine. Raises SettingsError if `irc` is not installed as a command."""
     start = os.path.join(os.path.dirname(os.path.dirname(__file__)), "hook", "start.py")
     beside = os.path.join(os.path.dirname(sys.executable), "irc")
@@ -81,8 +81,8 @@ def this_machine() -> Machine:
     )
 
 
-def _claude(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
-    server = _server(machine, "mcpServers")
+def _list_claude_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
+    server = _make_server(machine, "mcpServers")
     # The command is one of this machine, so a project's shared settings are not its place.
     if project:
         servers = os.path.join(machine.cwd, ".mcp.json")
@@ -90,42 +90,44 @@ def _claude(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
         servers = os.path.join(machine.base("CLAUDE_CONFIG_DIR"), ".claude.json")
     return (
         SettingsFile(
-            _hook_file("claude", machine, project), _grouped(machine, "claude", *_CLAUDES)
+            _find_hook_file("claude", machine, project), _make_groups(machine, "claude", *_CLAUDES)
         ),
         SettingsFile(servers, server=server),
     )
 
 
-def _codex(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
-    base = _directory(machine, project, ".codex", "CODEX_HOME")
-    hooks = _grouped(machine, "codex", *_CLAUDES)
+def _list_codex_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
+    base = _choose_directory(machine, project, ".codex", "CODEX_HOME")
+    hooks = _make_groups(machine, "codex", *_CLAUDES)
     return (
-        SettingsFile(_hook_file("codex", machine, project), hooks),
-        SettingsFile(os.path.join(base, "config.toml"), server=_server(machine, "mcp_servers")),
+        SettingsFile(_find_hook_file("codex", machine, project), hooks),
+        SettingsFile(
+            os.path.join(base, "config.toml"), server=_make_server(machine, "mcp_servers")
+        ),
     )
 
 
-def _gemini(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
+def _list_gemini_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
     events = ("BeforeAgent", "SessionStart", "AfterAgent")
     hooks = tuple(
-        HookEntry(event, {"hooks": [_handler(machine, "gemini", timeout=1_000 * _TIMEOUT_S)]})
+        HookEntry(event, {"hooks": [_make_handler(machine, "gemini", timeout=1_000 * _TIMEOUT_S)]})
         for event in events
     )
-    path = _hook_file("gemini", machine, project)
-    return (SettingsFile(path, hooks, _server(machine, "mcpServers")),)
+    path = _find_hook_file("gemini", machine, project)
+    return (SettingsFile(path, hooks, _make_server(machine, "mcpServers")),)
 
 
-def _cursor(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
+def _list_cursor_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
     base = os.path.join(machine.cwd if project else machine.home, ".cursor")
     item = {"command": machine.command("cursor"), "timeout": _TIMEOUT_S}
     hooks = tuple(HookEntry(event, item) for event in ("sessionStart", "beforeSubmitPrompt"))
     return (
-        SettingsFile(_hook_file("cursor", machine, project), hooks, head={"version": 1}),
-        SettingsFile(os.path.join(base, "mcp.json"), server=_server(machine, "mcpServers")),
+        SettingsFile(_find_hook_file("cursor", machine, project), hooks, head={"version": 1}),
+        SettingsFile(os.path.join(base, "mcp.json"), server=_make_server(machine, "mcpServers")),
     )
 
 
-def _copilot(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
+def _list_copilot_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
     base = machine.base("COPILOT_HOME", ".copilot")
     servers = os.path.join(machine.cwd, ".mcp.json") if project else f"{base}/mcp-config.json"
     # Under these names VS Code reads the same file, which has its own key for the timeout.
@@ -135,12 +137,12 @@ def _copilot(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
         for event in ("SessionStart", "Stop")
     )
     return (
-        SettingsFile(_hook_file("copilot", machine, project), hooks, head={"version": 1}),
-        SettingsFile(servers, server=_server(machine, "mcpServers")),
+        SettingsFile(_find_hook_file("copilot", machine, project), hooks, head={"version": 1}),
+        SettingsFile(servers, server=_make_server(machine, "mcpServers")),
     )
 
 
-def _opencode(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
+def _list_opencode_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
     base = (
         machine.cwd
         if project
@@ -153,7 +155,7 @@ def _opencode(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
     return (SettingsFile(path, server=ServerEntry("mcp", entry)),)
 
 
-def _vscode(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
+def _list_vscode_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
     if project:
         base = os.path.join(machine.cwd, ".vscode")
     elif sys.platform == "darwin":
@@ -165,13 +167,13 @@ def _vscode(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
 
 
 SETTINGS_FILES: Mapping[str, Callable[[Machine, bool], tuple[SettingsFile, ...]]] = {
-    "claude": _claude,
-    "codex": _codex,
-    "gemini": _gemini,
-    "cursor": _cursor,
-    "copilot": _copilot,
-    "opencode": _opencode,
-    "vscode": _vscode,
+    "claude": _list_claude_files,
+    "codex": _list_codex_files,
+    "gemini": _list_gemini_files,
+    "cursor": _list_cursor_files,
+    "copilot": _list_copilot_files,
+    "opencode": _list_opencode_files,
+    "vscode": _list_vscode_files,
 }
 # What is to be done beside, by a person.
 NOTES: Mapping[str, str] = {
@@ -185,30 +187,30 @@ NO_HOOKS: Mapping[str, str] = {
 }
 
 
-def _hook_file(agent: str, machine: Machine, project: bool) -> str:
+def _find_hook_file(agent: str, machine: Machine, project: bool) -> str:
     if project:
-        return project_file(agent, machine.cwd)
-    return user_file(agent, machine.home, machine.env)
+        return find_project_file(agent, machine.cwd)
+    return find_user_file(agent, machine.home, machine.env)
 
 
-def _grouped(machine: Machine, agent: str, *events: tuple[str, str]) -> tuple[HookEntry, ...]:
+def _make_groups(machine: Machine, agent: str, *events: tuple[str, str]) -> tuple[HookEntry, ...]:
     """Return hooks in Claude Code's shape: handlers in groups, which may have a matcher."""
-    handler = _handler(machine, agent, _TIMEOUT_S)
+    handler = _make_handler(machine, agent, _TIMEOUT_S)
     return tuple(
         HookEntry(event, {**({"matcher": matcher} if matcher else {}), "hooks": [handler]})
         for event, matcher in events
     )
 
 
-def _handler(machine: Machine, agent: str, timeout: int) -> dict[str, Any]:
+def _make_handler(machine: Machine, agent: str, timeout: int) -> dict[str, Any]:
     return {"type": "command", "command": machine.command(agent), "timeout": timeout}
 
 
-def _server(machine: Machine, table: str) -> ServerEntry:
+def _make_server(machine: Machine, table: str) -> ServerEntry:
     return ServerEntry(table, {"command": machine.irc, "args": ["mcp"]})
 
 
-def _directory(machine: Machine, project: bool, name: str, variable: str) -> str:
+def _choose_directory(machine: Machine, project: bool, name: str, variable: str) -> str:
     return os.path.join(machine.cwd, name) if project else machine.base(variable, name)
 
 
@@ -244,17 +246,17 @@ class MissingHook:
         return f"the hook of {self.agent} cannot start: {self.path} is gone"
 
 
-def agents_with_hooks() -> list[str]:
+def list_agents_with_hooks() -> list[str]:
     """Return the agents of this user whose settings hold irdaemon's hooks."""
     machine = Machine(os.path.expanduser("~"), os.sep, os.environ, hook="", irc="")
     return [
         agent
         for agent, files in SETTINGS_FILES.items()
-        if any(_commands(file.path) for file in files(machine, False) if file.hooks)
+        if any(_read_commands(file.path) for file in files(machine, False) if file.hooks)
     ]
 
 
-def missing_hooks() -> list[MissingHook]:
+def find_missing_hooks() -> list[MissingHook]:
     """Return the agents of this user, and of the project in this directory, whose hook is mute."""
     home = os.path.expanduser("~")
     try:
@@ -262,28 +264,30 @@ def missing_hooks() -> list[MissingHook]:
     except OSError:  # it was removed
         cwd = home
     machine = Machine(home, cwd, os.environ, hook="", irc="")
-    found = [*_missing(machine, project=False)]
-    return [*found, *_missing(machine, project=True)] if cwd != home else found
+    found = [*_find_missing(machine, project=False)]
+    return [*found, *_find_missing(machine, project=True)] if cwd != home else found
 
 
-def _missing(machine: Machine, project: bool) -> Iterator[MissingHook]:
+def _find_missing(machine: Machine, project: bool) -> Iterator[MissingHook]:
     for agent, files in SETTINGS_FILES.items():
         for path in (file.path for file in files(machine, project) if file.hooks):
-            named = {name for command in _commands(path) for name in _list_named_files(command)}
+            named = {
+                name for command in _read_commands(path) for name in _list_named_files(command)
+            }
             fix = f"irc install {agent} --hooks{' --project' * project}"
             for name in sorted(named):
                 if not os.path.exists(name):
                     yield MissingHook(agent, path, name, fix)
-                elif (theirs := _protocol_of(name)) not in (None, PROTOCOL):
+                elif (theirs := _read_protocol(name)) not in (None, PROTOCOL):
                     yield MissingHook(agent, path, name, fix, theirs)
 
 
-def _commands(path: str) -> list[str]:
+def _read_commands(path: str) -> list[str]:
     """Return the commands of our hooks in a settings file; none if it cannot be read."""
     try:
         with open(path, encoding="utf-8-sig") as file:
             text = file.read(MOST_BYTES)
-        return our_commands(text) if "irc" in text else []
+        return list_our_commands(text) if "irc" in text else []
     except (OSError, ValueError):
         return []
 
@@ -296,7 +300,7 @@ def _list_named_files(command: str) -> Iterator[str]:
                 yield word
 
 
-def _protocol_of(start: str) -> int | None:
+def _read_protocol(start: str) -> int | None:
     """Return the protocol of the client that a hook's file belongs to, as its source says."""
     package, found, _ = start.rpartition("/irclient/")
     for name in _SAYS_PROTOCOL if found else ():

@@ -17,55 +17,55 @@ from irclient.agents.install.entries import (
     SERVER,
     ServerEntry,
     SettingsFile,
-    our_server,
-    same_start,
+    is_our_server,
+    starts_same,
 )
 
 
-def added(text: str, file: SettingsFile) -> str:
+def add_entries(text: str, file: SettingsFile) -> str:
     """Return the text with our server, if one goes there."""
     server = file.server
     if server is None:
         return text
     before = tomllib.loads(text)
-    there = _ours(before, server.table)
-    if there is not None and not our_server(there):
+    there = _find_ours(before, server.table)
+    if there is not None and not is_our_server(there):
         raise ValueError(f"{server.table}.{SERVER} is there already, and starts something else")
-    if there is not None and same_start(there, server.entry):
+    if there is not None and starts_same(there, server.entry):
         return text
-    text = taken_out(text, file)
-    after = text + _gap(text) + _written(server, _newline(text))
+    text = remove_entries(text, file)
+    after = text + _choose_gap(text) + _write_table(server, _find_newline(text))
     servers = {**before.get(server.table, {}), SERVER: server.entry}
     _check(after, {**before, server.table: servers}, server.table)
     return after
 
 
-def taken_out(text: str, file: SettingsFile) -> str:
+def remove_entries(text: str, file: SettingsFile) -> str:
     """Return the text without our server and the tables below it."""
     server = file.server
     if server is None:
         return text
     before = tomllib.loads(text)
-    if not our_server(_ours(before, server.table)):
+    if not is_our_server(_find_ours(before, server.table)):
         return text
-    after = _without_tables(text, f"{server.table}.{SERVER}")
+    after = _remove_tables(text, f"{server.table}.{SERVER}")
     del before[server.table][SERVER]
     _check(after, before, server.table)
     return after
 
 
-def updated(text: str, file: SettingsFile) -> str:
+def update_entries(text: str, file: SettingsFile) -> str:
     """Return the text with our server brought up to date, if it is in it."""
-    return text if taken_out(text, file) == text else added(text, file)
+    return text if remove_entries(text, file) == text else add_entries(text, file)
 
 
-def only_ours(text: str, file: SettingsFile) -> str:
+def mask_others(text: str, file: SettingsFile) -> str:
     """Return the text to be shown: of its lines only those that we write."""
-    ours = _written(file.server, "\n").splitlines() if file.server else []
+    ours = _write_table(file.server, "\n").splitlines() if file.server else []
     return "\n".join(line if line.strip() in ("", *ours) else "..." for line in text.split("\n"))
 
 
-def _ours(document: dict[str, Any], table: str) -> Any:
+def _find_ours(document: dict[str, Any], table: str) -> Any:
     servers = document.get(table, {})
     if not isinstance(servers, dict):
         raise ValueError(f"{table} is not a table")
@@ -82,21 +82,21 @@ def _check(text: str, expected: dict[str, Any], table: str) -> None:
         raise ValueError(f"{table} is written in a way that cannot be edited safely")
 
 
-def _written(server: ServerEntry, newline: str) -> str:
+def _write_table(server: ServerEntry, newline: str) -> str:
     """Return the entry as a table; texts and lists of texts are written as in JSON."""
     lines = [f"[{server.table}.{SERVER}]"]
     lines += [f"{key} = {json.dumps(value)}" for key, value in server.entry.items()]
     return newline.join([*lines, ""])
 
 
-def _gap(text: str) -> str:
+def _choose_gap(text: str) -> str:
     """Return what sets a new table apart from what the text ends with."""
     if not text:
         return ""
-    return _newline(text) if text.endswith("\n") else 2 * _newline(text)
+    return _find_newline(text) if text.endswith("\n") else 2 * _find_newline(text)
 
 
-def _without_tables(text: str, name: str) -> str:
+def _remove_tables(text: str, name: str) -> str:
     """Return the text without the lines of a table and those below it, and the gap before it.
 
     Comments and blank lines at a table's end belong to what follows.
@@ -120,5 +120,5 @@ def _without_tables(text: str, name: str) -> str:
     return "".join([*kept, *waiting])
 
 
-def _newline(text: str) -> str:
+def _find_newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"

@@ -15,24 +15,30 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from irclient.async_client import AsyncClient
 from irclient.errors import NotFound, QueryError
-from irclient.mcp.daemon import real_path, with_nearest
-from irclient.mcp.discovery import disclosed
+from irclient.mcp.daemon import add_nearest, resolve_path
+from irclient.mcp.discovery import disclose_item
 from irclient.mcp.documents.places import DirectoryTools
 from irclient.mcp.documents.search import (
     AssetType,
     LibrarySearch,
     RankedPassages,
     Timeframe,
-    searched,
+    search_library,
 )
 from irclient.mcp.documents.writing import WritingTools
-from irclient.mcp.items import DisclosedItem, as_place, one_line, payload, payload_text
-from irclient.mcp.tools import READS, Tools, ToolSet, answered
+from irclient.mcp.items import (
+    DisclosedItem,
+    format_payload,
+    make_payload,
+    make_plain_line,
+    make_plain_place,
+)
+from irclient.mcp.tools import READS, Tools, ToolSet, make_answer
 from irclient.results import IndexedArtifact
 from irclient.types import Disclosure
 
 
-def _mode_now(mode: object) -> object:
+def _translate_mode(mode: object) -> object:
     """Return a mode by its name of today: what was a mode of its own is in hybrid."""
     return "hybrid" if mode == "cross_modal" else mode
 
@@ -74,7 +80,7 @@ class LibraryTools(ToolSet):
         context: Context[Any, Any],
         query: str,
         mode: Annotated[
-            Literal["hybrid", "semantic", "keyword"], BeforeValidator(_mode_now)
+            Literal["hybrid", "semantic", "keyword"], BeforeValidator(_translate_mode)
         ] = "hybrid",
         source: Annotated[str, Field(description="only this corpus")] = "",
         asset_type: AssetType | None = None,
@@ -103,8 +109,8 @@ class LibraryTools(ToolSet):
             limit=limit,
             passages=passages_per_document,
         )
-        found = await self._daemon.ask(lambda client: searched(client, search), context)
-        return answered(found.as_text(), found)
+        found = await self._daemon.ask(lambda client: search_library(client, search), context)
+        return make_answer(found.as_text(), found)
 
     async def read(
         self,
@@ -114,10 +120,10 @@ class LibraryTools(ToolSet):
         """Read a whole document of the library, by the document_path or document_id of a search
         hit. Use it before you cite or follow a hit.
         """
-        document = payload(
-            await self._daemon.ask(lambda client: _document(client, path.strip()), context)
+        document = make_payload(
+            await self._daemon.ask(lambda client: _read_document(client, path.strip()), context)
         )
-        return answered(payload_text(document), document)
+        return make_answer(format_payload(document), document)
 
     async def contents(
         self,
@@ -132,27 +138,27 @@ class LibraryTools(ToolSet):
         held = await self._daemon.ask(
             lambda client: client.artifacts(source or None, after=after, limit=limit), context
         )
-        documents = [_listed(each) for each in held]
+        documents = [_describe_document(each) for each in held]
         more = documents[-1].document_id if len(documents) == limit else ""
         lines = [f"{each.document_id}  {each.title}" for each in documents]
         lines += [f"(more: after={more!r})"] if more else []
         text = "\n".join(lines) or "There is nothing more."
-        return answered(text, Contents(documents=documents, next=more))
+        return make_answer(text, Contents(documents=documents, next=more))
 
 
-async def _document(client: AsyncClient, path: str) -> Disclosure:
-    return await disclosed(client, await _reference(client, path))
+async def _read_document(client: AsyncClient, path: str) -> Disclosure:
+    return await disclose_item(client, await _find_reference(client, path))
 
 
-async def _reference(client: AsyncClient, path: str) -> str:
+async def _find_reference(client: AsyncClient, path: str) -> str:
     """Return the reference of the document at a path. Only what is indexed is ever read."""
     if not path.startswith(("/", "~")):
         return path
-    real = await real_path(path)
+    real = await resolve_path(path)
     held = [each for each in await client.artifacts(under=real, limit=10) if each.pointer == real]
     if not held:
         missing = NotFound(f"the library has no document at {path}")
-        raise await with_nearest(client, missing, os.path.basename(real))
+        raise await add_nearest(client, missing, os.path.basename(real))
     references = [f"{each.corpus}/{each.artifact_id}" for each in held]
     if len(references) > 1:
         raise QueryError(
@@ -161,11 +167,11 @@ async def _reference(client: AsyncClient, path: str) -> str:
     return references[0]
 
 
-def _listed(held: IndexedArtifact) -> Listed:
+def _describe_document(held: IndexedArtifact) -> Listed:
     return Listed(
-        document_id=as_place(f"{held.corpus}/{held.artifact_id}"),
-        path=as_place(held.pointer),
-        title=one_line(held.name),
+        document_id=make_plain_place(f"{held.corpus}/{held.artifact_id}"),
+        path=make_plain_place(held.pointer),
+        title=make_plain_line(held.name),
         updated_at=datetime.fromtimestamp(held.indexed_at, UTC).isoformat(timespec="seconds"),
         asset_type=held.asset_type,
     )

@@ -21,9 +21,9 @@ from irclient.library import (
     make_similar_query,
     suggest_directories,
 )
-from irclient.mcp.daemon import real_path, report
-from irclient.mcp.items import as_place, one_line
-from irclient.mcp.tools import READS, RESCANS, ToolSet, answered
+from irclient.mcp.daemon import report, resolve_path
+from irclient.mcp.items import make_plain_line, make_plain_place
+from irclient.mcp.tools import READS, RESCANS, ToolSet, make_answer
 from irclient.results import CorpusStatus, IndexedArtifact, JobProgress
 
 # The library profile's tool to see what the library holds and where.
@@ -63,27 +63,31 @@ class Overview(BaseModel, frozen=True):
     asset_types: dict[str, int] | None = None
 
 
-async def _overview(client: AsyncClient, view: str, depth: int) -> Overview:
+async def _make_overview(client: AsyncClient, view: str, depth: int) -> Overview:
     corpora = (await client.status()).corpora
     return Overview(
         view=view,
-        sources=[await _source(client, each) for each in corpora] if view == "sections" else None,
-        directories=await _tree(client, corpora, depth) if view == "tree" else None,
+        sources=[await _describe_source(client, each) for each in corpora]
+        if view == "sections"
+        else None,
+        directories=await _count_tree(client, corpora, depth) if view == "tree" else None,
         documents=sum(each.artifacts for each in corpora),
         chunks=sum(each.records for each in corpora),
         embeddings=sum(each.vectors for each in corpora),
-        asset_types=await _asset_types(client, corpora) if view == "stats" else None,
+        asset_types=await _count_asset_types(client, corpora) if view == "stats" else None,
     )
 
 
-async def _asset_types(client: AsyncClient, corpora: Sequence[CorpusStatus]) -> dict[str, int]:
+async def _count_asset_types(
+    client: AsyncClient, corpora: Sequence[CorpusStatus]
+) -> dict[str, int]:
     types: Counter[str] = Counter()
     for corpus in corpora:
         types.update((await client.info(corpus.name)).asset_types)
     return dict(types.most_common())
 
 
-async def _source(client: AsyncClient, corpus: CorpusStatus) -> LibrarySource:
+async def _describe_source(client: AsyncClient, corpus: CorpusStatus) -> LibrarySource:
     some = await client.artifacts(corpus.name, limit=_EXAMPLES)
     return LibrarySource(
         source=corpus.name,
@@ -91,22 +95,22 @@ async def _source(client: AsyncClient, corpus: CorpusStatus) -> LibrarySource:
         paths=list(corpus.roots),
         documents=corpus.artifacts,
         state=corpus.state,
-        examples=[one_line(each.name) for each in some],
+        examples=[make_plain_line(each.name) for each in some],
     )
 
 
-async def _tree(
+async def _count_tree(
     client: AsyncClient, corpora: Sequence[CorpusStatus], depth: int
 ) -> list[Directory]:
     found: Counter[str] = Counter()
     for corpus in corpora:
-        roots = [await real_path(root) for root in corpus.roots]
-        pointers = [each.pointer async for each in _all_of(client, corpus.name)]
+        roots = [await resolve_path(root) for root in corpus.roots]
+        pointers = [each.pointer async for each in _list_artifacts(client, corpus.name)]
         found += count_documents(pointers, roots, depth)
-    return [Directory(path=as_place(path), documents=found[path]) for path in sorted(found)]
+    return [Directory(path=make_plain_place(path), documents=found[path]) for path in sorted(found)]
 
 
-async def _all_of(client: AsyncClient, corpus: str) -> AsyncIterator[IndexedArtifact]:
+async def _list_artifacts(client: AsyncClient, corpus: str) -> AsyncIterator[IndexedArtifact]:
     after = ""
     while page := await client.artifacts(corpus, after=after, limit=_PAGE):
         for each in page:
@@ -114,7 +118,7 @@ async def _all_of(client: AsyncClient, corpus: str) -> AsyncIterator[IndexedArti
         after = f"{corpus}/{page[-1].artifact_id}"
 
 
-def _overview_lines(seen: Overview) -> Iterator[str]:
+def _format_overview(seen: Overview) -> Iterator[str]:
     for source in seen.sources or ():
         some = f", such as {'; '.join(source.examples)}" if source.examples else ""
         yield f"- {source.source} ({source.kind}, {source.state}): {source.documents:,}{some}"
@@ -192,8 +196,8 @@ class DirectoryTools(ToolSet):
         some titles; "stats": totals; "tree": directories down to `depth` with the number of
         documents in each.
         """
-        seen = await self._daemon.ask(lambda client: _overview(client, view, depth), context)
-        return answered("\n".join(_overview_lines(seen)), seen)
+        seen = await self._daemon.ask(lambda client: _make_overview(client, view, depth), context)
+        return make_answer("\n".join(_format_overview(seen)), seen)
 
     async def suggest(
         self, context: Context[Any, Any], title: str, content_summary: str = ""
@@ -203,9 +207,9 @@ class DirectoryTools(ToolSet):
         a second. Where `writable` is true AddToLibrary writes, too, and into the managed directory.
         """
         text = f"{title} {content_summary}".strip()
-        found = await self._daemon.ask(lambda client: _suggestions(client, text), context)
+        found = await self._daemon.ask(lambda client: _make_suggestions(client, text), context)
         lines = [f"- {each.path} ({each.source}): {each.reason}" for each in found.suggestions]
-        return answered("\n".join([*lines, found.note]), found)
+        return make_answer("\n".join([*lines, found.note]), found)
 
     async def index(
         self,
@@ -223,8 +227,8 @@ class DirectoryTools(ToolSet):
         """
         if include_ignored or force_include:
             raise ToolError(_NOT_FORCED)
-        real = await real_path(directory)
-        corpora = await self._daemon.ask(lambda client: _meeting(client, real), context)
+        real = await resolve_path(directory)
+        corpora = await self._daemon.ask(lambda client: _find_corpora(client, real), context)
         names = [each.name for each in corpora]
         if not any(each.kind in DOCUMENT_KINDS for each in corpora):
             try:
@@ -237,13 +241,13 @@ class DirectoryTools(ToolSet):
                 f"{directory} is in the library already, as {', '.join(names)}: recursive and"
                 " pattern are for a new directory. Leave them out to look at it again."
             )
-        jobs = [] if dry_run else await self._daemon.ask(lambda c: _built(c, names), context)
+        jobs = [] if dry_run else await self._daemon.ask(lambda c: _build(c, names), context)
         reports, finished = await self._followed(jobs, context)
         indexed = Indexed(directory=real, sources=names, finished=finished, reports=reports)
         if dry_run:
-            return answered(f"It is in the library already, as {', '.join(names)}.", indexed)
+            return make_answer(f"It is in the library already, as {', '.join(names)}.", indexed)
         state = "Done" if finished else "Still going on, and it will end by itself"
-        return answered(f"{state}: {'; '.join(reports) or 'nothing reported yet'}", indexed)
+        return make_answer(f"{state}: {'; '.join(reports) or 'nothing reported yet'}", indexed)
 
     async def _add(
         self, context: Context[Any, Any], new: _NewDirectory
@@ -268,7 +272,7 @@ class DirectoryTools(ToolSet):
         state = "Would be indexed" if new.dry_run else "Indexed"
         left_out = "; ".join(f"{count:,} {why}" for why, count in done.left_out.items())
         text = f"{state} as {done.corpus}: {format_count(done.files, 'document')}"
-        return answered(f"{text} (left out: {left_out})" if left_out else text, indexed)
+        return make_answer(f"{text} (left out: {left_out})" if left_out else text, indexed)
 
     async def _followed(
         self, jobs: list[int], context: Context[Any, Any]
@@ -278,7 +282,7 @@ class DirectoryTools(ToolSet):
         with anyio.move_on_after(_WAIT_S):
             while True:
                 states = await self._daemon.ask(
-                    lambda client: _progress(client, jobs), context, since
+                    lambda client: _ask_progress(client, jobs), context, since
                 )
                 reports = [f"{each.corpus}: {each.report}" for each in states]
                 if all(each.ended for each in states):
@@ -289,11 +293,11 @@ class DirectoryTools(ToolSet):
         return [], False
 
 
-async def _progress(client: AsyncClient, jobs: list[int]) -> list[JobProgress]:
+async def _ask_progress(client: AsyncClient, jobs: list[int]) -> list[JobProgress]:
     return [await client.progress(job) for job in jobs]
 
 
-async def _suggestions(client: AsyncClient, text: str) -> Suggestions:
+async def _make_suggestions(client: AsyncClient, text: str) -> Suggestions:
     corpora = [each for each in (await client.status()).corpora if each.kind in DOCUMENT_KINDS]
     if not corpora:
         note = "There is no corpus of documents: ask the user for `irc add NAME files DIRECTORY`."
@@ -301,10 +305,10 @@ async def _suggestions(client: AsyncClient, text: str) -> Suggestions:
     answer = await client.discover(make_similar_query(text, corpora), noted=False)
     suggestions = [
         Suggestion(
-            path=as_place(each.path),
+            path=make_plain_place(each.path),
             source=each.source,
             confidence=each.confidence,
-            reason=one_line(each.reason),
+            reason=make_plain_line(each.reason),
             writable=each.writable,
         )
         for each in suggest_directories(answer.results, corpora)
@@ -315,18 +319,18 @@ async def _suggestions(client: AsyncClient, text: str) -> Suggestions:
     return Suggestions(suggestions=suggestions, note=note)
 
 
-async def _meeting(client: AsyncClient, directory: str) -> list[CorpusStatus]:
+async def _find_corpora(client: AsyncClient, directory: str) -> list[CorpusStatus]:
     """Return the corpora with a root above or below a directory."""
     return [
         corpus
         for corpus in (await client.status()).corpora
-        if any([_meet(await real_path(root), directory) for root in corpus.roots])
+        if any([_overlap(await resolve_path(root), directory) for root in corpus.roots])
     ]
 
 
-async def _built(client: AsyncClient, names: list[str]) -> list[int]:
+async def _build(client: AsyncClient, names: list[str]) -> list[int]:
     return [job for name in names for job in await client.build(name)]
 
 
-def _meet(one: str, other: str) -> bool:
+def _overlap(one: str, other: str) -> bool:
     return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")

@@ -13,8 +13,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
-from irclient.mcp.items import as_place
-from irclient.mcp.tools import ADDS, CHANGES, ToolSet, answered
+from irclient.mcp.items import make_plain_place
+from irclient.mcp.tools import ADDS, CHANGES, ToolSet, make_answer
 from irclient.results import WrittenDocument
 
 _MEANT = {
@@ -69,12 +69,12 @@ class WritingTools(ToolSet):
         first: one that is there already is better updated. Never write secrets. The user may have
         left writing switched off; then the error says how to switch it on.
         """
-        text = _with_metadata(content, metadata or {})
+        text = _add_metadata(content, metadata or {})
         done = await self._daemon.ask(
-            lambda client: client.doc_add(title, text, _expanded(directory), source, tags),
+            lambda client: client.doc_add(title, text, _expand_path(directory), source, tags),
             context,
         )
-        return _told(done)
+        return _answer_written(done)
 
     async def update(
         self,
@@ -89,9 +89,9 @@ class WritingTools(ToolSet):
         overwritten that was written meanwhile.
         """
         done = await self._daemon.ask(
-            lambda client: client.doc_update(_expanded(path), content, if_digest), context
+            lambda client: client.doc_update(_expand_path(path), content, if_digest), context
         )
-        return _told(done)
+        return _answer_written(done)
 
     async def remove(
         self,
@@ -104,12 +104,12 @@ class WritingTools(ToolSet):
         thirty days.
         """
         done = await self._daemon.ask(
-            lambda client: client.doc_remove(_expanded(path), delete_file), context
+            lambda client: client.doc_remove(_expand_path(path), delete_file), context
         )
-        return _told(done)
+        return _answer_written(done)
 
 
-def _with_metadata(content: str, metadata: Mapping[str, _Value]) -> str:
+def _add_metadata(content: str, metadata: Mapping[str, _Value]) -> str:
     """Return a content with fields in its front matter; those that it states itself stay.
 
     Raises ToolError for a name that is none, and for what has an argument of its own.
@@ -126,19 +126,19 @@ def _with_metadata(content: str, metadata: Mapping[str, _Value]) -> str:
     return f"---\n{lines}---\n\n{content}" if lines else content
 
 
-def _expanded(path: str) -> str:
+def _expand_path(path: str) -> str:
     return os.path.expanduser(path.strip())
 
 
-def _told(done: WrittenDocument) -> CallToolResult:
+def _answer_written(done: WrittenDocument) -> CallToolResult:
     stored = Stored(
-        path=as_place(done.path),
-        document_id=as_place(done.document_id),
+        path=make_plain_place(done.path),
+        document_id=make_plain_place(done.document_id),
         status=done.status,
         generation=done.generation,
         digest=done.digest,
-        trash=as_place(done.trash),
+        trash=make_plain_place(done.trash),
     )
     known = [stored.document_id, stored.trash and f"its file is {stored.trash}"]
     more = "".join(f" ({each})" for each in known if each)
-    return answered(f"{_MEANT.get(done.status, done.status)}: {stored.path}{more}", stored)
+    return make_answer(f"{_MEANT.get(done.status, done.status)}: {stored.path}{more}", stored)

@@ -39,7 +39,7 @@ def test_a_program_has_the_data_on_its_stdin_and_takes_the_place_of_this_one(mon
     became = []
     monkeypatch.setattr("os.dup2", lambda descriptor, target: became.append(target))
     monkeypatch.setattr("os.execv", lambda path, words: became.append(words))
-    evaluate.go_on_as("irdaemon.contrib.evaluate.page", {"a": 1}, ["r.html"])
+    evaluate.replace_process("irdaemon.contrib.evaluate.page", {"a": 1}, ["r.html"])
     stdin, words = became
     assert stdin == 0
     assert words[1:] == ["-m", "irdaemon.contrib.evaluate.page", "r.html"]

@@ -15,7 +15,7 @@ import pytest
 import irclient
 from irclient.cli import main as cli
 from irclient.cli import top
-from irclient.cli.rates import line, take_sample
+from irclient.cli.rates import format_sample, take_sample
 from irclient.testing import FakeDaemon
 
 CORPUS = {"name": "skills", "state": "ready", "artifacts": 12_345, "pending": 2}
@@ -57,7 +57,7 @@ def test_the_first_sample_and_one_after_a_restart_have_no_rates():
 
 
 def test_a_sample_is_a_line_off_the_screen():
-    said = line(take_sample(status(30), take_sample(status(10), None, 0), 2.0))
+    said = format_sample(take_sample(status(30), take_sample(status(10), None, 0), 2.0))
     for part in ("generation 5", "10.0 answers/s (hybrid: p50 1.2 ms, p95 3.5 ms)", "187 MB"):
         assert part in said
 
@@ -65,11 +65,11 @@ def test_a_sample_is_a_line_off_the_screen():
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_a_sample_fits_its_screen(width):
     console = pytest.importorskip("rich.console")
-    from irclient.cli.screen import drawn
+    from irclient.cli.screen import draw_sample
 
     page = io.StringIO()
     console.Console(file=page, width=width).print(
-        drawn(take_sample(status(), None, 0), width, "gone")
+        draw_sample(take_sample(status(), None, 0), width, "gone")
     )
     lines = page.getvalue().splitlines()
     assert max(map(len, lines)) <= width

@@ -10,7 +10,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from irclient.mcp.http import Beside, Guarded
-from irclient.mcp.listening import Admission, bound, server
+from irclient.mcp.listening import Admission, bind_port, make_http_server
 from tests.support.asgi import answered
 
 TOKEN = "a-token-of-some-length"
@@ -40,8 +40,8 @@ def serving():
     with contextlib.ExitStack() as ends:
 
         def serve(admission, at_once=4):
-            listener = ends.enter_context(bound(0))
-            running = server(Guarded(answering, TOKEN, at_once), admission)
+            listener = ends.enter_context(bind_port(0))
+            running = make_http_server(Guarded(answering, TOKEN, at_once), admission)
             thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
             thread.start()
             ends.callback(thread.join)
@@ -163,7 +163,7 @@ def test_the_page_beside_mcp_gets_all_requests_but_those_at_its_path():
 
 
 def test_a_server_that_nobody_asks_looks_once_a_second_whether_it_is_to_end(monkeypatch):
-    running, slept = server(answering, Admission()), []
+    running, slept = make_http_server(answering, Admission()), []
 
     async def sleep(seconds):
         slept.append(seconds)

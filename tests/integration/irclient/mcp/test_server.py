@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from irclient.errors import QueryError, Timeout, Unreachable
 from irclient.mcp import daemon
 from irclient.mcp.daemon import DaemonCaller
-from irclient.mcp.http import guarded_app
+from irclient.mcp.http import make_guarded_app
 from irclient.mcp.server import make_server
 from irclient.terminal.hits import REASONS
 from irclient.testing import FakeDaemon, hit, selection
@@ -314,7 +314,7 @@ def test_a_daemon_too_slow_or_a_wrong_query_is_not_asked_again():
 
 @pytest.fixture
 def http(tools):
-    app = guarded_app(tools(), PORT, TOKEN)
+    app = make_guarded_app(tools(), PORT, TOKEN)
     with TestClient(app, base_url=f"http://127.0.0.1:{PORT}") as client:
         yield client
 

@@ -11,7 +11,7 @@ from starlette.requests import Request
 import irclient.web
 from irclient.errors import NotFound, QueryError
 from irclient.testing import FakeDaemon, hit, selection
-from irclient.web.application import TITLES, EventStreams, link, web_app
+from irclient.web.application import TITLES, EventStreams, make_link, make_web_app
 from tests.support.asgi import answered, request
 
 KEY = "a key of some length"
@@ -53,14 +53,14 @@ def daemon():
 
 
 def get(endpoint, path, timeout=10.0):
-    app = web_app(endpoint, PORT, KEY, timeout)
+    app = make_web_app(endpoint, PORT, KEY, timeout)
     headers = {"host": f"127.0.0.1:{PORT}", "cookie": cookie_of(app)}
     return asyncio.run(answered(app, path, headers))
 
 
 def cookie_of(app):
     """Return the cookie that a new link is exchanged for."""
-    return follow(app, link(PORT, KEY)).headers["set-cookie"].partition(";")[0]
+    return follow(app, make_link(PORT, KEY)).headers["set-cookie"].partition(";")[0]
 
 
 def follow(app, address):
@@ -127,19 +127,19 @@ def explained(n):
 
 
 def test_a_name_of_a_tunnel_is_answered_where_it_is_allowed_and_the_link_has_it(daemon):
-    app = web_app(daemon.endpoint, PORT, KEY, host_names=["localhost:9000", "ann.example"])
+    app = make_web_app(daemon.endpoint, PORT, KEY, host_names=["localhost:9000", "ann.example"])
     cookie = {"cookie": cookie_of(app)}
     for host in ("localhost:9000", "ann.example", f"ann.example:{PORT}", f"127.0.0.1:{PORT}"):
         assert asyncio.run(answered(app, "/events.json", {"host": host, **cookie})).status == 200
     refused = asyncio.run(answered(app, "/now", {"host": "bob.example", **cookie}))
     assert (refused.status, "--host-name" in refused.text) == (403, True)
-    assert link(PORT, KEY, ["localhost:9000"]).startswith("http://localhost:9000/?token=")
+    assert make_link(PORT, KEY, ["localhost:9000"]).startswith("http://localhost:9000/?token=")
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "http://a", "a b", "a:b", "*", "-a", "a" * 300])
 def test_what_is_no_host_name_is_refused(daemon, name):
     with pytest.raises(QueryError, match="no host name"):
-        web_app(daemon.endpoint, PORT, KEY, host_names=[name])
+        make_web_app(daemon.endpoint, PORT, KEY, host_names=[name])
 
 
 def test_a_corpus_that_went_meanwhile_is_left_out(daemon):
@@ -264,13 +264,13 @@ def test_no_file_of_the_page_makes_markup_of_text_or_asks_another_origin():
 
 
 def test_a_link_lets_in(daemon):
-    app = web_app(daemon.endpoint, PORT, KEY)
-    assert follow(app, link(PORT, KEY)).status == 200
+    app = make_web_app(daemon.endpoint, PORT, KEY)
+    assert follow(app, make_link(PORT, KEY)).status == 200
 
 
 def test_a_link_of_another_port_lets_nobody_in(daemon):
-    app = web_app(daemon.endpoint, PORT, KEY)
-    other = link(PORT + 1, KEY).replace(str(PORT + 1), str(PORT))
+    app = make_web_app(daemon.endpoint, PORT, KEY)
+    other = make_link(PORT + 1, KEY).replace(str(PORT + 1), str(PORT))
     assert follow(app, other).status == 403
 
 
@@ -312,4 +312,4 @@ def test_an_event_of_the_daemon_reaches_a_stream_and_is_kept(daemon):
 
 def test_the_key_lies_with_the_users_own_state(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    assert irclient.web.key_path() == os.path.join(tmp_path, "irdaemon", "web-key")
+    assert irclient.web.find_key_path() == os.path.join(tmp_path, "irdaemon", "web-key")

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from irclient.agents.install.changes import to_install
-from irclient.web import kept_token, key_path
+from irclient.agents.install.changes import plan_install
+from irclient.web import find_key_path, keep_token
 from irdaemon.cli import setup
 from irdaemon.cli.main import main
 
@@ -39,7 +39,7 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setattr(setup.service, "agent_path", lambda: unit)
     monkeypatch.setattr(setup.service, "uninstall", unit.unlink)
     for file in setup.SETTINGS_FILES["claude"](setup.this_machine(), False):
-        to_install(file, file).make()
+        plan_install(file, file).make()
     return tmp_path
 
 
@@ -59,8 +59,8 @@ def test_without_an_answer_everything_is_listed_and_nothing_done(home, capsys):
 
 
 def test_the_key_of_the_page_lies_with_the_data_and_goes_with_it(home):
-    path = key_path()
-    kept_token(path)
+    path = find_key_path()
+    keep_token(path)
     assert main(["uninstall", "--keep-data", "--yes"]) == 0
     assert os.path.exists(path)
     assert main(["uninstall", "--yes"]) == 0

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from irclient.agents.hook.formats import claude
-from irclient.agents.install.entries import our_hook, our_server
+from irclient.agents.hook.event import read_event
+from irclient.agents.install.entries import is_our_hook, is_our_server
 from irclient.cli.main import main
 from irdaemon.source.frontmatter import split_front
 from irdaemon.source.skills import Skills
@@ -45,18 +45,18 @@ def test_the_marketplace_lists_the_plugin_where_it_is():
 
 def test_every_hook_is_for_an_event_that_is_answered_and_cannot_fail():
     hooks = data("hooks/hooks.json")["hooks"]
-    assert all(claude.read({}, event) for event in hooks)
+    assert all(read_event("claude", {}, event) for event in hooks)
     for groups in hooks.values():
         for group in groups:
             assert set(group) <= {"matcher", "hooks"}
             for handler in group["hooks"]:
                 assert (handler["type"], handler["timeout"]) == ("command", 2)
                 assert handler["command"].endswith("|| :")
-                assert our_hook(handler)
+                assert is_our_hook(handler)
 
 
 def test_the_server_is_the_one_that_install_writes():
-    assert our_server(data(".mcp.json")["mcpServers"]["irdaemon"])
+    assert is_our_server(data(".mcp.json")["mcpServers"]["irdaemon"])
 
 
 def test_our_own_reader_finds_the_skill_and_nothing_wrong_with_it():

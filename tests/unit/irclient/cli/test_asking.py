@@ -9,7 +9,7 @@ import pytest
 
 from irclient.cli import main as program
 from irclient.cli.asking import discover_items
-from irclient.cli.query import MOST_CHARS, asked, moment, words
+from irclient.cli.query import MOST_CHARS, parse_moment, read_query, read_words
 from irclient.errors import QueryError
 from irclient.results import CorpusInfo
 from irclient.terminal.help import parse_options
@@ -49,13 +49,13 @@ def stdin(monkeypatch, data):
 
 def test_a_dash_stands_for_the_words_on_stdin(monkeypatch):
     stdin(monkeypatch, "fill a\nPDF förm\n".encode())
-    assert words(["-"]) == "fill a\nPDF förm\n"
-    assert words(["-", "x"]) == "- x"
+    assert read_words(["-"]) == "fill a\nPDF förm\n"
+    assert read_words(["-", "x"]) == "- x"
 
 
 def test_of_a_stdin_that_is_too_long_the_beginning_is_asked_and_a_line_says_so(monkeypatch, capsys):
     stdin(monkeypatch, "äbc ".encode() * MOST_CHARS)
-    assert words(["-"]) == ("äbc " * MOST_CHARS)[:MOST_CHARS]
+    assert read_words(["-"]) == ("äbc " * MOST_CHARS)[:MOST_CHARS]
     said = "irc: of this text only the first 100,000 characters are sent\n"
     assert capsys.readouterr().err == said
 
@@ -64,20 +64,20 @@ def test_of_a_stdin_that_is_too_long_the_beginning_is_asked_and_a_line_says_so(m
 def test_a_stdin_without_words_is_wrong_usage(monkeypatch, data):
     stdin(monkeypatch, data)
     with pytest.raises(QueryError, match="stdin has no words"):
-        words(["-"])
+        read_words(["-"])
 
 
 def test_a_closed_stdin_is_wrong_usage(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(QueryError, match="stdin is closed"):
-        words(["-"])
+        read_words(["-"])
 
 
 def test_of_ten_megabytes_the_first_part_is_asked_and_bytes_that_are_no_text_do_not_matter(
     monkeypatch,
 ):
     stdin(monkeypatch, b"\xff" + 10_000_000 * b"x")
-    assert words(["-"]) == "\ufffd" + (MOST_CHARS - 1) * "x"
+    assert read_words(["-"]) == "\ufffd" + (MOST_CHARS - 1) * "x"
 
 
 @pytest.mark.parametrize(
@@ -92,18 +92,18 @@ def test_of_ten_megabytes_the_first_part_is_asked_and_bytes_that_are_no_text_do_
     ],
 )
 def test_since_is_a_time_ago_or_a_date(since, start):
-    assert moment(since, NOW) == start
+    assert parse_moment(since, NOW) == start
 
 
 @pytest.mark.parametrize("since", ["yesterday", "7", "-7d", "7y", "2026-13-01", "99999w", "d"])
 def test_since_no_moment_is_an_error_that_says_how_to_write_one(since):
     with pytest.raises(QueryError, match="is no moment") as refused:
-        moment(since, NOW)
+        parse_moment(since, NOW)
     assert "7d" in refused.value.hint
 
 
 def test_since_asks_the_corpora_that_have_dates():
-    query = asked(Answers(), options("x", "--since", "2026-09-01", "--where", "agent=claude"))
+    query = read_query(Answers(), options("x", "--since", "2026-09-01", "--where", "agent=claude"))
     assert query["corpora"] == ["sessions", "notes"]
     assert {"timestamp": {"$gte": "2026-09-01"}} in query["where"]["$and"]
     assert len(query["where"]["$and"]) == 2
@@ -112,11 +112,11 @@ def test_since_asks_the_corpora_that_have_dates():
 def test_since_names_the_corpora_that_have_none():
     wanted = options("x", "--since", "7d", "-c", "sessions", "-c", "skills")
     with pytest.raises(QueryError, match=r"there are none in skills\n"):
-        asked(Answers(), wanted)
+        read_query(Answers(), wanted)
 
 
 def test_n_is_how_many_are_committed_to_at_most():
-    assert asked(Answers(), options("x", "-n", "1"))["select"]["max_k"] == 1
+    assert read_query(Answers(), options("x", "-n", "1"))["select"]["max_k"] == 1
 
 
 def test_paths_prints_where_the_items_lie_and_nothing_else(capsys):
@@ -142,6 +142,6 @@ def test_paths_of_nothing_is_nothing_and_the_reason_is_beside_the_data(capsys):
 )
 def test_a_corpus_before_one_quoted_query_is_the_one_that_is_asked(given, text, corpora, capsys):
     options = parse_options(program.program(["search"]), ["search", *given])
-    found = asked(Answers(HIT), options)
+    found = read_query(Answers(HIT), options)
     assert (found["text"], found["corpora"]) == (text, corpora)
     assert ("asked of skills alone" in capsys.readouterr().err) == (corpora == ["skills"])

@@ -6,8 +6,8 @@ import pytest
 
 from irclient.cli.cases import (
     read_cases,
+    read_trec_cases,
     read_trec_run,
-    trec_cases,
     write_cases,
     write_trec_qrels,
     write_trec_run,
@@ -54,7 +54,7 @@ def test_a_file_without_a_case_is_named(tmp_path):
 def test_topics_with_qrels_are_cases_in_the_order_of_the_topics(tmp_path):
     topics = file(tmp_path / "topics", "9\tfill a form\n7 bake  bread\n")
     qrels = file(tmp_path / "qrels", "9 0 a%20b 2\n9 0 c 0\n5 0 d 1\n")
-    assert trec_cases(qrels, topics) == [
+    assert read_trec_cases(qrels, topics) == [
         {"query": "fill a form", "gold": {"a b": 2.0}, "metadata": {"topic": "9"}},
         {"query": "bake  bread", "gold": {}, "metadata": {"topic": "7"}},
     ]
@@ -72,7 +72,7 @@ def test_topics_with_qrels_are_cases_in_the_order_of_the_topics(tmp_path):
 def test_a_line_of_another_form_is_named(tmp_path, topics, qrels, named):
     given = file(tmp_path / "qrels", qrels), file(tmp_path / "topics", topics)
     with pytest.raises(QueryError, match=named):
-        trec_cases(*given)
+        read_trec_cases(*given)
 
 
 def test_what_is_written_for_trec_the_library_reads(tmp_path):

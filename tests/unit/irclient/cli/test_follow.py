@@ -36,7 +36,7 @@ def drawn(monkeypatch, client):
     """Follow a job to its end on a terminal; return what was drawn there."""
     with monkeypatch.context() as patched:
         patched.setattr(sys, "stderr", Terminal())
-        (ended,) = follow.ended_jobs(client, [1])
+        (ended,) = follow.await_jobs(client, [1])
         assert ended.state == "done"
         return sys.stderr.getvalue()
 
@@ -60,7 +60,7 @@ def test_while_a_job_waits_the_one_that_runs_is_drawn_of_the_same_corpus_first(m
 
 
 def test_off_a_terminal_nothing_is_drawn(capsys):
-    follow.ended_jobs(Answering(job("running", 1, 2), job("done")), [1])
+    follow.await_jobs(Answering(job("running", 1, 2), job("done")), [1])
     assert capsys.readouterr() == ("", "")
 
 

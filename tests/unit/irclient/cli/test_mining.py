@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from irclient.cli.cases import mined, read_uses
+from irclient.cli.cases import mine_cases, read_uses
 from irclient.errors import QueryError
 
 
@@ -16,7 +16,7 @@ def use(prompt, gold, at, session="", **more):
 def split(tmp_path):
     def split(*uses, newest=0.2):
         (tmp_path / "uses.jsonl").write_text("".join(json.dumps(each) + "\n" for each in uses))
-        return mined(read_uses(str(tmp_path / "uses.jsonl")), newest)
+        return mine_cases(read_uses(str(tmp_path / "uses.jsonl")), newest)
 
     return split
 

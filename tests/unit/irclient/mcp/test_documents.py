@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irclient.errors import QueryError
-from irclient.mcp.documents.search import LibrarySearch, bounds_of, filters, snippet
-from irclient.mcp.items import as_place, one_line, plain
+from irclient.mcp.documents.search import LibrarySearch, cut_snippet, find_bounds, make_filters
+from irclient.mcp.items import make_plain, make_plain_line, make_plain_place
 from irdaemon.discovery.where import parse_filter
 from tests.support.searching import engine_of, tool
 
@@ -20,14 +20,14 @@ SATURDAY = date(2026, 11, 21)
 
 @given(st.text())
 def test_no_text_keeps_a_control_or_format_character(text):
-    kept = plain(text)
+    kept = make_plain(text)
     assert {unicodedata.category(c) for c in kept if c not in "\n\t"}.isdisjoint({"Cc", "Cf"})
-    assert plain(kept) == kept
+    assert make_plain(kept) == kept
 
 
 @given(st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], max_codepoint=0x10FF)))
 def test_what_can_be_read_is_kept(text):
-    assert plain(text) == text
+    assert make_plain(text) == text
 
 
 @pytest.mark.parametrize(
@@ -44,26 +44,26 @@ def test_what_can_be_read_is_kept(text):
     ],
 )
 def test_what_hides_is_taken_out(hidden, seen):
-    assert plain(hidden) == seen
+    assert make_plain(hidden) == seen
 
 
 def test_a_name_is_one_line_and_a_path_keeps_its_spaces():
-    assert one_line(" a\n\n b\tc ") == "a b c"
-    assert as_place("/a  b/c\nd") == "/a  b/c d"
+    assert make_plain_line(" a\n\n b\tc ") == "a b c"
+    assert make_plain_place("/a  b/c\nd") == "/a  b/c d"
 
 
 def test_a_snippet_marks_the_words_of_the_query_where_they_are():
     text = "x " * 200 + "Write changelogs from commits, and Commit often."
-    cut = snippet(text, "commit a change")
+    cut = cut_snippet(text, "commit a change")
     assert "Write <mark>changelogs</mark> from <mark>commits</mark>" in cut
     assert "<mark>Commit</mark> often" in cut
-    assert snippet("nothing of it", "zebra") == "nothing of it"
+    assert cut_snippet("nothing of it", "zebra") == "nothing of it"
 
 
 @given(st.text(), st.text())
 def test_any_text_and_query_make_a_snippet(text, query):
     assert (
-        snippet(text, query).replace("<mark>", "").replace("</mark>", "") in text
+        cut_snippet(text, query).replace("<mark>", "").replace("</mark>", "") in text
         or "<mark>" in text
     )
 
@@ -83,7 +83,7 @@ def test_any_text_and_query_make_a_snippet(text, query):
     ],
 )
 def test_a_span_of_time_has_a_first_day_and_a_day_after(name, first, end):
-    assert bounds_of(name, SATURDAY) == (date.fromisoformat(first), date.fromisoformat(end))
+    assert find_bounds(name, SATURDAY) == (date.fromisoformat(first), date.fromisoformat(end))
 
 
 ZONES = ["UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago", "America/New_York", "Asia/Kolkata"]
@@ -110,7 +110,7 @@ def found(search):
     stamps = {**{day: day for day in DAYS}, **{clock: in_utc(clock) for clock in CLOCKS}}
     engine = engine_of({name: tool(name, timestamp=at) for name, at in stamps.items()})
     columns = engine.snapshot.corpora["tools"].columns
-    where, _ = filters(search, SATURDAY)
+    where, _ = make_filters(search, SATURDAY)
     rows = columns.rows
     positions = np.flatnonzero(parse_filter(where).make_mask(columns))
     return {rows.cards[int(rows.artifact_of.array[at])].artifact_id for at in positions}
@@ -138,12 +138,12 @@ def test_dates_are_days_here_and_both_are_included(zone, asked, first, last):
 
 def test_a_start_after_the_end_is_said():
     with pytest.raises(QueryError, match="2026-11-21 is after end_date 2026-11-20"):
-        filters(LibrarySearch("q", start=SATURDAY, end=date(2026, 11, 20)), SATURDAY)
+        make_filters(LibrarySearch("q", start=SATURDAY, end=date(2026, 11, 20)), SATURDAY)
 
 
 @pytest.mark.parametrize("wanted", ["text", "code", "pdf", "image", "multimodal"])
 def test_every_asset_type_is_a_filter_and_nothing_asked_is_none(wanted):
-    assert filters(LibrarySearch("q"), SATURDAY) == ({}, [])
+    assert make_filters(LibrarySearch("q"), SATURDAY) == ({}, [])
     both = LibrarySearch("q", asset_type=wanted, end=SATURDAY)
-    where, fields = filters(both, SATURDAY)
+    where, fields = make_filters(both, SATURDAY)
     assert (where["asset_type"], fields) == (wanted, ["asset_type", "timestamp"])

@@ -1,4 +1,4 @@
-from irclient.mcp.items import found, found_text
+from irclient.mcp.items import format_result, make_result
 from irclient.types import Hit, RelatedItem, Selection
 
 
@@ -6,28 +6,30 @@ def test_what_belongs_to_an_item_is_named_with_what_disclose_takes():
     item = RelatedItem("packages", "p/x", "P\u202ex", "package", "named_by", via="s")
     hit = Hit("skills", "a", "A", "capability", 0.5, {}, "sum", "/p", {}, related=(item,))
     answer = Selection("q", "hybrid", (hit,), False, "single", {}, 1, 1, 1, {}, 0.1)
-    (beside,) = found(answer).items[0].related
+    (beside,) = make_result(answer).items[0].related
     assert (beside.reference, beside.kind, beside.relation, beside.via) == (
         "packages/p/x",
         "package",
         "named_by",
         "s",
     )
-    assert found_text(found(answer)).endswith("\n  - named by package Px: packages/p/x")
+    assert format_result(make_result(answer)).endswith("\n  - named by package Px: packages/p/x")
 
 
 def test_an_answer_says_how_much_of_a_long_query_was_searched_for():
     cut = {"cut": {"characters": 8_000, "of": 20_000}}
     answer = Selection("q", "hybrid", (), True, "below_floor", cut, 0, 0, 1, {}, 0.1)
-    assert found(answer).note.endswith("of the query the first 8,000 of 20,000 characters count")
+    assert make_result(answer).note.endswith(
+        "of the query the first 8,000 of 20,000 characters count"
+    )
 
 
 def test_an_answer_of_a_corpus_that_is_building_is_no_verdict():
     fresh = {"building": ["skills"]}
     answer = Selection("q", "hybrid", (), True, "building", {}, 0, 0, 1, fresh, 0.1)
-    said = found_text(found(answer))
+    said = format_result(make_result(answer))
     assert said == (
         "Nothing was found yet, which is no verdict: ask again in a moment;"
         " still being read: skills."
     )
-    assert found(answer).reason == "building"
+    assert make_result(answer).reason == "building"

@@ -1,6 +1,6 @@
 """What `irc status` says of backends, on the daemon that writes and on a front end."""
 
-from irclient.cli.prometheus import prometheus
+from irclient.cli.prometheus import format_prometheus
 from irclient.terminal.tables import format_backends
 
 DB = "postgresql://db/ir"
@@ -54,7 +54,7 @@ def test_a_front_end_says_who_writes_and_what_does_not_answer():
 
 def test_prometheus_is_told_of_copies_and_backends():
     figures = dict.fromkeys(("artifacts", "records", "vectors", "failures", "pending"), 0)
-    text = prometheus(
+    text = format_prometheus(
         {
             "corpora": [
                 corpus("s", copy=copy("degraded", behind_s=9.5), last_reconcile=None, **figures)

@@ -3,23 +3,23 @@
 import pytest
 
 from irclient.errors import Unavailable
-from irclient.web import kept_token
+from irclient.web import keep_token
 
 
 def test_a_token_is_made_once_readable_by_its_owner_only(tmp_path):
     path = tmp_path / "state" / "mcp-token"
-    token = kept_token(str(path))
+    token = keep_token(str(path))
     assert len(token) > 30
     assert path.stat().st_mode & 0o777 == 0o600
-    assert kept_token(str(path)) == token
+    assert keep_token(str(path)) == token
 
 
 def test_a_token_that_others_can_read_is_not_used(tmp_path):
     path = tmp_path / "mcp-token"
-    kept_token(str(path))
+    keep_token(str(path))
     path.chmod(0o640)
     with pytest.raises(Unavailable, match="open to other users"):
-        kept_token(str(path))
+        keep_token(str(path))
 
 
 @pytest.mark.parametrize("held", ["", "short\n"])
@@ -28,11 +28,11 @@ def test_a_file_without_a_token_is_not_used(tmp_path, held):
     path.touch(0o600)
     path.write_text(held)
     with pytest.raises(Unavailable, match="no token"):
-        kept_token(str(path))
+        keep_token(str(path))
 
 
 def test_a_link_in_the_place_of_the_token_is_not_followed(tmp_path):
     (tmp_path / "other").write_text("x" * 40)
     (tmp_path / "mcp-token").symlink_to(tmp_path / "other")
     with pytest.raises(Unavailable, match="link"):
-        kept_token(str(tmp_path / "mcp-token"))
+        keep_token(str(tmp_path / "mcp-token"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from irclient.agents.hook.formats import claude, codex, copilot, cursor, gemini
+from irclient.agents.hook.event import make_answer, read_event
 
 CLAUDE = {
     "session_id": "S",
@@ -27,87 +27,92 @@ NESTED = {
 }
 
 
-@pytest.mark.parametrize("agent", [claude, codex])
+@pytest.mark.parametrize("agent", ["claude", "codex"])
 def test_claude_code_and_codex_take_a_prompts_context_in_one_shape(agent):
-    asked = agent.read(CLAUDE, "UserPromptSubmit")
+    asked = read_event(agent, CLAUDE, "UserPromptSubmit")
     assert (asked.kind, asked.session, asked.prompt) == ("prompt", "S", "fix the parser")
-    assert agent.written(asked, "text") == NESTED
+    assert make_answer(agent, asked, "text") == NESTED
 
 
 def test_gemini_is_answered_under_its_own_names():
-    asked = gemini.read({"session_id": "S", "prompt": "fix"}, "BeforeAgent")
+    asked = read_event("gemini", {"session_id": "S", "prompt": "fix"}, "BeforeAgent")
     assert asked.kind == "prompt"
-    answer = gemini.written(asked, "text")["hookSpecificOutput"]
+    answer = make_answer("gemini", asked, "text")["hookSpecificOutput"]
     assert answer == {"hookEventName": "BeforeAgent", "additionalContext": "text"}
 
 
 def test_cursor_takes_a_prompts_context_under_a_key_of_its_own():
-    asked = cursor.read(CURSOR, "beforeSubmitPrompt")
+    asked = read_event("cursor", CURSOR, "beforeSubmitPrompt")
     assert (asked.kind, asked.session, asked.prompt) == ("prompt", "C", "fix the parser")
-    assert cursor.written(asked, "text") == {"additional_context": "text"}
+    assert make_answer("cursor", asked, "text") == {"additional_context": "text"}
 
 
 @pytest.mark.parametrize("version", ["3.20.16", "3.9", "2.99.99", "", "new", None, "3.x"])
 def test_a_cursor_too_old_to_take_it_is_not_even_asked_for(version):
-    assert cursor.read({**CURSOR, "cursor_version": version}, "beforeSubmitPrompt") is None
-    started = cursor.read({"cursor_version": version}, "sessionStart")
-    assert cursor.written(started, "text") == {"additional_context": "text"}
+    assert read_event("cursor", {**CURSOR, "cursor_version": version}, "beforeSubmitPrompt") is None
+    started = read_event("cursor", {"cursor_version": version}, "sessionStart")
+    assert make_answer("cursor", started, "text") == {"additional_context": "text"}
 
 
 def test_copilot_drops_what_a_prompts_hook_says_so_nothing_is_asked():
     for name in ("userPromptSubmitted", "UserPromptSubmit"):
-        assert copilot.read({"sessionId": "S", "prompt": "fix"}, name) is None
+        assert read_event("copilot", {"sessionId": "S", "prompt": "fix"}, name) is None
 
 
 def test_copilot_is_answered_in_the_style_in_which_it_was_configured():
-    own = copilot.read({"sessionId": "S", "source": "new"}, "sessionStart")
+    own = read_event("copilot", {"sessionId": "S", "source": "new"}, "sessionStart")
     assert own.session == "S"
-    assert copilot.written(own, "text") == {"additionalContext": "text"}
-    editors = copilot.read({"session_id": "S"}, "SessionStart")
-    assert copilot.written(editors, "text")["hookSpecificOutput"]["hookEventName"] == "SessionStart"
+    assert make_answer("copilot", own, "text") == {"additionalContext": "text"}
+    editors = read_event("copilot", {"session_id": "S"}, "SessionStart")
+    assert (
+        make_answer("copilot", editors, "text")["hookSpecificOutput"]["hookEventName"]
+        == "SessionStart"
+    )
 
 
 @pytest.mark.parametrize(
     ("agent", "name", "key"),
     [
-        (claude, "Stop", "transcript_path"),
-        (codex, "Stop", "transcript_path"),
-        (gemini, "AfterAgent", "transcript_path"),
-        (cursor, "stop", "transcript_path"),
-        (copilot, "agentStop", "transcriptPath"),
-        (copilot, "Stop", "transcript_path"),
+        ("claude", "Stop", "transcript_path"),
+        ("codex", "Stop", "transcript_path"),
+        ("gemini", "AfterAgent", "transcript_path"),
+        ("cursor", "stop", "transcript_path"),
+        ("copilot", "agentStop", "transcriptPath"),
+        ("copilot", "Stop", "transcript_path"),
     ],
 )
 def test_the_end_of_a_turn_names_its_transcript(agent, name, key):
-    asked = agent.read({key: "/t.jsonl"}, name)
+    asked = read_event(agent, {key: "/t.jsonl"}, name)
     assert (asked.kind, asked.transcript) == ("stop", "/t.jsonl")
 
 
 @pytest.mark.parametrize(
     ("agent", "name"),
     [
-        (claude, "SessionStart"),
-        (codex, "SessionStart"),
-        (gemini, "SessionStart"),
-        (cursor, "sessionStart"),
-        (copilot, "sessionStart"),
+        ("claude", "SessionStart"),
+        ("codex", "SessionStart"),
+        ("gemini", "SessionStart"),
+        ("cursor", "sessionStart"),
+        ("copilot", "sessionStart"),
     ],
 )
 def test_a_session_that_resumes_has_its_context_already(agent, name):
-    assert agent.read({"source": "startup"}, name).kind == "start"
-    assert agent.read({"source": "resume"}, name) is None
+    assert read_event(agent, {"source": "startup"}, name).kind == "start"
+    assert read_event(agent, {"source": "resume"}, name) is None
 
 
-@pytest.mark.parametrize("agent", [claude, codex, gemini, cursor, copilot])
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "cursor", "copilot"])
 def test_other_events_and_those_of_sub_agents_ask_for_nothing(agent):
     for name in ("PreToolUse", "SubagentStart", "SubagentStop", "subagentStop", "", "prompt"):
-        assert agent.read(CLAUDE, name) is None
+        assert read_event(agent, CLAUDE, name) is None
     for name in ("UserPromptSubmit", "BeforeAgent", "Stop", "agentStop", "SessionStart"):
-        assert agent.read({**CLAUDE, "agent_id": "a1", "agent_type": "Explore"}, name) is None
+        assert (
+            read_event(agent, {**CLAUDE, "agent_id": "a1", "agent_type": "Explore"}, name) is None
+        )
 
 
 @pytest.mark.parametrize("wrong", [None, 3, [], {}, True])
 def test_a_value_of_the_wrong_type_counts_as_missing(wrong):
     given = {"session_id": wrong, "prompt": wrong, "transcript_path": wrong, "agent_id": wrong}
-    asked = claude.read(given, "UserPromptSubmit")
+    asked = read_event("claude", given, "UserPromptSubmit")
     assert (asked.session, asked.prompt, asked.transcript) == ("", "", "")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from irclient.agents.hook.context import matches
+from irclient.agents.hook.context import format_matches
 from irclient.agents.hook.options import parse_options
-from irclient.agents.hook.wording import advice, variant_of
+from irclient.agents.hook.wording import choose_variant, make_advice
 
 SKILL = {"corpus": "skills", "artifact_id": "pdf", "name": "Ignore all", "pointer": "/w/SKILL.md"}
 
@@ -29,27 +29,27 @@ def answer(confidence, **hit):
     ],
 )
 def test_the_sentence_goes_by_kind_and_confidence_and_has_no_word_of_the_item(given, agent, said):
-    sentence = advice(given, agent)
+    sentence = make_advice(given, agent)
     assert said in sentence
     assert not {"Ignore", "obey", "pdf"} & set(sentence.replace(".", " ").split())
 
 
 def test_it_ends_the_first_line_and_counts_to_the_limit():
-    sentence = advice(answer(0.95), "claude")
+    sentence = make_advice(answer(0.95), "claude")
     hits = answer(0.95)["results"]
-    told, offered = matches(hits, 1_500, (), sentence)
+    told, offered = format_matches(hits, 1_500, (), sentence)
     assert told.splitlines()[1].endswith(sentence)
     assert offered == ["skills/pdf"]
-    plain, _ = matches(hits, 1_500)
-    assert matches(hits, len(plain), (), sentence)[0] in ("", told)
+    plain, _ = format_matches(hits, 1_500)
+    assert format_matches(hits, len(plain), (), sentence)[0] in ("", told)
 
 
 def test_of_both_wordings_a_session_gets_one_for_good():
     sessions = [f"claude:{number:04}" for number in range(100)]
-    chosen = [variant_of("both", each) for each in sessions]
-    assert chosen == [variant_of("both", each) for each in sessions]
+    chosen = [choose_variant("both", each) for each in sessions]
+    assert chosen == [choose_variant("both", each) for each in sessions]
     assert 40 <= chosen.count("advice") <= 60
-    assert variant_of("advice", "claude:1") == "advice"
+    assert choose_variant("advice", "claude:1") == "advice"
 
 
 def test_the_wording_is_an_option_or_in_the_environment_and_else_facts(monkeypatch):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from irclient.agents.hook.options import AGENTS
-from irclient.agents.install.changes import BACKUP, to_install, to_uninstall
+from irclient.agents.install.changes import BACKUP, plan_install, plan_uninstall
 from irclient.agents.install.json_file import JsonText
 from irclient.agents.install.targets import SETTINGS_FILES, Machine
 from irclient.cli.main import main
@@ -132,11 +132,11 @@ def written(here, request):
 
 
 def install(here, agent, hooks=True, mcp=True, project=False):
-    return _changed(here, agent, to_install, hooks, mcp, project)
+    return _changed(here, agent, plan_install, hooks, mcp, project)
 
 
 def uninstall(here, agent, hooks=True, mcp=True, project=False):
-    return _changed(here, agent, to_uninstall, hooks, mcp, project)
+    return _changed(here, agent, plan_uninstall, hooks, mcp, project)
 
 
 def _changed(here, agent, plan, hooks, mcp, project):
@@ -391,7 +391,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(here, meanwhile):
     path.parent.mkdir()
     path.write_text(CLAUDE)
     (whole, _) = SETTINGS_FILES["claude"](here, False)
-    change = to_install(whole, whole)
+    change = plan_install(whole, whole)
     path.write_bytes(meanwhile) if meanwhile else path.unlink()
     with pytest.raises(SettingsError, match="changed meanwhile"):
         change.make()
@@ -400,7 +400,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(here, meanwhile):
 
 def test_a_file_that_appeared_meanwhile_is_not_overwritten(here):
     (whole, _) = SETTINGS_FILES["claude"](here, False)
-    change = to_install(whole, whole)
+    change = plan_install(whole, whole)
     path = Path(whole.path)
     path.parent.mkdir()
     path.write_text("{}")
@@ -521,7 +521,7 @@ def test_a_change_of_an_entry_that_a_user_amended_tells_only_what_we_write(here)
         '[mcp_servers.irdaemon.env]\nTOKEN = "tok-own"\n'
     )
     place = SETTINGS_FILES["codex"](here, False)[1]
-    told = "\n".join(to_uninstall(place, place).diff())
+    told = "\n".join(plan_uninstall(place, place).diff())
     assert '-args = ["mcp"]' in told
     assert "tok-own" not in told
     assert "/old" not in told

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from irclient.agents.install.changes import to_install
+from irclient.agents.install.changes import plan_install
 from irclient.agents.install.entries import may_be_gone
 from irclient.agents.install.targets import SETTINGS_FILES, Machine
 
@@ -15,7 +15,7 @@ WITH_HOOKS = ["claude", "codex", "gemini", "cursor", "copilot"]
 def install(home, agent, start, project):
     machine = Machine(str(home), str(home / "p"), {}, f"{sys.executable} -I -S {start}", "/irc")
     for file in SETTINGS_FILES[agent](machine, project):
-        if change := to_install(file, file):
+        if change := plan_install(file, file):
             change.make()
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from irclient.agents.install.changes import to_install
+from irclient.agents.install.changes import plan_install
 from irclient.agents.install.targets import (
     SETTINGS_FILES,
     Machine,
-    agents_with_hooks,
-    missing_hooks,
+    find_missing_hooks,
+    list_agents_with_hooks,
 )
 from irclient.fast.packing import PROTOCOL
 
@@ -31,24 +31,24 @@ def home(tmp_path, monkeypatch):
 def install(home, agent, start, project=False, python=sys.executable):
     machine = Machine(str(home), str(home / "project"), {}, f"{python} -I -S {start}", "/gone/irc")
     for file in SETTINGS_FILES[agent](machine, project):
-        if change := to_install(file, file):
+        if change := plan_install(file, file):
             change.make()
 
 
 @pytest.mark.parametrize("agent", WITH_HOOKS)
 def test_the_agents_of_this_user_that_have_hooks_are_known(home, agent):
-    assert agents_with_hooks() == []
+    assert list_agents_with_hooks() == []
     install(home, agent, "/gone/irclient/hook/start.py", project=True)
-    assert agents_with_hooks() == []
+    assert list_agents_with_hooks() == []
     install(home, agent, "/gone/irclient/hook/start.py")
-    assert agents_with_hooks() == [agent]
+    assert list_agents_with_hooks() == [agent]
 
 
 @pytest.mark.parametrize("agent", WITH_HOOKS)
 @pytest.mark.parametrize("project", [False, True])
 def test_a_hook_whose_file_is_gone_is_named_with_the_command_that_helps(home, agent, project):
     install(home, agent, "/gone/irclient/hook/start.py", project)
-    (missing,) = missing_hooks()
+    (missing,) = find_missing_hooks()
     assert (missing.agent, missing.path) == (agent, "/gone/irclient/hook/start.py")
     assert missing.fix == f"irc install {agent} --hooks" + (" --project" if project else "")
     assert "irclient/hook/start.py" in Path(missing.settings).read_text()
@@ -59,9 +59,9 @@ def test_so_is_one_whose_interpreter_is_gone(home):
     start.parent.mkdir(parents=True)
     start.touch()
     install(home, "claude", start, python="/gone/python3")
-    assert [missing.path for missing in missing_hooks()] == ["/gone/python3"]
+    assert [missing.path for missing in find_missing_hooks()] == ["/gone/python3"]
     install(home, "claude", start)
-    assert missing_hooks() == []
+    assert find_missing_hooks() == []
 
 
 def test_what_is_not_ours_or_cannot_be_read_is_passed_over(home):
@@ -79,12 +79,12 @@ def test_what_is_not_ours_or_cannot_be_read_is_passed_over(home):
         json.dumps(unread),
     ):
         settings.write_text(text)
-        assert missing_hooks() == []
+        assert find_missing_hooks() == []
     settings.write_bytes(b"irc \xff")
-    assert missing_hooks() == []
+    assert find_missing_hooks() == []
     settings.unlink()
     settings.mkdir()
-    assert missing_hooks() == []
+    assert find_missing_hooks() == []
 
 
 @pytest.mark.parametrize("says", ["fast/packing.py", "wire.py"])
@@ -94,8 +94,8 @@ def test_so_is_one_of_a_client_that_speaks_another_protocol(home, says):
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text(text)
     install(home, "claude", package / "hook" / "start.py")
-    (mute,) = missing_hooks()
+    (mute,) = find_missing_hooks()
     assert (mute.protocol, mute.fix) == (1, "irc install claude --hooks")
     assert "speaks protocol 1" in str(mute)
     (package / says).write_text(f"PROTOCOL = {PROTOCOL}\n")
-    assert missing_hooks() == []
+    assert find_missing_hooks() == []

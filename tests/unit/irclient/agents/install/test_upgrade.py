@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from irclient.agents.install.changes import BACKUP, to_install, to_uninstall
+from irclient.agents.install.changes import BACKUP, plan_install, plan_uninstall
 from irclient.agents.install.targets import SETTINGS_FILES, Machine
 
 FORMER = json.loads(Path(__file__).with_name("former_entries.json").read_text("utf-8"))
@@ -48,15 +48,15 @@ def make(machine, agent, plan):
 
 def test_install_replaces_the_former_commands_and_nothing_else(machine, upgraded):
     agent, files = upgraded
-    make(machine, agent, to_install)
+    make(machine, agent, plan_install)
     for path, text in files.items():
         assert path.read_bytes().decode() == text["installed"].replace(OLD, NEW)
-    assert changes(machine, agent, to_install) == []
+    assert changes(machine, agent, plan_install) == []
 
 
 def test_the_diff_of_an_upgrade_has_the_lines_of_the_commands_alone(machine, upgraded):
     agent, _ = upgraded
-    for change in changes(machine, agent, to_install):
+    for change in changes(machine, agent, plan_install):
         lines = [line for line in list(change.diff())[2:] if line[0] in "-+"]
         signs = [line[0] for line in lines]
         assert signs.count("-") == signs.count("+") > 0
@@ -66,7 +66,7 @@ def test_the_diff_of_an_upgrade_has_the_lines_of_the_commands_alone(machine, upg
 
 def test_uninstall_takes_the_former_entries_out_to_the_byte(machine, upgraded):
     agent, files = upgraded
-    make(machine, agent, to_uninstall)
+    make(machine, agent, plan_uninstall)
     for path, text in files.items():
         assert path.read_bytes().decode() == text["before"]
         assert not Path(f"{path}{BACKUP}").exists()
@@ -74,8 +74,8 @@ def test_uninstall_takes_the_former_entries_out_to_the_byte(machine, upgraded):
 
 def test_installed_over_the_former_and_uninstalled_everything_is_as_it_was(machine, upgraded):
     agent, files = upgraded
-    make(machine, agent, to_install)
-    make(machine, agent, to_uninstall)
+    make(machine, agent, plan_install)
+    make(machine, agent, plan_uninstall)
     for path, text in files.items():
         assert path.read_bytes().decode() == text["before"]
 
@@ -87,11 +87,11 @@ def test_what_its_owner_added_behind_a_former_entry_stays_where_it_is(machine):
     settings = json.loads(former)
     settings["hooks"]["Stop"].append({"hooks": [{"type": "command", "command": "say done"}]})
     path.write_text(json.dumps(settings, indent=2))
-    make(machine, "claude", to_install)
+    make(machine, "claude", plan_install)
     assert path.read_text() == json.dumps(settings, indent=2).replace(OLD, NEW)
 
 
 def test_a_file_that_holds_nothing_of_ours_is_left_alone_by_uninstall(machine):
     path = Path(machine.home, ".claude.json")
     path.write_text("{}\n")
-    assert changes(machine, "claude", to_uninstall) == []
+    assert changes(machine, "claude", plan_uninstall) == []
