@@ -13,16 +13,24 @@ from irdaemon.engine.health import ProcessHealth
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
-class Host(Protocol):
-    """What an engine needs of the process it runs in: its facts, and its configuration."""
+class ServingHost(Protocol):
+    """What every engine needs of the process it runs in."""
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return what the status reports of the process."""
+        ...
+
+    def reload(self) -> list[int]:
+        """Read the configuration again; return the jobs that take it up."""
+        ...
+
+
+class Host(ServingHost, Protocol):
+    """What an engine with a ledger needs of its process: how that is, and its configuration."""
 
     @property
     def writes(self) -> bool:
         """Return whether a thread of its own runs the engine's jobs."""
-        ...
-
-    def facts(self) -> Mapping[str, Any]:
-        """Return what the status reports of the process."""
         ...
 
     def health(self) -> ProcessHealth:
@@ -57,10 +65,6 @@ class Host(Protocol):
 
     def remove(self, name: str) -> list[int]:
         """Take a corpus out of the configuration; return the jobs that take it up."""
-        ...
-
-    def reload(self) -> list[int]:
-        """Read the configuration again; return the jobs that take it up."""
         ...
 
 

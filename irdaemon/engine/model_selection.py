@@ -8,13 +8,13 @@ from typing import Any
 from irdaemon.contrib.models.llm import ModelSelector, chooser_by
 from irdaemon.discovery.decide import Selector
 from irdaemon.discovery.query import cut_text
-from irdaemon.engine.state import State
+from irdaemon.engine.state import QueryState, State
 from irdaemon.types import Query
 
 _REPLACED = "conservative"
 
 
-def model_selector(state: State, query: Query) -> Selector | None:
+def model_selector(state: QueryState, query: Query) -> Selector | None:
     """Return the selector in which the model chooses; None where it takes no part in a query.
 
     It chooses among the hits of corpora with selector = "llm" where a query names no strategy of
@@ -27,7 +27,7 @@ def model_selector(state: State, query: Query) -> Selector | None:
     return ModelSelector(cut_text(query.text), chooser, corpora=names)
 
 
-def may_ask_model(state: State, args: Mapping[str, Any]) -> bool:
+def may_ask_model(state: QueryState, args: Mapping[str, Any]) -> bool:
     """Return whether a query with these arguments, not validated yet, may wait for the model."""
     corpora = args.get("corpora") or ()
     if state.model is None or args.get("budget_ms") or not isinstance(corpora, (list, tuple)):
@@ -54,7 +54,7 @@ def described(state: State) -> dict[str, Any] | None:
     }
 
 
-def _by_model(state: State, asked: Sequence[str]) -> tuple[str, ...]:
+def _by_model(state: QueryState, asked: Sequence[str]) -> tuple[str, ...]:
     """Return the corpora among those asked (none: all) whose hits a model chooses among."""
     corpora = state.corpora
     return tuple(n for n in asked or corpora if n in corpora and corpora[n].selector)

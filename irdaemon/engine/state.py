@@ -24,7 +24,7 @@ from irdaemon.embed import Embedder
 from irdaemon.embed.pool import Absent, Embedders
 from irdaemon.embed.rerankers import NOT_CONFIGURED, NoReranker, Reranker, make_reranker
 from irdaemon.engine.health import Policy
-from irdaemon.engine.host import Host, InProcess
+from irdaemon.engine.host import Host, InProcess, ServingHost
 from irdaemon.engine.observer import Observer
 from irdaemon.engine.queue import Job, Work
 from irdaemon.engine.retries import Retries
@@ -89,55 +89,29 @@ class Served(NamedTuple):
     snapshot: Snapshot
 
 
-class State:
-    """The state that queries read and the writer changes.
+class QueryState:
+    """The state that answers come from, in a daemon and in a front end.
 
-    Readers take `served` once per query, or the one of its two that they need; the writer replaces
-    both by one assignment. `work` is the only part with a lock, and no query takes it.
+    A query takes `served` once, or the one of its two that it needs; it is replaced by one
+    assignment. A front end has no corpora of its own: its snapshot is of what backends hold.
     """
 
-    def __init__(
-        self, ledger: Ledger, options: EngineOptions, clock: Callable[[], float], notify: Notify
-    ):
-        self.ledger = ledger
+    def __init__(self, options: EngineOptions, clock: Callable[[], float]):
         self.options = options
         self.clock = clock
-        self.notify = notify
-        self.host: Host = InProcess()
-        self.served = Served({}, Snapshot(ledger.read_generation(), {}, ledger.terms.get_table()))
-        self.work = Work(clock, options.queued_paths)
-        self.retries = Retries()
-        self.corruption: Corruption | None = None
-        # Where errors came from that had the ledger checked; None until it was, else when it was
-        # found sound (Unix seconds).
-        self._suspected: dict[str, float | None] = {}
+        self.host: ServingHost = InProcess()
+        self.served = Served({}, Snapshot())
         self.embedders = Embedders(options.embedder_idle_s, options.embedders)
         self.models = discovery.Models(
             self.embedders.vector, Rereading.by(reranker_named(options.reranker)), options.tuning
         )
-        # What takes long over a synopsis may still be quick to choose.
-        self.model, self.synopsis_model = _resting(options.model), _resting(options.model)
+        self.model: RestingModel | None = None
         self.impressions = Impressions(clock)
         self.tier_times = TierTimes()
         self.answered = AnswerMinutes()
         self.mismatched = Refusals(clock)
+        self.addons: Mapping[str, Observer] = {}
         self.forget_answers()
-        self.disclosed: deque[Pin] = deque(maxlen=MOST_PINS)
-        # What a model wrote, until the writer takes it in: an `engine.synopses.NewSynopsis` each.
-        self.synopses: deque[Any] = deque(maxlen=_MOST_SYNOPSES)
-        # How the copies are that backends have: an `engine.replication.KnownCopy` by corpus.
-        self.copies: Mapping[str, Any] = {}
-        # The corpora of a new configuration, until the writer takes them up.
-        self.next_corpora: tuple[Corpus, ...] = ()
-        # Whether a compaction waits for the quiet hours, or for another source than the battery.
-        self.compaction_waits = False
-        # Labelled cases that a calibration which is waiting is to take, by corpus.
-        self.labels: dict[str, tuple[Case, ...]] = {}
-        self.addons: Mapping[str, Observer] = {
-            name: load_part(addon.observer)(self)
-            for name, addon in load_addons().items()
-            if addon.observer
-        }
 
     @property
     def corpora(self) -> Mapping[str, Corpus]:
@@ -149,6 +123,11 @@ class State:
         """Return what is searched."""
         return self.served.snapshot
 
+    @property
+    def pending(self) -> int:
+        """Count the changes seen and not yet in the snapshot."""
+        return 0
+
     def publish(self, snapshot: Snapshot) -> None:
         """Have another state of the same corpora searched."""
         self.served = self.served._replace(snapshot=snapshot)
@@ -156,6 +135,47 @@ class State:
     def forget_answers(self) -> None:
         """Drop the answers kept for queries with a budget, not how long the tiers take."""
         self.discover_tiers, self.search_tiers = Tiers(self.tier_times), Tiers(self.tier_times)
+
+
+class State(QueryState):
+    """The state of an engine with a ledger: queries read it, the writer changes it.
+
+    `work` is the only part with a lock, and no query takes it.
+    """
+
+    host: Host
+
+    def __init__(
+        self, ledger: Ledger, options: EngineOptions, clock: Callable[[], float], notify: Notify
+    ):
+        super().__init__(options, clock)
+        self.ledger = ledger
+        self.notify = notify
+        self.served = Served({}, Snapshot(ledger.read_generation(), {}, ledger.terms.get_table()))
+        self.work = Work(clock, options.queued_paths)
+        self.retries = Retries()
+        self.corruption: Corruption | None = None
+        # Where errors came from that had the ledger checked; None until it was, else when it was
+        # found sound (Unix seconds).
+        self._suspected: dict[str, float | None] = {}
+        # What takes long over a synopsis may still be quick to choose.
+        self.model, self.synopsis_model = _resting(options.model), _resting(options.model)
+        self.disclosed: deque[Pin] = deque(maxlen=MOST_PINS)
+        # What a model wrote, until the writer takes it in: an `engine.synopses.NewSynopsis` each.
+        self.synopses: deque[Any] = deque(maxlen=_MOST_SYNOPSES)
+        # How the copies are that backends have: an `engine.replication.KnownCopy` by corpus.
+        self.copies: Mapping[str, Any] = {}
+        # The corpora of a new configuration, until the writer takes them up.
+        self.next_corpora: tuple[Corpus, ...] = ()
+        # Whether a compaction waits for the quiet hours, or for another source than the battery.
+        self.compaction_waits = False
+        # Labelled cases that a calibration which is waiting is to take, by corpus.
+        self.labels: dict[str, tuple[Case, ...]] = {}
+        self.addons = {
+            name: load_part(addon.observer)(self)
+            for name, addon in load_addons().items()
+            if addon.observer
+        }
 
     def request(self, job: Job) -> int:
         """Queue a job and return its number; equal requests become one.

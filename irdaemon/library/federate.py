@@ -226,9 +226,7 @@ class SeveralCorpora:
         plain = (query.level, query.expand) == ("metadata", "none")
         for hit in hits:
             built = self._by_name[hit.corpus]
-            yield from built.own(
-                (hit,) if plain else built.engine.reader.with_payloads([hit], query)
-            )
+            yield from built.own((hit,) if plain else built.engine.store.add_payloads([hit], query))
 
 
 def floors_of(

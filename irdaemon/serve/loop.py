@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import zmq
 
@@ -24,7 +24,7 @@ from irclient import wire
 from irclient.errors import IRError, Unavailable
 from irclient.wire import Request
 from irdaemon.contrib.documents.store import ClientDocuments, DocumentStore, Sender
-from irdaemon.engine import Engine
+from irdaemon.engine.reader import QueryEngine
 from irdaemon.runtime.deadline import make_too_late, set_deadline
 from irdaemon.serve.access import Scope
 from irdaemon.serve.endpoints import Caller, Context, Endpoint, Socket
@@ -38,10 +38,6 @@ from irdaemon.serve.ops import (
     handle,
     read_request,
 )
-
-if TYPE_CHECKING:
-    from irdaemon.contrib.backends.front import FrontEngine
-
 
 # Worker pools: run requests that take a while, a bounded number of each cost class at once.
 #
@@ -160,7 +156,7 @@ class RequestLoop:
     `requested_at` is when, on the monotonic clock, the last request came.
     """
 
-    def __init__(self, engine: Engine | FrontEngine, rules: ServeRules, max_message_bytes: int):
+    def __init__(self, engine: QueryEngine, rules: ServeRules, max_message_bytes: int):
         self.rules = rules
         self.requested_at = time.monotonic()
         self.context: Context = zmq.Context()
@@ -300,9 +296,9 @@ class RequestLoop:
 
     def _cost(self, request: wire.Request) -> Cost:
         engine = self._engine
-        if isinstance(engine, Engine):
-            return cost(request, engine.may_ask_model(request.args))
-        return front_cost(request)
+        if engine.remote:
+            return front_cost(request)
+        return cost(request, engine.may_ask_model(request.args))
 
     def _documents_of(
         self, caller: Caller, request: wire.Request, scope: Scope

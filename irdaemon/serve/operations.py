@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from irclient import wire
 from irclient.errors import QueryError
@@ -27,16 +27,13 @@ from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_hint
 from irdaemon.engine.observer import GivenAnswer
 from irdaemon.engine.queue import Job
+from irdaemon.engine.reader import QueryEngine
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import ArtifactPage
 from irdaemon.runtime.profile import Laps, record_laps
 from irdaemon.serve import access
 from irdaemon.serve.access import PASSING, VISIBLE, Args, Filter, Rule
 from irdaemon.types import Query, Selection
-
-if TYPE_CHECKING:
-    from irdaemon.contrib.backends.front import FrontEngine
-
 
 log = logging.getLogger(__name__)
 
@@ -59,13 +56,13 @@ Cost = Literal["quick", "heavy", "slow", "walking", "waiting", "model", "remote"
 
 @dataclass(frozen=True, slots=True)
 class ServedOp:
-    """What the daemon adds to an operation; `front` runs it in a front end, None: not there."""
+    """What the daemon adds to an operation; `front` is whether a front end has it as well."""
 
-    run: Callable[[Engine, Args], Any]
+    run: Callable[[Any, Args], Any]
     cost: Cost
     rule: Rule
     filter: Filter | None = None
-    front: Callable[[FrontEngine, Args], Any] | None = None
+    front: bool = False
 
 
 # By name, as `serves` adds them.
@@ -78,50 +75,19 @@ def serves(
     cost: Cost,
     rule: Rule,
     filter: Filter | None = None,
-    front: Callable[[FrontEngine, Args], Any] | bool = False,
+    front: bool = False,
 ) -> Callable[[Handler], Handler]:
-    """Make a function run an operation; `front` does in a front end, True: the function itself."""
+    """Make a function run an operation; see ServedOp."""
 
     def add(run: Handler) -> Handler:
-        SERVED[name] = ServedOp(run, cost, rule, filter, run if front is True else front or None)
+        SERVED[name] = ServedOp(run, cost, rule, filter, front)
         return run
 
     return add
 
 
-# Handlers of a front end, where they are not those of a daemon that has a ledger.
-
-
-def front_discover(engine: FrontEngine, args: Args) -> Any:
-    """Answer a query, without what its session was shown before by this process."""
-    query = query_of(args)
-    with record_laps() as laps:
-        answer = watched(engine.discover(query), query, laps)
-    return engine.impressions.unseen(answer, session_of(args))
-
-
-def front_search(engine: FrontEngine, args: Args) -> Any:
-    """Return the ranked candidates of a query."""
-    query = query_of(args)
-    with record_laps() as laps:
-        return watched(engine.search(query), query, laps)
-
-
-def front_explain(engine: FrontEngine, args: Args) -> Any:
-    """Return what each stage of a query did."""
-    with record_laps() as laps:
-        explained = engine.explain(query_of(args), args.get("item", ""))
-    return {**explained, "stages": stages_of(laps)}
-
-
-def front_reload(engine: FrontEngine, args: Args) -> Any:
-    """Read again who may ask for what; there are no jobs."""
-    engine.host.reload()
-    return []
-
-
 @serves("ping", "quick", access.as_given, front=True)
-def ping(engine: Engine | FrontEngine, args: Args) -> Any:
+def ping(engine: QueryEngine, args: Args) -> Any:
     """Return who answers."""
     return PingReply(__version__, wire.PROTOCOL, os.getpid())
 
@@ -134,13 +100,16 @@ def query_of(args: Args) -> Query:
         raise QueryError(f"not a query: {error}", "see docs/protocol.md") from error
 
 
-@serves("discover", "quick", access.query_and_related, access.own_hits, front=front_discover)
-def discover(engine: Engine, args: Args) -> Any:
+@serves("discover", "quick", access.query_and_related, access.own_hits, front=True)
+def discover(engine: QueryEngine, args: Args) -> Any:
     """Answer a query, without what its session was shown before."""
     query, traces, session = query_of(args), list[Trace](), session_of(args)
     with record_laps() as laps:
         found = engine.discover(
-            query, visible=args.get(VISIBLE), traced=traces.append, session=session.name
+            query,
+            visible=args.get(VISIBLE),
+            traced=traces.append,
+            session="" if engine.remote else session.name,
         )
         answer = _counted(engine, watched(found, query, laps))
     answer = engine.impressions.unseen(answer, session)
@@ -148,8 +117,8 @@ def discover(engine: Engine, args: Args) -> Any:
     return answer
 
 
-@serves("search", "quick", access.query, access.own_hits, front=front_search)
-def search(engine: Engine, args: Args) -> Any:
+@serves("search", "quick", access.query, access.own_hits, front=True)
+def search(engine: QueryEngine, args: Args) -> Any:
     """Return the ranked candidates of a query."""
     query, traces = query_of(args), list[Trace]()
     with record_laps() as laps:
@@ -159,7 +128,7 @@ def search(engine: Engine, args: Args) -> Any:
     return answer
 
 
-def _note(engine: Engine, args: Args, op: str, answer: Selection, traces: list[Trace]) -> None:
+def _note(engine: QueryEngine, args: Args, op: str, answer: Selection, traces: list[Trace]) -> None:
     """Have an answer noted that is given, unless its client wants it to leave no trace."""
     if args.get("noted", True):
         trace = traces[-1] if traces else None
@@ -168,7 +137,7 @@ def _note(engine: Engine, args: Args, op: str, answer: Selection, traces: list[T
             addon.note_answer(given)
 
 
-def _counted(engine: Engine, answer: Selection) -> Selection:
+def _counted(engine: QueryEngine, answer: Selection) -> Selection:
     """Count an answer in its minute."""
     engine.state.answered.note(answer.took_ms, engine.state.clock())
     return answer
@@ -183,8 +152,8 @@ def watched(answer: Selection, query: Query, laps: Laps) -> Selection:
     return answer
 
 
-@serves("explain", "slow", access.query_and_item, front=front_explain)
-def explain(engine: Engine, args: Args) -> Any:
+@serves("explain", "slow", access.query_and_item, front=True)
+def explain(engine: QueryEngine, args: Args) -> Any:
     """Return what each stage of a query did, and to its owner what was learned of an item."""
     with record_laps() as laps:
         explained = engine.explain(query_of(args), args.get("item", ""))
@@ -220,7 +189,7 @@ def read_cases(args: Args) -> list[Case]:
 
 
 @serves("disclose", "slow", access.disclosed, front=True)
-def disclose(engine: Engine | FrontEngine, args: Args) -> Any:
+def disclose(engine: QueryEngine, args: Args) -> Any:
     """Return the payload of artifacts."""
     references = [str(each) for each in args.get("references", ())]
     level, expand = args.get("level", "body"), args.get("expand", "none")
@@ -228,7 +197,7 @@ def disclose(engine: Engine | FrontEngine, args: Args) -> Any:
 
 
 @serves("records", "slow", access.recorded, front=True)
-def records(engine: Engine | FrontEngine, args: Args) -> Any:
+def records(engine: QueryEngine, args: Args) -> Any:
     """Return the records of an artifact."""
     return engine.records(args.get("reference", ""))
 
@@ -248,7 +217,7 @@ def artifacts(engine: Engine, args: Args) -> Any:
 
 
 @serves("status", "slow", access.as_given, access.own_status, front=True)
-def status(engine: Engine | FrontEngine, args: Args) -> Any:
+def status(engine: QueryEngine, args: Args) -> Any:
     """Return how the daemon and its corpora are."""
     return engine.status(args.get("profile", False))
 
@@ -278,7 +247,7 @@ def coverage(engine: Engine, args: Args) -> Any:
 
 
 @serves("info", "slow", access.one_corpus, front=True)
-def info(engine: Engine | FrontEngine, args: Args) -> Any:
+def info(engine: QueryEngine, args: Args) -> Any:
     """Return what is known of a corpus."""
     return engine.info(args.get("corpus", ""))
 
@@ -311,7 +280,7 @@ def session_of(args: Args) -> ClientSession:
 
 
 @serves("impressions", "quick", access.referenced, front=True)
-def impressions(engine: Engine | FrontEngine, args: Args) -> Any:
+def impressions(engine: QueryEngine, args: Args) -> Any:
     """Note what a session was shown; return all that it was."""
     session, references = session_of(args), [str(each) for each in args.get("references", ())]
     for reference in references:
@@ -356,14 +325,14 @@ def rm(engine: Engine, args: Args) -> Any:
     return engine.host.remove(args.get("name", ""))
 
 
-@serves("reload", "slow", access.no_configuration, front=front_reload)
-def reload(engine: Engine, args: Args) -> Any:
+@serves("reload", "slow", access.no_configuration, front=True)
+def reload(engine: QueryEngine, args: Args) -> Any:
     """Read the configuration again; return the numbers of the jobs."""
     return engine.host.reload()
 
 
 @serves("wait", "waiting", access.as_given, front=True)
-def wait(engine: Engine | FrontEngine, args: Args) -> Any:
+def wait(engine: QueryEngine, args: Args) -> Any:
     """Wait for a generation; return the one there is, and whether that was reached."""
     wait_ms = args.get("wait_ms", 1000.0)
     check_wait(wait_ms)

@@ -7,22 +7,19 @@ the bytes of its reply, in the loop or on a worker. Neither knows a socket.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import secrets
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from irclient import ops, wire
 from irclient.errors import (
     InternalError,
     IRError,
     LimitError,
-    NotFound,
     ProtocolError,
     QueryError,
     Unavailable,
@@ -32,17 +29,13 @@ from irdaemon import __version__
 from irdaemon.config.addons import load_addons
 from irdaemon.config.config import ServeConfig
 from irdaemon.contrib.documents.store import ClientDocuments
-from irdaemon.engine import Engine
+from irdaemon.engine.reader import QueryEngine
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.tracebacks import describe_error
 from irdaemon.serve import operations
 from irdaemon.serve.access import VISIBLE, Args, Peer, Scope, Scopes, visible_corpora
 from irdaemon.serve.operations import SERVED, Cost, ServedOp
-
-if TYPE_CHECKING:
-    from irdaemon.contrib.backends.front import FrontEngine
-
 
 # Limits: the size of a request and its reply, and requests a second, by the [serve] section.
 
@@ -141,7 +134,7 @@ def read_request(data: bytes, rules: ServeRules, peer: Peer) -> tuple[wire.Reque
 
 
 def handle(
-    engine: Engine | FrontEngine,
+    engine: QueryEngine,
     request: wire.Request,
     scope: Scope,
     serve: ServeConfig,
@@ -157,13 +150,13 @@ def handle(
         _check_args(request)
         check_request(request, serve)
         given = {name: each for name, each in request.args.items() if name != VISIBLE}
-        run = _bound(engine, request.op, op)
-        with _limited(scope, engine):
+        engine.check_operation(request.op, op.front)
+        with engine.limit_to(scope.corpora):
             args = narrowed(scope, op, given, engine.snapshot.corpora)
             # Whatever the request has there.
             args = {**args, operations.CLIENT: scope.client, operations.DOCUMENTS: documents}
             check_clock()
-            result = run(args)
+            result = op.run(engine, args)
         reply = wire.pack_result(request.id, shown(scope, op, result))
         check_reply(reply, serve)
     except IRError as error:
@@ -176,7 +169,7 @@ def handle(
     return reply
 
 
-def _check_protocol(engine: Engine | FrontEngine, request: wire.Request) -> None:
+def _check_protocol(engine: QueryEngine, request: wire.Request) -> None:
     """Raise ProtocolError for a request of another protocol, which the status then tells of.
 
     A hook shows no error: it would be silent for ever.
@@ -184,35 +177,8 @@ def _check_protocol(engine: Engine | FrontEngine, request: wire.Request) -> None
     try:
         wire.check_request_protocol(request.v, f"irdaemon {__version__}")
     except ProtocolError as error:
-        if isinstance(engine, Engine):
-            engine.state.mismatched.note(request.v, request.op, error.hint)
+        engine.state.mismatched.note(request.v, request.op, error.hint)
         raise
-
-
-def _bound(engine: Engine | FrontEngine, name: str, op: ServedOp) -> Callable[[Args], Any]:
-    """Return what runs an operation. Raises Unavailable for what a front end does not have."""
-    if isinstance(engine, Engine):
-        return partial(op.run, engine)
-    if op.front is None:
-        raise engine.elsewhere(name)
-    return partial(op.front, engine)
-
-
-@contextlib.contextmanager
-def _limited(scope: Scope, engine: Engine | FrontEngine) -> Iterator[None]:
-    """Have backends give nothing but the corpora of a client's scope to what runs inside.
-
-    Raises Unavailable for a corpus that may be in a backend which a front end never reached.
-    """
-    if isinstance(engine, Engine):
-        yield
-        return
-    with engine.limited_to(scope.corpora):
-        try:
-            yield
-        except NotFound:
-            engine.backends.check_heard()
-            raise
 
 
 def narrowed(scope: Scope, op: ServedOp, args: Args, corpora: Collection[str]) -> Args:
@@ -258,7 +224,7 @@ def _check_args(request: wire.Request) -> None:
 def front_cost(request: wire.Request) -> Cost:
     """Return the cost class of a request to a front end: what asks a backend waits for that."""
     op, found = OPS.get(request.op), cost(request)
-    if op is None or op.front is None:
+    if op is None or not op.front:
         return "quick"
     asks = found in ("slow", "heavy") or request.op in ("discover", "search")
     return "remote" if asks and found != "waiting" and request.op not in WITH_DOCUMENTS else found

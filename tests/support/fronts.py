@@ -34,6 +34,7 @@ class FrontProcess:
 
     def reload(self):
         self.reloaded += 1
+        return []
 
 
 class Fronted:

@@ -9,37 +9,32 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from irclient.errors import NotFound, Unavailable
 from irdaemon.contrib.backends.making import ranked_servers
 from irdaemon.contrib.backends.remote import Vocabularies, remote_index
 from irdaemon.contrib.backends.replication import CopyFacts
 from irdaemon.contrib.backends.state import seeing_only
-from irdaemon.discovery import discover as discovery
-from irdaemon.discovery.budget import Tiers, TierTimes
 from irdaemon.discovery.disclose import check_level, parse_reference, unknown_corpus
-from irdaemon.discovery.expand import Expand, parse_expand
-from irdaemon.discovery.explain import explain
-from irdaemon.discovery.impressions import Impressions
-from irdaemon.discovery.query import ParsedQuery, find_indexes, parse_query, parse_search
-from irdaemon.discovery.rerank import Rereading
-from irdaemon.discovery.rounds import discover_in_rounds
+from irdaemon.discovery.expand import parse_expand
+from irdaemon.discovery.query import ParsedQuery, find_indexes
 from irdaemon.discovery.stored import disclose_stored, disclose_stored_hit, resolve_stored
 from irdaemon.embed import EMBEDDERS, FAMILIES, Embedder
-from irdaemon.embed.pool import ABSENT, Absent, Embedders
+from irdaemon.embed.pool import ABSENT, Absent
 from irdaemon.engine.health import CorpusHealth, Health, Level, UnwatchedRoot
-from irdaemon.engine.state import EngineOptions, reranker_named
+from irdaemon.engine.host import ServingHost
+from irdaemon.engine.reader import QueryEngine
+from irdaemon.engine.state import EngineOptions, QueryState
 from irdaemon.engine.status import floor_facts
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.index.backend import IndexBackend, StoredText, Totals
 from irdaemon.runtime.deadline import limit_time
 from irdaemon.runtime.profile import summarize_stages
-from irdaemon.types import Disclosure, Hit, Query, Selection
+from irdaemon.types import Disclosure, Selection
 
 # What a front end answers to `status` and `info`: what its backends said last, as plain data.
 
@@ -278,66 +273,25 @@ _POLL_S = 0.05
 _NAMED = 3
 
 
-class FrontHost(Protocol):
-    """What a front end needs of the process it runs in."""
+class BackendStore:
+    """The store of a front end: what its backends hold. `refresh` is called by one thread.
 
-    def facts(self) -> Mapping[str, Any]:
-        """Return what the status reports of the process."""
-        ...
-
-    def reload(self) -> None:
-        """Read again who may ask for what."""
-        ...
-
-
-class FrontEngine:
-    """Answer queries about what backends hold. Any thread may use it; `refresh` is called by one.
-
-    `backends` are by the names that a person is shown; `embedders` are names of embedders that
-    corpora may have, beside those that come along.
+    `embedders` are names of embedders that corpora may have, beside those that come along.
     """
 
-    usage = None
-
-    def __init__(
-        self,
-        backends: Sequence[tuple[str, IndexBackend]],
-        embedders: Sequence[str],
-        options: EngineOptions,
-        host: FrontHost,
-        clock: Callable[[], float] = time.time,
-    ):
-        self.host, self.clock = host, clock
-        self.backends = FrontBackends([FrontBackend(*each) for each in backends], clock)
-        self.impressions = Impressions(clock)
-        self.embedders = Embedders(options.embedder_idle_s, options.embedders)
-        self.models = discovery.Models(
-            self.embedders.vector, Rereading.by(reranker_named(options.reranker)), options.tuning
-        )
-        self.missing: Mapping[str, str] = {}
+    def __init__(self, state: QueryState, backends: FrontBackends, embedders: Sequence[str]):
+        self._state = state
+        self._backends = backends
         self._embedders = tuple(dict.fromkeys(embedders))
-        self._times = TierTimes()
-        self._forget_answers()
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """Return what queries see now."""
-        return self.backends.snapshot
+        self._missing: Mapping[str, str] = {}
 
     def refresh(self) -> None:
         """Learn what the backends have now, and make the embedders of it."""
-        if self.backends.refresh():
-            self._forget_answers()
-            ids = {index.embedder for index in self.snapshot.corpora.values()}
-            self.missing = {each: why for each in ids if (why := self._why_missing(each))}
-
-    def _forget_answers(self) -> None:
-        self._discover_tiers, self._search_tiers = Tiers(self._times), Tiers(self._times)
-
-    def embedder(self, embedder_id: str) -> Embedder | None:
-        """Return the embedder of an id, None where there is none here."""
-        made = self.embedders.by_id(embedder_id)
-        return None if isinstance(made, Absent) else made
+        if self._backends.refresh():
+            self._state.publish(self._backends.snapshot)
+            self._state.forget_answers()
+            ids = {index.embedder for index in self._backends.snapshot.corpora.values()}
+            self._missing = {each: why for each in ids if (why := self._why_missing(each))}
 
     def _why_missing(self, embedder_id: str) -> str:
         """Make the embedder of an id; return why it cannot be used, "" where it can."""
@@ -346,7 +300,7 @@ class FrontEngine:
         families = (name for name in (*EMBEDDERS, *FAMILIES) if embedder_id.startswith(name))
         made: list[Embedder] = []
         for name in dict.fromkeys((*self._embedders, *families)):
-            made.append(self.embedders.named(name))
+            made.append(self._state.embedders.named(name))
             if made[-1].id == embedder_id:
                 return ""
         absent = next((each.error.message for each in made if isinstance(each, Absent)), "")
@@ -354,48 +308,18 @@ class FrontEngine:
 
     # -- queries ---------------------------------------------------------------------------------
 
-    def discover(self, query: Query | str) -> Selection:
-        """Answer a query with few hits, or none and a typed reason; see `discovery.discover`."""
-        valid = parse_query(query)
-
-        def run(query: ParsedQuery) -> Selection:
-            return discover_in_rounds(self.snapshot, query, self.models).selection
-
-        return self._answered(valid, run, self._discover_tiers)
-
-    def search(self, query: Query | str) -> Selection:
-        """Return the ranked candidates of a query, without selection."""
-        valid = parse_search(query)
-
-        def run(query: ParsedQuery) -> Selection:
-            return discovery.search(self.snapshot, query, self.models).selection
-
-        return self._answered(valid, run, self._search_tiers)
-
-    def explain(self, query: Query | str, item: str = "") -> dict[str, Any]:
-        """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
-        valid = parse_query(query)
-        self.backends.check_heard(valid.corpora)
-        return explain(self.snapshot, valid, self.models, item)
-
-    def _answered(
-        self, query: ParsedQuery, run: Callable[[ParsedQuery], Selection], tiers: Tiers
-    ) -> Selection:
+    def check_query(self, query: ParsedQuery) -> None:
+        """Raise Unavailable for a query that asks for what only the writer has."""
         if query.related:
-            raise self.elsewhere("what belongs to a hit")
+            raise self.make_refusal("what belongs to a hit")
         self._check_level(query.level)
-        self.backends.check_heard(query.corpora)
-        unproved = self._catch_up(query) if query.fresh else None
-        answer = tiers.answer(query, run)
-        if unproved is not None:
-            freshness = {**answer.freshness, "unproved": unproved}
-            answer = replace(answer, freshness=freshness)
-        if (query.level, query.expand) == ("metadata", "none"):
-            return answer
-        hits = self._with_payloads(answer.results, query.level, query.expansion)
-        return replace(answer, results=hits)
+        self.check_corpora(query.corpora)
 
-    def _catch_up(self, query: Query) -> list[str]:
+    def check_corpora(self, names: Sequence[str]) -> None:
+        """Raise Unavailable where a backend that never answered may have one of these."""
+        self._backends.check_heard(names)
+
+    def catch_up(self, query: ParsedQuery) -> list[str]:
         """Wait until what was written last is searched; return the corpora of which it may not be.
 
         What was written last is known at the server that is written to.
@@ -403,8 +327,8 @@ class FrontEngine:
         until = time.monotonic() + query.wait_ms / 1e3
         self.refresh()
         behind = []
-        for index in find_indexes(self.snapshot, query.corpora):
-            backend, name = self._held(index.corpus)[0].backend, index.corpus
+        for index in find_indexes(self._state.snapshot, query.corpora):
+            backend, name = self._find_holder(index.corpus)[0].backend, index.corpus
             try:
                 newest = backend.newest(name)
                 left_s = max(0.0, until - time.monotonic())
@@ -419,12 +343,32 @@ class FrontEngine:
     def wait(self, generation: int, timeout: float) -> int:
         """Wait, at most `timeout` seconds, for a generation; return the one there is then."""
         until = time.monotonic() + timeout
-        while self.snapshot.generation < generation and time.monotonic() < until:
+        while self._state.snapshot.generation < generation and time.monotonic() < until:
             time.sleep(min(_POLL_S, max(0.0, until - time.monotonic())))
             self.refresh()
-        return self.snapshot.generation
+        return self._state.snapshot.generation
 
     # -- texts -----------------------------------------------------------------------------------
+
+    def complete(
+        self, answer: Selection, query: ParsedQuery, visible: Collection[str] | None = None
+    ) -> Selection:
+        """Return an answer with the payloads that a query asks for, as they were stored."""
+        if (query.level, query.expand) == ("metadata", "none"):
+            return answer
+        hits, expand = answer.results, query.expansion
+        texts: dict[tuple[str, str], StoredText] = {}
+        for corpus in dict.fromkeys(hit.corpus for hit in hits):
+            ids = [hit.artifact_id for hit in hits if hit.corpus == corpus]
+            found = self._find_holder(corpus)[0].backend.stored(corpus, ids)
+            texts.update({(corpus, artifact_id): text for artifact_id, text in found.items()})
+        disclosed = (
+            disclose_stored_hit(hit, text, query.level, expand)
+            if (text := texts.get((hit.corpus, hit.artifact_id)))
+            else hit
+            for hit in hits
+        )
+        return replace(answer, results=tuple(disclosed))
 
     def disclose(
         self, references: Sequence[str], level: str = "body", expand: str = "none"
@@ -433,48 +377,33 @@ class FrontEngine:
         check_level(level)
         self._check_level(level)
         expansion = parse_expand(expand)
-        found = [self._found(reference) for reference in references]
+        found = [self._find_stored(reference) for reference in references]
         return [disclose_stored(corpus, stored, level, expansion) for corpus, stored in found]
 
     def records(self, reference: str) -> list[dict[str, Any]]:
         """Return the records of one artifact, in plan order."""
-        _, stored = self._found(reference)
+        _, stored = self._find_stored(reference)
         return [dict(record) for record in stored.records]
 
-    def _found(self, reference: str) -> tuple[str, StoredText]:
-        self.backends.check_heard([reference.partition("/")[0]])
-        corpus, wanted = parse_reference(reference, self.snapshot.corpora)
-        side, _ = self._held(corpus)
+    def _find_stored(self, reference: str) -> tuple[str, StoredText]:
+        self._backends.check_heard([reference.partition("/")[0]])
+        corpus, wanted = parse_reference(reference, self._state.snapshot.corpora)
+        side, _ = self._find_holder(corpus)
         stored = side.backend.stored(corpus, [wanted]).get(wanted)
         if stored is None:
-            artifact_id = resolve_stored(self.snapshot.corpora[corpus], wanted)
+            artifact_id = resolve_stored(self._state.snapshot.corpora[corpus], wanted)
             stored = side.backend.stored(corpus, [artifact_id]).get(artifact_id)
         if stored is None:
             raise NotFound(f"{reference} is gone", "ask discover again")
         return corpus, stored
 
-    def _with_payloads(
-        self, hits: Sequence[Hit], level: str, expand: Expand | None
-    ) -> tuple[Hit, ...]:
-        texts: dict[tuple[str, str], StoredText] = {}
-        for corpus in dict.fromkeys(hit.corpus for hit in hits):
-            ids = [hit.artifact_id for hit in hits if hit.corpus == corpus]
-            found = self._held(corpus)[0].backend.stored(corpus, ids)
-            texts.update({(corpus, artifact_id): text for artifact_id, text in found.items()})
-        return tuple(
-            disclose_stored_hit(hit, text, level, expand)
-            if (text := texts.get((hit.corpus, hit.artifact_id)))
-            else hit
-            for hit in hits
-        )
-
     def _check_level(self, level: str) -> None:
         if level == "bundled":
-            raise self.elsewhere("what lies beside an artifact's text")
+            raise self.make_refusal("what lies beside an artifact's text")
 
-    def _held(self, corpus: str) -> tuple[FrontBackend, Totals]:
+    def _find_holder(self, corpus: str) -> tuple[FrontBackend, Totals]:
         """Return the backend that has a corpus, and what it said of it last. Raises NotFound."""
-        side = self.backends.holding().get(corpus)
+        side = self._backends.holding().get(corpus)
         if side is None:
             raise NotFound(f"the corpus {corpus!r} is gone", "irc ls shows those there are")
         return side, side.totals[corpus]
@@ -487,22 +416,61 @@ class FrontEngine:
 
     def info(self, name: str) -> dict[str, Any]:
         """Return what is known of one corpus. Raises NotFound."""
-        self.backends.check_heard([name])
+        self._backends.check_heard([name])
         return info(self._facts(), name)
 
     def _facts(self) -> FrontFacts:
-        return FrontFacts(self.backends, self.missing, self.host.facts(), self.clock())
+        state = self._state
+        return FrontFacts(self._backends, self._missing, state.host.facts(), state.clock())
 
-    def limited_to(self, corpora: Collection[str] | None) -> AbstractContextManager[None]:
-        """Have backends give nothing of other corpora to what runs inside, None: of all."""
-        return contextlib.nullcontext() if corpora is None else seeing_only(corpora)
-
-    def elsewhere(self, what: str, corpora: Collection[str] = ()) -> Unavailable:
+    def make_refusal(self, what: str) -> Unavailable:
         """Return the error of what only the daemon that writes a corpus can do, naming it."""
-        every = (self._held(name)[1].holder for name in corpora or self.snapshot.corpora)
+        every = (self._find_holder(name)[1].holder for name in self._state.snapshot.corpora)
         writers = list(dict.fromkeys(every))
         shown = ", ".join(writers[:_NAMED]) + (", ..." if len(writers) > _NAMED else "")
         return Unavailable(
             f"this is a front end: {what} is with the daemon that writes the corpus",
             f"ask it there: {shown}" if writers else "no corpus has been written yet",
         )
+
+
+class FrontEngine(QueryEngine):
+    """Answer queries about what backends hold. Any thread may use it; `refresh` is called by one.
+
+    `backends` are by the names that a person is shown; for `embedders` see BackendStore.
+    """
+
+    remote = True
+
+    def __init__(
+        self,
+        backends: Sequence[tuple[str, IndexBackend]],
+        embedders: Sequence[str],
+        options: EngineOptions,
+        host: ServingHost,
+        clock: Callable[[], float] = time.time,
+    ):
+        state = QueryState(options, clock)
+        state.host = host
+        self.backends = FrontBackends([FrontBackend(*each) for each in backends], clock)
+        self._store = BackendStore(state, self.backends, embedders)
+        super().__init__(state, self._store)
+        self.refresh = self._store.refresh
+
+    def check_operation(self, name: str, front: bool) -> None:
+        """Raise Unavailable, naming who writes, for an operation that a front end has not."""
+        if not front:
+            raise self._store.make_refusal(name)
+
+    @contextlib.contextmanager
+    def limit_to(self, corpora: Collection[str] | None) -> Iterator[None]:
+        """Have backends give nothing of other corpora to what runs inside, None: of all.
+
+        Raises Unavailable for a corpus that may be in a backend which was never reached.
+        """
+        with contextlib.nullcontext() if corpora is None else seeing_only(corpora):
+            try:
+                yield
+            except NotFound:
+                self.backends.check_heard()
+                raise

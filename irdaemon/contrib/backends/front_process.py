@@ -54,7 +54,7 @@ class RefreshThread(threading.Thread):
         while not self._stopping.is_set():
             try:
                 self._engine.refresh()
-                self._engine.embedders.release_idle()
+                self._engine.unload_idle()
             except Exception as error:
                 if time.monotonic() - self._logged_at >= _LOGGED_EVERY_S:
                     self._logged_at = time.monotonic()
@@ -94,7 +94,7 @@ class FrontProcess:
         facts = process_facts(self._started, self._socket, self._config.path)
         return facts if self._refused is None else {**facts, "refused": refusal(self._refused)}
 
-    def reload(self) -> None:
+    def reload(self) -> list[int]:
         """Read again who may ask for what, and how much; other changes need a restart."""
         try:
             config = load_config(self._path)
@@ -103,6 +103,7 @@ class FrontProcess:
             self._refused = error
             raise
         self._config, self._refused = config, None
+        return []
 
     def run(self) -> bool:
         """Serve until asked to stop; return False where another process took this one's place."""

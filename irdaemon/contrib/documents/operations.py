@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from irclient.errors import QueryError, Unavailable
 from irclient.results import FoundDocument
@@ -17,38 +17,24 @@ from irdaemon.contrib.documents.store import (
 )
 from irdaemon.discovery.discover import Models
 from irdaemon.embed import Embedder
-from irdaemon.embed.pool import ABSENT, Absent
-from irdaemon.engine import Engine
+from irdaemon.embed.pool import Absent
+from irdaemon.engine.reader import QueryEngine
+from irdaemon.engine.state import QueryState
 from irdaemon.library import analysed, inmemory
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.serve import access
 from irdaemon.serve.access import Args
 from irdaemon.serve.operations import DOCUMENTS, serves
 
-if TYPE_CHECKING:
-    from irdaemon.contrib.backends.front import FrontEngine
-
 _CONTRACTS = ("bm25", "full")
 NO_EMBEDDER = Absent("documents", Unavailable("no corpus has an embedder"))
 
 
-def front_discover_in(engine: FrontEngine, args: Args) -> Any:
-    """Rank documents of the client's own: those it sends, or those it registered."""
-    return found_in(args, lambda: _usual_embedder(engine), engine.models)
-
-
-def _usual_embedder(engine: FrontEngine) -> Embedder:
-    """Return the embedder that most corpora have."""
-    ids = Counter(index.embedder for index in engine.snapshot.corpora.values())
-    usual = [each for each, _ in ids.most_common() if not each.startswith(ABSENT)]
-    return next((made for each in usual if (made := engine.embedder(each))), NO_EMBEDDER)
-
-
 # A client's own documents: what it may see of the corpora does not matter.
-@serves("discover_in", "heavy", access.as_given, front=front_discover_in)
-def discover_in(engine: Engine, args: Args) -> Any:
+@serves("discover_in", "heavy", access.as_given, front=True)
+def discover_in(engine: QueryEngine, args: Args) -> Any:
     """Rank documents of the client's own: those it sends, or those it registered."""
-    return found_in(args, lambda: _embedder(engine), engine.state.models)
+    return found_in(args, lambda: _find_usual_embedder(engine.state), engine.state.models)
 
 
 def found_in(args: Args, embedder: Callable[[], Embedder], models: Models) -> list[FoundDocument]:
@@ -84,19 +70,23 @@ def _registered(args: Args) -> ClientDocuments:
     return documents
 
 
-def _embedder(engine: Engine) -> Embedder:
+def _find_usual_embedder(state: QueryState) -> Embedder:
     """Return the embedder that most corpora have; it is there already."""
-    names = Counter(corpus.embedder for corpus in engine.corpora.values()).most_common(1)
-    return engine.state.embedders.named(names[0][0]) if names else NO_EMBEDDER
+    names = Counter(corpus.embedder for corpus in state.corpora.values()).most_common(1)
+    if names:
+        return state.embedders.named(names[0][0])
+    ids = Counter(index.embedder for index in state.snapshot.corpora.values())
+    made = (state.embedders.by_id(each) for each, _ in ids.most_common())
+    return next((each for each in made if each and not isinstance(each, Absent)), NO_EMBEDDER)
 
 
 @serves("register_docs", "heavy", access.as_given, front=True)
-def register_docs(engine: Engine | FrontEngine, args: Args) -> Any:
+def register_docs(engine: QueryEngine, args: Args) -> Any:
     """Keep documents for as long as the client's connection lives; return their handle."""
     return _registered(args).register(_document_set(args.get("docs", [])))
 
 
 @serves("drop_docs", "quick", access.as_given, front=True)
-def drop_docs(engine: Engine | FrontEngine, args: Args) -> Any:
+def drop_docs(engine: QueryEngine, args: Args) -> Any:
     """Forget documents that were registered; return how many."""
     return _registered(args).drop(args.get("handle", ""))

@@ -9,8 +9,8 @@ import pytest
 
 from irclient.errors import QueryError
 from irdaemon.config.reindex import Reindex
+from irdaemon.engine.ledger_store import catch_up
 from irdaemon.engine.queue import Job, Work
-from irdaemon.engine.reader import catch_up
 from irdaemon.types import Query, Root
 from irdaemon.watch import Debouncer, Settings, Watcher
 from irdaemon.watch.watcher import Delivery

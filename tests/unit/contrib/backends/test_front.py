@@ -153,7 +153,7 @@ def test_what_lies_beside_a_text_or_belongs_to_a_hit_is_with_the_writer(fronted)
         assert HOLDER in caught.value.hint
 
 
-ELSEWHERE = sorted(name for name, op in OPS.items() if op.front is None)
+ELSEWHERE = sorted(name for name, op in OPS.items() if not op.front)
 
 
 def test_the_table_says_which_operations_a_front_end_has():
