@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from irdaemon.source.packages.manifest import (
     Manifest,
     as_table,
+    choose_links,
     choose_person,
     clean_text,
     clean_texts,
-    clean_url,
-    find_license,
+    make_manifest,
     read_toml,
-    split_words,
     write_dependency,
 )
 from irdaemon.types import SourceError
@@ -48,20 +47,12 @@ def load(directory: str) -> Manifest | None:
 def _make_manifest(
     package: Mapping[str, object], content: Mapping[str, object], workspace: _Workspace
 ) -> Manifest:
-    author = choose_person(package.get("authors"))
-    return Manifest(
-        name=clean_text(package.get("name")),
-        version=clean_text(package.get("version")),
-        description=clean_text(package.get("description")),
-        owner=author.name,
-        email=author.email,
-        license=find_license(package.get("license")),
-        homepage=clean_url(package.get("homepage")),
-        repository=clean_url(package.get("repository")),
+    links = choose_links({key: package.get(key) for key in ("homepage", "repository")})
+    return replace(
+        make_manifest(package, choose_person(package.get("authors")), links),
         deps=_list_dependencies(content, _NEEDED, workspace),
         optional_deps=_list_dependencies(content, _NEEDED, workspace, optional=True),
         dev_deps=_list_dependencies(content, _DEV, workspace),
-        keywords=split_words(package.get("keywords")),
         commands=clean_texts(
             [as_table(program).get("name") for program in _as_list(content.get("bin"))]
         ),

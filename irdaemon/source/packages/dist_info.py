@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from email.message import Message
 from email.parser import Parser
 from email.policy import compat32
@@ -24,11 +25,10 @@ from irdaemon.source.packages.manifest import (
     clean_text,
     clean_texts,
     clean_url,
-    find_license,
+    make_manifest,
     merge_manifests,
     read_ini,
     read_json,
-    split_words,
 )
 from irdaemon.types import SourceError
 
@@ -109,19 +109,18 @@ def _make_manifest(message: Message) -> Manifest:
     urls = choose_links({"homepage": message.get("Home-page"), **dict(_list_urls(message))})
     required = clean_texts(message.get_all("Requires-Dist", []))
     optional = tuple(d for d in required if _EXTRA.search(d.partition(";")[2]))
-    return Manifest(
-        name=clean_text(message.get("Name")),
-        version=clean_text(message.get("Version")),
-        description=clean_text(message.get("Summary")),
+    stated = {
+        "name": message.get("Name"),
+        "version": message.get("Version"),
+        "description": message.get("Summary"),
+        "license": message.get("License-Expression") or message.get("License"),
+        "keywords": message.get("Keywords"),
+    }
+    return replace(
+        make_manifest(stated, author, urls),
         readme=_read_description(message),
-        owner=author.name,
-        email=author.email,
-        license=find_license(message.get("License-Expression") or message.get("License")),
-        homepage=urls.homepage,
-        repository=urls.repository,
         deps=tuple(d for d in required if d not in optional),
         optional_deps=optional,
-        keywords=split_words(message.get("Keywords")),
         private=any(c.startswith("Private ::") for c in message.get_all("Classifier", [])),
     )
 

@@ -33,24 +33,19 @@ def load(directory: str) -> Manifest:
     name = next((d.arguments[0] for d in directives if d.verb == "module" and d.arguments), "")
     if not name:
         raise make_error(path, "no module line")
-    required = [d for d in directives if d.verb == "require" and d.arguments]
+    required = [
+        (write_dependency(d.arguments[0], " ".join(d.arguments[1:])), _is_indirect(d))
+        for d in directives
+        if d.verb == "require" and d.arguments
+    ]
     return Manifest(
         name=name,
         description=_read_comment(os.path.join(directory, "doc.go")),
         owner=_find_owner(name),
         repository=_find_repository(name),
-        deps=clean_texts(
-            [write_dependency(*_split_pair(d)) for d in required if not _is_indirect(d)]
-        ),
-        indirect_deps=clean_texts(
-            [write_dependency(*_split_pair(d)) for d in required if _is_indirect(d)]
-        ),
+        deps=clean_texts([each for each, indirect in required if not indirect]),
+        indirect_deps=clean_texts([each for each, indirect in required if indirect]),
     )
-
-
-def _split_pair(directive: _Directive) -> tuple[str, str]:
-    name, *version = directive.arguments
-    return name, " ".join(version)
 
 
 def _is_indirect(directive: _Directive) -> bool:

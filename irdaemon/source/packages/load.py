@@ -171,50 +171,40 @@ def _read_directory(entry: Entry) -> _Package | None:
 
 def _make_artifact(entry: Entry, package: _Package) -> Artifact:
     manifest = package.manifest
+    name = manifest.name or package.fallback_name
+    readme = (package.readme.text or manifest.readme)[:README_CHARS]
     unnamed = () if manifest.name else ("unnamed",)
     return Artifact(
         artifact_id=entry.key,
-        raw=_make_raw(entry, package),
-        name=manifest.name or package.fallback_name,
+        raw={
+            "name": name,
+            "description": (manifest.description or find_prose(readme))[:_DESCRIPTION_CHARS],
+            "readme": readme,
+            "owner": find_owner(entry.path, manifest),
+            "deps": list(manifest.deps),
+        },
+        name=name,
         pointer=package.pointer,
-        metadata=_make_metadata(entry, package),
+        metadata={
+            "ecosystem": package.ecosystem,
+            "installed": package.installed,
+            "private": manifest.private,
+            "path": entry.path,
+            "scope": entry.scope,
+            **_list_stated(manifest),
+        },
         digest=package.readme.digest,
         flags=(*manifest.flags, *package.readme.flags, *unnamed),
     )
 
 
-def _make_raw(entry: Entry, package: _Package) -> dict[str, object]:
-    manifest = package.manifest
-    readme = (package.readme.text or manifest.readme)[:README_CHARS]
-    return {
-        "name": manifest.name or package.fallback_name,
-        "description": (manifest.description or find_prose(readme))[:_DESCRIPTION_CHARS],
-        "readme": readme,
-        "owner": find_owner(entry.path, manifest),
-        "deps": list(manifest.deps),
-    }
+_STATED = (
+    "version", "license", "homepage", "repository", "origin", "keywords", "commands",
+    "indirect_deps", "optional_deps", "dev_deps", "editable",
+)  # fmt: skip
 
 
-def _make_metadata(entry: Entry, package: _Package) -> dict[str, object]:
-    manifest = package.manifest
-    stated: dict[str, object] = {
-        "version": manifest.version,
-        "license": manifest.license,
-        "homepage": manifest.homepage,
-        "repository": manifest.repository,
-        "origin": manifest.origin,
-        "keywords": list(manifest.keywords),
-        "commands": list(manifest.commands),
-        "indirect_deps": list(manifest.indirect_deps),
-        "optional_deps": list(manifest.optional_deps),
-        "dev_deps": list(manifest.dev_deps),
-        "editable": manifest.editable,
-    }
-    always: dict[str, object] = {
-        "ecosystem": package.ecosystem,
-        "installed": package.installed,
-        "private": manifest.private,
-        "path": entry.path,
-        "scope": entry.scope,
-    }
-    return always | {key: value for key, value in stated.items() if value}
+def _list_stated(manifest: Manifest) -> dict[str, object]:
+    """Return the further fields that a manifest fills."""
+    stated = {name: value for name in _STATED if (value := getattr(manifest, name))}
+    return {n: list(v) if isinstance(v, tuple) else v for n, v in stated.items()}

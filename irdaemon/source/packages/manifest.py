@@ -277,3 +277,18 @@ def find_organisation(remote: str) -> str:
         host, _, path = remote.partition(":")
     owner, _, repository = path.strip("/").partition("/")
     return owner if host and "/" not in host and repository else ""
+
+
+def make_manifest(stated: Mapping[str, object], author: Person, links: Links) -> Manifest:
+    """Make a manifest of the fields that all ecosystems call alike."""
+    return Manifest(
+        name=clean_text(stated.get("name")),
+        version=clean_text(stated.get("version")),
+        description=clean_text(stated.get("description")),
+        owner=author.name,
+        email=author.email,
+        license=find_license(stated.get("license")),
+        homepage=links.homepage,
+        repository=links.repository,
+        keywords=split_words(stated.get("keywords")),
+    )

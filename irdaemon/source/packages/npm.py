@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 
 from irdaemon.source.packages.manifest import (
     Manifest,
     as_table,
+    choose_links,
     choose_person,
     clean_text,
     clean_texts,
-    clean_url,
     find_license,
+    make_manifest,
     read_json,
-    split_words,
     write_dependency,
 )
 
@@ -43,19 +44,13 @@ def _make_manifest(content: Mapping[str, object]) -> Manifest:
     author = choose_person(
         content.get("author"), content.get("maintainers"), content.get("contributors")
     )
-    return Manifest(
-        name=clean_text(content.get("name")),
-        version=clean_text(content.get("version")),
-        description=clean_text(content.get("description")),
-        owner=author.name,
-        email=author.email,
-        license=_find_license(content),
-        homepage=clean_url(content.get("homepage")),
-        repository=clean_url(_get_value(content.get("repository"), "url")),
+    repository = _get_value(content.get("repository"), "url")
+    links = choose_links({"homepage": content.get("homepage"), "repository": repository})
+    return replace(
+        make_manifest({**content, "license": _find_license(content)}, author, links),
         deps=_list_dependencies(content, *_NEEDED),
         optional_deps=_list_dependencies(content, "optionalDependencies"),
         dev_deps=_list_dependencies(content, "devDependencies"),
-        keywords=split_words(content.get("keywords")),
         commands=_list_commands(content),
         private=content.get("private") is True,
     )

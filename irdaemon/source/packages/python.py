@@ -11,25 +11,25 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from configparser import ConfigParser
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from irdaemon.source.opening import follow_link, read_regular
 from irdaemon.source.packages.manifest import (
     Manifest,
+    Person,
     as_table,
     choose_links,
     choose_person,
     clean_prose,
     clean_text,
     clean_texts,
-    find_license,
     make_error,
+    make_manifest,
     merge_manifests,
     read_ini,
     read_toml,
     split_lines,
     split_requirements,
-    split_words,
     write_dependency,
 )
 from irdaemon.types import SourceError
@@ -58,23 +58,15 @@ def _read_pyproject(path: str) -> Manifest | None:
 
 def _read_project(project: Mapping[str, object], groups: Mapping[str, object]) -> Manifest:
     author = choose_person(project.get("authors"), project.get("maintainers"))
-    urls = choose_links(as_table(project.get("urls")))
     licence = project.get("license")
+    stated = {**project, "license": as_table(licence).get("text") or licence}
     classifiers = clean_texts(project.get("classifiers"))
-    return Manifest(
-        name=clean_text(project.get("name")),
-        version=clean_text(project.get("version")),
-        description=clean_text(project.get("description")),
+    return replace(
+        make_manifest(stated, author, choose_links(as_table(project.get("urls")))),
         readme=clean_prose(as_table(project.get("readme")).get("text")),
-        owner=author.name,
-        email=author.email,
-        license=find_license(as_table(licence).get("text") or licence),
-        homepage=urls.homepage,
-        repository=urls.repository,
         deps=clean_texts(project.get("dependencies")),
         optional_deps=_join_groups(as_table(project.get("optional-dependencies"))),
         dev_deps=_join_groups(groups),
-        keywords=split_words(project.get("keywords")),
         commands=clean_texts(
             [*as_table(project.get("scripts")), *as_table(project.get("gui-scripts"))]
         ),
@@ -95,36 +87,26 @@ def _read_poetry(poetry: Mapping[str, object]) -> Manifest:
     author = choose_person(poetry.get("authors"), poetry.get("maintainers"))
     named = {label: poetry.get(label) for label in ("homepage", "repository")}
     urls = choose_links({**as_table(poetry.get("urls")), **named})
-    required = as_table(poetry.get("dependencies")).items()
-    return Manifest(
-        name=clean_text(poetry.get("name")),
-        version=clean_text(poetry.get("version")),
-        description=clean_text(poetry.get("description")),
-        owner=author.name,
-        email=author.email,
-        license=find_license(poetry.get("license")),
-        homepage=urls.homepage,
-        repository=urls.repository,
-        deps=clean_texts(
-            [_write_poetry_dependency(n, s) for n, s in required if not _is_optional(s)]
-        ),
-        optional_deps=clean_texts(
-            [_write_poetry_dependency(n, s) for n, s in required if _is_optional(s)]
-        ),
-        dev_deps=clean_texts(
-            [
-                _write_poetry_dependency(*item)
-                for group in _list_dev_groups(poetry)
-                for item in group.items()
-            ]
-        ),
-        keywords=split_words(poetry.get("keywords")),
+    required = as_table(poetry.get("dependencies"))
+    optional = {name: spec for name, spec in required.items() if _is_optional(spec)}
+    needed = {name: spec for name, spec in required.items() if name not in optional}
+    return replace(
+        make_manifest(poetry, author, urls),
+        deps=_write_poetry(needed),
+        optional_deps=_write_poetry(optional),
+        dev_deps=_write_poetry(*_list_dev_groups(poetry)),
         commands=clean_texts(list(as_table(poetry.get("scripts")))),
     )
 
 
 def _is_optional(spec: object) -> bool:
     return as_table(spec).get("optional") is True
+
+
+def _write_poetry(*tables: Mapping[str, object]) -> tuple[str, ...]:
+    return clean_texts(
+        [_write_poetry_dependency(*item) for table in tables for item in table.items()]
+    )
 
 
 def _write_poetry_dependency(name: str, spec: object) -> str:
@@ -144,6 +126,10 @@ def _list_dev_groups(poetry: Mapping[str, object]) -> Iterator[Mapping[str, obje
 
 _ELSEWHERE = ("attr:", "file:")
 _SCRIPTS = ("console_scripts", "gui_scripts")
+_STATED = (
+    "name", "version", "description", "license", "url", "author", "author_email", "maintainer",
+    "maintainer_email",
+)  # fmt: skip
 
 
 def _read_setup_cfg(path: str) -> Manifest | None:
@@ -151,23 +137,20 @@ def _read_setup_cfg(path: str) -> Manifest | None:
     config = read_ini(path)
     if not (config.has_section("metadata") or config.has_section("options")):
         return None
-    urls = choose_links(
-        {"homepage": _get_value(config, "url"), **_split_pairs(_get_raw(config, "project_urls"))}
+    stated = {key: _get_value(config, key) for key in _STATED}
+    stated["description"] = stated["description"] or _get_value(config, "summary")
+    stated["keywords"] = ",".join(split_lines(_get_raw(config, "keywords")))
+    author = Person(
+        stated["author"] or stated["maintainer"],
+        stated["author_email"] or stated["maintainer_email"],
     )
-    return Manifest(
-        name=_get_value(config, "name"),
-        version=_get_value(config, "version"),
-        description=_get_value(config, "description") or _get_value(config, "summary"),
-        owner=_get_value(config, "author") or _get_value(config, "maintainer"),
-        email=_get_value(config, "author_email") or _get_value(config, "maintainer_email"),
-        license=find_license(_get_value(config, "license")),
-        homepage=urls.homepage,
-        repository=urls.repository,
+    links = {"homepage": stated["url"], **_split_pairs(_get_raw(config, "project_urls"))}
+    return replace(
+        make_manifest(stated, author, choose_links(links)),
         deps=_drop_references(
             split_requirements(config.get("options", "install_requires", fallback=""))
         ),
         optional_deps=_drop_references(_list_extras(config)),
-        keywords=split_words(",".join(split_lines(_get_raw(config, "keywords")))),
         commands=read_command_names(_list_ini_lines(config, "options.entry_points", _SCRIPTS)),
         private="Private ::" in _get_raw(config, "classifiers"),
     )
@@ -301,20 +284,16 @@ def _add(left: object, right: object) -> object:
 def _make_setup_manifest(given: Mapping[str, object]) -> Manifest:
     urls = choose_links({"homepage": given.get("url"), **as_table(given.get("project_urls"))})
     extras = as_table(given.get("extras_require")).values()
-    return Manifest(
-        name=clean_text(given.get("name")),
-        version=clean_text(given.get("version")),
-        description=clean_text(given.get("description")),
+    author = Person(
+        clean_text(given.get("author")) or clean_text(given.get("maintainer")),
+        clean_text(given.get("author_email")) or clean_text(given.get("maintainer_email")),
+    )
+    return replace(
+        make_manifest(given, author, urls),
         readme=clean_prose(given.get("long_description")),
-        owner=clean_text(given.get("author")) or clean_text(given.get("maintainer")),
-        email=clean_text(given.get("author_email")) or clean_text(given.get("maintainer_email")),
-        license=find_license(given.get("license")),
-        homepage=urls.homepage,
-        repository=urls.repository,
         deps=_split_listed(given.get("install_requires")),
         optional_deps=clean_texts([item for extra in extras for item in _split_listed(extra)]),
         dev_deps=_split_listed(given.get("tests_require")),
-        keywords=split_words(given.get("keywords")),
         commands=read_command_names(_list_scripts(as_table(given.get("entry_points")))),
         private=any(c.startswith("Private ::") for c in clean_texts(given.get("classifiers"))),
     )
@@ -325,7 +304,7 @@ def _split_listed(value: object) -> tuple[str, ...]:
 
 
 def _list_scripts(points: Mapping[str, object]) -> Iterator[str]:
-    for group in ("console_scripts", "gui_scripts"):
+    for group in _SCRIPTS:
         yield from _split_listed(points.get(group))
 
 
@@ -336,36 +315,27 @@ _READERS: dict[str, Callable[[str], Manifest | None]] = {
 }
 
 
-@dataclass(slots=True)
-class _Found:
-    manifests: list[Manifest] = field(default_factory=list)
-    errors: list[SourceError] = field(default_factory=list)
-    present: bool = False
-
-    def add(self, directory: str, name: str) -> None:
-        try:
-            manifest = _READERS[name](os.path.join(directory, name))
-        except FileNotFoundError:
-            return
-        except SourceError as error:
-            self.errors.append(error)
-        else:
-            self.manifests += [manifest] if manifest else []
-        self.present = True
-
-
 def load(directory: str) -> Manifest | None:
     """Read the package in `directory`; None when its files define none.
 
     A broken file beside one that names the package only flags it `broken_manifest`; without
     such a one its SourceError is raised. Raises FileNotFoundError when all three are gone.
     """
-    found = _Found()
-    for name in _READERS:
-        found.add(directory, name)
-    if not found.present:
+    manifests: list[Manifest] = []
+    errors: list[SourceError] = []
+    missing = 0
+    for name, read in _READERS.items():
+        try:
+            manifest = read(os.path.join(directory, name))
+        except FileNotFoundError:
+            missing += 1
+        except SourceError as error:
+            errors.append(error)
+        else:
+            manifests += [manifest] if manifest else []
+    if missing == len(_READERS):
         raise FileNotFoundError(directory)
-    package = merge_manifests(found.manifests) if found.manifests else None
-    if found.errors and not (package and package.name):
-        raise found.errors[0]
-    return replace(package, flags=("broken_manifest",)) if package and found.errors else package
+    package = merge_manifests(manifests) if manifests else None
+    if errors and not (package and package.name):
+        raise errors[0]
+    return replace(package, flags=("broken_manifest",)) if package and errors else package
