@@ -20,8 +20,7 @@ from irdaemon.source.tree import (
     confine_change,
     is_searched,
     is_within,
-    make_stamp,
-    shorten_path,
+    make_entry,
 )
 from irdaemon.types import Artifact, Entry, Problem, Reading, Root, Scan, SourceError
 
@@ -88,7 +87,7 @@ class McpTools:
         for root in self._roots:
             for path in _list_files(root, Symlinks.of(self._roots), problems):
                 try:
-                    found.setdefault(path, _make_entry(path, root.scope))
+                    found.setdefault(path, make_entry(path, root.scope, os.stat(path)))
                 except OSError as error:
                     problems.append(Problem(path, error.strerror or str(error)))
         return _drop_repeated(sorted(found.values(), key=lambda entry: entry.key), problems)
@@ -108,11 +107,6 @@ def find_dump_directory(home: str, env: Mapping[str, str]) -> str:
     """Return the directory in which answers of servers are kept."""
     data = env.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
     return os.path.join(os.path.abspath(data), "irdaemon", "mcp_tools")
-
-
-def _make_entry(path: str, scope: str) -> Entry:
-    status = os.stat(path)
-    return Entry(shorten_path(path), path, make_stamp(status), status.st_mtime_ns, scope)
 
 
 def _scan_memory(tools: Mapping[str, Artifact]) -> Scan:

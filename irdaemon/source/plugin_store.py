@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from irdaemon.source.opening import follow_link, is_within, read_regular, resolve_path
 from irdaemon.types import Root, SourceError
@@ -191,9 +191,16 @@ def _is_path(path: object) -> TypeGuard[str]:
 def _read_json(path: str) -> dict[str, object]:
     """Read a JSON object. Raises SourceError, also when the file is gone or is no object."""
     try:
-        value = json.loads(read_regular(path, _LIMIT).decode("utf-8-sig"))
+        data = read_regular(path, _LIMIT)
     except FileNotFoundError as error:
         raise SourceError(f"{path}: no such file", "repair or remove the link") from error
+    return parse_object(path, data)
+
+
+def parse_object(path: str, data: bytes) -> dict[str, Any]:
+    """Parse the JSON object in a file. Raises SourceError."""
+    try:
+        value = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise SourceError(f"{path}: not valid JSON: {error}", "repair the file") from error
     if not isinstance(value, dict):

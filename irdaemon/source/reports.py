@@ -20,7 +20,7 @@ from irdaemon.source.tree import (
     confine_change,
     is_regular,
     is_within,
-    make_stamp,
+    make_entry,
     shorten_path,
 )
 from irdaemon.types import Entry, Problem, Reading, Root, Scan
@@ -139,7 +139,7 @@ class Reports:
         real = resolve_path(file.path)
         inside = len(self._roots) == 1 and self._below_root(real)
         key = "/".join(inside) if inside else shorten_path(real)
-        return Entry(key, real, make_stamp(status), status.st_mtime_ns, scope)
+        return make_entry(real, scope, status, key=key)
 
     def _below_root(self, path: str) -> tuple[str, ...]:
         tops = (resolve_path(root.path) for root in self._roots)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from irdaemon.source.opening import KERNEL, is_within, resolve_path
-from irdaemon.types import LinkPolicy, Problem, Root
+from irdaemon.types import Entry, LinkPolicy, Problem, Root, Scan
 
 __all__ = [
     "PRUNED",
@@ -28,6 +28,8 @@ __all__ = [
     "is_regular",
     "is_searched",
     "is_within",
+    "make_entry",
+    "make_scan",
     "make_stamp",
     "resolve_entry",
     "shorten_path",
@@ -231,6 +233,24 @@ def _explain(error: OSError | ValueError) -> str:
 
 
 EVERYTHING = ""
+
+
+def make_entry(path: str, scope: str, *stats: os.stat_result, key: str = "") -> Entry:
+    """Make the entry at a real path, stamped by the status of all the files it is read from."""
+    newest = max((status.st_mtime_ns for status in stats), default=0)
+    return Entry(key or shorten_path(path), path, make_stamp(*stats), newest, scope)
+
+
+def make_scan(
+    entries: Iterable[Entry],
+    where: str,
+    problems: Iterable[Problem],
+    left_out: Mapping[str, int] | None = None,
+) -> Scan:
+    """Make the scan that covers `where`: entries by their keys, and the problems around it."""
+    around = [p for p in problems if is_within(p.path, where) or is_within(where, p.path)]
+    ordered = sorted(entries, key=lambda entry: entry.key)
+    return Scan(tuple(ordered), (where,), tuple(dict.fromkeys(around)), left_out or {})
 
 
 def confine_change(under: str, tops: tuple[str, ...]) -> str:

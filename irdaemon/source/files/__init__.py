@@ -21,14 +21,13 @@ from irdaemon.source.files.document import read_text
 from irdaemon.source.files.file_finder import (
     FileFinder,
     Filter,
-    FoundFile,
     Ignores,
     compile_patterns,
     ignore_case,
 )
 from irdaemon.source.opening import is_within, resolve_path
 from irdaemon.source.options import check_options, get_number, get_strings, get_switch
-from irdaemon.source.tree import EVERYTHING, Symlinks, confine_change, shorten_path
+from irdaemon.source.tree import EVERYTHING, Symlinks, confine_change, make_scan, shorten_path
 from irdaemon.types import Entry, Reading, Root, Scan
 
 if TYPE_CHECKING:
@@ -104,10 +103,10 @@ class Files:
         wanted = self._filter(self._tops())
 
         def file(seen: SeenPath) -> str:
-            return "" if seen.path == seen.top else wanted.why_not(seen.path, seen.relative)
+            return "" if seen.path == seen.top else wanted.explain_file(seen.path, seen.relative)
 
         def directory(seen: SeenPath) -> str:
-            return wanted.why_not_directory(seen.path, seen.relative)
+            return wanted.explain_directory(seen.path, seen.relative)
 
         return Expected(file, directory)
 
@@ -137,17 +136,15 @@ class Files:
 
     def _scan(self, finder: FileFinder, where: str) -> Scan:
         found = [file for file in finder.files.values() if is_within(file.path, where)]
-        entries = sorted(map(self._entry, found), key=lambda entry: entry.key)
-        problems = (p for p in finder.problems if _overlap(p.path, where))
         left_out = finder.left_out.counts if where == EVERYTHING else {}
-        return Scan(tuple(entries), (where,), tuple(dict.fromkeys(problems)), left_out)
+        return make_scan(map(self._name_entry, found), where, finder.problems, left_out)
 
-    def _entry(self, found: FoundFile) -> Entry:
+    def _name_entry(self, found: Entry) -> Entry:
         top = resolve_path(self._roots[0].path) if len(self._roots) == 1 else ""
         inside = top and is_within(found.path, top)
         above = os.path.dirname(top) if found.path == top else top
         key = os.path.relpath(found.path, above) if inside else shorten_path(found.path)
-        entry = Entry(key, found.path, found.stamp, found.mtime_ns, found.scope)
+        entry = replace(found, key=key)
         return stamp_captions(entry) if get_suffix(found.path) in IMAGES else entry
 
 
@@ -163,11 +160,7 @@ def _search(finder: FileFinder, top: Root, where: str) -> bool:
         return passes
     relative = os.path.relpath(where, top.path)
     passes = finder.filter.passes_below(top.path, os.path.dirname(where))
-    passes = passes and finder.filter.passes_file(where, relative)
+    passes = passes and not finder.filter.explain_file(where, relative)
     if passes:
         finder.keep(where, top.scope)
     return passes or not os.path.lexists(where)
-
-
-def _overlap(one: str, other: str) -> bool:
-    return is_within(one, other) or is_within(other, one)

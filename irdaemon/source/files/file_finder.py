@@ -20,9 +20,9 @@ from irdaemon.source.tree import (
     check_root,
     is_directory,
     is_regular,
-    make_stamp,
+    make_entry,
 )
-from irdaemon.types import Problem, Root, SourceError
+from irdaemon.types import Entry, Problem, Root, SourceError
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -173,11 +173,7 @@ class Filter:
     unreadable: Mapping[str, str]
     unwanted: Mapping[str, GitIgnoreSpec] = field(default_factory=dict)
 
-    def passes_file(self, path: str, relative: str) -> bool:
-        """Return whether the file at `path`, known as `relative` below its root, counts."""
-        return not self.why_not(path, relative)
-
-    def why_not(self, path: str, relative: str) -> str:
+    def explain_file(self, path: str, relative: str) -> str:
         """Return why a file does not count, "" where it does."""
         if not self.wanted.match_file(relative):
             return _OUTSIDE
@@ -191,11 +187,7 @@ class Filter:
         cure = self.unreadable.get(get_suffix(path))
         return f"{_NEEDS}{cure}" if cure else ""
 
-    def passes_directory(self, path: str, relative: str) -> bool:
-        """Return whether a directory may be searched."""
-        return not self.why_not_directory(path, relative)
-
-    def why_not_directory(self, path: str, relative: str) -> str:
+    def explain_directory(self, path: str, relative: str) -> str:
         """Return why a directory is not searched, "" where it is."""
         if os.path.basename(path) in PRUNED:
             return PRUNED_REASON
@@ -208,17 +200,7 @@ class Filter:
         """Return whether every directory from a root (exclusive) down to `path` may be searched."""
         inside = os.path.relpath(path, top).split(os.sep) if path != top else []
         steps = ["/".join(inside[: i + 1]) for i in range(len(inside))]
-        return all(self.passes_directory(os.path.join(top, step), step) for step in steps)
-
-
-@dataclass(frozen=True, slots=True)
-class FoundFile:
-    """A matching file: its real path, fingerprint, modification time and its root's scope."""
-
-    path: str
-    stamp: str
-    mtime_ns: int
-    scope: str
+        return not any(self.explain_directory(os.path.join(top, step), step) for step in steps)
 
 
 @dataclass(slots=True)
@@ -227,7 +209,7 @@ class FileFinder:
 
     filter: Filter
     symlinks: Symlinks
-    files: dict[str, FoundFile] = field(default_factory=dict)
+    files: dict[str, Entry] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     left_out: LeftOut = field(default_factory=LeftOut)
 
@@ -249,7 +231,7 @@ class FileFinder:
 
         def descend(entry: os.DirEntry[str]) -> bool:
             relative = below_root(os.path.dirname(entry.path)) + entry.name
-            why_not = self.filter.why_not_directory(entry.path, relative)
+            why_not = self.filter.explain_directory(entry.path, relative)
             if why_not:
                 self.left_out.counts[f"directory: {why_not}"] += 1
             return not why_not
@@ -257,7 +239,7 @@ class FileFinder:
         for directory, found in walk.directories(start, descend):
             above = below_root(directory)
             for entry in found:
-                why_not = self.filter.why_not(entry.path, above + entry.name)
+                why_not = self.filter.explain_file(entry.path, above + entry.name)
                 if not why_not:
                     self._offer(entry, root.scope)
                 elif is_regular(entry):
@@ -271,7 +253,7 @@ class FileFinder:
         except OSError:
             return
         real = _resolve_link(path)
-        self.files.setdefault(real, FoundFile(real, make_stamp(status), status.st_mtime_ns, scope))
+        self.files.setdefault(real, make_entry(real, scope, status))
 
     def _leave_out(self, name: str, why: str) -> None:
         if why == _OUTSIDE or why.startswith(_NEEDS):

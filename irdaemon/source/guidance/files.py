@@ -36,7 +36,8 @@ from irdaemon.source.tree import (
     is_regular,
     is_searched,
     is_within,
-    make_stamp,
+    make_entry,
+    make_scan,
     resolve_entry,
     shorten_path,
 )
@@ -235,8 +236,7 @@ class GuidanceFinder:
         key = shorten_path(path)
         before = self.entries.get(key)
         if before is None or rank_scope(top.scope) < rank_scope(before.scope):
-            entry = Entry(key, path, make_stamp(status), status.st_mtime_ns, top.scope)
-            self.entries[key] = entry
+            self.entries[key] = make_entry(path, top.scope, status)
 
     def _product(self, path: str, known: str, top: GuidanceTop) -> str:
         """Return whose a file is: within a root by its place there, outside by the link's name.
@@ -336,7 +336,7 @@ class GuidanceFiles:
         for top in _narrow_tops(tops, where):
             if os.path.lexists(where) or not where:
                 finder.search(top)
-        return _make_scan(finder, where)
+        return _cut_scan(finder, where)
 
     def expected(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""
@@ -410,17 +410,12 @@ def _narrow_tops(tops: tuple[GuidanceTop, ...], where: str) -> list[GuidanceTop]
     return [narrow for top in around if (narrow := top.narrowed(where))]
 
 
-def _make_scan(finder: GuidanceFinder, where: str) -> Scan:
+def _cut_scan(finder: GuidanceFinder, where: str) -> Scan:
     found = [entry for entry in finder.entries.values() if is_within(entry.path, where)]
     outside = not any(is_within(where, top.path) for top in finder.tops)
     if where and not found and outside and os.path.lexists(where):
         return Scan((), ())
-    problems = (
-        problem
-        for problem in dict.fromkeys(finder.problems)
-        if is_within(problem.path, where) or is_within(where, problem.path)
-    )
-    return Scan(tuple(sorted(found, key=lambda e: e.key)), (where,), tuple(problems))
+    return make_scan(found, where, finder.problems)
 
 
 def _parse_parts(path: str, text: str) -> Front:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from irdaemon.source.plugin_store import (
     list_control_files,
     list_plugins,
     list_settings,
+    parse_object,
 )
 from irdaemon.source.skills.skill_finder import SKILL_NAMES
 from irdaemon.source.tree import (
@@ -33,8 +33,8 @@ from irdaemon.source.tree import (
     confine_change,
     is_searched,
     is_within,
-    make_stamp,
-    shorten_path,
+    make_entry,
+    make_scan,
 )
 from irdaemon.types import Artifact, Entry, Problem, Reading, Root, Scan, SourceError
 
@@ -88,8 +88,8 @@ def find_manifest(directory: str) -> tuple[str, str]:
     return "", ""
 
 
-def stamp_plugin(directory: str) -> tuple[str, int]:
-    """Fingerprint a plugin, with the newest time behind it; opens nothing.
+def read_statuses(directory: str) -> list[os.stat_result]:
+    """Return the status of each file and directory by which a change of a plugin shows.
 
     Raises FileNotFoundError where the directory is gone.
     """
@@ -98,8 +98,7 @@ def stamp_plugin(directory: str) -> tuple[str, int]:
         *(os.path.join(directory, name) for name in _MANIFEST_KEYS),
     ]
     stats = [os.stat(path) for path in paths if path and os.path.exists(path)]
-    stats = stats or [os.stat(directory)]
-    return make_stamp(*stats), max(each.st_mtime_ns for each in stats)
+    return stats or [os.stat(directory)]
 
 
 def read_plugin(entry: Entry, plugin: str, max_bytes: int) -> Artifact:
@@ -110,7 +109,7 @@ def read_plugin(entry: Entry, plugin: str, max_bytes: int) -> Artifact:
     os.stat(entry.path)
     product, path = find_manifest(entry.path)
     data = read_regular(follow_link(path, by_name=True), max_bytes) if path else b"{}"
-    manifest = _parse_object(path, data)
+    manifest = parse_object(path, data)
     known = plugin.partition("@")
     name = f.get_text(manifest, "name") or known[0] or os.path.basename(entry.path)
     brought = _list_brought(entry.path, plugin, manifest)
@@ -217,7 +216,7 @@ def _read_beside(
     for name in named:
         path = resolve_path(os.path.join(directory, name))
         if path.startswith(directory + "/") and os.path.isfile(path):
-            return _parse_object(path, read_regular(path, 1_000_000))
+            return parse_object(path, read_regular(path, 1_000_000))
     return {}
 
 
@@ -229,16 +228,6 @@ def _list_keys(manifest: Mapping[str, object], wrapped: str) -> tuple[str, ...]:
 def _get_table(manifest: Mapping[str, object], key: str) -> Mapping[str, Any]:
     value = manifest.get(key)
     return value if isinstance(value, dict) else {}
-
-
-def _parse_object(path: str, data: bytes) -> Mapping[str, object]:
-    try:
-        value = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise SourceError(f"{path}: not valid JSON: {error}", "repair the file") from error
-    if not isinstance(value, dict):
-        raise SourceError(f"{path}: not a JSON object", "repair the file")
-    return value
 
 
 _OPTIONS = {"max_depth": int, "max_bytes": int}
@@ -288,12 +277,7 @@ class Plugins:
         found = [entry for path, entry in search.entries.items() if is_within(path, where)]
         if where and not found and os.path.isfile(where):
             return Scan((), ())
-        problems = (
-            problem
-            for problem in dict.fromkeys(search.problems)
-            if is_within(problem.path, where) or is_within(where, problem.path)
-        )
-        return Scan(tuple(sorted(found, key=lambda e: e.key)), (where,), tuple(problems))
+        return make_scan(found, where, search.problems)
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one plugin's manifest, and the names of what it brings."""
@@ -347,8 +331,6 @@ class _PluginScan:
 
     def _keep(self, path: str, scope: str) -> None:
         try:
-            stamped, newest = stamp_plugin(path)
+            self.entries.setdefault(path, make_entry(path, scope, *read_statuses(path)))
         except OSError as error:
             self.problems.append(Problem(path, error.strerror or str(error)))
-        else:
-            self.entries.setdefault(path, Entry(shorten_path(path), path, stamped, newest, scope))

@@ -22,7 +22,7 @@ from irdaemon.source.tree import (
     is_directory,
     is_regular,
     is_within,
-    make_stamp,
+    make_entry,
     resolve_entry,
     shorten_path,
 )
@@ -112,8 +112,7 @@ def list_distributions(listing: list[os.DirEntry[str]], scope: str) -> Iterator[
 
 def _make_entry(key: str, path: str, files: list[str], scope: str) -> Entry:
     statuses = tuple(_list_statuses(files)) or tuple(_list_statuses([path]))
-    newest = max((status.st_mtime_ns for status in statuses), default=0)
-    return Entry(key, path, make_stamp(*statuses), newest, scope)
+    return make_entry(path, scope, *statuses, key=key)
 
 
 def _list_statuses(files: list[str]) -> Iterator[os.stat_result]:

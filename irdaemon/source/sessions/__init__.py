@@ -23,8 +23,7 @@ from irdaemon.source.tree import (
     is_regular,
     is_searched,
     is_within,
-    make_stamp,
-    shorten_path,
+    make_entry,
 )
 from irdaemon.types import Entry, Problem, Reading, Root, Scan, SourceError
 
@@ -154,8 +153,7 @@ class Sessions:
             return []
         if status.st_mtime < since:
             return []
-        entry = Entry(shorten_path(real), real, make_stamp(status), status.st_mtime_ns, scope)
-        return [entry]
+        return [make_entry(real, scope, status)]
 
 
 def _may_hold_sessions(entry: os.DirEntry[str]) -> bool:

@@ -288,26 +288,16 @@ _ASSIGNED = re.compile(r"\w+=")
 _BEFORE = frozenset({"sudo", "env", "time", "nohup", "command", "exec", "then", "do", "&&"})
 # How package managers are told to install; after that come names.
 _INSTALLERS: Mapping[tuple[str, ...], str] = {
-    ("pip", "install"): "pypi",
-    ("uv", "add"): "pypi",
-    ("uv", "pip", "install"): "pypi",
-    ("uv", "tool", "install"): "pypi",
-    ("pipx", "install"): "pypi",
-    ("poetry", "add"): "pypi",
-    ("pdm", "add"): "pypi",
-    ("npm", "install"): "npm",
-    ("npm", "i"): "npm",
-    ("npm", "add"): "npm",
-    ("pnpm", "add"): "npm",
-    ("pnpm", "install"): "npm",
-    ("pnpm", "i"): "npm",
-    ("yarn", "add"): "npm",
-    ("bun", "add"): "npm",
-    ("bun", "install"): "npm",
-    ("cargo", "add"): "cargo",
-    ("cargo", "install"): "cargo",
-    ("go", "get"): "go",
-    ("go", "install"): "go",
+    tuple(command.split()): ecosystem
+    for ecosystem, commands in (
+        ("pypi", "pip install, uv add, uv pip install, uv tool install, pipx install, poetry add"),
+        ("pypi", "pdm add"),
+        ("npm", "npm install, npm i, npm add, pnpm add, pnpm install, pnpm i, yarn add, bun add"),
+        ("npm", "bun install"),
+        ("cargo", "cargo add, cargo install"),
+        ("go", "go get, go install"),
+    )
+    for command in commands.split(", ")
 }
 # Options that are followed by a value.
 _WITH_VALUE = frozenset(

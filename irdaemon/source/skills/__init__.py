@@ -38,7 +38,7 @@ from irdaemon.source.skills.skill_finder import (
     known_roots,
     rank_scope,
 )
-from irdaemon.source.tree import EVERYTHING, PRUNED, Symlinks, confine_change
+from irdaemon.source.tree import EVERYTHING, PRUNED, Symlinks, confine_change, make_scan
 from irdaemon.types import Artifact, Entry, Reading, Refused, Root, Scan, SourceError
 
 __all__ = ["Skills", "known_places", "known_roots"]
@@ -173,13 +173,7 @@ def _merge_scans(where: str, near: SkillFinder, far: SkillFinder) -> Scan:
     for entry in far.entries.values():
         if is_within(entry.path, where) or entry.key in near.entries:
             near.keep(entry)
-    problems = [
-        problem
-        for problem in dict.fromkeys([*near.problems, *far.problems])
-        if is_within(problem.path, where) or is_within(where, problem.path)
-    ]
-    entries = sorted(near.entries.values(), key=lambda entry: entry.key)
-    return Scan(tuple(entries), (where,), tuple(problems))
+    return make_scan(near.entries.values(), where, [*near.problems, *far.problems])
 
 
 # Turn a SKILL.md into an artifact: leniently read, every oddity flagged.

@@ -16,8 +16,7 @@ from irdaemon.source.tree import (
     check_root,
     is_regular,
     is_searched,
-    make_stamp,
-    shorten_path,
+    make_entry,
 )
 from irdaemon.types import Entry, Problem, Root, SourceError
 
@@ -195,5 +194,4 @@ def _make_entry(directory: str, file: os.DirEntry[str], has_agents: bool, scope:
     codex = os.path.join(directory, CODEX_FILE)
     if has_agents and os.path.isfile(codex):
         stats.append(os.stat(codex))
-    newest = max(status.st_mtime_ns for status in stats)
-    return Entry(shorten_path(directory), directory, make_stamp(*stats), newest, scope)
+    return make_entry(directory, scope, *stats)
