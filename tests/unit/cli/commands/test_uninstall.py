@@ -38,7 +38,7 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setattr(setup.service, "unit_path", lambda: unit)
     monkeypatch.setattr(setup.service, "agent_path", lambda: unit)
     monkeypatch.setattr(setup.service, "uninstall", unit.unlink)
-    for file in setup.SETTINGS_FILES["claude"](setup.this_machine(), False):
+    for file in setup.SETTINGS_FILES["claude"](setup.find_machine(), False):
         plan_install(file, file).make()
     return tmp_path
 
