@@ -13,7 +13,6 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import zmq.asyncio
@@ -21,7 +20,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from irclient import wire
 from irclient.access import Access, access
-from irclient.client import Feed, Link, open_feed, read_event
+from irclient.client import FeedReader, Link, read_event
 from irclient.errors import IRError, Lost, ProtocolError, Unreachable
 from irclient.fast.replies import (
     CONNECT_S,
@@ -90,23 +89,23 @@ class AsyncLink:
 
     async def _read(self) -> None:
         try:
-            await self._hand_out()
+            await self._deliver_replies()
         finally:
             self._end()
 
-    async def _hand_out(self) -> None:
+    async def _deliver_replies(self) -> None:
         while self._link.socket in dict(await self._poller.poll()):
             try:
                 reply = wire.read_reply(await self._link.socket.recv())
             except ProtocolError as error:
                 return self._fail_all(error)  # whose reply that was is not known
-            call = self._pending.get(reply.id) if reply.id else self._largest()
+            call = self._pending.get(reply.id) if reply.id else self._find_largest()
             if call and not call.reply.done():
                 call.reply.set_result(reply)
         for call in self._pending.values():
             self._fail(call, make_lost_error(call.size))
 
-    def _largest(self) -> PendingCall | None:
+    def _find_largest(self) -> PendingCall | None:
         """Return the request whose number the daemon did not read: it was too large for that."""
         return max(self._pending.values(), key=lambda call: call.size, default=None)
 
@@ -127,44 +126,23 @@ class AsyncLink:
 # Events as they happen, for asyncio.
 
 
-class AsyncSubscription(AsyncIterator[Event]):
+class AsyncSubscription(FeedReader, AsyncIterator[Event]):
     """Iterate over events with `async for`; made by `AsyncClient.events`, for its event loop."""
 
-    def __init__(
-        self,
-        context: zmq.asyncio.Context,
-        endpoint: str,
-        topics: Sequence[str],
-        timeout: float | None,
-    ):
-        self._feed: Feed | None = open_feed(context, endpoint, topics)
-        self._timeout_ms = -1 if timeout is None else int(timeout * 1000)
-        self._poller = zmq.asyncio.Poller()
-        self._poller.register(self._feed.monitor, zmq.POLLIN)
-        self._poller.register(self._feed.socket, zmq.POLLIN)
+    make_poller = zmq.asyncio.Poller
+    _poller: zmq.asyncio.Poller
 
     async def __aenter__(self) -> AsyncSubscription:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         self.close()
-
-    def close(self) -> None:
-        """End the events."""
-        if self._feed is not None:
-            self._feed.close()
-            self._feed = None
 
     async def __anext__(self) -> Event:
         while self._feed and (ready := dict(await self._poller.poll(self._timeout_ms))):
             if self._feed.socket in ready:
                 return read_event(await self._feed.socket.recv_multipart())
-            if event := self._feed.noticed(await recv_monitor_message(self._feed.monitor)):
+            if event := self._feed.notice(await recv_monitor_message(self._feed.monitor)):
                 return event
         self.close()
         raise StopAsyncIteration
@@ -191,12 +169,7 @@ class AsyncClient(Coroutines):
     async def __aenter__(self) -> AsyncClient:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -242,7 +215,7 @@ class AsyncClient(Coroutines):
             return await self._exchange(number, data, deadline)
 
     async def _exchange(self, number: int, data: bytes, deadline: float) -> Any:
-        link = self._connected()
+        link = self._connect()
         call = link.send(number, data)
         try:
             now = asyncio.get_running_loop().time()
@@ -257,7 +230,7 @@ class AsyncClient(Coroutines):
         finally:
             link.forget(number)
 
-    def _connected(self) -> AsyncLink:
+    def _connect(self) -> AsyncLink:
         if self._link is None or self._link.ended:
             self._link = AsyncLink(self._context, self._access)
         return self._link

@@ -14,7 +14,6 @@ import itertools
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
 import zmq
@@ -55,7 +54,7 @@ class Feed:
         self.socket.connect(f"ipc://{events_path(endpoint)}")
         self._was_lost = False
 
-    def noticed(self, message: Any) -> Event | None:
+    def notice(self, message: Any) -> Event | None:
         """Return what a message of the monitor is as an event; None for the first connection."""
         if message["event"] == zmq.EVENT_DISCONNECTED:
             self._was_lost = True
@@ -91,8 +90,10 @@ def read_event(frames: Sequence[bytes]) -> Event:
     return Event(frames[0].decode("utf-8", "replace"), wire.unpack_event(frames[-1]))
 
 
-class Subscription(Iterator[Event]):
-    """Iterate over events; made by `Client.events`, and like it for one thread."""
+class FeedReader:
+    """Events of some topics or of all; they end after `timeout` seconds without one."""
+
+    make_poller: type[zmq.Poller] = zmq.Poller
 
     def __init__(
         self,
@@ -102,21 +103,10 @@ class Subscription(Iterator[Event]):
         timeout: float | None,
     ):
         self._feed: Feed | None = open_feed(context, endpoint, topics)
-        self._timeout_ms = None if timeout is None else int(timeout * 1000)
-        self._poller = zmq.Poller()
+        self._timeout_ms = -1 if timeout is None else int(timeout * 1000)
+        self._poller = self.make_poller()
         self._poller.register(self._feed.monitor, zmq.POLLIN)
         self._poller.register(self._feed.socket, zmq.POLLIN)
-
-    def __enter__(self) -> Subscription:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the events."""
@@ -124,13 +114,24 @@ class Subscription(Iterator[Event]):
             self._feed.close()
             self._feed = None
 
+
+class Subscription(FeedReader, Iterator[Event]):
+    """Iterate over events; made by `Client.events`, and like it for one thread."""
+
+    def __enter__(self) -> Subscription:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def __next__(self) -> Event:
-        from zmq.utils.monitor import recv_monitor_message  # imports asyncio
+        # Not sooner: it imports all of asyncio, 25 ms that no other call needs.
+        from zmq.utils.monitor import recv_monitor_message
 
         while self._feed and (ready := dict(self._poller.poll(self._timeout_ms))):
             if self._feed.socket in ready:
                 return read_event(self._feed.socket.recv_multipart())
-            if event := self._feed.noticed(recv_monitor_message(self._feed.monitor)):
+            if event := self._feed.notice(recv_monitor_message(self._feed.monitor)):
                 return event
         self.close()
         raise StopIteration
@@ -192,12 +193,7 @@ class Client(Operations):
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -212,8 +208,6 @@ class Client(Operations):
         They end after `timeout` seconds without one; None: never. Raises Unreachable where there is
         no daemon.
         """
-        # Not sooner: pyzmq's monitors bring all of asyncio, 25 ms that no other call needs.
-
         return Subscription(self._context, self.endpoint, topics, timeout)
 
     # -- one call --------------------------------------------------------------------------------
@@ -245,7 +239,7 @@ class Client(Operations):
             return self._exchange(number, data, deadline)
 
     def _exchange(self, number: int, data: bytes, deadline: float) -> Any:
-        link = self._connected()
+        link = self._connect()
         try:
             self._send(link, data, min(deadline, time.monotonic() + CONNECT_S))
             return self._receive(link, number, deadline, len(data))
@@ -269,7 +263,7 @@ class Client(Operations):
                 return reply.value()
         raise make_timeout_error(self.timeout)
 
-    def _connected(self) -> Link:
+    def _connect(self) -> Link:
         if self._link is not None and self._link.lost:
             self.close()
         if self._link is None:

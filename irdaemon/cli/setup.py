@@ -14,7 +14,7 @@ from irclient.agents.install.changes import plan_uninstall
 from irclient.agents.install.targets import SETTINGS_FILES, find_machine
 from irclient.errors import IRError, SettingsError, Unavailable
 from irclient.installation import make_removal_command
-from irclient.terminal.completion import add_shell, make_script
+from irclient.terminal.completion import SHELL, make_script
 from irclient.terminal.exits import DONE, UNHEALTHY, UNREACHABLE, WRONG
 from irclient.terminal.help import argument, command
 from irclient.terminal.output import find_lost_output, note, print_line, print_text
@@ -265,7 +265,7 @@ def print_version(options: argparse.Namespace) -> int:
 
 
 @command(
-    add_shell,
+    SHELL,
 )
 def print_completion(options: argparse.Namespace) -> int:
     """Print a script with which a shell completes irdaemon.

@@ -46,8 +46,3 @@ def make_script(program: argparse.ArgumentParser, shell: str) -> str:
         if action.metavar in completed:
             action.complete = completed[action.metavar]  # type: ignore[attr-defined]
     return str(shtab.complete(program, shell))
-
-
-def add_shell(parser: argparse.ArgumentParser) -> None:
-    """Add for which shell."""
-    SHELL(parser)
