@@ -30,7 +30,7 @@ def install_command(*requirements: str) -> str:
     name, receipt = shlex.quote(os.path.basename(sys.prefix)), _read_uv_receipt()
     if receipt:
         words = [word for each in requirements for word in ("--with", each)]
-        words = [*_list_uv_options(receipt), *words, _find_uv_main(receipt)]
+        words = [*_list_uv_options(receipt), *words, _spell_uv(receipt["requirements"][0])]
         return f"uv tool install {shlex.join(words)}"
     if os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json")):
         return f"pipx inject {name} {wanted}"
@@ -111,10 +111,6 @@ def _read_uv_receipt() -> Mapping[str, Any]:
             return tool if tool["requirements"] else {}
     except (OSError, ValueError, KeyError):
         return {}
-
-
-def _find_uv_main(receipt: Mapping[str, Any]) -> str:
-    return _spell_uv(receipt["requirements"][0])
 
 
 def _list_uv_options(receipt: Mapping[str, Any]) -> Iterator[str]:

@@ -153,7 +153,7 @@ def print_answer(options: argparse.Namespace, answer: Selection) -> int:
         if answer.abstained:
             note("\n".join(format_answer(plain, to)))
     else:
-        print_data(options, plain, lambda plain: "\n".join(format_answer(plain, to)))
+        print_data(options, plain, lambda plain: format_answer(plain, to))
     for path in plain["freshness"].get("unproved", ()):
         note(f"irc: it could not be shown that {path} is up to date")
     words = [] if options.json or options.corpus else options.query

@@ -96,7 +96,7 @@ def list_records(client: Client, options: argparse.Namespace) -> int:
     irc records notes/backups.md
     """
     records = client.records(options.reference)
-    return print_data(options, records, lambda records: "\n".join(map(_format_record, records)))
+    return print_data(options, records, lambda records: map(_format_record, records))
 
 
 def _format_record(record: dict[str, Any]) -> str:
@@ -132,9 +132,7 @@ def list_artifacts(client: Client, options: argparse.Namespace) -> int:
     corpus = options.c or options.corpus
     held = client.artifacts(corpus, under, options.after, options.k)
     width = detect_terminal().width
-    print_data(
-        options, held, lambda held: "\n".join(_format_artifact(each, width) for each in held)
-    )
+    print_data(options, held, lambda held: [_format_artifact(each, width) for each in held])
     if held and len(held) >= options.k:
         last = f"{held[-1].corpus}/{held[-1].artifact_id}"
         if client.artifacts(corpus, under, last, 1):

@@ -14,6 +14,12 @@ from irclient.cli.query import Act
 from irclient.client import Client
 from irclient.counts import format_count
 from irclient.errors import QueryError
+from irclient.library import (
+    DOCUMENT_KINDS,
+    count_documents,
+    make_similar_query,
+    suggest_directories,
+)
 from irclient.results import CorpusStatus, WrittenDocument
 from irclient.terminal.exits import COMMITTED, UNHEALTHY, UNKNOWN
 from irclient.terminal.help import argument, command, flag
@@ -104,7 +110,7 @@ def _remove(client: Client, options: argparse.Namespace) -> int:
 def _read(client: Client, options: argparse.Namespace) -> int:
     """Print a document."""
     found = [each.to_dict() for each in client.disclose([_find_reference(client, options.path)])]
-    return print_data(options, found, lambda found: "\n".join(format_disclosure(found[0])))
+    return print_data(options, found, lambda found: format_disclosure(found[0]))
 
 
 @manage_documents.action(
@@ -114,11 +120,9 @@ def _read(client: Client, options: argparse.Namespace) -> int:
 def _list(client: Client, options: argparse.Namespace) -> int:
     """List the documents."""
     held = client.artifacts(_CORPUS, limit=options.k)
-    return print_data(options, held, lambda held: "\n".join(map(_format_item, held)))
-
-
-def _format_item(held: Mapping[str, Any]) -> str:
-    return f"{held['artifact_id']}  {held['name']}"
+    return print_data(
+        options, held, lambda held: [f"{each['artifact_id']}  {each['name']}" for each in held]
+    )
 
 
 def _find_reference(client: Client, path: str) -> str:
@@ -183,13 +187,13 @@ def _show_overview(client: Client, options: argparse.Namespace) -> int:
     if options.view == "sections":
         seen["sources"] = [_describe_section(client, each) for each in corpora]
     elif options.view == "stats":
-        types = _counter()
+        types: Counter[str] = Counter()
         for each in corpora:
             types.update(client.info(each.name).asset_types)
         seen["asset_types"] = dict(types.most_common())
     else:
         seen["directories"] = _count_tree(client, corpora, options.depth)
-    return print_data(options, seen, lambda seen: "\n".join(_format_overview(seen)))
+    return print_data(options, seen, _format_overview)
 
 
 def _describe_section(client: Client, corpus: CorpusStatus) -> dict[str, Any]:
@@ -210,9 +214,7 @@ def _count_tree(
 ) -> list[dict[str, Any]]:
     if depth < 1:
         raise QueryError(f"--depth {depth}", "a number of levels from 1")
-    from irclient.library import count_documents
-
-    found = _counter()
+    found: Counter[str] = Counter()
     for corpus in corpora:
         roots = [os.path.realpath(root) for root in corpus.roots]
         found += count_documents(_list_pointers(client, corpus.name), roots, depth)
@@ -250,8 +252,6 @@ def _suggest(client: Client, options: argparse.Namespace) -> int:
 
     Where no document is similar, that is a root of documents.
     """
-    from irclient.library import DOCUMENT_KINDS, make_similar_query, suggest_directories
-
     corpora = [each for each in client.status().corpora if each.kind in DOCUMENT_KINDS]
     if not corpora:
         note("irc: there is no corpus of documents (irc add NAME files DIRECTORY)")
@@ -261,13 +261,7 @@ def _suggest(client: Client, options: argparse.Namespace) -> int:
     if not answer.results:
         note("irc: no document is like it: nothing speaks for one directory rather than another")
     found = [asdict(each) for each in suggest_directories(answer.results, corpora)]
-    return print_data(options, found, lambda found: "\n".join(map(_format_suggestion, found)))
-
-
-def _counter() -> Counter[str]:
-    from collections import Counter
-
-    return Counter()
+    return print_data(options, found, lambda found: map(_format_suggestion, found))
 
 
 def _format_suggestion(found: Mapping[str, Any]) -> str:
@@ -288,7 +282,7 @@ def _index(client: Client, options: argparse.Namespace) -> int:
     """Have a new directory indexed."""
     directory = os.path.abspath(os.path.expanduser(options.directory))
     told = client.doc_index(directory, not options.flat, options.pattern, options.dry_run)
-    return print_data(options, told, lambda told: "\n".join(_format_indexed(told)))
+    return print_data(options, told, _format_indexed)
 
 
 def _format_indexed(told: Mapping[str, Any]) -> Iterator[str]:

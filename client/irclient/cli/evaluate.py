@@ -177,9 +177,7 @@ def _run(client: Client, options: argparse.Namespace) -> int:
 def _select(client: Client, options: argparse.Namespace) -> int:
     """Measure what is selected, where the gold was found."""
     measured = _measure(client, options)
-    print_data(
-        options, measured.selection, lambda chosen: "\n".join(reports.format_selection(chosen))
-    )
+    print_data(options, measured.selection, lambda chosen: reports.format_selection(chosen))
     return _judge(measured, options)
 
 
@@ -225,7 +223,7 @@ def _calibrate(client: Client, options: argparse.Namespace) -> int:
         raise QueryError("a floor belongs to one corpus", "name it: --corpus CORPUS")
     cases = _read_cases(options)
     measured = _ask(client, options, cases)
-    print_data(options, measured.floor, lambda floor: "\n".join(reports.format_floor(floor)))
+    print_data(options, measured.floor, lambda floor: reports.format_floor(floor))
     if not options.persist:
         return COMMITTED
     ended = await_jobs(client, client.calibrate(options.corpus[0], cases))

@@ -30,7 +30,7 @@ def follow(client: Client, jobs: Sequence[int], options: argparse.Namespace) -> 
     print_data(
         options,
         ended,
-        lambda ended: "\n".join(f"{s['corpus'] or s['kind']}: {s['report']}" for s in ended),
+        lambda ended: [f"{s['corpus'] or s['kind']}: {s['report']}" for s in ended],
     )
     return choose_jobs_exit(ended)
 

@@ -76,9 +76,7 @@ def add_corpus(client: Client, options: argparse.Namespace) -> int:
         return code
     ended = await_jobs(client, client.build(options.name))
     held = client.info(options.name).to_dict()
-    print_data(
-        options, ended, lambda ended: "\n".join(_describe_added(each, held) for each in ended)
-    )
+    print_data(options, ended, lambda ended: [_describe_added(each, held) for each in ended])
     return choose_jobs_exit(ended)
 
 

@@ -34,7 +34,7 @@ def make_plain_query(options: argparse.Namespace, text: str) -> dict[str, Any]:
         "corpora": list(options.corpus),
         "k": options.k,
         "mode": options.mode,
-        "where": _where(list_conditions(options)),
+        "where": parse_where(list_conditions(options)),
         "surfaces": list(options.surface),
         "level": options.disclose,
         "weights": dict(options.weight),
@@ -68,10 +68,6 @@ def list_conditions(options: argparse.Namespace) -> list[str]:
     if not options.asset_type:
         return list(options.where)
     return [*options.where, json.dumps({"asset_type": {"$in": options.asset_type}})]
-
-
-def _where(conditions: Sequence[str]) -> dict[str, Any]:
-    return parse_where(conditions)
 
 
 def parse_floor(text: str) -> float | str | None:
@@ -232,11 +228,10 @@ def read_query(client: Client, options: argparse.Namespace) -> dict[str, Any]:
     moment that is none, and a corpus without dates.
     """
     _take_corpus(client, options)
-    text = read_words(options.query)
+    wanted = make_plain_query(options, read_words(options.query))
     if not options.since:
-        return make_plain_query(options, text)
+        return wanted
     start = parse_moment(options.since, datetime.now(UTC))
-    wanted = make_plain_query(options, text)
     where = parse_where([*list_conditions(options), f"{_FIELD}>={start}"])
     return {**wanted, "where": where, "corpora": _find_dated(client, wanted["corpora"])}
 
@@ -278,11 +273,7 @@ def parse_moment(since: str, now: datetime) -> str:
             return since
     except ValueError:
         pass
-    raise _make_moment_error(since)
-
-
-def _make_moment_error(since: str) -> QueryError:
-    return QueryError(f"--since {since!r} is no moment", "write 7d, 12h, 30m, 2w or 2026-09-01")
+    raise QueryError(f"--since {since!r} is no moment", "write 7d, 12h, 30m, 2w or 2026-09-01")
 
 
 def _find_dated(client: Client, corpora: Sequence[str]) -> list[str]:

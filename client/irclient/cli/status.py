@@ -45,12 +45,10 @@ def show_status(client: Client, options: argparse.Namespace) -> int:
     """
     if options.failures:
         failures = client.failures()
-        print_data(options, failures, lambda found: tables.format_failures(found) or "no failures")
+        print_data(options, failures, tables.format_failures)
     elif options.secrets:
         secrets = client.secrets()
-        print_data(
-            options, secrets, lambda found: tables.format_secrets(found) or "no secrets were met"
-        )
+        print_data(options, secrets, tables.format_secrets)
     elif options.prometheus:
         from irclient.cli.prometheus import format_prometheus
 

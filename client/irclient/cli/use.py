@@ -15,6 +15,7 @@ from irclient.counts import format_count
 from irclient.terminal.columns import TableColumn, fit_table, wrap_line
 from irclient.terminal.help import Add, argument, command, flag, one_of
 from irclient.terminal.output import print_data
+from irclient.terminal.tables import format_moment
 from irclient.terminal.width import UNCUT, detect_terminal
 
 _ITEMS = 20
@@ -197,21 +198,18 @@ def list_impressions(client: Client, options: argparse.Namespace) -> int:
     meant = client.disclose(options.reference, "metadata") if options.reference else []
     references = [f"{each.corpus}/{each.artifact_id}" for each in meant]
     found = client.impressions(options.session, references)
-    return print_data(options, found, lambda found: "\n".join(_lines(found)) or "nothing")
+    return print_data(options, found, _format_impressions)
 
 
-def _lines(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _format_impressions(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for each in found:
-        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(each["at"]))
-        yield f"{when}  {each['reference']}"
+        yield f"{format_moment(each['at'], seconds=True)}  {each['reference']}"
+    if not found:
+        yield "nothing"
 
 
-def format_usage(report: Mapping[str, Any], width: int = UNCUT) -> str:
-    """Return the report on use: counts, adoption, items, and what stands out."""
-    return "\n".join(_format_usage(report, width))
-
-
-def _format_usage(report: Mapping[str, Any], width: int) -> Iterator[str]:
+def format_usage(report: Mapping[str, Any], width: int) -> Iterator[str]:
+    """Yield the report on use: counts, adoption, items, and what stands out."""
     states = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in report["states"].items())
     yield wrap_line(
         f"since {_format_day(report['since'])}: {format_count(report['answers'], 'answer')}, of"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from irclient.fast.light_json import dump_json
@@ -79,15 +79,19 @@ def dump_safe_json(value: Any) -> str:
     return escape_json(dump_json(value, not takes_unicode()))
 
 
-def print_data(options: argparse.Namespace, value: Any, text: Callable[[Any], str]) -> int:
+def print_data(
+    options: argparse.Namespace, value: Any, text: Callable[[Any], str | Iterable[str]]
+) -> int:
     """Print a value, or types of irclient, as JSON or by `text`; "" prints nothing. Return DONE.
 
-    `text` is given plain data as it may be shown.
+    `text` is given plain data as it may be shown, and returns a text or lines.
     """
     value = plain_data(value)
     if options.json:
         print_json(value)
-    elif readable := text(make_safe(value)):
+        return DONE
+    shown = text(make_safe(value))
+    if readable := shown if isinstance(shown, str) else "\n".join(shown):
         _print(readable)
     return DONE
 

@@ -243,16 +243,13 @@ def _describe_behind(state: dict[str, Any]) -> str:
 
 def format_skipped(states: Sequence[dict[str, Any]]) -> list[str]:
     """Return a line for each corpus of which something was passed over: how much, and why."""
-    return [
-        f"skipped: {state['name']}: {sum(found.values()):,}: {_format_counts(found)}"
-        + (f"; irc info {state['name']} lists all" if len(found) > _EXAMPLES else "")
-        for state in states
-        if (found := state.get("skipped"))
-    ]
-
-
-def _format_counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{reason} {count:,}" for reason, count in list(counts.items())[:_EXAMPLES])
+    lines = []
+    for state in states:
+        if found := state.get("skipped"):
+            first = ", ".join(f"{why} {n:,}" for why, n in list(found.items())[:_EXAMPLES])
+            more = f"; irc info {state['name']} lists all" if len(found) > _EXAMPLES else ""
+            lines.append(f"skipped: {state['name']}: {sum(found.values()):,}: {first}{more}")
+    return lines
 
 
 def format_model(found: dict[str, Any] | None) -> list[str]:
@@ -377,35 +374,31 @@ def _format_job(job: dict[str, Any]) -> str:
     return f"{line}, {job['done'] / took:,.0f}/s" if took >= _RATED_AFTER_S else line
 
 
-def format_failures(found: Sequence[dict[str, Any]]) -> str:
-    """Return one line for each failure: since when, what, and why."""
-    return "\n".join(
-        f"{format_moment(failure['since'])}  {failure['corpus']}  {failure['reason']}"
-        f"{_format_tries(failure.get('tries', 1))}"
-        for failure in found
-    )
+def format_failures(found: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield one line for each failure: since when, what, and why."""
+    for each in found:
+        tries = f" (tried {each['tries']:,} times)" if each.get("tries", 1) > 1 else ""
+        yield f"{format_moment(each['since'])}  {each['corpus']}  {each['reason']}{tries}"
+    if not found:
+        yield "no failures"
 
 
-def _format_tries(tries: int) -> str:
-    return f" (tried {tries:,} times)" if tries > 1 else ""
+def format_secrets(found: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield one line for each secret: its corpus, where it lies, and its kind."""
+    for each in found:
+        yield f"{each['corpus']}  {each['path']}:{each['line'] or '?'}  {each['kind']}"
+    if not found:
+        yield "no secrets were met"
 
 
-def format_secrets(found: Sequence[dict[str, Any]]) -> str:
-    """Return one line for each secret: its corpus, where it lies, and its kind."""
-    return "\n".join(
-        f"{each['corpus']}  {each['path']}:{each['line'] or '?'}  {each['kind']}" for each in found
-    )
-
-
-def format_audit(changed: Sequence[dict[str, Any]]) -> str:
-    """Return each changed item: what it is, when it was disclosed, and the diff since."""
-    return "\n".join(map(_format_changed, changed)) or "nothing changed since it was disclosed"
-
-
-def _format_changed(each: dict[str, Any]) -> str:
-    when = format_moment(each["disclosed_at"])
-    head = f"{each['corpus']}/{each['artifact_id']}: {each['state']} since disclosed at {when}"
-    return f"{head}\n{each['diff']}\n"
+def format_audit(changed: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield each changed item: what it is, when it was disclosed, and the diff since."""
+    for each in changed:
+        when = format_moment(each["disclosed_at"])
+        yield f"{each['corpus']}/{each['artifact_id']}: {each['state']} since disclosed at {when}"
+        yield f"{each['diff']}\n"
+    if not changed:
+        yield "nothing changed since it was disclosed"
 
 
 def format_moment(at: float, seconds: bool = False) -> str:
