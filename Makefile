@@ -37,7 +37,7 @@ run: .venv/.installed
 # Three at a time, on two cores: much of what the tests do is waiting. In the order of the folders, so
 # that the long files of tests/e2e are not the last.
 test: .venv/.tested examples/node/node_modules
-	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 	@command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || \
 	  echo "the page was tried in no browser: sudo apt install chromium-headless-shell"
 

@@ -1,9 +1,11 @@
+import os
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from irdaemon.cli.main import main
 from tests.support.running import Home, Running
 
 
@@ -65,3 +67,23 @@ def daemon(request, home):
         return
     with serve_two_skills(home) as running:
         yield running
+
+
+@pytest.fixture
+def irdaemon(home, monkeypatch, capsys):
+    """Give the command, run in this process: it returns its code and all it said.
+
+    Importing what it needs takes longer than most tests.
+    """
+    for name in os.environ:
+        if name.startswith(("XDG_", "IRDAEMON_")):
+            monkeypatch.delenv(name)
+
+    def run(*words):
+        for name in ("HOME", "XDG_RUNTIME_DIR", "EDITOR"):
+            if name in home.env:
+                monkeypatch.setenv(name, home.env[name])
+        code = main(words)
+        return code, "".join(capsys.readouterr())
+
+    return run

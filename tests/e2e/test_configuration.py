@@ -89,12 +89,12 @@ def test_a_dry_run_of_adding_says_what_would_be_indexed_and_changes_nothing(home
 
 # What each command that writes is asked for, and refuses.
 _REFUSED = [
-    ("irclient.quick", "add", "k", "records", "{root}"),
-    ("irclient.quick", "add", "k", "flies", "{root}"),
-    ("irclient.quick", "add", "a/b", "files", "{root}"),
-    ("irclient.quick", "add", "k", "os:system", "{root}"),
-    ("irclient.quick", "add", "notes", "files", "{root}"),
-    ("irclient.quick", "rm", "nothing"),
+    ("irc", "add", "k", "records", "{root}"),
+    ("irc", "add", "k", "flies", "{root}"),
+    ("irc", "add", "a/b", "files", "{root}"),
+    ("irc", "add", "k", "os:system", "{root}"),
+    ("irc", "add", "notes", "files", "{root}"),
+    ("irc", "rm", "nothing"),
     ("irdaemon", "config", "set", "corpora.notes.bogus", "3"),
     ("irdaemon", "config", "set", "corpora.notes.kind", "records"),
     ("irdaemon", "config", "set", "serve.tcp", "127.0.0.1:7411"),
@@ -107,7 +107,7 @@ _REFUSED = [
 ]
 
 
-def test_no_command_writes_a_configuration_that_the_daemon_would_not_start_with(home):
+def test_no_command_writes_a_configuration_that_the_daemon_would_not_start_with(home, irdaemon):
     root = home.path / "notes"
     root.mkdir()
     editor = home.path / "editor"
@@ -118,9 +118,10 @@ def test_no_command_writes_a_configuration_that_the_daemon_would_not_start_with(
         running.wait_idle()
         assert home.irc("add", "notes", "files", str(root)).returncode == 0
         before = home.config.read_bytes()
-        for module, *words in _REFUSED:
-            done = home.run(module, *(word.format(root=root) for word in words))
-            assert done.returncode in (2, 4), (words, done.stderr)
+        for program, *words in _REFUSED:
+            words = [word.format(root=root) for word in words]
+            code = home.irc(*words).returncode if program == "irc" else irdaemon(*words)[0]
+            assert code in (2, 4), words
             assert home.config.read_bytes() == before, words
         assert home.irc("add", "more", "files", str(root)).returncode == 0
     with Running(home) as running:

@@ -50,9 +50,9 @@ def test_every_thing_that_is_wrong_is_found_with_where_and_a_command(home, daemo
     assert "places" not in {each["check"] for each in wrong(examined(home)[1])}
 
 
-def test_key_files_that_are_gone_are_found_and_what_is_told_to_be_done_helps(home):
+def test_key_files_that_are_gone_are_found_and_what_is_told_to_be_done_helps(home, irdaemon):
     for words in (["make"], ["add", "agent", "--token"]):
-        assert home.run("irdaemon", "keys", *words).returncode == 0
+        assert irdaemon("keys", *words)[0] == 0
     token, server = (home.config.with_name(name) for name in ("agent.token", "server.key"))
     token.unlink()
     server.unlink()

@@ -105,23 +105,22 @@ def test_what_a_removed_corpus_took_comes_back_by_compact(daemon, home):
         assert knows(home, "skills/pdf-forms")
 
 
-def test_the_last_client_can_be_taken_out_with_its_file_and_another_added(home):
+def test_the_last_client_can_be_taken_out_with_its_file_and_another_added(home, irdaemon):
     keys = home.config.parent
     for _ in range(2):
-        assert home.run("irdaemon", "keys", "add", "agent", "--token").returncode == 0
+        assert irdaemon("keys", "add", "agent", "--token")[0] == 0
         assert (keys / "agent.token").exists()
-        assert home.run("irdaemon", "keys", "rm", "agent").returncode == 0
+        assert irdaemon("keys", "rm", "agent")[0] == 0
         assert not (keys / "agent.token").exists()
-    refused = home.run("irdaemon", "keys", "add", "agent", "--token", "--corpus", "nosuch")
-    assert refused.returncode == 4, refused.stderr
+    code, said = irdaemon("keys", "add", "agent", "--token", "--corpus", "nosuch")
+    assert code == 4, said
 
 
-def test_the_configuration_is_shown_and_changed_by_command(daemon, home):
-    path = home.run("irdaemon", "config", "path").stdout.strip()
-    assert path == str(home.config)
-    assert home.run("irdaemon", "config", "set", "watch.settle_ms", "30").returncode == 0
-    assert home.run("irdaemon", "config", "get", "watch.settle_ms").stdout == "30\n"
-    assert "watch.settle_ms" in home.run("irdaemon", "config", "list").stdout
+def test_the_configuration_is_shown_and_changed_by_command(home, irdaemon):
+    assert irdaemon("config", "path") == (0, f"{home.config}\n")
+    assert irdaemon("config", "set", "watch.settle_ms", "30")[0] == 0
+    assert irdaemon("config", "get", "watch.settle_ms") == (0, "30\n")
+    assert "watch.settle_ms" in irdaemon("config", "list")[1]
 
 
 def test_the_log_is_shown_by_command(home):

@@ -9,7 +9,6 @@ import pytest
 
 from irclient import Query
 from irclient.errors import Unavailable
-from irdaemon.cli.main import main
 from tests.support.damage import change
 from tests.support.running import Running, finds, knows, until
 
@@ -32,19 +31,6 @@ def stopped(home, ledger):
 def overwrite(path: Path) -> None:
     with open(path, "r+b") as file:
         file.write(os.urandom(path.stat().st_size))
-
-
-@pytest.fixture
-def irdaemon(home, monkeypatch, capsys):
-    """Give the command, run in this process: it returns its code and all it said."""
-    for name in ("HOME", "XDG_RUNTIME_DIR"):
-        monkeypatch.setenv(name, home.env[name])
-
-    def run(*words):
-        code = main(words)
-        return code, "".join(capsys.readouterr())
-
-    return run
 
 
 def test_check_says_what_is_wrong_and_with_which_command_it_ends(home, stopped, irdaemon):

@@ -271,6 +271,8 @@ def test_while_a_corpus_is_building_junk_is_not_committed_and_every_answer_says_
             with home.client() as client:
                 still = client.status().corpora[0].state == "building"
             assert not named or not still or "Still being indexed" in named
+            if during == 3:
+                break
         assert during > 0
         running.wait_idle()
     with Running(home):

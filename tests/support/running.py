@@ -34,6 +34,8 @@ class Home:
             "HOME": str(path),
             "XDG_RUNTIME_DIR": str(self.runtime),
             "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+            # Compiling what a daemon imports takes as long as all else of its start.
+            "PYTHONDONTWRITEBYTECODE": "",
         }
 
     def skill(self, name: str, description: str, body: str = "") -> Path:
