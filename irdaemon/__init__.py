@@ -1,3 +1,4 @@
+# ruff: noqa: I001 (each module is imported once, with the names that are offered again)
 """irdaemon: a live, warm index of what an agent could use, and honest answers from it.
 
     import irdaemon as ir
@@ -15,138 +16,129 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from irclient.types import Disclosure, Hit, Query, Selection, SelectSpec
+    from irclient.types import (
+        Disclosure as Disclosure,
+        Hit as Hit,
+        Query as Query,
+        Selection as Selection,
+        SelectSpec as SelectSpec,
+    )
     from irdaemon.contrib.models.synopsis import (
-        Synthesizer,
-        make_thin_description_predicate,
-        thin_description_predicate,
+        Synthesizer as Synthesizer,
+        make_thin_description_predicate as make_thin_description_predicate,
+        thin_description_predicate as thin_description_predicate,
     )
-    from irdaemon.discovery.links import WalkPolicy, WalkState
-    from irdaemon.discovery.wordings import Formulator
-    from irdaemon.embed import EMBEDDERS, Embedder
-    from irdaemon.engine import Engine
+    from irdaemon.discovery.links import WalkPolicy as WalkPolicy, WalkState as WalkState
+    from irdaemon.discovery.wordings import Formulator as Formulator
+    from irdaemon.embed import EMBEDDERS as EMBEDDERS, Embedder as Embedder
+    from irdaemon.engine import Engine as Engine
     from irdaemon.library.agentic import (
-        AgenticRetrieval,
-        AgenticRetrievalPipeline,
-        OnInsufficientPolicy,
-        RetrievalResult,
+        AgenticRetrieval as AgenticRetrieval,
+        AgenticRetrievalPipeline as AgenticRetrievalPipeline,
+        OnInsufficientPolicy as OnInsufficientPolicy,
+        RetrievalResult as RetrievalResult,
     )
-    from irdaemon.library.built import Built, build, open_corpus
-    from irdaemon.library.corpus_source import CorpusSource
-    from irdaemon.library.federate import fuse_hits
+    from irdaemon.library.built import Built as Built, build as build, open_corpus as open_corpus
+    from irdaemon.library.corpus_source import CorpusSource as CorpusSource
+    from irdaemon.library.federate import fuse_hits as fuse_hits
     from irdaemon.library.functions import (
-        DiscoveryResult,
-        as_retriever,
-        coverage,
-        disclose,
-        discover,
-        records_for_artifact,
-        retrievers,
-        search,
-        select,
+        DiscoveryResult as DiscoveryResult,
+        as_retriever as as_retriever,
+        coverage as coverage,
+        disclose as disclose,
+        discover as discover,
+        records_for_artifact as records_for_artifact,
+        retrievers as retrievers,
+        search as search,
+        select as select,
     )
-    from irdaemon.library.inmemory import DocsTool, docs_tool
-    from irdaemon.library.learning import calibrate, learn, roll_back
+    from irdaemon.library.inmemory import DocsTool as DocsTool, docs_tool as docs_tool
+    from irdaemon.library.learning import (
+        calibrate as calibrate,
+        learn as learn,
+        roll_back as roll_back,
+    )
     from irdaemon.library.models import (
-        make_llm_formulator,
-        make_llm_selector,
-        make_llm_synthesizer,
-        with_synopsis,
+        make_llm_formulator as make_llm_formulator,
+        make_llm_selector as make_llm_selector,
+        make_llm_synthesizer as make_llm_synthesizer,
+        with_synopsis as with_synopsis,
     )
-    from irdaemon.library.reranking import dependency_evidence_boost
-    from irdaemon.library.tools import make_search, search_tool
+    from irdaemon.library.reranking import dependency_evidence_boost as dependency_evidence_boost
+    from irdaemon.library.tools import make_search as make_search, search_tool as search_tool
     from irdaemon.library.walks import (
-        CorpusGraph,
-        GraphStore,
-        canonical_node_id,
-        collapsed_tree_policy,
-        reverse_dependency_policy,
-        traverse,
+        CorpusGraph as CorpusGraph,
+        GraphStore as GraphStore,
+        canonical_node_id as canonical_node_id,
+        collapsed_tree_policy as collapsed_tree_policy,
+        reverse_dependency_policy as reverse_dependency_policy,
+        traverse as traverse,
     )
-    from irdaemon.source import SOURCES
+    from irdaemon.source import SOURCES as SOURCES
     from irdaemon.strategy import (
-        STRATEGY_REGISTRY,
-        Chunked,
-        ClaudeTurn,
-        Code,
-        IndexingStrategy,
-        Package,
-        Skill,
-        WholeText,
-        strategy_from_spec,
-        strategy_to_spec,
-        text_of,
+        STRATEGY_REGISTRY as STRATEGY_REGISTRY,
+        Chunked as Chunked,
+        ClaudeTurn as ClaudeTurn,
+        Code as Code,
+        IndexingStrategy as IndexingStrategy,
+        Package as Package,
+        Skill as Skill,
+        WholeText as WholeText,
+        strategy_from_spec as strategy_from_spec,
+        strategy_to_spec as strategy_to_spec,
+        text_of as text_of,
     )
-    from irdaemon.strategy.edges import EdgeExtractor, default_edge_extractor
-    from irdaemon.types import Artifact, IndexPlan, LearnReport, Surface, Use
+    from irdaemon.strategy.edges import (
+        EdgeExtractor as EdgeExtractor,
+        default_edge_extractor as default_edge_extractor,
+    )
+    from irdaemon.types import (
+        Artifact as Artifact,
+        IndexPlan as IndexPlan,
+        LearnReport as LearnReport,
+        Surface as Surface,
+        Use as Use,
+    )
 
 # Where each public name lives. They are imported when first used: asking for the version, or for
 # the path of the socket, need not load the search engine.
 _HOMES = {
-    "irclient.types": ("Disclosure", "Hit", "Query", "SelectSpec", "Selection"),
-    "irdaemon.discovery.links": ("WalkPolicy", "WalkState"),
-    "irdaemon.embed": ("EMBEDDERS", "Embedder"),
-    "irdaemon.engine": ("Engine",),
-    "irdaemon.library.built": ("Built", "build", "open_corpus"),
-    "irdaemon.library.corpus_source": ("CorpusSource",),
+    "irclient.types": "Disclosure Hit Query SelectSpec Selection",
+    "irdaemon.discovery.links": "WalkPolicy WalkState",
+    "irdaemon.embed": "EMBEDDERS Embedder",
+    "irdaemon.engine": "Engine",
+    "irdaemon.library.built": "Built build open_corpus",
+    "irdaemon.library.corpus_source": "CorpusSource",
     "irdaemon.library.functions": (
-        "DiscoveryResult",
-        "as_retriever",
-        "coverage",
-        "disclose",
-        "discover",
-        "records_for_artifact",
-        "retrievers",
-        "search",
-        "select",
+        "DiscoveryResult as_retriever coverage disclose discover records_for_artifact "
+        "retrievers search select"
     ),
-    "irdaemon.library.federate": ("fuse_hits",),
-    "irdaemon.library.tools": ("make_search", "search_tool"),
+    "irdaemon.library.federate": "fuse_hits",
+    "irdaemon.library.tools": "make_search search_tool",
     "irdaemon.library.walks": (
-        "CorpusGraph",
-        "GraphStore",
-        "canonical_node_id",
-        "collapsed_tree_policy",
-        "reverse_dependency_policy",
-        "traverse",
+        "CorpusGraph GraphStore canonical_node_id collapsed_tree_policy "
+        "reverse_dependency_policy traverse"
     ),
-    "irdaemon.library.reranking": ("dependency_evidence_boost",),
-    "irdaemon.strategy.edges": ("EdgeExtractor", "default_edge_extractor"),
-    "irdaemon.library.learning": ("calibrate", "learn", "roll_back"),
+    "irdaemon.library.reranking": "dependency_evidence_boost",
+    "irdaemon.strategy.edges": "EdgeExtractor default_edge_extractor",
+    "irdaemon.library.learning": "calibrate learn roll_back",
     "irdaemon.library.agentic": (
-        "AgenticRetrieval",
-        "AgenticRetrievalPipeline",
-        "OnInsufficientPolicy",
-        "RetrievalResult",
+        "AgenticRetrieval AgenticRetrievalPipeline OnInsufficientPolicy RetrievalResult"
     ),
-    "irdaemon.library.inmemory": ("DocsTool", "docs_tool"),
+    "irdaemon.library.inmemory": "DocsTool docs_tool",
     "irdaemon.library.models": (
-        "make_llm_formulator",
-        "make_llm_selector",
-        "make_llm_synthesizer",
-        "with_synopsis",
+        "make_llm_formulator make_llm_selector make_llm_synthesizer with_synopsis"
     ),
-    "irdaemon.discovery.wordings": ("Formulator",),
-    "irdaemon.source": ("SOURCES",),
+    "irdaemon.discovery.wordings": "Formulator",
+    "irdaemon.source": "SOURCES",
     "irdaemon.strategy": (
-        "STRATEGY_REGISTRY",
-        "Chunked",
-        "ClaudeTurn",
-        "Code",
-        "IndexingStrategy",
-        "Package",
-        "Skill",
-        "WholeText",
-        "strategy_from_spec",
-        "strategy_to_spec",
-        "text_of",
+        "STRATEGY_REGISTRY Chunked ClaudeTurn Code IndexingStrategy Package Skill WholeText "
+        "strategy_from_spec strategy_to_spec text_of"
     ),
     "irdaemon.contrib.models.synopsis": (
-        "Synthesizer",
-        "make_thin_description_predicate",
-        "thin_description_predicate",
+        "Synthesizer make_thin_description_predicate thin_description_predicate"
     ),
-    "irdaemon.types": ("Artifact", "IndexPlan", "LearnReport", "Surface", "Use"),
+    "irdaemon.types": "Artifact IndexPlan LearnReport Surface Use",
 }
 _MODULES = {
     "eval": "irdaemon.library.evaluation",
@@ -154,79 +146,9 @@ _MODULES = {
     "inmemory": "irdaemon.library.inmemory",
     "tools": "irdaemon.library.tools",
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
-__all__ = [
-    "EMBEDDERS",
-    "SOURCES",
-    "STRATEGY_REGISTRY",
-    "AgenticRetrieval",
-    "AgenticRetrievalPipeline",
-    "Artifact",
-    "Built",
-    "Chunked",
-    "ClaudeTurn",
-    "Code",
-    "CorpusGraph",
-    "CorpusSource",
-    "Disclosure",
-    "DiscoveryResult",
-    "DocsTool",
-    "EdgeExtractor",
-    "Embedder",
-    "Engine",
-    "Formulator",
-    "GraphStore",
-    "Hit",
-    "IndexPlan",
-    "IndexingStrategy",
-    "LearnReport",
-    "OnInsufficientPolicy",
-    "Package",
-    "Query",
-    "RetrievalResult",
-    "SelectSpec",
-    "Selection",
-    "Skill",
-    "Surface",
-    "Synthesizer",
-    "Use",
-    "WalkPolicy",
-    "WalkState",
-    "WholeText",
-    "as_retriever",
-    "build",
-    "calibrate",
-    "canonical_node_id",
-    "collapsed_tree_policy",
-    "coverage",
-    "default_edge_extractor",
-    "dependency_evidence_boost",
-    "disclose",
-    "discover",
-    "docs_tool",
-    "fuse_hits",
-    "learn",
-    "make_llm_formulator",
-    "make_llm_selector",
-    "make_llm_synthesizer",
-    "make_search",
-    "make_thin_description_predicate",
-    "open_corpus",
-    "records_for_artifact",
-    "retrievers",
-    "reverse_dependency_policy",
-    "roll_back",
-    "search",
-    "search_tool",
-    "select",
-    "strategy_from_spec",
-    "strategy_to_spec",
-    "text_of",
-    "thin_description_predicate",
-    "traverse",
-    "with_synopsis",
-]
+__all__ = sorted(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,3 +1,4 @@
+# ruff: noqa: I001 (each module is imported once, with the names that are offered again)
 """The nouns of the write path: what a source yields, a strategy makes and the ledger keeps.
 
 Public nouns (Query, Hit, Selection, Disclosure) live in `irclient.types` and are re-exported.
@@ -12,46 +13,14 @@ from typing import Any, Literal
 
 from irclient.errors import IRError
 from irclient.types import (
-    BundledFile,
-    Disclosure,
-    Hit,
-    Query,
-    RelatedItem,
-    Selection,
-    SelectSpec,
+    BundledFile as BundledFile,
+    Disclosure as Disclosure,
+    Hit as Hit,
+    Query as Query,
+    RelatedItem as RelatedItem,
+    Selection as Selection,
+    SelectSpec as SelectSpec,
 )
-
-__all__ = [
-    "LINK_POLICIES",
-    "NAME",
-    "Artifact",
-    "BundledFile",
-    "Disclosure",
-    "Edge",
-    "Entry",
-    "Floor",
-    "Hit",
-    "IndexPlan",
-    "ItemUse",
-    "LinkPolicy",
-    "Problem",
-    "Query",
-    "Reading",
-    "Refused",
-    "RelatedItem",
-    "Root",
-    "RootWatch",
-    "Scan",
-    "SelectSpec",
-    "Selection",
-    "SessionTurn",
-    "SourceError",
-    "Surface",
-    "Tuning",
-    "Usual",
-    "WatchMode",
-]
-
 
 # What a corpus, or a client, may be called.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")

@@ -359,6 +359,15 @@ def open_corpus(name: str, *, store: str | None = None, embedder: object | None 
     return _open_ledger(name, path, embedder)
 
 
+def find_built(corpus: object) -> Built:
+    """Return the corpus that is given by its handle or its name. Raises QueryError for another."""
+    if isinstance(corpus, Built):
+        return corpus
+    if isinstance(corpus, str):
+        return open_corpus(corpus)
+    raise QueryError(f"a corpus is what build returned, or its name, not {corpus!r:.60}")
+
+
 def list_built() -> list[str]:
     """Return the names of the corpora that `open_corpus` opens, sorted."""
     names = (os.path.splitext(file) for file in _files(os.path.dirname(_locate_store("any"))))

@@ -1,3 +1,4 @@
+# ruff: noqa: I001 (each module is imported once, with the names that are offered again)
 """`ir.eval` and `ir.eval_gen`: how good the answers of corpora are, by labelled cases.
 
 `evaluate_discovery(tools, load_cases("cases.jsonl"))` asks a corpus every case, once; given a list
@@ -17,61 +18,76 @@ from irclient.errors import IRError, QueryError
 from irclient.results import IndexedArtifact
 from irclient.types import MODES
 from irdaemon.config.corpus import Corpus
-from irdaemon.contrib.evaluate import cases as evaluated_cases
-from irdaemon.contrib.evaluate import choice, curve, generate, graded, ranking
-from irdaemon.contrib.evaluate.cases import Catalogue, corpus_signature, query_id
+from irdaemon.contrib.evaluate import (
+    cases as evaluated_cases,
+    choice,
+    curve,
+    generate,
+    graded,
+    ranking,
+)
+from irdaemon.contrib.evaluate.cases import (
+    Catalogue as Catalogue,
+    corpus_signature as corpus_signature,
+    query_id as query_id,
+)
 from irdaemon.contrib.evaluate.choice import (
     MAX_K,
     OBJECTIVE,
     REL,
-    Calibration,
-    Cell,
-    SelectionReport,
-    Sweep,
-    floor_of,
+    Calibration as Calibration,
+    Cell as Cell,
+    SelectionReport as SelectionReport,
+    Sweep as Sweep,
+    floor_of as floor_of,
 )
-from irdaemon.contrib.evaluate.curve import SIZES, Ranker, curve_of_ranks
+from irdaemon.contrib.evaluate.curve import SIZES, Ranker, curve_of_ranks as curve_of_ranks
 from irdaemon.contrib.evaluate.generate import (
     ABSTENTION_SHARE,
     QUERIES_EACH,
     Ask,
     CaseMaking,
     Itemised,
-    ask_endpoint,
-    generate_abstentions,
-    gives_away,
-    mask_name,
+    ask_endpoint as ask_endpoint,
+    generate_abstentions as generate_abstentions,
+    gives_away as gives_away,
+    mask_name as mask_name,
 )
 from irdaemon.contrib.evaluate.graded import (
     DEPTH,
-    GradedCase,
-    GradedQuery,
-    IndexingComparison,
+    GradedCase as GradedCase,
+    GradedQuery as GradedQuery,
+    IndexingComparison as IndexingComparison,
     RankHits,
-    graded_queries,
-    graded_query,
-    level_histogram,
-    load_graded_cases,
-    read_graded_meta,
-    save_graded_cases,
+    graded_queries as graded_queries,
+    graded_query as graded_query,
+    level_histogram as level_histogram,
+    load_graded_cases as load_graded_cases,
+    read_graded_meta as read_graded_meta,
+    save_graded_cases as save_graded_cases,
 )
 from irdaemon.contrib.evaluate.ranking import (
     K_VALUES,
     METRICS,
     PRIMARY_K,
-    DiscoveryReport,
-    Run,
-    Searcher,
-    cases_of,
-    outcome,
-    read_qrels,
-    read_run,
-    runs_of,
-    write_qrels,
-    write_run,
+    DiscoveryReport as DiscoveryReport,
+    Run as Run,
+    Searcher as Searcher,
+    cases_of as cases_of,
+    outcome as outcome,
+    read_qrels as read_qrels,
+    read_run as read_run,
+    runs_of as runs_of,
+    write_qrels as write_qrels,
+    write_run as write_run,
 )
-from irdaemon.contrib.evaluate.report import Comparison, compare
-from irdaemon.discovery.cases import Case, load_cases, parse_cases, save_cases
+from irdaemon.contrib.evaluate.report import Comparison as Comparison, compare as compare
+from irdaemon.discovery.cases import (
+    Case as Case,
+    load_cases as load_cases,
+    parse_cases as parse_cases,
+    save_cases as save_cases,
+)
 from irdaemon.discovery.decide import Selector
 from irdaemon.discovery.merge import SelectionOptions
 from irdaemon.embed import Embedder, make_embedder
@@ -79,7 +95,7 @@ from irdaemon.engine import Engine, EngineOptions
 from irdaemon.engine.queue import Job
 from irdaemon.index import CorpusIndex
 from irdaemon.ledger import IN_MEMORY, Ledger
-from irdaemon.library.built import Built, open_corpus
+from irdaemon.library.built import Built, find_built, open_corpus
 from irdaemon.library.corpus_source import CorpusSource
 from irdaemon.library.federate import SeveralCorpora
 from irdaemon.library.functions import BoundSearch, as_retriever
@@ -87,59 +103,6 @@ from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Skill, WholeText
 from irdaemon.types import Floor, Query, Selection, SelectSpec
-
-__all__ = [
-    "Calibration",
-    "Case",
-    "Catalogue",
-    "Cell",
-    "Comparison",
-    "DiscoveryReport",
-    "GradedCase",
-    "GradedQuery",
-    "IndexingComparison",
-    "Run",
-    "Searcher",
-    "SelectionReport",
-    "Sweep",
-    "answered",
-    "ask_endpoint",
-    "build_eval_set",
-    "calibrate_min_score",
-    "cases_of",
-    "compare",
-    "compare_indexings",
-    "corpus_signature",
-    "curve_of_ranks",
-    "distractor_robustness_curve",
-    "evaluate_discovery",
-    "evaluate_selection",
-    "floor_of",
-    "generate_abstentions",
-    "generate_cases",
-    "gives_away",
-    "graded_queries",
-    "graded_query",
-    "level_histogram",
-    "load_calibration",
-    "load_cases",
-    "load_graded_cases",
-    "mask_name",
-    "outcome",
-    "parse_cases",
-    "query_id",
-    "ranked_in_memory",
-    "read_graded_meta",
-    "read_qrels",
-    "read_run",
-    "runs_of",
-    "save_cases",
-    "save_graded_cases",
-    "sweep_selector",
-    "validate_cases",
-    "write_qrels",
-    "write_run",
-]
 
 
 def generate_cases(
@@ -400,7 +363,7 @@ def calibrate_min_score(
 
 def load_calibration(corpus: Built | str, mode: str = "hybrid") -> Floor | None:
     """Return the floor that is kept of a corpus for a mode; None for none."""
-    built = open_corpus(corpus) if isinstance(corpus, str) else corpus
+    built = find_built(corpus)
     floors = built.engine.ledger.corpora.read_floors(built.name)
     if mode not in (*MODES, *floors):
         raise QueryError(f"unknown mode {mode!r}", f"modes: {', '.join(MODES)}")
@@ -413,7 +376,7 @@ def validate_cases(
     """Return, by the number of the case, gold that is no artifact's of a corpus, or no given id."""
     if not isinstance(corpus, (Built, str)):
         return evaluated_cases.validate_cases(cases, corpus)
-    built = open_corpus(corpus) if isinstance(corpus, str) else corpus
+    built = find_built(corpus)
     held = Catalogue.of([built.engine.snapshot.corpora[built.name]])
     return evaluated_cases.validate_cases([held.resolved(each) for each in cases], held.ids)
 
@@ -528,7 +491,7 @@ def _make_searcher(corpus: Evaluated, custom: Selector | None) -> Searcher:
     given: Any = corpus
     several = given if isinstance(given, (list, tuple)) else [given]
     if several and all(isinstance(each, (Built, str)) for each in several):
-        built = [open_corpus(each) if isinstance(each, str) else each for each in several]
+        built = [find_built(each) for each in several]
         return _Corpora(built, SelectionOptions(custom))
     if not (hasattr(given, "search") and hasattr(given, "discover")):
         raise QueryError(f"{given!r:.60} is no corpus", "give what build returned, or its name")
@@ -539,7 +502,7 @@ def _make_searcher(corpus: Evaluated, custom: Selector | None) -> Searcher:
 
 
 def _persist(corpus: Evaluated, cases: Sequence[Case]) -> None:
-    built = open_corpus(corpus) if isinstance(corpus, str) else corpus
+    built = find_built(corpus) if isinstance(corpus, str) else corpus
     if not isinstance(built, Built):
         raise QueryError("a floor belongs to one built corpus", "give its handle, or its name")
     built.engine.calibrate(built.name, cases)

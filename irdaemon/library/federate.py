@@ -227,10 +227,3 @@ class SeveralCorpora:
         for hit in hits:
             built = self._by_name[hit.corpus]
             yield from built.own((hit,) if plain else built.engine.store.add_payloads([hit], query))
-
-
-def floors_of(
-    min_score: float | str | Mapping[str, float | str | None] | None,
-) -> Mapping[str, float | str | None]:
-    """Return the floors that are given by corpus, none where one is given for all."""
-    return min_score if isinstance(min_score, Mapping) else {}

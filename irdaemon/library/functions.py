@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from inspect import signature
-from typing import Any, TypeGuard
+from typing import Any
 
 from irclient.errors import QueryError, Unreachable
 from irclient.results import CorpusCoverage
@@ -29,8 +29,15 @@ from irdaemon.discovery.merge import (
 from irdaemon.discovery.rerank import ScoreBoost
 from irdaemon.discovery.retrieve import RRF_K, UNTUNED
 from irdaemon.discovery.wordings import Formulator
-from irdaemon.library.built import Built, HitCorpus, find_origin, list_built, open_corpus
-from irdaemon.library.federate import SeveralCorpora, floors_of
+from irdaemon.library.built import (
+    Built,
+    HitCorpus,
+    find_built,
+    find_origin,
+    list_built,
+    open_corpus,
+)
+from irdaemon.library.federate import SeveralCorpora
 from irdaemon.library.reranking import RERANK_CHARS, Reranking, ScoreTexts, TextOfHit
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.strategy.code import SYMBOL
@@ -109,17 +116,7 @@ def search_daemon(
     per_artifact: bool = True,
 ) -> tuple[Hit, ...]:
     """Return the `k` best artifacts of a corpus of the daemon; see `ir.search`."""
-    asked = Query(
-        query,
-        corpora=(corpus,),
-        k=k,
-        mode=mode,
-        where=filter or {},
-        surfaces=check_surfaces(surfaces),
-        fusion=fusion,
-        weights=surface_weights or {},
-        passages=count_passages(per_artifact, k),
-    )
+    asked = replace(_make_query(locals()), corpora=(corpus,))
     from irclient.client import Client  # what asks no daemon loads no ZeroMQ
 
     with Client() as client:
@@ -291,23 +288,10 @@ def search(
     comes first), "rrf" (by ranks: weight / (merge_rrf_k + rank)), "score" (by evidence; needs one
     embedder) or a function {name: hits} -> hits. `merge_weights` are by name, 1 by default.
     """
-    asked = Query(
-        query,
-        k=k,
-        mode=mode,
-        where=filter or {},
-        surfaces=check_surfaces(surfaces),
-        fusion=fusion,
-        weights=surface_weights or {},
-        rerank=rerank is not None,
-        passages=count_passages(per_artifact, k),
-    )
+    options = locals()
+    asked = _make_query(options)
     choosing = SelectionOptions(None, merge, merge_weights or {}, merge_rrf_k, boost=dep_boost)
-    tuning = make_tuning(alpha, mmr_lambda, rrf_k, bm25, fetch_k)
-    check_used(tuning, fusion)
-    reranking = Reranking(rerank, rerank_text, rerank_max_chars).checked()
-    several = _join_corpora(corpus, choosing, tuning, reranking)
-    return several.search(asked, choosing, formulate).results
+    return _join_corpora(options, choosing).search(asked, choosing, formulate).results
 
 
 def select(
@@ -366,28 +350,13 @@ def discover(
     with what belongs to it in the asked corpora. With several wordings (see `formulate` of
     `search`) what any of them finds above its floor is selected among.
     """
-    floors = floors_of(min_score)
+    options = locals()
+    floors = min_score if isinstance(min_score, Mapping) else {}
     given = "auto" if isinstance(min_score, Mapping) else min_score
     spec, custom = _make_spec(strategy, max_k, rel, gap_ratio, given)
-    asked = Query(
-        query,
-        k=k,
-        mode=mode,
-        where=filter or {},
-        surfaces=check_surfaces(surfaces),
-        select=spec,
-        level=disclose_level,
-        expand=expand,
-        fusion=fusion,
-        weights=surface_weights or {},
-        rerank=rerank is not None,
-        related=related,
-    )
+    asked = replace(_make_query(options), select=spec)
     choosing = SelectionOptions(custom, merge, merge_weights or {}, merge_rrf_k, floors, dep_boost)
-    tuning = make_tuning(alpha, mmr_lambda, rrf_k, bm25, fetch_k)
-    check_used(tuning, fusion)
-    reranking = Reranking(rerank, rerank_text, rerank_max_chars).checked()
-    found = _join_corpora(corpus, choosing, tuning, reranking).discover(asked, choosing, formulate)
+    found = _join_corpora(options, choosing).discover(asked, choosing, formulate)
     told = {each.name: getattr(found, each.name) for each in fields(found)}
     named = spec.strategy if custom is None else "custom"
     return DiscoveryResult(**told, strategy=named, disclose_level=disclose_level)
@@ -467,7 +436,7 @@ def records_for_artifact(
 
     With `surface_kind` those of that kind alone.
     """
-    built = _built(corpus)
+    built = find_built(corpus)
     records = built.engine.records(f"{built.name}/{artifact_id}")
     return [each for each in records if surface_kind in (None, each["kind"])]
 
@@ -477,7 +446,7 @@ def coverage(corpus: Built | str) -> CorpusCoverage:
 
     The walk is not its source's own: what that overlooks is missing here.
     """
-    built = _built(corpus)
+    built = find_built(corpus)
     (found,) = built.engine.coverage(built.name)
     return found
 
@@ -487,7 +456,7 @@ def as_retriever(corpus: Built | str, **defaults: Any) -> BoundSearch:
 
     `defaults` and `overrides` are keywords of `search`.
     """
-    return BoundSearch(search, _built(corpus), defaults)
+    return BoundSearch(search, find_built(corpus), defaults)
 
 
 def retrievers(**defaults: Any) -> Mapping[str, BoundSearch]:
@@ -502,26 +471,37 @@ def _hits(chosen: Choice | Selection) -> Sequence[Hit]:
     return chosen.results if isinstance(chosen, Selection) else chosen.hits
 
 
-def _built(corpus: Corpora) -> Built:
-    if isinstance(corpus, Built):
-        return corpus
-    if isinstance(corpus, str):
-        return open_corpus(corpus)
-    raise QueryError(f"a corpus is what build returned, or its name, not {corpus!r:.60}")
+# What a keyword of the functions above is called in a Query, where it has another name there.
+_QUERY_NAMES = {"filter": "where", "surface_weights": "weights", "disclose_level": "level"}
+_QUERY_FIELDS = frozenset("k mode where surfaces fusion weights level expand related".split())
 
 
-def _are_several(corpus: Corpora) -> TypeGuard[Sequence[Built | str]]:
-    return isinstance(corpus, (list, tuple))
+def _make_query(options: Mapping[str, Any]) -> Query:
+    """Make the query that the keywords of a call describe. Raises QueryError for a wrong one."""
+    named = {_QUERY_NAMES.get(name, name): value for name, value in options.items()}
+    asked = {name: named[name] for name in named.keys() & _QUERY_FIELDS}
+    asked |= {"where": named["where"] or {}, "weights": named["weights"] or {}}
+    asked["surfaces"] = check_surfaces(named["surfaces"])
+    asked["rerank"] = named.get("rerank") is not None
+    asked["passages"] = count_passages(named.get("per_artifact", True), named["k"])
+    return Query(named["query"], **asked)
 
 
-def _join_corpora(
-    corpus: Corpora, choosing: SelectionOptions, tuning: Tuning, reranking: Reranking
-) -> SeveralCorpora:
-    """Return what is asked: the corpora of a list, or one alone."""
-    if _are_several(corpus):
-        return SeveralCorpora([_built(each) for each in corpus], tuning, reranking)
+def _join_corpora(options: Mapping[str, Any], choosing: SelectionOptions) -> SeveralCorpora:
+    """Return what a call asks, the corpora of a list or one alone, ranked as its keywords say.
+
+    Raises QueryError for numbers that are none, and for those that the fusion does not look at.
+    """
+    numbers = ("alpha", "mmr_lambda", "rrf_k", "bm25", "fetch_k")
+    tuning = make_tuning(*(options[name] for name in numbers))
+    check_used(tuning, options["fusion"])
+    rerank = ("rerank", "rerank_text", "rerank_max_chars")
+    reranking = Reranking(*(options[name] for name in rerank)).checked()
+    corpus = options["corpus"]
+    if isinstance(corpus, (list, tuple)):
+        return SeveralCorpora([find_built(each) for each in corpus], tuning, reranking)
     _check_single(choosing)
-    return SeveralCorpora([_built(corpus)], tuning, reranking)
+    return SeveralCorpora([find_built(corpus)], tuning, reranking)
 
 
 def _check_single(choosing: SelectionOptions) -> None:

@@ -15,7 +15,7 @@ from irdaemon.discovery.calibrate import (
     run_reread_trial,
 )
 from irdaemon.embed import QueryVector
-from irdaemon.library.built import Built, open_corpus
+from irdaemon.library.built import Built, find_built
 from irdaemon.library.reranking import RERANK_CHARS, Reranking, ScoreTexts, TextOfHit
 from irdaemon.types import Floor, LearnReport, Use
 
@@ -37,7 +37,7 @@ def calibrate(
     Raises QueryError for a reranker without a name to keep it by and for a corpus that is too
     small, Unavailable where the corpus is open for reading only or a model is missing.
     """
-    built = open_corpus(corpus) if isinstance(corpus, str) else corpus
+    built = find_built(corpus)
     engine, configured = built.engine, built.engine.corpora[built.name]
     if engine.ledger.read_only:
         raise Unavailable(f"corpus {built.name!r} is open for reading only", "build it here")
@@ -79,7 +79,7 @@ def learn(corpus: Built | str, uses: Iterable[Use | Mapping[str, Any]]) -> Learn
 
     Raises QueryError for what is no use, Unavailable for a corpus that is open for reading only.
     """
-    built = corpus if isinstance(corpus, Built) else open_corpus(corpus)
+    built = find_built(corpus)
     report = _make_learning(built).learn(given_uses(uses))
     built.engine.drain()
     return report
@@ -87,7 +87,7 @@ def learn(corpus: Built | str, uses: Iterable[Use | Mapping[str, Any]]) -> Learn
 
 def roll_back(corpus: Built | str) -> int:
     """Serve what a corpus had learned before the last time, once; return how many items change."""
-    built = corpus if isinstance(corpus, Built) else open_corpus(corpus)
+    built = find_built(corpus)
     changed = _make_learning(built).roll_back()
     built.engine.drain()
     return changed

@@ -28,7 +28,7 @@ from irdaemon.discovery.links import (
 from irdaemon.discovery.merge import is_number
 from irdaemon.discovery.query import analyse_query, embed_question, parse_search
 from irdaemon.discovery.retrieve import Candidate
-from irdaemon.library.built import Built, open_corpus
+from irdaemon.library.built import Built, find_built
 from irdaemon.strategy.edges import BY_NAME, REF, Target, normalize_name
 from irdaemon.types import Edge, Hit, Query
 
@@ -61,7 +61,7 @@ class CorpusGraph:
     """
 
     def __init__(self, corpus: Built | str):
-        self._built = open_corpus(corpus) if isinstance(corpus, str) else corpus
+        self._built = find_built(corpus)
         self.source = self._built.name
 
     def __getitem__(self, node_id: str) -> list[dict[str, Any]]:
