@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from irclient.errors import QueryError
 from irclient.types import RelatedItem
-from irdaemon.ledger import ArtifactLinks, LinkedArtifact
+from irdaemon.ledger import ArtifactLinks, StoredArtifact
 from irdaemon.strategy.edges import NAMES, REF, USED, normalize_name
 from irdaemon.types import Hit
 
@@ -246,33 +246,33 @@ class _RelatedFinder:
 
     def _named_by(
         self, corpus: str, artifact_id: str, type: str, kind: str
-    ) -> Iterator[LinkedArtifact]:
+    ) -> Iterator[StoredArtifact]:
         """Yield the artifacts of a kind that the edges of one name, in the order of its edges."""
         for shelf in self._scopes:
             for edge in shelf.links.list_edges(corpus, artifact_id):
                 if edge.type == type and not edge.corpus:
                     yield from self._called(edge.target, kind)
 
-    def _called(self, name: str, kind: str) -> Iterator[LinkedArtifact]:
+    def _called(self, name: str, kind: str) -> Iterator[StoredArtifact]:
         for shelf in self._scopes:
             named = shelf.links.find_named(name, shelf.corpora, _LOOKED_AT)
             yield from (each for each in named if classify_fields(each.fields) == kind)
 
-    def _leading_to(self, name: str, type: str, kind: str) -> Iterator[LinkedArtifact]:
+    def _leading_to(self, name: str, type: str, kind: str) -> Iterator[StoredArtifact]:
         for shelf in self._scopes:
             linked = shelf.links.find_leading_to(
                 normalize_name(name), type, shelf.corpora, _LOOKED_AT
             )
             yield from (each for each in linked if classify_fields(each.fields) == kind)
 
-    def _sessions(self, skill: str) -> list[LinkedArtifact]:
+    def _sessions(self, skill: str) -> list[StoredArtifact]:
         """Return the turns that used a skill, newest first, those that came to an answer alone."""
         turns = self._leading_to(skill, USED, SESSION)
         worked = [each for each in turns if each.fields.get("outcome") == _WORKED]
         return sorted(worked, key=_at, reverse=True)
 
 
-def _items(relation: str, found: Iterable[LinkedArtifact], via: str = "") -> Iterator[RelatedItem]:
+def _items(relation: str, found: Iterable[StoredArtifact], via: str = "") -> Iterator[RelatedItem]:
     for each in found:
         yield RelatedItem(
             corpus=each.corpus,
@@ -286,7 +286,7 @@ def _items(relation: str, found: Iterable[LinkedArtifact], via: str = "") -> Ite
         )
 
 
-def _at(artifact: LinkedArtifact) -> str:
+def _at(artifact: StoredArtifact) -> str:
     return str(artifact.fields.get("timestamp") or "")
 
 

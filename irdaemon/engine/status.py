@@ -230,10 +230,7 @@ def failures(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:
 
 def secrets(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:
     """Return where secrets lie, in one corpus or in all: corpus, path, line and kind."""
-    return [
-        {"corpus": each.corpus, "path": each.path, "line": each.line, "kind": each.kind}
-        for each in ledger.secrets.list_all(corpus)
-    ]
+    return [each.to_dict() for each in ledger.secrets.list_all(corpus)]
 
 
 def _state(building: bool, degraded: bool, waiting: int) -> str:

@@ -1,3 +1,4 @@
+# ruff: noqa: I001 (each module is imported once, with the names that are offered again)
 """The ledger: one SQLite file that holds the truth about every corpus.
 
 One process writes, through one `Ledger`; `reading()` gives a read-only view on a connection of its
@@ -14,72 +15,37 @@ from secrets import randbits
 
 import numpy as np
 
-from irdaemon.ledger import store
-from irdaemon.ledger.artifacts import MOST as MOST_PINS
-from irdaemon.ledger.artifacts import Artifacts, Pins
-from irdaemon.ledger.check import IntegrityProblem, check, repair
+from irdaemon.ledger.artifacts import MOST_PINS as MOST_PINS, Artifacts, Pins
+from irdaemon.ledger.check import IntegrityProblem as IntegrityProblem, check, repair
 from irdaemon.ledger.corpora import Corpora
 from irdaemon.ledger.entries import Entries, Failures, Projects, Secrets
 from irdaemon.ledger.index_rows import IndexRows, Vectors
 from irdaemon.ledger.learned import LearnedPrompts, Synopses
-from irdaemon.ledger.links import ArtifactLinks
+from irdaemon.ledger.links import ArtifactLinks as ArtifactLinks
 from irdaemon.ledger.rows import (
-    ArtifactPage,
-    Counts,
-    Decomposed,
-    Delta,
-    Failure,
-    KnownEntry,
-    Learned,
-    LearnedPrompt,
-    LearnRate,
-    LinkedArtifact,
-    Namesake,
-    Pin,
-    PlacedSecret,
-    Record,
-    Secret,
-    StoredArtifact,
-    TabledTerms,
-    Upsert,
-    hash_content,
-    hash_version,
-    make_record_id,
+    ArtifactPage as ArtifactPage,
+    Counts as Counts,
+    Decomposed as Decomposed,
+    Delta as Delta,
+    Failure as Failure,
+    KnownEntry as KnownEntry,
+    Learned as Learned,
+    LearnedPrompt as LearnedPrompt,
+    LearnRate as LearnRate,
+    Namesake as Namesake,
+    Pin as Pin,
+    Record as Record,
+    Secret as Secret,
+    StoredArtifact as StoredArtifact,
+    TabledTerms as TabledTerms,
+    Upsert as Upsert,
+    hash_content as hash_content,
+    hash_version as hash_version,
+    make_record_id as make_record_id,
 )
-from irdaemon.ledger.schema import FORMAT, LedgerError
-from irdaemon.ledger.store import IN_MEMORY, Store
+from irdaemon.ledger.schema import FORMAT as FORMAT, LedgerError as LedgerError
+from irdaemon.ledger.store import IN_MEMORY as IN_MEMORY, Store
 from irdaemon.ledger.terms import Terms
-
-__all__ = [
-    "FORMAT",
-    "IN_MEMORY",
-    "MOST_PINS",
-    "ArtifactLinks",
-    "ArtifactPage",
-    "Counts",
-    "Decomposed",
-    "Delta",
-    "Failure",
-    "IntegrityProblem",
-    "KnownEntry",
-    "LearnRate",
-    "Learned",
-    "LearnedPrompt",
-    "Ledger",
-    "LedgerError",
-    "LinkedArtifact",
-    "Namesake",
-    "Pin",
-    "PlacedSecret",
-    "Record",
-    "Secret",
-    "StoredArtifact",
-    "TabledTerms",
-    "Upsert",
-    "hash_content",
-    "hash_version",
-    "make_record_id",
-]
 
 _JOBS_KEPT = 1_000
 
@@ -165,8 +131,7 @@ class Ledger:
 
     def read_generation(self) -> int:
         """Return the number of the last published snapshot."""
-        row = self._store.one("SELECT value FROM counters WHERE name = 'generation'")
-        return int(row[0]) if row else 0
+        return self._store.read_number("SELECT value FROM counters WHERE name = 'generation'")
 
     def read_identity(self) -> int:
         """Return the number that this ledger has and no other, made at the first call.
@@ -178,8 +143,7 @@ class Ledger:
                 self._store.run(
                     "INSERT OR IGNORE INTO counters VALUES ('identity', ?)", randbits(62)
                 )
-        row = self._store.one("SELECT value FROM counters WHERE name = 'identity'")
-        return int(row[0]) if row else 0
+        return self._store.read_number("SELECT value FROM counters WHERE name = 'identity'")
 
     def adopt_history(self, generation: int, vocabulary: Mapping[str, int]) -> None:
         """Continue another ledger in this new one: with its generation and its term ids."""
@@ -233,7 +197,7 @@ class Ledger:
 
         What it held then may still be legible in the file.
         """
-        return store.count_forgotten(self._store)
+        return self._store.count_forgotten()
 
     def vacuum(self, stop: Callable[[], bool] | None = None) -> None:
         """Rewrite the whole file, so that it holds what there is and no more, and fold its log.
@@ -241,9 +205,9 @@ class Ledger:
         It ends early where `stop`, called now and then, returns true, and then raises
         sqlite3.OperationalError.
         """
-        counted = store.count_forgotten(self._store)
+        counted = self._store.count_forgotten()
         self._store.vacuum(stop)
-        store.settle(self._store, counted)
+        self._store.settle(counted)
         self.fold_log()
 
     def has_log_grown(self) -> bool:

@@ -9,7 +9,15 @@ from typing import Any
 
 import msgpack
 
-from irdaemon.ledger.rows import ArtifactPage, Counts, Namesake, Pin, StoredArtifact, make_storable
+from irdaemon.ledger.rows import (
+    ARTIFACT_COLUMNS,
+    ArtifactPage,
+    Counts,
+    Namesake,
+    Pin,
+    StoredArtifact,
+    make_storable,
+)
 from irdaemon.ledger.store import Store
 from irdaemon.source.asset_types import find_asset_type
 
@@ -17,7 +25,7 @@ from irdaemon.source.asset_types import find_asset_type
 #
 # Only the newest thousand are kept, each compressed and no longer than what is disclosed.
 
-MOST = 1_000
+MOST_PINS = 1_000
 
 
 def hash_text(text: str) -> str:
@@ -52,7 +60,7 @@ class Pins:
             self._store.run(
                 "DELETE FROM pins WHERE (corpus, artifact_id) NOT IN"
                 " (SELECT corpus, artifact_id FROM pins ORDER BY at DESC LIMIT ?)",
-                MOST,
+                MOST_PINS,
             )
 
     def rewrite(self, corpus: str, changed: Callable[[str], str]) -> None:
@@ -91,18 +99,11 @@ class Artifacts:
     def get(self, corpus: str, artifact_id: str) -> StoredArtifact | None:
         """Return one artifact by its exact id."""
         row = self._store.one(
-            "SELECT corpus, artifact_id, name, pointer, body, digest, fields, indexed_at"
-            " FROM artifacts WHERE corpus = ? AND artifact_id = ?",
+            f"SELECT {ARTIFACT_COLUMNS} FROM artifacts WHERE corpus = ? AND artifact_id = ?",
             corpus,
             artifact_id,
         )
-        if row is None:
-            return None
-        corpus, artifact_id, name, pointer, body, digest, fields, indexed_at = row
-        unpacked = msgpack.unpackb(fields)
-        return StoredArtifact(
-            corpus, artifact_id, name, pointer, body, digest, unpacked, indexed_at
-        )
+        return StoredArtifact.unpack(row) if row else None
 
     def list_all(self, corpora: Iterable[str]) -> list[tuple[str, str, str, str, dict[str, Any]]]:
         """Return (corpus, artifact_id, name, pointer, fields) of all artifacts of some corpora."""
@@ -197,20 +198,20 @@ class Artifacts:
 
     def find_row(self, corpus: str, artifact_id: str) -> int:
         """Return the row number of an artifact, by which an index knows it; -1 of none."""
-        row = self._store.one(
-            "SELECT id FROM artifacts WHERE corpus = ? AND artifact_id = ?", corpus, artifact_id
+        return self._store.read_number(
+            "SELECT id FROM artifacts WHERE corpus = ? AND artifact_id = ?",
+            corpus,
+            artifact_id,
+            default=-1,
         )
-        return int(row[0]) if row else -1
 
     def find_last_row(self) -> int:
         """Return the highest row number of any artifact."""
-        row = self._store.one("SELECT coalesce(max(id), 0) FROM artifacts")
-        return int(row[0]) if row else 0
+        return self._store.read_number("SELECT coalesce(max(id), 0) FROM artifacts")
 
     def count(self, corpus: str) -> int:
         """Count the artifacts of a corpus."""
-        row = self._store.one("SELECT count(*) FROM artifacts WHERE corpus = ?", corpus)
-        return int(row[0]) if row else 0
+        return self._store.read_number("SELECT count(*) FROM artifacts WHERE corpus = ?", corpus)
 
     def count_all(self, corpus: str, embedder: str) -> Counts:
         """Count what is held of a corpus; vectors are those of one embedder."""

@@ -359,8 +359,7 @@ def find_invalid_vectors(store: Store) -> Iterator[tuple[bytes, str]]:
 
 def count_rows(store: Store, rows: str) -> int:
     """Count rows: "TABLE WHERE ..."."""
-    row = store.one(f"SELECT count(*) FROM {rows}")
-    return int(row[0]) if row else 0
+    return store.read_number(f"SELECT count(*) FROM {rows}")
 
 
 # Repair a ledger: drop what cannot be right, and mark what it was read from to be read again.
@@ -403,8 +402,7 @@ def repair(store: Store) -> int:
         Vectors(store).drop_unused()
         # It is another ledger from now on: images of the one before must not be used.
         store.run("DELETE FROM counters WHERE name = 'identity'")
-        row = store.one("SELECT count(*) FROM entries WHERE stamp = ''")
-    return int(row[0]) if row else 0
+        return store.read_number("SELECT count(*) FROM entries WHERE stamp = ''")
 
 
 def _repair_schema(store: Store) -> None:

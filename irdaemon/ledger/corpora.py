@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from irdaemon.ledger import store
 from irdaemon.ledger.entries import is_authoritative
 from irdaemon.ledger.store import Store
 from irdaemon.types import Floor, Problem, Scan
@@ -75,7 +74,7 @@ class Corpora:
     def forget(self, name: str) -> None:
         """Remove a corpus and all that was known of it, save vectors (compaction drops those)."""
         with self._store.transaction():
-            store.note_forgotten(self._store)
+            self._store.note_forgotten()
             self._store.run("DELETE FROM corpora WHERE name = ?", name)
             self._store.run("DELETE FROM gone WHERE corpus = ?", name)
         self._scanned_at.pop(name, None)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from irclient.results import SecretLocation
 from irdaemon.ledger.learned import LearnedPrompts
 from irdaemon.ledger.links import ArtifactLinks
 from irdaemon.ledger.rows import (
@@ -17,7 +18,6 @@ from irdaemon.ledger.rows import (
     Failure,
     KnownEntry,
     Learned,
-    PlacedSecret,
     Record,
     Secret,
     TabledTerms,
@@ -25,7 +25,7 @@ from irdaemon.ledger.rows import (
     make_storable,
     pack,
 )
-from irdaemon.ledger.store import Store, note_forgotten, note_replaced
+from irdaemon.ledger.store import Store
 from irdaemon.ledger.terms import Terms
 from irdaemon.source.opening import is_within
 from irdaemon.types import Entry, Scan
@@ -83,7 +83,7 @@ class Secrets:
             [(entry, make_storable(each.path), each.line, each.kind) for each in secrets],
         )
 
-    def list_all(self, corpus: str | None = None) -> list[PlacedSecret]:
+    def list_all(self, corpus: str | None = None) -> list[SecretLocation]:
         """Return where secrets lie, in one corpus or in all, by path and line."""
         rows = self._store.all(
             "SELECT corpus, secrets.path, line, kind FROM secrets"
@@ -91,7 +91,7 @@ class Secrets:
             " ORDER BY corpus, secrets.path, line, kind",
             corpus,
         )
-        return [PlacedSecret(*row) for row in rows]
+        return [SecretLocation(*row) for row in rows]
 
 
 # A file written this shortly before its stamp was taken may change again under the same stamp.
@@ -155,8 +155,7 @@ class Entries:
     def count_under(self, corpus: str, top: str) -> int:
         """Count the known entries at or under a path."""
         condition, values = _under(corpus, top)
-        row = self._store.one(f"SELECT count(*) FROM entries WHERE {condition}", *values)
-        return int(row[0]) if row else 0
+        return self._store.read_number(f"SELECT count(*) FROM entries WHERE {condition}", *values)
 
     def _find_scanned(self, corpus: str, scan: Scan) -> Iterable[KnownEntry]:
         rows: dict[str, tuple[Any, ...]] = {}
@@ -214,10 +213,10 @@ class Entries:
             removed = [] if upsert.partial else [i for i in before if i not in present]
             replaced = [i for d in changed if (i := d.artifact.artifact_id) in before]
             if removed:
-                note_forgotten(self._store)
+                self._store.note_forgotten()
                 self._forget_pins(corpus, removed)
             if replaced:
-                note_replaced(self._store)
+                self._store.note_replaced()
             if removed or replaced:
                 self._store.run_many(
                     "DELETE FROM artifacts WHERE corpus = ? AND artifact_id = ?",
@@ -349,7 +348,7 @@ class Entries:
         if not pairs:
             return 0
         with self._store.transaction():
-            note_forgotten(self._store)
+            self._store.note_forgotten()
             self._store.run_many(
                 "DELETE FROM pins WHERE corpus = ?1 AND artifact_id IN (SELECT artifact_id"
                 " FROM artifacts JOIN entries ON entries.id = artifacts.entry"
@@ -465,8 +464,7 @@ class Failures:
 
     def count(self, corpus: str) -> int:
         """Count the failures of a corpus."""
-        row = self._store.one("SELECT count(*) FROM failures WHERE corpus = ?", corpus)
-        return int(row[0]) if row else 0
+        return self._store.read_number("SELECT count(*) FROM failures WHERE corpus = ?", corpus)
 
     def list_all(self, corpus: str | None = None, at_most: int = -1) -> list[Failure]:
         """Return failures, of one corpus or of all, oldest first; `at_most` so many (-1: all)."""

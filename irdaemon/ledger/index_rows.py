@@ -115,8 +115,7 @@ class IndexRows:
 
     def find_last_record(self) -> int:
         """Return the highest row number of any record; later records have higher ones."""
-        row = self._store.one("SELECT coalesce(max(id), 0) FROM records")
-        return int(row[0]) if row else 0
+        return self._store.read_number("SELECT coalesce(max(id), 0) FROM records")
 
     def list_tombstones(
         self, corpus: str, last: int, until: int = ALL_ROWS[1]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from irdaemon.embed.learned import Common
 from irdaemon.ledger.rows import Learned, LearnedPrompt, LearnRate, digest_text
-from irdaemon.ledger.store import Store, note_forgotten
+from irdaemon.ledger.store import Store
 from irdaemon.ledger.terms import Terms
 from irdaemon.text import tokenize
 from irdaemon.types import Use
@@ -195,7 +195,7 @@ class LearnedPrompts:
                 session,
             ).rowcount
             if forgotten:
-                note_forgotten(self._store)
+                self._store.note_forgotten()
             return self._rewrite_changed(corpus, was, self.list_all(corpus))
 
     def find_own_counts(self, corpus: str, artifact_id: str) -> tuple[str, dict[int, float]] | None:
@@ -227,7 +227,7 @@ class LearnedPrompts:
             gone = [(corpus, *pair) for pair in held if tuple(pair) not in pairs]
             if not gone:
                 return 0
-            note_forgotten(self._store)
+            self._store.note_forgotten()
             self._store.run_many(
                 "DELETE FROM learned WHERE corpus = ? AND artifact_id = ? AND session = ?", gone
             )
@@ -265,7 +265,7 @@ class LearnedPrompts:
             "DELETE FROM learned WHERE corpus = ? AND served = ?", corpus, state
         )
         if dropped.rowcount:
-            note_forgotten(self._store)
+            self._store.note_forgotten()
 
     def _put(self, corpus: str, learned: Mapping[str, Learned]) -> None:
         self._store.run_many(

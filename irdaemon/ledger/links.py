@@ -8,14 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import msgpack
-
-from irdaemon.ledger.rows import Decomposed, LinkedArtifact
+from irdaemon.ledger.rows import ARTIFACT_COLUMNS, Decomposed, StoredArtifact
 from irdaemon.ledger.schema import HAS_LINK_NAME, LINK_NAME
 from irdaemon.ledger.store import Store
 from irdaemon.types import Edge
-
-_LINKED = "artifacts.corpus, artifact_id, name, pointer, fields"
 
 
 class ArtifactLinks:
@@ -66,10 +62,10 @@ class ArtifactLinks:
         )
         return [_edge(*row) for row in rows]
 
-    def find_named(self, name: str, corpora: Sequence[str], limit: int) -> list[LinkedArtifact]:
+    def find_named(self, name: str, corpora: Sequence[str], limit: int) -> list[StoredArtifact]:
         """Return the artifacts of some corpora that are called by a link's name, by id."""
         return self._find_linked(
-            f"SELECT {_LINKED} FROM artifacts"
+            f"SELECT {ARTIFACT_COLUMNS} FROM artifacts"
             f" WHERE {LINK_NAME} = ? AND {HAS_LINK_NAME} AND {_one_of(corpora)}"
             " ORDER BY artifacts.corpus, artifact_id LIMIT ?",
             (name, *corpora, limit),
@@ -79,10 +75,10 @@ class ArtifactLinks:
 
     def find_leading_to(
         self, target: str, type: str, corpora: Sequence[str], limit: int
-    ) -> list[LinkedArtifact]:
+    ) -> list[StoredArtifact]:
         """Return artifacts of some corpora whose edges of a type name a target, newest first."""
         return self._find_linked(
-            f"SELECT {_LINKED} FROM links JOIN artifacts ON artifacts.id = links.artifact"
+            f"SELECT {ARTIFACT_COLUMNS} FROM links JOIN artifacts ON artifacts.id = links.artifact"
             f" WHERE target = ? AND type = ? AND links.corpus = '' AND {_one_of(corpora)}"
             " GROUP BY artifacts.id ORDER BY artifacts.id DESC LIMIT ?",
             (target, type, *corpora, limit),
@@ -103,7 +99,7 @@ class ArtifactLinks:
 
     def count_most_leading(self, corpus: str, type: str) -> int:
         """Return how many artifacts of a corpus lead to the target that most of them lead to."""
-        row = self._store.one(
+        return self._store.read_number(
             "SELECT count(DISTINCT artifact) AS n FROM links"
             " JOIN artifacts ON artifacts.id = links.artifact"
             " WHERE artifacts.corpus = ? AND type = ? GROUP BY links.corpus, target"
@@ -111,14 +107,9 @@ class ArtifactLinks:
             corpus,
             type,
         )
-        return int(row[0]) if row else 0
 
-    def _find_linked(self, statement: str, values: Sequence[object]) -> list[LinkedArtifact]:
-        rows = self._store.all(statement, *values)
-        return [
-            LinkedArtifact(corpus, artifact_id, name, pointer, msgpack.unpackb(fields))
-            for corpus, artifact_id, name, pointer, fields in rows
-        ]
+    def _find_linked(self, statement: str, values: Sequence[object]) -> list[StoredArtifact]:
+        return [StoredArtifact.unpack(row) for row in self._store.all(statement, *values)]
 
 
 def _edge(type: str, corpus: str, target: str) -> Edge:

@@ -114,30 +114,9 @@ class Decomposed:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkedArtifact:
-    """An artifact that a link leads to or comes from."""
-
-    corpus: str
-    artifact_id: str
-    name: str
-    pointer: str
-    fields: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
 class Secret:
     """Where a secret lies: the line of a file, from 1 on (0: not known), and of what kind it is."""
 
-    path: str
-    line: int
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedSecret:
-    """A secret's place, with the corpus it was met in."""
-
-    corpus: str
     path: str
     line: int
     kind: str
@@ -188,7 +167,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class StoredArtifact:
-    """An artifact as the ledger gives it for disclosure."""
+    """An artifact as the ledger keeps it."""
 
     corpus: str
     artifact_id: str
@@ -196,8 +175,19 @@ class StoredArtifact:
     pointer: str
     body: str | None
     digest: str
-    fields: Mapping[str, Any]
     indexed_at: float
+    fields: Mapping[str, Any]
+
+    @classmethod
+    def unpack(cls, row: tuple[Any, ...]) -> StoredArtifact:
+        """Make it of a row of ARTIFACT_COLUMNS."""
+        *kept, fields = row
+        return cls(*(*kept, msgpack.unpackb(fields)))
+
+
+ARTIFACT_COLUMNS = (
+    "artifacts.corpus, artifact_id, name, pointer, body, artifacts.digest, indexed_at, fields"
+)
 
 
 @dataclass(frozen=True, slots=True)

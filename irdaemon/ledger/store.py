@@ -27,6 +27,7 @@ READ_ONLY = "its file system is read-only: make it writable; the kernel's log (d
 _ROWS_AT_ONCE = 2_000
 # Of SQLite's virtual machine, between two questions whether to go on: about a millisecond.
 _STEPS_BETWEEN = 10_000
+_FORGOTTEN, _REPLACED = "forgotten", "replaced"  # names of counters
 
 
 class Store:
@@ -48,8 +49,7 @@ class Store:
     @property
     def format(self) -> int:
         """Return the number of the file's format."""
-        row = self.one("PRAGMA user_version")
-        return int(row[0]) if row else 0
+        return self.read_number("PRAGMA user_version")
 
     def was_moved(self) -> bool:
         """Return whether the path no longer leads to the file that is open."""
@@ -93,6 +93,11 @@ class Store:
         """Run a query and return its first row, or None."""
         row: tuple[Any, ...] | None = self._db.execute(statement, values).fetchone()
         return row
+
+    def read_number(self, statement: str, *values: Any, default: int = 0) -> int:
+        """Run a query and return the number that its first row begins with."""
+        row = self.one(statement, *values)
+        return int(row[0]) if row else default
 
     def run(self, statement: str, *values: Any) -> sqlite3.Cursor:
         """Run a statement inside the caller's transaction."""
@@ -176,6 +181,38 @@ class Store:
                 self._db.execute("ROLLBACK")
             self.lost_transactions += 1
             raise
+
+    # -- what the file may still hold of what was forgotten --------------------------------------
+    #
+    # SQLite overwrites what is deleted. But where it moved rows from page to page before, it left
+    # copies in parts of pages that nothing uses; only writing the file anew is sure to leave none.
+
+    def note_forgotten(self) -> None:
+        """Note, within the caller's transaction, that something was forgotten."""
+        self._count(_FORGOTTEN, 1)
+
+    def note_replaced(self) -> None:
+        """Note, within the caller's transaction, that an edit replaced something."""
+        self._count(_REPLACED, 1)
+
+    def count_forgotten(self) -> tuple[int, int]:
+        """Return how often something was forgotten, and replaced, since the file was rewritten."""
+        kept = dict(self.all("SELECT name, value FROM counters"))
+        return kept.get(_FORGOTTEN, 0), kept.get(_REPLACED, 0)
+
+    def settle(self, done: tuple[int, int]) -> None:
+        """Subtract from these counts what a rewritten file no longer holds."""
+        with self.transaction():
+            for name, times in zip((_FORGOTTEN, _REPLACED), done, strict=True):
+                self._count(name, -times)
+
+    def _count(self, name: str, by: int) -> None:
+        self.run(
+            "INSERT INTO counters VALUES (?1, ?2)"
+            " ON CONFLICT(name) DO UPDATE SET value = value + excluded.value",
+            name,
+            by,
+        )
 
 
 def _migrate(db: sqlite3.Connection) -> None:
@@ -262,44 +299,3 @@ def open_to_read(path: str) -> sqlite3.Connection:
     """Open a database that must be there, and that nothing may write through this connection."""
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     return sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, isolation_level=None)
-
-
-# What the file may still hold of what was forgotten: counted with each deletion, durably.
-#
-# SQLite overwrites what is deleted. But where it moved rows from page to page before, it left
-# copies
-# in parts of pages that nothing uses; only writing the file anew is sure to leave none.
-
-_FORGOTTEN, _REPLACED = "forgotten", "replaced"
-
-
-def note_forgotten(store: Store) -> None:
-    """Note, within the caller's transaction, that something was forgotten."""
-    _count(store, _FORGOTTEN, 1)
-
-
-def note_replaced(store: Store) -> None:
-    """Note, within the caller's transaction, that an edit replaced something."""
-    _count(store, _REPLACED, 1)
-
-
-def count_forgotten(store: Store) -> tuple[int, int]:
-    """Return how often something was forgotten, and replaced."""
-    kept = dict(store.all("SELECT name, value FROM counters"))
-    return kept.get(_FORGOTTEN, 0), kept.get(_REPLACED, 0)
-
-
-def settle(store: Store, done: tuple[int, int]) -> None:
-    """Take off what the file was written anew for."""
-    with store.transaction():
-        for name, times in zip((_FORGOTTEN, _REPLACED), done, strict=True):
-            _count(store, name, -times)
-
-
-def _count(store: Store, name: str, by: int) -> None:
-    store.run(
-        "INSERT INTO counters VALUES (?1, ?2)"
-        " ON CONFLICT(name) DO UPDATE SET value = value + excluded.value",
-        name,
-        by,
-    )

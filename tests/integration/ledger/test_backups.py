@@ -171,8 +171,8 @@ def test_a_ledger_that_was_restored_has_an_identity_of_its_own(made, file):
 
 KILLED = """
 import os, sqlite3, sys
-from irdaemon.ledger.files import copied
-with copied(sqlite3.connect(sys.argv[1]), os.path.dirname(sys.argv[1])) as copy:
+from irdaemon.ledger.files import copy_database
+with copy_database(sqlite3.connect(sys.argv[1]), os.path.dirname(sys.argv[1])) as copy:
     open(copy + "-journal", "w").close()
     os._exit(0)
 """
