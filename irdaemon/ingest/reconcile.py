@@ -13,97 +13,23 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.embed import Embedder
 from irdaemon.embed.learned import NOTHING_COMMON, TaughtText, embed_taught
-from irdaemon.ingest.bulk import BulkReader, make_bulk_reader
+from irdaemon.ingest.bulk import BulkReader, Read, make_bulk_reader
 from irdaemon.ingest.read import read_entry
 from irdaemon.ingest.scan import OptOuts, ScanRequest, compare, list_present_roots, refuse
-from irdaemon.ledger import Delta, Failure, KnownEntry, Ledger, Upsert
+from irdaemon.ledger import Delta, Failure, Ledger, Upsert
 from irdaemon.ledger.index_rows import ALL_ROWS
 from irdaemon.ledger.learned import unpack_prompts
 from irdaemon.source.opening import is_within
 from irdaemon.source.redact import Redactor
 from irdaemon.types import Entry, Problem, Refused, SourceError
 
-# The stale entries of a scan, read a few at a time, as far as they are to be taken in.
-
 # Entries read and stored in one go: few enough that a change need not wait for the rest.
 _AT_ONCE = 32
 _AT_ONCE_S = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class OverLimit:
-    """An entry that is not taken in because a limit is exceeded: which."""
-
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Superseded:
-    """An entry that a more urgent scan stored or forgot since this one compared it."""
-
-
-# What reading an entry gave: what it holds, why it cannot be read, why it is not taken in, or None
-# where it is gone.
-Outcome = Upsert | SourceError | OverLimit | Superseded | None
-
-
-@dataclass(frozen=True, slots=True)
-class StaleEntries:
-    """What a scan has to read: here, or by the processes of `bulk` where it is much.
-
-    With `from_start` what was read of an entry before does not count.
-    """
-
-    ledger: Ledger
-    corpus: Corpus
-    delta: Delta
-    from_start: bool = False
-    bulk: BulkReader | None = None
-    optouts: OptOuts = field(default_factory=OptOuts)
-
-    def read(self, start: int, held: int) -> list[tuple[Entry, Outcome]]:
-        """Read a few entries, those from `start` on, with `held` artifacts there already.
-
-        Here at most so many, and for no longer than a moment; new ones while the limits allow.
-        """
-        outcomes: list[tuple[Entry, Outcome]] = []
-        for entry, outcome in self._bulk() if self.bulk else self._here(start):
-            known = self.delta.known.get(entry.key)
-            if self.ledger.entries.find(self.corpus.name, entry.key) != known:
-                outcomes.append((entry, Superseded()))
-            elif known is None and (why := self.corpus.quota.exceeded(held)):
-                outcomes.append((entry, OverLimit(why)))
-            else:
-                outcomes.append((entry, outcome()))
-                held += known is None
-        return outcomes
-
-    def _bulk(self) -> Iterator[tuple[Entry, Callable[[], Outcome]]]:
-        assert self.bulk is not None
-        for entry, read in self.bulk.read():
-            yield entry, partial(_as_it_is, read)
-
-    def _here(self, start: int) -> Iterator[tuple[Entry, Callable[[], Outcome]]]:
-        until = time.monotonic() + _AT_ONCE_S
-        for entry in self.delta.stale[start : start + _AT_ONCE]:
-            known = None if self.from_start else self.delta.known.get(entry.key)
-            yield (
-                entry,
-                partial(read_entry, self.corpus, entry, known, self.optouts, self.ledger.synopses),
-            )
-            if time.monotonic() > until:
-                return
-
-
-def _as_it_is(outcome: Outcome) -> Outcome:
-    return outcome
-
-
 # An event should have reported a change of a file that is older than this.
 _REPORTED_WITHIN_S = 10.0
 
@@ -170,31 +96,26 @@ def reconcile(
     observer: ScanObserver = _UNOBSERVED,
 ) -> Report:
     """Bring the ledger level with what the corpus' source has now."""
+    run = _Reconciliation(ledger, corpus, request, clock, observer)
     reported_before = clock() - _REPORTED_WITHIN_S
-    optouts = OptOuts()
     if not request.under:
-        ledger.projects.mark_changed(corpus.name, optouts.covers)
-    found, delta = compare(ledger, corpus, request, optouts)
-    scan, store = found.scan, _Store(ledger, corpus, clock, observer)
-    report = store.report
+        ledger.projects.mark_changed(corpus.name, run.optouts.covers)
+    found, delta = compare(ledger, corpus, request, run.optouts)
+    scan, report = found.scan, run.report
     if delta.gone:
         # First, so that a file under a new name can take over what the old name held; and before
         # `advance` lets another job in, which might bring back what is about to be forgotten.
-        store.forget(*delta.gone)
+        run.forget(*delta.gone)
         delta = ledger.entries.diff(corpus.name, scan, corpus.recipe, full=request.full)
     present = [entry.key for entry in (*scan.entries, *found.outside)]
     ledger.failures.drop_absent(corpus.name, present, scan)
     for entry in found.outside:
         # Without a stamp: it is to be read as soon as it is inside, changed or not.
-        store.put(replace(entry, stamp=""), refuse(entry))
+        run.store(replace(entry, stamp=""), refuse(entry))
     report.outdated = any(entry.recipe != corpus.recipe for entry in delta.known.values())
     report.unchanged, report.problems = delta.unchanged, scan.problems
     report.left_out = scan.left_out
-    new = sum(entry.key not in delta.known for entry in delta.stale)
-    bulk = make_bulk_reader(corpus, delta, request.from_start, request.workers)
-    stale = StaleEntries(ledger, corpus, delta, request.from_start, bulk, optouts)
-    with closing(bulk) if bulk else nullcontext():
-        _store_stale(stale, store, _count_held(ledger, corpus, new), reported_before)
+    run.store_stale(delta, reported_before)
     if not request.under:
         roots = list_present_roots(ledger, corpus, request)
         ended_otherwise = ledger.corpora.record_scan(corpus.name, scan.problems, roots, clock())
@@ -205,80 +126,101 @@ def reconcile(
     return report
 
 
-def _store_stale(stale: StaleEntries, store: _Store, held: int, reported_before: float) -> None:
-    """Store what is stale; `held` artifacts are there already."""
-    delta, done = stale.delta, 0
-    while done < len(delta.stale):
-        others_ran = store.observer.advance(done, len(delta.stale))
-        if others_ran and stale.bulk:
-            stale.bulk.discard_read()
-        outcomes = stale.read(done, held)
-        if not outcomes:
-            continue
-        with store.ledger.transaction():
-            for entry, outcome in outcomes:
-                written = store.put(entry, outcome)
-                held += written if entry.key not in delta.known else 0
-                store.report.missed_events += (
-                    bool(written)
-                    and not _was_marked(delta.known.get(entry.key))
-                    and 0 < entry.mtime_ns < reported_before * 1e9
-                )
-        done += len(outcomes)
-
-
-def _was_marked(known: KnownEntry | None) -> bool:
-    """Return whether an entry was to be read again although it had not changed."""
-    return known is not None and not known.stamp
-
-
-def _count_held(ledger: Ledger, corpus: Corpus, new: int) -> int:
-    """Count the artifacts of a corpus; 0 where so many new ones leave its limit far off."""
-    most = corpus.quota.artifacts
-    # No corpus holds more than the highest number a ledger gave out, and that is quickly read.
-    if not new or not most or ledger.artifacts.find_last_row() + new < most:
-        return 0
-    return ledger.artifacts.count(corpus.name)
-
-
 @dataclass(slots=True)
-class _Store:
-    """Store what was read of a corpus, and count it in the report."""
+class _Reconciliation:
+    """One reconcile: read what is stale, store it, and count it in the report."""
 
     ledger: Ledger
     corpus: Corpus
+    request: ScanRequest
     clock: Callable[[], float]
-    observer: ScanObserver = _UNOBSERVED
+    observer: ScanObserver
+    optouts: OptOuts = field(default_factory=OptOuts)
     report: Report = field(default_factory=Report)
 
-    def put(self, entry: Entry, outcome: Outcome) -> int:
+    def store_stale(self, delta: Delta, reported_before: float) -> None:
+        """Read and store the stale entries, a few a transaction."""
+        done, held = 0, self._count_held(delta)
+        bulk = make_bulk_reader(self.corpus, delta, self.request.from_start, self.request.workers)
+        with closing(bulk) if bulk else nullcontext():
+            while done < len(delta.stale):
+                others_ran = self.observer.advance(done, len(delta.stale))
+                if others_ran and bulk:
+                    bulk.discard_read()
+                looked_at, outcomes = self._read(delta, bulk, done, held)
+                done += looked_at
+                if not outcomes:
+                    continue
+                with self.ledger.transaction():
+                    for entry, outcome in outcomes:
+                        written, known = self.store(entry, outcome), delta.known.get(entry.key)
+                        held += 0 if known else written
+                        # One without a stamp was to be read again although it had not changed.
+                        self.report.missed_events += (
+                            bool(written)
+                            and (known is None or bool(known.stamp))
+                            and 0 < entry.mtime_ns < reported_before * 1e9
+                        )
+
+    def _count_held(self, delta: Delta) -> int:
+        """Count the artifacts of the corpus; 0 where the new entries leave its limit far off."""
+        most, new = self.corpus.quota.artifacts, sum(e.key not in delta.known for e in delta.stale)
+        # No corpus holds more than the highest number a ledger gave out, and that is quickly read.
+        if not new or not most or self.ledger.artifacts.find_last_row() + new < most:
+            return 0
+        return self.ledger.artifacts.count(self.corpus.name)
+
+    def _read(
+        self, delta: Delta, bulk: BulkReader | None, start: int, held: int
+    ) -> tuple[int, list[tuple[Entry, Read]]]:
+        """Read a few entries, those from `start` on, with `held` artifacts there already.
+
+        Without `bulk` they are read here, and for no longer than a moment. Returns how many were
+        looked at, and what was read: of new entries while the limits allow, and of none that a more
+        urgent scan stored or forgot since this one compared it.
+        """
+        here = [(entry, None) for entry in delta.stale[start : start + _AT_ONCE]]
+        until, looked_at = time.monotonic() + _AT_ONCE_S, 0
+        outcomes: list[tuple[Entry, Read]] = []
+        for entry, outcome in bulk.read() if bulk else here:
+            looked_at += 1
+            known = delta.known.get(entry.key)
+            if self.ledger.entries.find(self.corpus.name, entry.key) != known:
+                self.report.unchanged += 1
+            elif known is None and (why := self.corpus.quota.exceeded(held)):
+                self.report.refused += 1
+                self.report.refusal = why
+            else:
+                held += known is None
+                if not bulk:
+                    before = None if self.request.from_start else known
+                    outcome = read_entry(
+                        self.corpus, entry, before, self.optouts, self.ledger.synopses
+                    )
+                outcomes.append((entry, outcome))
+            if not bulk and time.monotonic() > until:
+                break
+        return looked_at, outcomes
+
+    def store(self, entry: Entry, outcome: Read) -> int:
         """Store what reading an entry gave; return how many artifacts were written."""
-        if outcome is None:
-            if not _is_root_lost(self.corpus, entry.path):
-                self.forget(entry.key)
-        elif isinstance(outcome, OverLimit):
-            self.report.refused += 1
-            self.report.refusal = outcome.why
-        elif isinstance(outcome, Superseded):
-            self.report.unchanged += 1
-        elif isinstance(outcome, SourceError):
+        if isinstance(outcome, Upsert):
+            self.observer.read(outcome)
+            written, removed = self.ledger.entries.put(self.corpus.name, outcome, self.clock())
+            self.report.written += written
+            self.report.removed += removed
+            self.report.unchanged += not (written or removed)
+            return written
+        if isinstance(outcome, SourceError):
             self._fail(entry, outcome)
-        else:
-            return self._put_upsert(outcome)
+        elif not _is_root_lost(self.corpus, entry.path):
+            self.forget(entry.key)
         return 0
 
     def forget(self, *keys: str) -> None:
         """Forget entries that are gone."""
         self.observer.forgotten(keys)
         self.report.removed += self.ledger.entries.forget(self.corpus.name, keys)
-
-    def _put_upsert(self, upsert: Upsert) -> int:
-        self.observer.read(upsert)
-        written, removed = self.ledger.entries.put(self.corpus.name, upsert, self.clock())
-        self.report.written += written
-        self.report.removed += removed
-        self.report.unchanged += not (written or removed)
-        return written
 
     def _fail(self, entry: Entry, error: SourceError) -> None:
         self.report.failed += 1
