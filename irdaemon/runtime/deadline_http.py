@@ -33,7 +33,7 @@ def describe_failure(url: str, error: Exception) -> tuple[str, str]:
 def send_post(url: str, content: bytes, headers: Mapping[str, str], timeout_s: float) -> bytes:
     """Return the body that answers a POST. Raises TimeoutError, OSError, HTTPException."""
     deadline = time.monotonic() + timeout_s
-    opener = urllib.request.build_opener(_Http(deadline), _Https(deadline), _NoRedirects())
+    opener = urllib.request.build_opener(_Handler(deadline), _NoRedirects())
     request = urllib.request.Request(url, content, dict(headers))
     with opener.open(request, timeout=timeout_s) as answer:
         body: bytes = answer.read(_MOST_BYTES + 1)
@@ -49,19 +49,15 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class _Http(urllib.request.HTTPHandler):
+class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Open connections that end at a deadline, plain and encrypted ones."""
+
     def __init__(self, deadline: float):
         super().__init__()
         self._deadline = deadline
 
     def http_open(self, req: urllib.request.Request) -> Any:
         return self.do_open(partial(_Connection, deadline=self._deadline), req)
-
-
-class _Https(urllib.request.HTTPSHandler):
-    def __init__(self, deadline: float):
-        super().__init__()
-        self._deadline = deadline
 
     def https_open(self, req: urllib.request.Request) -> Any:
         return self.do_open(partial(_SecureConnection, deadline=self._deadline), req)
@@ -81,17 +77,8 @@ class _Connection(http.client.HTTPConnection):
         self.sock = _Socket(self.sock, self._deadline)
 
 
-class _SecureConnection(http.client.HTTPSConnection):
+class _SecureConnection(_Connection, http.client.HTTPSConnection):
     """As `_Connection`, encrypted."""
-
-    def __init__(self, host: str, *, deadline: float, timeout: float):
-        super().__init__(host, timeout=timeout)
-        self._deadline = deadline
-
-    def connect(self) -> None:
-        self.timeout = _get_time_left(self._deadline) / 2
-        super().connect()
-        self.sock = _Socket(self.sock, self._deadline)
 
 
 class _Socket:

@@ -140,7 +140,7 @@ def find_named_packages(text: str) -> tuple[str, ...]:
 
 def _list_likely(text: str) -> set[re.Pattern[str]]:
     """Return the patterns that may match in a text, by their cues."""
-    possible = compress(_CUES.items(), _CUE_TABLE.rule_out(text))
+    possible = compress(_CUES.items(), _CUE_TABLE.find_possible(text))
     return {pattern for pattern, cues in possible if any(cue in text for cue in cues)}
 
 

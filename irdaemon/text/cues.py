@@ -37,7 +37,7 @@ class CueTable:
         self._starts = [0, *accumulate(map(len, groups))][:-1]
         self._untold = [True] * len(groups)
 
-    def rule_out(self, text: str) -> list[bool]:
+    def find_possible(self, text: str) -> list[bool]:
         """Return for each group whether one of its strings may stand in a text.
 
         It is False only where none does. Of a short text nothing is told: all are True.

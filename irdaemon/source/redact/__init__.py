@@ -106,7 +106,7 @@ class Redactor:
             yield from map(decoded.source, self._spans_as_written(decoded.text))
 
     def _spans_as_written(self, text: str) -> Iterator[Span]:
-        possible = _make_cue_table().rule_out(text)
+        possible = _make_cue_table().find_possible(text)
         yield from find_key_blocks(text)
         yield from find_formatted(text, possible[len(RARE_RULES) :])
         if self._level == "all":

@@ -49,7 +49,7 @@ def replies(parallel, count, *known):
     found, until = dict(known), time.monotonic() + 60
     while len(found) < count:
         assert time.monotonic() < until, found
-        for number, reply in parallel.replies(0.5):
+        for number, reply in parallel.receive(0.5):
             assert number not in found
             found[number] = reply
     return found
@@ -65,7 +65,7 @@ def test_each_request_is_answered_once_by_one_of_the_children(parallel):
     answered = replies(parallel, 40)
     assert [int(answered[number].split()[1]) for number in range(40)] == list(range(40))
     assert len(pids(answered)) == 2
-    assert list(parallel.replies(0)) == []
+    assert list(parallel.receive(0)) == []
 
 
 def test_a_reply_that_no_pipe_holds_comes_whole(parallel):
@@ -78,7 +78,7 @@ def test_what_a_killed_child_had_is_answered_by_another(parallel):
     (killed,) = pids(replies(parallel, 1))
     for number in range(1, 20):
         parallel.ask(number, b"next")
-    early = list(parallel.replies(0))
+    early = list(parallel.receive(0))
     os.kill(killed, signal.SIGKILL)
     assert None not in replies(parallel, 19, *early).values()
 
@@ -114,12 +114,12 @@ def test_where_no_child_can_work_no_request_waits(command):
 def test_what_no_child_has_yet_can_be_forgotten(parallel):
     for number in range(100):
         parallel.ask(number, b"x")
-    list(parallel.replies(0))
+    list(parallel.receive(0))
     parallel.forget()
     parallel.ask(100, b"last")
     answered = {}
     while 100 not in answered:
-        answered.update(parallel.replies(0.5))
+        answered.update(parallel.receive(0.5))
     assert len(answered) < 10
 
 
@@ -130,7 +130,7 @@ def test_children_end_with_the_process_that_started_them(program):
         "made = Parallel(sys.argv[1:], 1)\n"
         "made.ask(1, b'x')\n"
         "found = []\n"
-        "while not found: found = list(made.replies(1))\n"
+        "while not found: found = list(made.receive(1))\n"
         "print(found[0][1].split()[0].decode(), flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
