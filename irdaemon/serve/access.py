@@ -98,10 +98,10 @@ Rule = Callable[[Scope, Args, list[str]], Args]
 # (scope, plain result) -> what of it the client may see
 Filter = Callable[[Scope, Any], Any]
 
-# The argument under which a handler finds the corpora that a limited client may see.
-VISIBLE = "visible"
-# The argument by which a handler knows that a limited client's evaluation is not to be kept.
-PASSING = "passing"
+# Arguments that the daemon adds to those of a request, for a handler that names them: who asks, by
+# the name in the configuration; what this client registered on its connection; the corpora that a
+# limited client may see, None: all; whether a limited client's evaluation is not to be kept.
+CLIENT, DOCUMENTS, VISIBLE, PASSING = "client", "documents", "visible", "passing"
 # The kinds of surfaces that are made of an artifact's description, and not of its text.
 _DESCRIBING = ("capability", "description", "deps")
 
@@ -131,14 +131,14 @@ def query_and_related(scope: Scope, args: Args, visible: list[str]) -> Args:
 
 def query_and_item(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow a query as `query` does, about an item of a visible corpus."""
-    if item := args.get("item"):
+    if item := args["item"]:
         _check_reference(item, visible)
     return {**query(scope, args, visible), PASSING: True}
 
 
 def query_and_cases(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow a query as `query` does, with cases of visible corpora."""
-    for case in args.get("cases", ()):
+    for case in args["cases"]:
         if isinstance(case, Mapping) and case.get("corpus"):
             _check_corpus(case["corpus"], visible)
     return {**query(scope, args, visible), PASSING: True}
@@ -151,10 +151,10 @@ def owner_only(scope: Scope, args: Args, visible: list[str]) -> Args:
 
 def disclosed(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow references to visible corpora, at an allowed level."""
-    _check_level(scope, args.get("level", "body"))
-    if parse_expand(args.get("expand", "none")) is not None:
+    _check_level(scope, args["level"])
+    if parse_expand(args["expand"]) is not None:
         _check_level(scope, "body")
-    for reference in args.get("references", ()):
+    for reference in args["references"]:
         _check_reference(str(reference), visible)
     return args
 
@@ -162,22 +162,22 @@ def disclosed(scope: Scope, args: Args, visible: list[str]) -> Args:
 def recorded(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow a reference to a visible corpus where the client may have bodies: records hold text."""
     _check_level(scope, "body")
-    _check_reference(args.get("reference", ""), visible)
+    _check_reference(args["reference"], visible)
     return args
 
 
 def listed_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow one visible corpus; all of them only where all are visible."""
-    if scope.corpora is not None and not args.get("corpus"):
+    if scope.corpora is not None and not args["corpus"]:
         raise Denied("this client must say which corpus to list", f"one of {', '.join(visible)}")
-    if args.get("corpus"):
+    if args["corpus"]:
         _check_corpus(args["corpus"], visible)
     return args
 
 
 def referenced(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow references to visible corpora."""
-    for reference in args.get("references", ()):
+    for reference in args["references"]:
         _check_reference(str(reference), visible)
     return args
 
@@ -195,13 +195,13 @@ def no_hint(scope: Scope, args: Args, visible: list[str]) -> Args:
 
 def one_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow a visible corpus."""
-    _check_corpus(args.get("corpus", ""), visible)
+    _check_corpus(args["corpus"], visible)
     return args
 
 
 def any_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow a visible corpus, or all."""
-    if (name := args.get("corpus")) is not None:
+    if (name := args["corpus"]) is not None:
         _check_corpus(name, visible)
     return args
 
@@ -210,9 +210,9 @@ def built_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow one visible corpus where the client may write."""
     if scope.read_only:
         raise Denied(f"the client {scope.client!r} may only read", "its owner can build")
-    if scope.corpora is not None and not args.get("corpus"):
+    if scope.corpora is not None and not args["corpus"]:
         raise Denied("this client must say which corpus to build", f"one of {', '.join(visible)}")
-    if args.get("corpus"):
+    if args["corpus"]:
         _check_corpus(args["corpus"], visible)
     return args
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, TypeVar
 
-from irclient import wire
+from irclient import ops, wire
 from irclient.errors import QueryError
 from irclient.results import CorpusPreview, PingReply, ShownItem, WaitResult
 from irdaemon import __version__
@@ -32,15 +32,11 @@ from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import ArtifactPage
 from irdaemon.runtime.profile import Laps, record_laps
 from irdaemon.serve import access
-from irdaemon.serve.access import PASSING, VISIBLE, Args, Filter, Rule
+from irdaemon.serve.access import CLIENT, PASSING, VISIBLE, Args, Filter, Rule
 from irdaemon.types import Query, Selection
 
 log = logging.getLogger(__name__)
 
-# The argument under which a handler finds who asks, by the name in the configuration.
-CLIENT = "client"
-# And that under which it finds what this client registered on its connection.
-DOCUMENTS = "documents"
 # Under which the sum of a query's stages is noted.
 _TIER = "tier "
 _SHOWN = 20
@@ -54,20 +50,26 @@ _SLOW_MS = 200.0
 Cost = Literal["quick", "heavy", "slow", "walking", "waiting", "model", "remote"]
 
 
+Run = Callable[[Any, Args], Any]
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+
 @dataclass(frozen=True, slots=True)
 class ServedOp:
-    """What the daemon adds to an operation; `front` is whether a front end has it as well."""
+    """What the daemon adds to an operation; `front` is whether a front end has it as well.
 
-    run: Callable[[Any, Args], Any]
+    `run` takes an engine and the arguments of a request, filled by the client's row.
+    """
+
+    run: Run
     cost: Cost
     rule: Rule
     filter: Filter | None = None
     front: bool = False
 
 
-# By name, as `serves` adds them.
+# By name, as `serves` and `forward` add them.
 SERVED: dict[str, ServedOp] = {}
-Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
 def serves(
@@ -77,17 +79,51 @@ def serves(
     filter: Filter | None = None,
     front: bool = False,
 ) -> Callable[[Handler], Handler]:
-    """Make a function run an operation; see ServedOp."""
+    """Make a function run an operation; see ServedOp.
 
-    def add(run: Handler) -> Handler:
-        SERVED[name] = ServedOp(run, cost, rule, filter, front)
-        return run
+    Behind the engine its parameters are the arguments that it reads, by name: those of the
+    operation and those that the daemon adds (irdaemon.serve.access); `args` is all of them.
+    """
+
+    def add(handler: Handler) -> Handler:
+        SERVED[name] = ServedOp(_take_by_name(handler), cost, rule, filter, front)
+        return handler
 
     return add
 
 
+def _take_by_name(handler: Callable[..., Any]) -> Run:
+    code = handler.__code__
+    names = code.co_varnames[1 : code.co_argcount]
+    if names == ("args",):
+        return handler
+    return lambda engine, args: handler(engine, *(args[name] for name in names))
+
+
+def forward(
+    name: str, cost: Cost, rule: Rule, filter: Filter | None = None, front: bool = False
+) -> None:
+    """Have the engine's method of its name run an operation, with its arguments in order."""
+    names = tuple(ops.OPS[name].args)
+
+    def run(engine: Any, args: Args) -> Any:
+        return getattr(engine, name)(*(args[each] for each in names))
+
+    SERVED[name] = ServedOp(run, cost, rule, filter, front)
+
+
+forward("records", "slow", access.recorded, front=True)
+forward("status", "slow", access.as_given, access.own_status, front=True)
+forward("failures", "slow", access.any_corpus, access.own_rows)
+forward("secrets", "slow", access.any_corpus, access.own_rows)
+forward("audit", "slow", access.audited_corpus, access.own_rows)
+forward("coverage", "walking", access.listed_corpus, access.own_rows)
+forward("info", "slow", access.one_corpus, front=True)
+forward("maintain", "slow", access.built_corpus)
+
+
 @serves("ping", "quick", access.as_given, front=True)
-def ping(engine: QueryEngine, args: Args) -> Any:
+def ping(engine: QueryEngine) -> Any:
     """Return who answers."""
     return PingReply(__version__, wire.PROTOCOL, os.getpid())
 
@@ -107,7 +143,7 @@ def discover(engine: QueryEngine, args: Args) -> Any:
     with record_laps() as laps:
         found = engine.discover(
             query,
-            visible=args.get(VISIBLE),
+            visible=args[VISIBLE],
             traced=traces.append,
             session="" if engine.remote else session.name,
         )
@@ -130,7 +166,7 @@ def search(engine: QueryEngine, args: Args) -> Any:
 
 def _note(engine: QueryEngine, args: Args, op: str, answer: Selection, traces: list[Trace]) -> None:
     """Have an answer noted that is given, unless its client wants it to leave no trace."""
-    if args.get("noted", True):
+    if args["noted"]:
         trace = traces[-1] if traces else None
         given = GivenAnswer(op, session_of(args), args.get("variant", ""), answer, trace)
         for addon in engine.addons.values():
@@ -156,9 +192,9 @@ def watched(answer: Selection, query: Query, laps: Laps) -> Selection:
 def explain(engine: QueryEngine, args: Args) -> Any:
     """Return what each stage of a query did, and to its owner what was learned of an item."""
     with record_laps() as laps:
-        explained = engine.explain(query_of(args), args.get("item", ""))
+        explained = engine.explain(query_of(args), args["item"])
     explained["stages"] = stages_of(laps)
-    if "item" in explained and not args.get(PASSING):
+    if "item" in explained and not args[PASSING]:
         for addon in engine.addons.values():
             added = addon.explain_item(explained["query"], explained["item"]["reference"])
             explained["item"].update(added)
@@ -175,138 +211,79 @@ def stages_of(laps: Laps) -> list[dict[str, Any]]:
 
 
 @serves("calibrate", "slow", access.owner_only)
-def calibrate(engine: Engine, args: Args) -> Any:
+def calibrate(engine: Engine, corpus: str, cases: list[Any]) -> Any:
     """Request the floors of a corpus, by labelled cases."""
-    return [engine.calibrate(args.get("corpus", ""), read_cases(args))]
+    return [engine.calibrate(corpus, read_cases(cases))]
 
 
-def read_cases(args: Args) -> list[Case]:
+def read_cases(given: list[Any]) -> list[Case]:
     """Return the labelled cases of a request. Raises QueryError."""
-    given = args.get("cases", ())
     if not given:
         raise QueryError("there are no cases", 'give some: {"query": "...", "gold": ["id"]}')
     return [Case.from_dict(each, f"case {at}") for at, each in enumerate(given, start=1)]
 
 
 @serves("disclose", "slow", access.disclosed, front=True)
-def disclose(engine: QueryEngine, args: Args) -> Any:
+def disclose(engine: QueryEngine, references: list[Any], level: str, expand: str) -> Any:
     """Return the payload of artifacts."""
-    references = [str(each) for each in args.get("references", ())]
-    level, expand = args.get("level", "body"), args.get("expand", "none")
-    return engine.disclose(references, level, expand)
-
-
-@serves("records", "slow", access.recorded, front=True)
-def records(engine: QueryEngine, args: Args) -> Any:
-    """Return the records of an artifact."""
-    return engine.records(args.get("reference", ""))
+    return engine.disclose([str(each) for each in references], level, expand)
 
 
 @serves("artifacts", "slow", access.listed_corpus)
-def artifacts(engine: Engine, args: Args) -> Any:
+def artifacts(engine: Engine, corpus: str | None, under: str, after: str, limit: int) -> Any:
     """Return a page of what is held."""
-    corpus, _, artifact_id = args.get("after", "").partition("/")
-    return engine.artifacts(
-        ArtifactPage(
-            corpus=args.get("corpus") or "",
-            under=args.get("under", "").rstrip("/"),
-            after=(corpus, artifact_id),
-            limit=args.get("limit", 100),
-        )
-    )
-
-
-@serves("status", "slow", access.as_given, access.own_status, front=True)
-def status(engine: QueryEngine, args: Args) -> Any:
-    """Return how the daemon and its corpora are."""
-    return engine.status(args.get("profile", False))
-
-
-@serves("failures", "slow", access.any_corpus, access.own_rows)
-def failures(engine: Engine, args: Args) -> Any:
-    """Return what could not be read."""
-    return engine.failures(args.get("corpus"))
-
-
-@serves("secrets", "slow", access.any_corpus, access.own_rows)
-def secrets(engine: Engine, args: Args) -> Any:
-    """Return where secrets lie."""
-    return engine.secrets(args.get("corpus"))
-
-
-@serves("audit", "slow", access.audited_corpus, access.own_rows)
-def audit(engine: Engine, args: Args) -> Any:
-    """Return what changed since it was disclosed."""
-    return engine.audit(args.get("corpus"))
-
-
-@serves("coverage", "walking", access.listed_corpus, access.own_rows)
-def coverage(engine: Engine, args: Args) -> Any:
-    """Return how much of what lies below the roots of a corpus, or of all, is indexed."""
-    return engine.coverage(args.get("corpus"))
-
-
-@serves("info", "slow", access.one_corpus, front=True)
-def info(engine: QueryEngine, args: Args) -> Any:
-    """Return what is known of a corpus."""
-    return engine.info(args.get("corpus", ""))
+    held_in, _, artifact_id = after.partition("/")
+    page = ArtifactPage(corpus or "", under.rstrip("/"), (held_in, artifact_id), limit)
+    return engine.artifacts(page)
 
 
 @serves("build", "quick", access.built_corpus)
-def build(engine: Engine, args: Args) -> Any:
+def build(engine: Engine, corpus: str | None, full: bool, prune: bool) -> Any:
     """Request a scan of a corpus or of all; return the numbers of the jobs."""
-    scan = ScanRequest(full=args.get("full", False), prune=args.get("prune", False))
-    names = [args["corpus"]] if args.get("corpus") else list(engine.corpora)
+    scan = ScanRequest(full=full, prune=prune)
+    names = [corpus] if corpus else list(engine.corpora)
     return [engine.request(Job("reconcile", name, scan)) for name in names]
-
-
-@serves("maintain", "slow", access.built_corpus)
-def maintain(engine: Engine, args: Args) -> Any:
-    """Request the upkeep of a corpus, or of all, that is due; return all that was considered."""
-    return engine.maintain(args.get("corpus"), args.get("dry_run", False))
 
 
 # Resolving a path may touch a slow disk.
 @serves("hint", "slow", access.no_hint)
-def hint(engine: Engine, args: Args) -> Any:
+def hint(engine: Engine, path: str) -> Any:
     """Request a scan of a path in every corpus that it may belong to; return the numbers."""
-    jobs = jobs_for_hint(args.get("path", ""), tuple(engine.corpora.values()))
+    jobs = jobs_for_hint(path, tuple(engine.corpora.values()))
     return [engine.request(job) for job in jobs]
 
 
 def session_of(args: Args) -> ClientSession:
     """Return the session that a client names in a request."""
-    return ClientSession(args.get(CLIENT, ""), args.get("session", ""))
+    return ClientSession(args[CLIENT], args.get("session", ""))
 
 
 @serves("impressions", "quick", access.referenced, front=True)
-def impressions(engine: QueryEngine, args: Args) -> Any:
+def impressions(engine: QueryEngine, client: str, session: str, references: list[Any]) -> Any:
     """Note what a session was shown; return all that it was."""
-    session, references = session_of(args), [str(each) for each in args.get("references", ())]
+    own, references = ClientSession(client, session), [str(each) for each in references]
     for reference in references:
         parse_reference(reference, engine.snapshot.corpora)
-    engine.impressions.note(session, references)
-    return [ShownItem(at, when) for at, when in engine.impressions.of(session).items()]
+    engine.impressions.note(own, references)
+    return [ShownItem(at, when) for at, when in engine.impressions.of(own).items()]
 
 
 @serves("progress", "quick", access.as_given, access.own_progress)
-def progress(engine: Engine, args: Args) -> Any:
+def progress(engine: Engine, job: int) -> Any:
     """Return how far a job is."""
-    return engine.progress(args.get("job", 0)).to_dict()
+    return engine.progress(job).to_dict()
 
 
 @serves("add", "slow", access.no_configuration)
-def add(engine: Engine, args: Args) -> Any:
+def add(engine: Engine, name: str, kind: str, roots: list[Any]) -> Any:
     """Add a corpus to the configuration; return the numbers of the jobs."""
-    roots = [str(root) for root in args.get("roots", ())]
-    return engine.host.add(args.get("name", ""), args.get("kind", ""), roots)
+    return engine.host.add(name, kind, [str(root) for root in roots])
 
 
 @serves("preview", "walking", access.no_configuration)
-def preview(engine: Engine, args: Args) -> CorpusPreview:
+def preview(engine: Engine, name: str, kind: str, roots: list[Any]) -> CorpusPreview:
     """Say what a corpus would hold if it were added; nothing is written and nothing is indexed."""
-    roots = [str(root) for root in args.get("roots", ())]
-    corpus = engine.host.preview(args.get("name", ""), args.get("kind", ""), roots)
+    corpus = engine.host.preview(name, kind, [str(root) for root in roots])
     scan = corpus.source.scan()
     return CorpusPreview(
         corpus.name,
@@ -320,22 +297,20 @@ def preview(engine: Engine, args: Args) -> CorpusPreview:
 
 
 @serves("rm", "slow", access.no_configuration)
-def rm(engine: Engine, args: Args) -> Any:
+def rm(engine: Engine, name: str) -> Any:
     """Take a corpus out of the configuration; return the numbers of the jobs."""
-    return engine.host.remove(args.get("name", ""))
+    return engine.host.remove(name)
 
 
 @serves("reload", "slow", access.no_configuration, front=True)
-def reload(engine: QueryEngine, args: Args) -> Any:
+def reload(engine: QueryEngine) -> Any:
     """Read the configuration again; return the numbers of the jobs."""
     return engine.host.reload()
 
 
 @serves("wait", "waiting", access.as_given, front=True)
-def wait(engine: QueryEngine, args: Args) -> Any:
+def wait(engine: QueryEngine, generation: int, wait_ms: float) -> Any:
     """Wait for a generation; return the one there is, and whether that was reached."""
-    wait_ms = args.get("wait_ms", 1000.0)
     check_wait(wait_ms)
-    wanted = args.get("generation", 0)
-    generation = engine.wait(wanted, wait_ms / 1e3)
-    return WaitResult(generation, generation >= wanted)
+    served = engine.wait(generation, wait_ms / 1e3)
+    return WaitResult(served, served >= generation)

@@ -33,8 +33,17 @@ from irdaemon.engine.reader import QueryEngine
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.tracebacks import describe_error
-from irdaemon.serve import operations
-from irdaemon.serve.access import VISIBLE, Args, Peer, Scope, Scopes, visible_corpora
+from irdaemon.serve.access import (
+    CLIENT,
+    DOCUMENTS,
+    PASSING,
+    VISIBLE,
+    Args,
+    Peer,
+    Scope,
+    Scopes,
+    visible_corpora,
+)
 from irdaemon.serve.operations import SERVED, Cost, ServedOp
 
 # Limits: the size of a request and its reply, and requests a second, by the [serve] section.
@@ -149,12 +158,10 @@ def handle(
         op = _op(request.op)
         _check_args(request)
         check_request(request, serve)
-        given = {name: each for name, each in request.args.items() if name != VISIBLE}
         engine.check_operation(request.op, op.front)
         with engine.limit_to(scope.corpora):
+            given = fill_args(request.op, request.args, scope.client, documents)
             args = narrowed(scope, op, given, engine.snapshot.corpora)
-            # Whatever the request has there.
-            args = {**args, operations.CLIENT: scope.client, operations.DOCUMENTS: documents}
             check_clock()
             result = op.run(engine, args)
         reply = wire.pack_result(request.id, shown(scope, op, result))
@@ -167,6 +174,17 @@ def handle(
         failed = InternalError(f"the daemon failed (fault {fault})", "its log has the details")
         return wire.pack_error(request.id, failed)
     return reply
+
+
+def fill_args(
+    name: str, args: Args, client: str = "", documents: ClientDocuments | None = None
+) -> Args:
+    """Return the arguments of a request with those that were left out, and with the daemon's own.
+
+    Those stand last, whatever the request has there.
+    """
+    ours = {CLIENT: client, DOCUMENTS: documents, VISIBLE: None, PASSING: False}
+    return {**ops.OPS[name].fill(args), **ours}
 
 
 def _check_protocol(engine: QueryEngine, request: wire.Request) -> None:

@@ -5,7 +5,7 @@ import os
 from irclient import wire
 from irclient.errors import IRError
 from irdaemon.serve.access import Peer
-from irdaemon.serve.ops import ServeRules, handle, read_request
+from irdaemon.serve.ops import OPS, ServeRules, fill_args, handle, read_request
 
 OWN = Peer(uid=os.getuid())
 
@@ -24,3 +24,8 @@ def handled(engine, data, rules=None, peer=OWN):
     except IRError as error:
         return wire.pack_error(0, error)
     return handle(engine, request, scope, rules.serve)
+
+
+def run(op, engine, args):
+    """Return what an operation gives for the arguments of a request, before it is plain data."""
+    return OPS[op].run(engine, fill_args(op, args))

@@ -15,6 +15,7 @@ from irdaemon.serve import ops as served
 from irdaemon.serve.access import WHOLE, Scope
 from irdaemon.serve.loop import _WORKERS
 from tests.support.corpora import engine, mapped
+from tests.support.serving import run
 
 PROTOCOL = (Path(__file__).parents[2] / "docs/protocol.md").read_text("utf-8")
 # What no command of `irc` needs: `irdaemon reload` and the service do it by a signal, and documents
@@ -75,7 +76,7 @@ def test_the_status_and_info_that_a_client_reads_have_all_that_the_daemon_tells(
         ("ping", {}),
         ("discover_in", {"docs": ["fill a pdf form"], "query": "pdf"}),
     ):
-        plain = served.shown(WHOLE, served.OPS[name], served.OPS[name].run(made, args))
+        plain = served.shown(WHOLE, served.OPS[name], run(name, made, args))
         read = ops.OPS[name].result(plain)
         again = [each.to_dict() for each in read] if isinstance(read, list) else read.to_dict()
         told = [set(each) for each in plain] if isinstance(plain, list) else [set(plain)]
@@ -86,7 +87,7 @@ def test_the_status_and_info_that_a_client_reads_have_all_that_the_daemon_tells(
 def test_a_limited_status_is_read_without_what_it_was_not_told():
     made = engine(mapped({"a": "fill a pdf form"}))
     op = served.OPS["status"]
-    plain = served.shown(Scope("agent", frozenset({"m"})), op, op.run(made, {}))
+    plain = served.shown(Scope("agent", frozenset({"m"})), op, run("status", made, {}))
     state = ops.OPS["status"].result({**plain, "version": "1", "pid": 1})
     assert state.health is None
     assert not state.to_dict().keys() & {"config", "socket", "watch", "profile", "ledger", "health"}
@@ -106,13 +107,14 @@ def test_a_method_and_a_function_are_all_that_an_operation_is_made_of(monkeypatc
     monkeypatch.setattr(operations, "SERVED", {})
 
     @operations.serves("greet", "quick", access.owner_only)
-    def greet(made, args):
-        return [f"hello {name}" for name in args["names"] * args["times"]]
+    def greet(made, names, times):
+        return [f"hello {name}" for name in names * times]
 
     monkeypatch.setitem(ops.OPS, "greet", Greeter.greet.op)
     monkeypatch.setattr(served, "OPS", operations.SERVED)
     client = Greeter("/nowhere")
     assert client.greet(("ann",), times=2) == ["hello ann", "hello ann"]
+    assert client._ask(Greeter.greet.op, {}, 0) == []  # what is left out is empty, or its default
     with pytest.raises(TypeError, match="name"):
         client.greet()
     with pytest.raises(irclient.QueryError, match="times is of the wrong type"):

@@ -58,6 +58,7 @@ class Op:
 
     __slots__ = (
         "_args",
+        "_filling",
         "addon",
         "annotations",
         "defaults",
@@ -84,6 +85,7 @@ class Op:
         given = (method.__defaults__ if method else ()) or ()
         self.defaults = dict(zip(reversed(self.annotations), reversed(given), strict=False))
         self._args: Mapping[str, Kind] | None = None
+        self._filling: Mapping[str, Any] | None = None
 
     @property
     def args(self) -> Mapping[str, Kind]:
@@ -94,6 +96,26 @@ class Op:
                 declared |= _query_types() if type_ == _QUERY else {name: _wire_type(type_)}
             self._args = declared
         return self._args
+
+    def fill(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a request with those that were left out: here stand the defaults.
+
+        One that a method's caller has to give is empty then. The fields of a query but for its text
+        are not filled in: `Query` has theirs.
+        """
+        if self._filling is None:
+            self._filling = {
+                "text" if type_ == _QUERY else name: self.default(name)
+                for name, type_ in self.annotations.items()
+            }
+        return {**self._filling, **args}
+
+    def default(self, name: str) -> Any:
+        """Return the value of an argument that was left out."""
+        found, kind = self.defaults.get(name), self.args.get(name, str)
+        if name in self.defaults and kind is not dict:
+            return found
+        return (kind[0] if isinstance(kind, tuple) else kind)()
 
     def bind(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a call of the method as plain data."""

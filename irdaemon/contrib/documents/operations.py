@@ -23,8 +23,8 @@ from irdaemon.engine.state import QueryState
 from irdaemon.library import analysed, inmemory
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.serve import access
-from irdaemon.serve.access import Args
-from irdaemon.serve.operations import DOCUMENTS, serves
+from irdaemon.serve.access import DOCUMENTS, Args
+from irdaemon.serve.operations import serves
 
 _CONTRACTS = ("bm25", "full")
 NO_EMBEDDER = Absent("documents", Unavailable("no corpus has an embedder"))
@@ -39,15 +39,15 @@ def discover_in(engine: QueryEngine, args: Args) -> Any:
 
 def found_in(args: Args, embedder: Callable[[], Embedder], models: Models) -> list[FoundDocument]:
     """Rank documents of the client's own, by an embedder where it asks for that."""
-    contract, top_k = args.get("contract", "bm25"), args.get("top_k", 4)
+    contract, top_k, given = args["contract"], args["top_k"], args["docs"]
     if contract not in _CONTRACTS:
         raise QueryError(
             f"unknown contract {contract!r:.60}{did_you_mean(contract, _CONTRACTS)}",
             f"contracts: {', '.join(_CONTRACTS)}",
         )
     inmemory.check_count("top_k", top_k)
-    given, query = args.get("docs", []), args.get("query", "")
-    documents = _registered(args).of(given) if isinstance(given, str) else _document_set(given)
+    query, own = args["query"], args[DOCUMENTS]
+    documents = _registered(own).of(given) if isinstance(given, str) else _document_set(given)
     if contract == "bm25":
         ranking = inmemory.ranked(documents.bm25(), query, top_k)
     else:
@@ -63,8 +63,7 @@ def _document_set(given: Any) -> DocumentSet:
     return documents
 
 
-def _registered(args: Args) -> ClientDocuments:
-    documents: ClientDocuments | None = args.get(DOCUMENTS)
+def _registered(documents: ClientDocuments | None) -> ClientDocuments:
     if documents is None:
         raise Unavailable("the connection has ended", "register the documents again")
     return documents
@@ -81,12 +80,12 @@ def _find_usual_embedder(state: QueryState) -> Embedder:
 
 
 @serves("register_docs", "heavy", access.as_given, front=True)
-def register_docs(engine: QueryEngine, args: Args) -> Any:
+def register_docs(engine: QueryEngine, docs: list[Any], documents: ClientDocuments | None) -> Any:
     """Keep documents for as long as the client's connection lives; return their handle."""
-    return _registered(args).register(_document_set(args.get("docs", [])))
+    return _registered(documents).register(_document_set(docs))
 
 
 @serves("drop_docs", "quick", access.as_given, front=True)
-def drop_docs(engine: QueryEngine, args: Args) -> Any:
+def drop_docs(engine: QueryEngine, handle: str, documents: ClientDocuments | None) -> Any:
     """Forget documents that were registered; return how many."""
-    return _registered(args).drop(args.get("handle", ""))
+    return _registered(documents).drop(handle)

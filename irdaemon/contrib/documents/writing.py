@@ -55,14 +55,15 @@ _NAME_CHARS = 60
 
 
 @serves("doc_index", "slow", access.no_configuration)
-def doc_index(engine: Engine, args: Args) -> IndexedDirectory:
+def doc_index(
+    engine: Engine, directory: str, recursive: bool, pattern: str, dry_run: bool
+) -> IndexedDirectory:
     """Add a corpus of a directory's documents; with `dry_run` only say what would be in it."""
-    directory = _allowed(args.get("directory", ""), engine.host.document_roots)
+    directory = _allowed(directory, engine.host.document_roots)
     _check_new(directory, engine.corpora.values())
-    options = _options(args.get("recursive", True), args.get("pattern", ""))
+    options = _options(recursive, pattern)
     scan = Files((Root(directory),), options).scan()
     name = _name(directory, engine.corpora)
-    dry_run = args.get("dry_run", False)
     jobs = [] if dry_run else engine.host.add(name, "files", [directory], options)
     return IndexedDirectory(
         directory,
@@ -119,7 +120,6 @@ def _name(directory: str, taken: Collection[str]) -> str:
     return next(name for name in names if name not in taken)
 
 
-_WAIT_MS = 5_000.0
 # A document may come back once, by a scan that had seen it before it was removed.
 _TRIES = 2
 _CLAIMS = Claims()
@@ -128,12 +128,10 @@ _CLAIMS = Claims()
 @serves("doc_add", "waiting", access.written)
 def doc_add(engine: Engine, args: Args) -> WrittenDocument:
     """Write a new document; return where it is and how it is found."""
-    wanted = args.get("directory", "")
+    wanted = args["directory"]
     target = _target(_targets(engine, args), wanted)
     corpus, files = target.corpus, target.files
-    draft = Draft(
-        args.get("title", ""), args.get("content", ""), args.get("source", ""), _tags(args)
-    )
+    draft = Draft(args["title"], args["content"], args["source"], _tags(args))
     directory = files.parts(wanted)
     data = checked(draft.text(engine.state.clock()), corpus.document_bytes, corpus.redaction)
     place = files.add(directory, draft.title, data)
@@ -149,14 +147,14 @@ def doc_update(engine: Engine, args: Args) -> WrittenDocument:
     """Write a document anew; of Markdown the front matter stays that the content leaves out."""
     target, place = _document(engine, args)
     corpus, files = target.corpus, target.files
-    content = args.get("content", "")
+    content = args["content"]
 
     def renewed(held: bytes) -> bytes:
         whole = with_front(content, held) if get_suffix(place.name) in MARKDOWN else content
         return checked(whole, corpus.document_bytes, corpus.redaction)
 
     with _CLAIMS.of(files.path(place)):
-        data = files.replace(place, renewed, args.get("if_digest", ""))
+        data = files.replace(place, renewed, args["if_digest"])
         return _stored(engine, corpus, files.path(place), data, args)
 
 
@@ -168,7 +166,7 @@ def doc_remove(engine: Engine, args: Args) -> WrittenDocument:
     now, path, trash = engine.state.clock(), files.path(place), ""
     files.empty_trash(now)
     with _CLAIMS.of(path):
-        if args.get("delete_file", False):
+        if args["delete_file"]:
             trash = files.throw_away(place, now)
         else:
             files.leave_out(place)
@@ -196,14 +194,14 @@ class Target:
 
 def _targets(engine: Engine, args: Args) -> list[Target]:
     """Return where the client may write, the managed directory first, then inner before outer."""
-    check_wait(args.get("wait_ms", _WAIT_MS))
+    check_wait(args["wait_ms"])
     corpora = [each for each in engine.corpora.values() if each.managed or each.writable]
     if not corpora:
         raise Unavailable(
             "writing documents is switched off",
             "write = true under [documents] in the configuration, then irdaemon restart",
         )
-    visible = args.get(VISIBLE, engine.corpora)
+    visible = engine.corpora if args[VISIBLE] is None else args[VISIBLE]
     targets = [
         each for corpus in corpora if corpus.name in visible for each in _directories(corpus)
     ]
@@ -244,7 +242,7 @@ def _left_out(target: Target, place: Place) -> QueryError:
 
 
 def _tags(args: Args) -> tuple[str, ...]:
-    tags = args.get("tags", [])
+    tags = args["tags"]
     if not all(isinstance(tag, str) for tag in tags):
         raise QueryError("tags must be texts", "a list of them")
     return tuple(tags)
@@ -253,7 +251,7 @@ def _tags(args: Args) -> tuple[str, ...]:
 def _document(engine: Engine, args: Args) -> tuple[Target, Place]:
     """Return the document that a path, or a reference (CORPUS/ID), names. Raises QueryError."""
     targets = _targets(engine, args)
-    path = _path(engine, targets, args.get("path", ""))
+    path = _path(engine, targets, args["path"])
     target = _target(targets, path)
     place = target.files.place(path)
     if os.path.lexists(target.files.path(place)) and not target.takes(place):
@@ -308,7 +306,7 @@ def _scan(engine: Engine, corpus: Corpus, paths: tuple[str, ...], wait_s: float)
 
 
 def _wait_s(args: Args) -> float:
-    return float(args.get("wait_ms", _WAIT_MS)) / 1e3
+    return float(args["wait_ms"]) / 1e3
 
 
 def _reference(engine: Engine, corpus: Corpus, path: str) -> str:

@@ -17,18 +17,16 @@ from irdaemon.serve.operations import query_of, read_cases, serves
 def evaluate(engine: Engine, args: Args) -> Any:
     """Return how good the answers to cases are; keep it, but for limited clients."""
     wanted = EvaluationRequest(
-        baseline=args.get("baseline", False),
-        curve=args.get("curve", False),
-        grid=Grid.from_dict(args.get("grid", {})),
+        baseline=args["baseline"], curve=args["curve"], grid=Grid.from_dict(args["grid"])
     )
-    measured = evaluate_corpora(engine, read_cases(args), query_of(args), wanted)
-    if not args.get(PASSING):
+    measured = evaluate_corpora(engine, read_cases(args["cases"]), query_of(args), wanted)
+    if not args[PASSING]:
         find_store(engine.state).keep(measured)
     return measured
 
 
 @serves("evaluation", "slow", access.owner_only)
-def read_evaluation(engine: Engine, args: Args) -> Any:
+def read_evaluation(engine: Engine, corpus: str) -> Any:
     """Return the last evaluation of a corpus."""
-    engine.state.check_known(corpus := args.get("corpus", ""))
+    engine.state.check_known(corpus)
     return find_store(engine.state).last(corpus)

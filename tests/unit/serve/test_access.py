@@ -12,7 +12,7 @@ from irdaemon.config.clients import ClientConfig
 from irdaemon.engine.queue import Job
 from irdaemon.serve import access
 from irdaemon.serve.access import WHOLE, Peer, Scope, Scopes, digest, scope_of
-from irdaemon.serve.ops import OPS, ServedOp, ServeRules, narrowed, shown
+from irdaemon.serve.ops import OPS, ServedOp, ServeRules, fill_args, narrowed, shown
 from tests.support.corpora import engine, mapped
 from tests.support.serving import handled, unpack_reply
 
@@ -86,7 +86,7 @@ def test_every_operation_is_allowed_or_refused_by_a_rule_of_its_own(op):
     allowed = {"ping", "discover", "search", "status", "failures", "progress", "wait", "eval"}
     denied = {"add", "preview", "rm", "reload", "build", "evaluation", "calibrate"}
     try:
-        narrowed(LIMITED, OPS[op], {}, CORPORA)
+        narrowed(LIMITED, OPS[op], fill_args(op, {}), CORPORA)
     except Denied:
         assert op not in allowed
     except NotFound:
@@ -130,7 +130,7 @@ def test_where_nothing_may_be_seen_a_query_does_not_become_one_for_all():
 )
 def test_a_corpus_that_may_not_be_seen_is_unknown_and_not_named(op, args):
     with pytest.raises(NotFound) as caught:
-        narrowed(LIMITED, OPS[op], args, ("open", "secret", "hidden"))
+        narrowed(LIMITED, OPS[op], fill_args(op, args), ("open", "secret", "hidden"))
     assert "unknown corpus 'secret'" in caught.value.message
     assert "hidden" not in caught.value.message + caught.value.hint
 
@@ -149,20 +149,21 @@ def test_a_corpus_that_may_not_be_seen_is_unknown_and_not_named(op, args):
 )
 def test_text_is_not_disclosed_beyond_the_levels_of_a_client(op, args):
     with pytest.raises(Denied, match=r"disclosed (body|bundled)"):
-        narrowed(READER, OPS[op], args, CORPORA)
+        narrowed(READER, OPS[op], fill_args(op, args), CORPORA)
 
 
 @pytest.mark.parametrize("op", ["build", "add", "preview", "rm", "reload"])
 def test_who_may_only_read_changes_nothing(op):
     everything = Scope("reader", None, read_only=True)
     with pytest.raises(Denied):
-        narrowed(everything, OPS[op], {"corpus": "open"}, CORPORA)
+        narrowed(everything, OPS[op], fill_args(op, {"corpus": "open"}), CORPORA)
 
 
 def test_who_may_write_builds_his_own_corpora_one_by_one():
-    assert narrowed(LIMITED, OPS["build"], {"corpus": "open"}, CORPORA) == {"corpus": "open"}
+    args = fill_args("build", {"corpus": "open"})
+    assert narrowed(LIMITED, OPS["build"], args, CORPORA) == args
     with pytest.raises(Denied):
-        narrowed(LIMITED, OPS["build"], {}, CORPORA)
+        narrowed(LIMITED, OPS["build"], fill_args("build", {}), CORPORA)
 
 
 def test_a_job_of_another_corpus_is_not_found():

@@ -3,8 +3,8 @@
 import pytest
 
 from irdaemon.engine.queue import Job
-from irdaemon.serve import operations
 from tests.support.corpora import engine, mapped
+from tests.support.serving import run
 
 
 @pytest.fixture
@@ -16,21 +16,21 @@ def made():
 
 
 def queries(made):
-    return sum(operations.status(made, {})["minutes"]["queries"])
+    return sum(run("status", made, {})["minutes"]["queries"])
 
 
 def test_answers_are_counted_by_the_minute_and_explanations_are_not(made):
-    operations.discover(made, {"text": "fill a form"})
-    operations.search(made, {"text": "potatoes"})
-    operations.explain(made, {"text": "potatoes"})
+    run("discover", made, {"text": "fill a form"})
+    run("search", made, {"text": "potatoes"})
+    run("explain", made, {"text": "potatoes"})
     assert queries(made) == 2
-    assert operations.status(made, {})["minutes"]["p50"][-1] is not None
+    assert run("status", made, {})["minutes"]["p50"][-1] is not None
 
 
 def test_an_explanation_has_the_stages_of_its_own_query(made):
     for _ in range(3):
-        operations.discover(made, {"text": "fill a form"})
-    stages = operations.explain(made, {"text": "fill a form"})["stages"]
+        run("discover", made, {"text": "fill a form"})
+    stages = run("explain", made, {"text": "fill a form"})["stages"]
     by_name = {each["stage"]: each["n"] for each in stages}
     assert {"analyse", "lexical", "fuse", "select"} <= set(by_name)
     assert set(by_name.values()) == {1}

@@ -5,11 +5,10 @@ import pytest
 from irclient.errors import Denied, NotFound, QueryError, Unavailable
 from irdaemon.config.config import parse_config
 from irdaemon.config.corpus import corpora_of
-from irdaemon.contrib.documents.writing import doc_index
 from irdaemon.serve.access import Scope
-from irdaemon.serve.operations import preview
-from irdaemon.serve.ops import OPS, narrowed
+from irdaemon.serve.ops import OPS, fill_args, narrowed
 from tests.support.corpora import engine, mapped
+from tests.support.serving import run
 
 
 class Configured:
@@ -52,7 +51,7 @@ def made(projects):
 
 
 def indexed(made, directory, **more):
-    return doc_index(made, {"directory": str(directory), **more})
+    return run("doc_index", made, {"directory": str(directory), **more})
 
 
 def test_a_directory_below_an_allowed_one_becomes_a_corpus_called_after_it(made, projects):
@@ -107,13 +106,15 @@ def test_where_nothing_is_allowed_the_owner_is_named_who_can_add_it(made, projec
 
 
 def test_a_limited_client_adds_no_directory(made, projects):
+    args = fill_args("doc_index", {})
     with pytest.raises(Denied):
-        narrowed(Scope("agent", frozenset({"m"})), OPS["doc_index"], {}, made.corpora)
+        narrowed(Scope("agent", frozenset({"m"})), OPS["doc_index"], args, made.corpora)
 
 
 def previewed(made, *roots, name="p", kind="files"):
     made.state.host = Configured()
-    return preview(made, {"name": name, "kind": kind, "roots": [str(root) for root in roots]})
+    args = {"name": name, "kind": kind, "roots": [str(root) for root in roots]}
+    return run("preview", made, args)
 
 
 def test_a_preview_counts_what_would_be_indexed_and_what_not_and_names_some(made, projects):
@@ -143,6 +144,7 @@ def test_a_preview_says_what_could_not_be_looked_at(made, tmp_path):
 def test_a_preview_is_refused_without_a_configuration_and_to_a_limited_client(made):
     plain = engine(mapped({"a": "x"}))
     with pytest.raises(Unavailable, match="no configuration file"):
-        preview(plain, {"name": "p", "kind": "files", "roots": []})
+        run("preview", plain, {"name": "p", "kind": "files", "roots": []})
+    args = fill_args("preview", {})
     with pytest.raises(Denied):
-        narrowed(Scope("agent", frozenset({"m"})), OPS["preview"], {}, made.corpora)
+        narrowed(Scope("agent", frozenset({"m"})), OPS["preview"], args, made.corpora)

@@ -10,8 +10,9 @@ from irdaemon.config.config import parse_config
 from irdaemon.config.corpus import corpora_of
 from irdaemon.contrib.documents import writing
 from irdaemon.serve.access import Scope
-from irdaemon.serve.ops import OPS, narrowed, shown
+from irdaemon.serve.ops import OPS, fill_args, narrowed, shown
 from tests.support.corpora import engine, mapped
+from tests.support.serving import run
 
 TOKEN = "ghp_" + "a1B2" * 9
 ON = 'known = false\nembedder = "hashing"\n[documents]\nwrite = true\n'
@@ -29,7 +30,7 @@ def corpora(tmp_path, monkeypatch, text):
 
 
 def add(made, title="Night shift", content="The quagga feeds at night.", **more):
-    return writing.doc_add(made, {"title": title, "content": content, **more})
+    return run("doc_add", made, {"title": title, "content": content, **more})
 
 
 def found(made, text):
@@ -65,41 +66,43 @@ def test_where_it_cannot_be_embedded_a_document_is_found_by_its_words(tmp_path, 
 def test_an_updated_document_is_found_by_what_it_holds_now(made):
     done = add(made)
     for path in (done.path, "night-shift.md", done.document_id):
-        done = writing.doc_update(
-            made, {"path": path, "content": f"An okapi, {path}", "if_digest": done.digest}
+        done = run(
+            "doc_update",
+            made,
+            {"path": path, "content": f"An okapi, {path}", "if_digest": done.digest},
         )
         assert done.status == "stored"
     assert found(made, "okapi") == ["night-shift.md"]
     with pytest.raises(Conflict):
-        writing.doc_update(made, {"path": done.path, "content": "x", "if_digest": "0" * 64})
+        run("doc_update", made, {"path": done.path, "content": "x", "if_digest": "0" * 64})
 
 
 def test_a_second_request_for_a_document_that_is_being_written_is_told(made):
     done = add(made)
     with writing._CLAIMS.of(done.path):
-        for run, args in (
-            (writing.doc_update, {"path": "night-shift.md", "content": "other"}),
-            (writing.doc_remove, {"path": done.document_id}),
+        for op, args in (
+            ("doc_update", {"path": "night-shift.md", "content": "other"}),
+            ("doc_remove", {"path": done.document_id}),
         ):
             with pytest.raises(Conflict, match="is being written"):
-                run(made, args)
+                run(op, made, args)
     assert found(made, "quagga") == ["night-shift.md"]
 
 
 def test_a_removed_document_is_out_of_the_index_and_its_file_stays(made):
     done = add(made)
-    removed = writing.doc_remove(made, {"path": done.path})
+    removed = run("doc_remove", made, {"path": done.path})
     assert (removed.status, removed.trash) == ("removed", "")
     assert os.path.exists(done.path)
     assert found(made, "quagga") == []
-    again = writing.doc_update(made, {"path": done.path, "content": "The quagga is back."})
+    again = run("doc_update", made, {"path": done.path, "content": "The quagga is back."})
     assert again.status == "stored"
     assert found(made, "quagga") == ["night-shift.md"]
 
 
 def test_a_deleted_document_is_in_the_trash(made):
     done = add(made)
-    removed = writing.doc_remove(made, {"path": done.document_id, "delete_file": True})
+    removed = run("doc_remove", made, {"path": done.document_id, "delete_file": True})
     assert removed.status == "removed"
     assert not os.path.exists(done.path)
     assert os.path.exists(removed.trash)
@@ -116,7 +119,7 @@ def test_where_writing_is_switched_off_it_says_so_and_documents_are_still_found(
         add(off)
     nothing = engine(mapped({"a": "x"}))
     with pytest.raises(Unavailable, match="switched off"):
-        writing.doc_remove(nothing, {"path": "x"})
+        run("doc_remove", nothing, {"path": "x"})
 
 
 def test_what_is_refused_leaves_nothing_behind(made, tmp_path):
@@ -141,7 +144,7 @@ def test_a_smaller_limit_of_files_holds_for_documents(tmp_path, monkeypatch):
 
 
 def test_a_client_that_may_only_read_and_one_without_that_corpus_write_nothing(made, tmp_path):
-    args = {"title": "t", "content": "x"}
+    args = fill_args("doc_add", {"title": "t", "content": "x"})
     op = OPS["doc_add"]
     with pytest.raises(Denied):
         narrowed(Scope("reader", read_only=True), op, args, made.corpora)
@@ -189,13 +192,13 @@ def test_a_persons_own_document_is_written_anew_and_deleted_but_no_ignore_file_i
     roots, garden, tmp_path
 ):
     path = str(garden / "compost.md")
-    done = writing.doc_update(roots, {"path": path, "content": "The okapi sleeps."})
+    done = run("doc_update", roots, {"path": path, "content": "The okapi sleeps."})
     assert done.document_id == "notes/garden/compost.md"
     assert found(roots, "okapi") == ["garden/compost.md"]
     with pytest.raises(QueryError, match="file of your own") as caught:
-        writing.doc_remove(roots, {"path": path})
+        run("doc_remove", roots, {"path": path})
     assert "delete_file" in caught.value.hint
-    gone = writing.doc_remove(roots, {"path": done.document_id, "delete_file": True})
+    gone = run("doc_remove", roots, {"path": done.document_id, "delete_file": True})
     assert gone.status == "removed"
     assert gone.trash.startswith(str(tmp_path / "irdaemon" / "trash"))
     assert os.listdir(garden) == []
@@ -226,12 +229,12 @@ def test_a_link_in_a_writable_root_is_neither_written_through_nor_deleted(roots,
     secret.write_text("mine")
     (garden / "linked.md").symlink_to(secret)
     for path in (str(garden / "linked.md"), f"{garden}/../../secret.md", str(secret)):
-        for run, more in (
-            (writing.doc_update, {"content": "theirs"}),
-            (writing.doc_remove, {"delete_file": True}),
+        for op, more in (
+            ("doc_update", {"content": "theirs"}),
+            ("doc_remove", {"delete_file": True}),
         ):
             with pytest.raises(QueryError):
-                run(roots, {"path": path, **more})
+                run(op, roots, {"path": path, **more})
     assert (secret.read_text(), (garden / "linked.md").is_symlink()) == ("mine", True)
 
 
@@ -243,7 +246,7 @@ def test_where_the_disk_is_full_a_writable_root_stays_as_it_is(roots, garden, mo
     with pytest.raises(Unavailable, match="No space left"):
         add(roots, directory=str(garden))
     with pytest.raises(Unavailable, match="No space left"):
-        writing.doc_update(roots, {"path": str(garden / "compost.md"), "content": "x"})
+        run("doc_update", roots, {"path": str(garden / "compost.md"), "content": "x"})
     monkeypatch.undo()
     assert os.listdir(garden) == ["compost.md"]
     assert (garden / "compost.md").read_text() == "Turn the compost weekly.\n"
@@ -255,7 +258,7 @@ def test_what_the_corpus_would_not_index_is_not_written(tmp_path, monkeypatch, g
     with pytest.raises(QueryError, match="does not index"):
         add(made, directory=str(garden))
     with pytest.raises(QueryError, match="does not index"):
-        writing.doc_update(made, {"path": str(garden / "compost.md"), "content": "x"})
+        run("doc_update", made, {"path": str(garden / "compost.md"), "content": "x"})
     assert os.listdir(garden) == ["compost.md"]
     assert (garden / "compost.md").read_text() == "Turn the compost weekly.\n"
 
@@ -272,7 +275,8 @@ def test_a_root_is_writable_only_where_writing_is_switched_on_and_for_who_sees_i
 ):
     off = corpora(tmp_path, monkeypatch, "known = false\n" + notes(garden.parent))
     assert [each.writable for each in off] == [()]
-    op, args = OPS["doc_add"], {"title": "t", "content": "x", "directory": str(garden)}
+    op = OPS["doc_add"]
+    args = fill_args("doc_add", {"title": "t", "content": "x", "directory": str(garden)})
     with pytest.raises(Denied):
         narrowed(Scope("reader", read_only=True), op, args, roots.corpora)
     limited = narrowed(Scope("agent", frozenset({"documents"})), op, args, roots.corpora)

@@ -6,11 +6,11 @@ from irclient.errors import NotFound, QueryError
 from irclient.results import Evaluation
 from irdaemon.contrib.evaluate.choice import Grid
 from irdaemon.contrib.evaluate.evaluation import EvaluationRequest, evaluate_corpora
-from irdaemon.contrib.evaluate.operations import read_evaluation
 from irdaemon.discovery.cases import Case
 from irdaemon.engine.queue import Job
 from irdaemon.types import Query
 from tests.support.searching import MANY_TOOLS, engine_of, tool
+from tests.support.serving import run
 
 ABOUT_THE_HOUSE = """baking brewing painting dusting singing knitting whistling gardening cooking
 sweeping mowing raking planting watering pruning digging weeding sleeping reading talking laughing
@@ -72,9 +72,9 @@ def test_more_candidates_than_artifacts_are_no_error(tools):
 def test_an_evaluation_is_kept_only_by_who_says_so(tools):
     evaluate_corpora(tools, CASES, Query(""))
     with pytest.raises(NotFound, match="no evaluation of corpus"):
-        read_evaluation(tools, {"corpus": next(iter(tools.corpora))})
+        run("evaluation", tools, {"corpus": next(iter(tools.corpora))})
     with pytest.raises(NotFound):
-        read_evaluation(tools, {"corpus": "toolz"})
+        run("evaluation", tools, {"corpus": "toolz"})
 
 
 # -- calibration by labels -------------------------------------------------------------------------
