@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.config.config import KNOWN_KINDS
 from irdaemon.config.corpus import DEFAULT_STRATEGIES, REDACTION, known_roots
+from irdaemon.config.sections import KNOWN_KINDS
 from irdaemon.runtime.plugins import load
 from irdaemon.source import SOURCES
 from irdaemon.source.redact import LEVELS

@@ -20,9 +20,10 @@ from irclient.terminal.help import argument, command, one_of
 from irclient.terminal.output import note, print_line, print_text
 from irclient.types import LEVELS
 from irdaemon.config.clients import ClientConfig
-from irdaemon.config.config import KNOWN_KINDS, Config, config_path, load_config, read_text
+from irdaemon.config.config import config_path, load_config, read_text
 from irdaemon.config.edit import ConfigFile, write_privately
 from irdaemon.config.origin import DEFAULT, EffectiveSetting, effective_settings
+from irdaemon.config.sections import KNOWN_KINDS, Config
 from irdaemon.config.template import initial_config
 from irdaemon.runtime import pool
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from irclient.counts import format_count
 from irclient.errors import IRError
 from irclient.results import Status
-from irdaemon.config.config import Config
 from irdaemon.config.corpus import Corpus, corpora_of
+from irdaemon.config.sections import Config
 from irdaemon.index import Rows
 from irdaemon.ingest.scan import OptOuts, ScanRequest, compare
 from irdaemon.ledger import Delta, IntegrityProblem, Ledger

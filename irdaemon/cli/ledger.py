@@ -17,8 +17,9 @@ from irclient.places import socket_path
 from irclient.terminal.exits import DONE, UNHEALTHY, UNKNOWN, WRONG
 from irclient.terminal.help import argument, command
 from irclient.terminal.output import note, print_json, print_line
-from irdaemon.config.config import Config, load_config
+from irdaemon.config.config import load_config
 from irdaemon.config.corpus import noted_fallback, with_examples
+from irdaemon.config.sections import Config
 from irdaemon.daemon.lock import alone
 
 if TYPE_CHECKING:

@@ -20,13 +20,8 @@ from irclient.terminal.help import argument, command
 from irclient.terminal.output import find_lost_output, note, print_line, print_text
 from irdaemon import __version__
 from irdaemon.cli.running import SUPERVISED, stop_running
-from irdaemon.config.config import (
-    ConfigError,
-    config_path,
-    documents_dir,
-    load_config,
-    state_dir,
-)
+from irdaemon.config.checking import ConfigError
+from irdaemon.config.config import config_path, documents_dir, load_config, state_dir
 from irdaemon.contrib.documents.files import trash_beside
 from irdaemon.daemon import service
 from irdaemon.daemon.lock import holder

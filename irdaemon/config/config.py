@@ -21,22 +21,9 @@ from irdaemon.config.checking import ConfigError, ConfigText
 from irdaemon.config.clients import parse_clients
 from irdaemon.config.reindex import CHANGE, INTERVAL, TRIGGERS, Reindex, quiet_hours
 from irdaemon.config.sections import (
-    CORPUS_KEYS,
-    KNOWN_KINDS,
     SECTIONS,
     Config,
     CorpusConfig,
-    DocumentsConfig,
-    HealthConfig,
-    IndexConfig,
-    LimitsConfig,
-    ModelsConfig,
-    ScheduleConfig,
-    SearchConfig,
-    ServeConfig,
-    UsageConfig,
-    WatchConfig,
-    WebConfig,
 )
 from irdaemon.runtime import toml
 from irdaemon.runtime.model_endpoint import is_url
@@ -44,32 +31,6 @@ from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source import SOURCES
 from irdaemon.source.redact import LEVELS as REDACTION_LEVELS
 from irdaemon.types import NAME
-
-__all__ = [
-    "CORPUS_KEYS",
-    "KNOWN_KINDS",
-    "Config",
-    "ConfigError",
-    "CorpusConfig",
-    "DocumentsConfig",
-    "HealthConfig",
-    "IndexConfig",
-    "LimitsConfig",
-    "ModelsConfig",
-    "ScheduleConfig",
-    "SearchConfig",
-    "ServeConfig",
-    "UsageConfig",
-    "WatchConfig",
-    "WebConfig",
-    "chosen_path",
-    "config_path",
-    "documents_dir",
-    "load_config",
-    "parse_config",
-    "read_text",
-    "state_dir",
-]
 
 # Kinds that hold what a program hands over, so a file cannot configure them.
 _IN_PROCESS = ("mapping",)

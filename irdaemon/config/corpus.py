@@ -11,18 +11,11 @@ from typing import Any
 
 from irclient.errors import IRError, QueryError
 from irdaemon.config.backends import LOCAL, BackendAddress, is_shared
-from irdaemon.config.config import (
-    CORPUS_KEYS,
-    KNOWN_KINDS,
-    Config,
-    ConfigError,
-    CorpusConfig,
-    LimitsConfig,
-    load_config,
-    state_dir,
-)
+from irdaemon.config.checking import ConfigError
+from irdaemon.config.config import load_config, state_dir
 from irdaemon.config.quota import Quota
 from irdaemon.config.reindex import Reindex
+from irdaemon.config.sections import CORPUS_KEYS, KNOWN_KINDS, Config, CorpusConfig, LimitsConfig
 from irdaemon.embed import check_embedder
 from irdaemon.embed.rerankers import check_reranker
 from irdaemon.runtime.memory import MB

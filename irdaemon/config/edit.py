@@ -24,8 +24,10 @@ from tomlkit.toml_document import TOMLDocument
 
 from irclient.errors import NotFound, QueryError
 from irclient.nearest import did_you_mean
+from irdaemon.config.checking import ConfigError
 from irdaemon.config.clients import ClientConfig
-from irdaemon.config.config import KNOWN_KINDS, Config, ConfigError, parse_config, read_text
+from irdaemon.config.config import parse_config, read_text
+from irdaemon.config.sections import KNOWN_KINDS, Config
 from irdaemon.runtime import toml
 
 _LOCKED_WITHIN_S = 10.0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from irclient.errors import IRError
 from irdaemon.config.addons import load_addons, load_part
-from irdaemon.config.config import Config, chosen_path, load_config
+from irdaemon.config.config import chosen_path, load_config
 from irdaemon.config.corpus import (
     Corpus,
     corpora_of,
@@ -23,7 +23,7 @@ from irdaemon.config.corpus import (
     with_examples,
 )
 from irdaemon.config.reindex import ALWAYS, quiet_hours
-from irdaemon.config.sections import SECTIONS
+from irdaemon.config.sections import SECTIONS, Config
 from irdaemon.daemon.lock import make_private
 from irdaemon.engine import EngineOptions
 from irdaemon.engine.health import Policy

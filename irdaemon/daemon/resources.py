@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from irdaemon import __version__
-from irdaemon.config.config import LimitsConfig
+from irdaemon.config.sections import LimitsConfig
 from irdaemon.runtime.memory import MB, measure_resident
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from irclient.errors import NotFound
-from irdaemon.config.config import ScheduleConfig
+from irdaemon.config.sections import ScheduleConfig
 from irdaemon.engine import Engine
 from irdaemon.engine.due import due_jobs
 from irdaemon.engine.queue import Job

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import sys
 
-from irdaemon.config.config import WebConfig
+from irdaemon.config.sections import WebConfig
 from irdaemon.runtime.pool import Child, ProcessLimits, end_child, start_answering
 
 log = logging.getLogger(__name__)

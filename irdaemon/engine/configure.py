@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from irclient.counts import format_count
-from irdaemon.config.config import KNOWN_KINDS
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
+from irdaemon.config.sections import KNOWN_KINDS
 from irdaemon.engine.publish import JobContext
 from irdaemon.engine.queue import Job
 

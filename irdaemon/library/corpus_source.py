@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 from irclient.errors import QueryError
-from irdaemon.config.config import KNOWN_KINDS
 from irdaemon.config.corpus import DEFAULT_STRATEGIES, known_roots
+from irdaemon.config.sections import KNOWN_KINDS
 from irdaemon.runtime.plugins import load
 from irdaemon.source import SOURCES, Source
 from irdaemon.source.mapping import simplify, stamp_content

@@ -26,7 +26,7 @@ import zmq
 
 from irclient.keys import Keys
 from irclient.places import events_path, fits, socket_path
-from irdaemon.config.config import ConfigError
+from irdaemon.config.checking import ConfigError
 from irdaemon.serve.access import Peer
 
 # Files of Unix sockets: remove one that no process listens at, before the next is bound.

@@ -11,7 +11,8 @@ import zmq
 from irclient.errors import Unavailable
 from irclient.keys import Keys, read_keys, read_private
 from irclient.places import events_path
-from irdaemon.config.config import Config, ConfigError
+from irdaemon.config.checking import ConfigError
+from irdaemon.config.sections import Config
 from irdaemon.serve.access import Peer, Scope, Scopes, digest, scope_of
 from irdaemon.serve.endpoints import (
     Endpoint,

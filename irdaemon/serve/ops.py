@@ -27,7 +27,7 @@ from irclient.errors import (
 from irclient.types import plain_data
 from irdaemon import __version__
 from irdaemon.config.addons import load_addons
-from irdaemon.config.config import ServeConfig
+from irdaemon.config.sections import ServeConfig
 from irdaemon.contrib.documents.store import ClientDocuments
 from irdaemon.engine.reader import QueryEngine
 from irdaemon.runtime.deadline import check_clock

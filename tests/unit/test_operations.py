@@ -8,7 +8,7 @@ import pytest
 
 import irclient
 from irclient import Client, ops, wire
-from irdaemon.config.config import ServeConfig
+from irdaemon.config.sections import ServeConfig
 from irdaemon.engine.queue import Job
 from irdaemon.serve import access, operations
 from irdaemon.serve import ops as served

@@ -19,8 +19,9 @@ from irclient.terminal.help import argument, command
 from irclient.terminal.output import print_data
 from irclient.terminal.width import detect_terminal
 from irclient.types import Plain
-from irdaemon.config.config import Config, config_path, load_config, parse_config
+from irdaemon.config.config import config_path, load_config, parse_config
 from irdaemon.config.corpus import corpora_of
+from irdaemon.config.sections import Config
 from irdaemon.runtime.plugins import load
 
 # `note` is worth knowing and nothing wrong.

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from irclient.errors import Unavailable
 from irclient.installation import make_extra_command
 from irdaemon.cli.doctor import Finding, note, ok, wrong
-from irdaemon.config.config import Config
 from irdaemon.config.corpus import corpora_of
+from irdaemon.config.sections import Config
 from irdaemon.embed import make_embedder
 from irdaemon.source.files.asset import find_missing_ocr, list_readers
 from irdaemon.strategy.code import list_missing_languages

@@ -20,8 +20,8 @@ import irdaemon
 from irclient.installation import find_source, install_command
 from irclient.places import socket_path
 from irdaemon.cli.doctor import Finding, note, ok, wrong
-from irdaemon.config.config import Config
 from irdaemon.config.corpus import corpora_of
+from irdaemon.config.sections import Config
 from irdaemon.runtime.memory import MB
 from irdaemon.serve.listen import server_keys_path
 from irdaemon.source.tree import Symlinks, Walk, is_searched

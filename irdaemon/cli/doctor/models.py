@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from irclient.errors import Unavailable
 from irdaemon.cli.doctor import Finding, note, ok, wrong
-from irdaemon.config.config import Config
+from irdaemon.config.sections import Config
 from irdaemon.runtime.model_endpoint import ModelEndpoint
 
 # It says nothing of this machine.

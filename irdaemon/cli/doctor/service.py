@@ -17,7 +17,7 @@ from irclient.places import END_FROZEN, fits, socket_path
 from irclient.terminal.tables import describe_mismatch
 from irdaemon import __version__
 from irdaemon.cli.doctor import Finding, note, ok, wrong
-from irdaemon.config.config import Config
+from irdaemon.config.sections import Config
 from irdaemon.daemon import service
 from irdaemon.daemon.lock import holder
 from irdaemon.ledger.schema import MIGRATIONS

@@ -8,8 +8,8 @@ from irclient.counts import format_count
 from irclient.errors import Unavailable
 from irdaemon.cli.doctor import Finding, note, ok, wrong
 from irdaemon.config.backends import LOCAL, BackendAddress, is_shared
-from irdaemon.config.config import Config
 from irdaemon.config.corpus import wanted
+from irdaemon.config.sections import Config
 from irdaemon.runtime.deadline import limit_time
 
 _ANSWERS_WITHIN_S = 5.0

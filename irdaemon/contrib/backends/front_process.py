@@ -16,7 +16,8 @@ from typing import Any
 from irclient.errors import IRError
 from irdaemon.config.backends import shown
 from irdaemon.config.checking import ConfigError
-from irdaemon.config.config import Config, load_config
+from irdaemon.config.config import load_config
+from irdaemon.config.sections import Config
 from irdaemon.contrib.backends.front import FrontEngine
 from irdaemon.contrib.backends.making import make_backend
 from irdaemon.daemon.active_config import engine_options, refusal

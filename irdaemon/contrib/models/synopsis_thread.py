@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 
-from irdaemon.config.config import ModelsConfig
+from irdaemon.config.sections import ModelsConfig
 from irdaemon.contrib.models.synopses import SynopsisBudget, SynopsisWriter
 from irdaemon.engine import Engine
 from irdaemon.runtime.tracebacks import describe_error

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from irdaemon.config.config import Config
 from irdaemon.config.corpus import Corpus
+from irdaemon.config.sections import Config
 from irdaemon.contrib.usage.learning import explain_learned, find_learnable, find_outdated
 from irdaemon.contrib.usage.notes import UsageNotes, UsageOptions
 from irdaemon.contrib.usage.offers import NotedAnswer

@@ -6,8 +6,8 @@ from datetime import datetime
 
 import pytest
 
-from irdaemon.config.config import ScheduleConfig
 from irdaemon.config.reindex import Reindex, quiet_hours
+from irdaemon.config.sections import ScheduleConfig
 from irdaemon.daemon.schedule import Schedule
 from irdaemon.engine.queue import Job
 from tests.support.corpora import engine, mapped

@@ -9,8 +9,9 @@ from irclient.errors import Denied, NotFound, Unavailable
 from irclient.keys import Keys, read_keys, read_private
 from irclient.types import LEVELS
 from irdaemon.cli.main import main
+from irdaemon.config.checking import ConfigError
 from irdaemon.config.clients import ClientConfig
-from irdaemon.config.config import ConfigError, load_config, parse_config
+from irdaemon.config.config import load_config, parse_config
 from irdaemon.daemon.active_config import config_file
 from irdaemon.serve.access import Peer
 from irdaemon.serve.listen import rules_of, server_keys

@@ -3,7 +3,8 @@ import os
 
 import pytest
 
-from irdaemon.config.config import ConfigError, load_config, parse_config
+from irdaemon.config.checking import ConfigError
+from irdaemon.config.config import load_config, parse_config
 from irdaemon.config.corpus import corpora_of, make_corpus, newly_found, waited_for
 from irdaemon.config.reindex import Reindex
 from irdaemon.config.template import initial_config

@@ -5,7 +5,8 @@ import stat
 import pytest
 
 from irclient.errors import NotFound, QueryError
-from irdaemon.config.config import ConfigError, load_config
+from irdaemon.config.checking import ConfigError
+from irdaemon.config.config import load_config
 from irdaemon.config.edit import ConfigFile
 from irdaemon.daemon.active_config import check_startable
 

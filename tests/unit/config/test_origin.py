@@ -2,7 +2,8 @@
 
 import pytest
 
-from irdaemon.config.config import ConfigError, load_config, parse_config
+from irdaemon.config.checking import ConfigError
+from irdaemon.config.config import load_config, parse_config
 from irdaemon.config.origin import EffectiveSetting, effective_settings
 from irdaemon.daemon.active_config import engine_options
 from irdaemon.types import Tuning

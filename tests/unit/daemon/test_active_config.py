@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.config.config import ConfigError
+from irdaemon.config.checking import ConfigError
 from irdaemon.daemon.active_config import ActiveConfig
 
 

@@ -3,9 +3,10 @@
 import pytest
 
 from irdaemon.config import quota
-from irdaemon.config.config import LimitsConfig, parse_config
+from irdaemon.config.config import parse_config
 from irdaemon.config.corpus import Corpus, corpora_of
 from irdaemon.config.quota import Quota
+from irdaemon.config.sections import LimitsConfig
 from irdaemon.daemon import resources
 from irdaemon.daemon.resources import ResourceLimits, Usage, exceeded
 from irdaemon.engine.queue import Job

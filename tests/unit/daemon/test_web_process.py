@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.config.config import WebConfig
+from irdaemon.config.sections import WebConfig
 from irdaemon.daemon import web_process
 from irdaemon.daemon.web_process import WebProcess
 

@@ -1,6 +1,7 @@
 import pytest
 
-from irdaemon.config.config import ConfigError, parse_config
+from irdaemon.config.checking import ConfigError
+from irdaemon.config.config import parse_config
 from irdaemon.runtime import toml
 
 KEY_OF_MANY_PARTS = ".".join("a" * 20_000) + " = 1\n"

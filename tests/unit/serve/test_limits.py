@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from irclient import wire
 from irclient.errors import LimitError
-from irdaemon.config.config import ServeConfig
+from irdaemon.config.sections import ServeConfig
 from irdaemon.serve.ops import Rates, check_reply, check_request, of_message
 
 

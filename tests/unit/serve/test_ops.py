@@ -4,7 +4,7 @@ import pytest
 
 from irclient.terminal.tables import describe_mismatch
 from irclient.wire import Request, read_reply
-from irdaemon.config.config import ServeConfig
+from irdaemon.config.sections import ServeConfig
 from irdaemon.serve.access import WHOLE
 from irdaemon.serve.ops import cost, handle
 from tests.support.corpora import engine, mapped

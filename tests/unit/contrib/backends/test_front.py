@@ -7,7 +7,7 @@ import pytest
 from irclient import ops as client_ops
 from irclient import wire
 from irclient.errors import NotFound, QueryError, Unavailable
-from irdaemon.config.config import ServeConfig
+from irdaemon.config.sections import ServeConfig
 from irdaemon.contrib.backends.front import FrontEngine
 from irdaemon.engine import EngineOptions
 from irdaemon.serve.access import WHOLE, Scope
