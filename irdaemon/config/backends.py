@@ -98,11 +98,11 @@ def names_secret(query: str) -> bool:
     return any(_SECRET.search(name) for name, _ in parse_qsl(query))
 
 
-def checked_backend(table: str, value: Any, where: ConfigText) -> Backend:
+def checked_backend(table: str, key: str, value: Any, where: ConfigText) -> Backend:
     """Return a value of `backend`. Raises ConfigError."""
     wrong, hint = wrong_in_backend(value)
     if wrong:
-        raise where.error(table, "backend", wrong, hint)
+        raise where.error(table, key, wrong, hint)
     return tuple(value) if isinstance(value, list) else str(value)
 
 

@@ -74,15 +74,12 @@ def _client(data: Mapping[str, Any], where: ConfigText) -> ClientConfig:
             "client", "name", f"{name!r} is no name for a client", "letters, digits, '-', '_', '.'"
         )
     _check(data, where)
-    return ClientConfig(
-        name=name,
-        key=data.get("key", ""),
-        uid=data.get("uid"),
-        token=where.absolute(data["token"]) if "token" in data else "",
-        corpora=tuple(data["corpora"]) if "corpora" in data else None,
-        levels=tuple(data.get("levels", LEVELS)),
-        read_only=data.get("read_only", False),
-    )
+    given: dict[str, Any] = {
+        key: tuple(each) if isinstance(each, list) else each for key, each in data.items()
+    }
+    if "token" in given:
+        given["token"] = where.absolute(given["token"])
+    return ClientConfig(**given)
 
 
 def _check(data: Mapping[str, Any], where: ConfigText) -> None:

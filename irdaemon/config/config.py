@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 import platformdirs
 
 from irclient.types import FUSIONS
-from irdaemon.config.backends import LOCAL, Backend, checked_backend, is_shared, names_secret
+from irdaemon.config.backends import LOCAL, checked_backend, is_shared, names_secret
 from irdaemon.config.checking import ConfigError, ConfigText
 from irdaemon.config.clients import parse_clients
 from irdaemon.config.reindex import CHANGE, INTERVAL, TRIGGERS, Reindex, quiet_hours
@@ -100,67 +100,74 @@ def with_environment(config: Config, env: Mapping[str, str]) -> Config:
     search = config.search
     for name, key in ENVIRONMENT.items():
         if value := env.get(name):
-            if wrong := _wrong_in_search(key, value):
+            if wrong := _find_fault("search", key, value):
                 raise ConfigError(f"{name}: {wrong}", f"unset {name}, or correct it")
             search = replace(search, **{key: value if key == "fusion" else float(value)})  # type: ignore[arg-type]
     return replace(config, search=search)
 
 
-def _wrong_in_search(key: str, value: Any) -> str:
-    """Return what is wrong with a value of [search], "" where nothing is."""
-    if key == "fusion":
-        known = f"{did_you_mean(value, FUSIONS)}; fusions: {', '.join(FUSIONS)}"
-        return "" if value in FUSIONS else f"unknown fusion {value!r}{known}"
+def _is_share(value: Any) -> bool:
     try:
-        share = float(value)
+        return 0 <= float(value) <= 1
     except ValueError:
-        share = -1.0
-    return "" if 0 <= share <= 1 else f"{key} must be a number from 0 to 1, not {value!r}"
+        return False
 
 
-def _wrong_in_models(key: str, value: Any) -> str:
-    """Return what is wrong with a value of [models], "" where nothing is."""
-    if key == "endpoint" and value and not (is_url(value) and "@" not in value):
-        return f"endpoint must be a base URL without a name or password in it, not {value!r}"
-    if key == "endpoint" and names_secret(value.partition("?")[2]):
-        return "endpoint has a key in it; the environment has it, in the variable key_env"
-    if key == "key_env" and not _VARIABLE.fullmatch(value):
-        return "key_env must be the name of a variable; the key itself stays in the environment"
-    return ""
-
-
-def _wrong_in_schedule(key: str, value: Any) -> str:
-    """Return what is wrong with a value of [schedule], "" where nothing is."""
-    if key == "quiet" and quiet_hours(value) is None:
-        return f"quiet must be like 22:00-06:00, not {value!r}: two different times of the clock"
-    return ""
-
-
-def _wrong_in_web(key: str, value: Any) -> str:
-    """Return what is wrong with a value of [web], "" where nothing is."""
-    if key == "port" and not 0 < value < 65_536:
-        return f"port must be from 1 to 65535, not {value}"
-    return ""
-
-
-def _wrong_in_index(key: str, value: Any) -> str:
-    """Return what is wrong with a value of [index], "" where nothing is."""
-    if key == "backend_password_env" and value and not _VARIABLE.fullmatch(value):
-        return f"{key} must be the name of a variable; the password itself stays in the environment"
-    return ""
-
-
-def _nothing_wrong(key: str, value: Any) -> str:
-    return ""
-
-
-_WRONG_IN: Mapping[str, Callable[[str, Any], str]] = {
-    "index": _wrong_in_index,
-    "search": _wrong_in_search,
-    "schedule": _wrong_in_schedule,
-    "models": _wrong_in_models,
-    "web": _wrong_in_web,
+Rule = tuple[Callable[[Any], Any], str]
+# (table, key, value, file) -> the value, or ConfigError
+Reader = Callable[[str, str, Any, ConfigText], Any]
+_SHARE: Rule = (_is_share, "{key} must be a number from 0 to 1, not {value!r}")
+# What a value must be beside its type, by section and key, and what is said of another one.
+_RULES: Mapping[tuple[str, str], Sequence[Rule]] = {
+    ("index", "backend_password_env"): (
+        (
+            lambda value: not value or _VARIABLE.fullmatch(value),
+            "{key} must be the name of a variable; the password itself stays in the environment",
+        ),
+    ),
+    ("search", "fusion"): (
+        (
+            FUSIONS.__contains__,
+            f"unknown fusion {{value!r}}{{near}}; fusions: {', '.join(FUSIONS)}",
+        ),
+    ),
+    ("search", "alpha"): (_SHARE,),
+    ("search", "mmr_lambda"): (_SHARE,),
+    ("schedule", "quiet"): (
+        (
+            quiet_hours,
+            "quiet must be like 22:00-06:00, not {value!r}: two different times of the clock",
+        ),
+    ),
+    ("models", "endpoint"): (
+        (
+            lambda value: not value or (is_url(value) and "@" not in value),
+            "endpoint must be a base URL without a name or password in it, not {value!r}",
+        ),
+        (
+            lambda value: not names_secret(value.partition("?")[2]),
+            "endpoint has a key in it; the environment has it, in the variable key_env",
+        ),
+    ),
+    ("models", "key_env"): (
+        (
+            _VARIABLE.fullmatch,
+            "key_env must be the name of a variable; the key itself stays in the environment",
+        ),
+    ),
+    ("web", "port"): (
+        (lambda value: 0 < value < 65_536, "port must be from 1 to 65535, not {value}"),
+    ),
 }
+
+
+def _find_fault(section: str, key: str, value: Any) -> str:
+    """Return what is wrong with a value of the right type, "" where nothing is."""
+    for accepts, message in _RULES.get((section, key), ()):
+        if not accepts(value):
+            near = did_you_mean(value, FUSIONS) if key == "fusion" else ""
+            return message.format(key=key, value=value, near=near)
+    return ""
 
 
 def read_text(path: str) -> str | None:
@@ -169,7 +176,7 @@ def read_text(path: str) -> str | None:
     Only a regular file is read: the daemon would wait for the writer of a pipe.
     """
     try:
-        with open(path, "rb", opener=_without_waiting) as file:
+        with open(path, "rb", opener=_open_unwaiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise ConfigError(f"{path} is no regular file", "name a file with the settings")
             return file.read().decode("utf-8")
@@ -181,7 +188,7 @@ def read_text(path: str) -> str | None:
         raise ConfigError(f"{path}: {error}", "check the file") from error
 
 
-def _without_waiting(path: str, flags: int) -> int:
+def _open_unwaiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
@@ -197,10 +204,11 @@ def parse_config(text: str, path: str) -> Config:
         if key != "corpora" and (problem := where.control_character(key, value)):
             raise ConfigError(f"{path}: {problem}", "leave that character out")
     sections = {
-        name: _section(kind, data[name], name, where)
+        name: _read_section(kind, data[name], name, where)
         for name, kind in SECTIONS.items()
         if name in data
     }
+    tables = where.typed("", "corpora", data.get("corpora", {}), dict)
     config = Config(
         path=path,
         state_dir=state_dir(),
@@ -208,16 +216,16 @@ def parse_config(text: str, path: str) -> Config:
         embedder=where.typed("", "embedder", data.get("embedder", "wordllama"), str),
         reranker=where.typed("", "reranker", data.get("reranker", ""), str),
         known=where.typed("", "known", data.get("known", True), bool),
-        corpora=_corpora(where.typed("", "corpora", data.get("corpora", {}), dict), where),
+        corpora=tuple(_read_corpus(name, table, where) for name, table in tables.items()),
         clients=parse_clients(where.typed("", "client", data.get("client", []), list), where),
-        lines=_lines(data, where),
+        lines=_find_lines(data, where),
         **sections,
     )
     _check_corpora(config, where)
     return config
 
 
-def _lines(data: Mapping[str, Any], where: ConfigText) -> dict[str, int]:
+def _find_lines(data: Mapping[str, Any], where: ConfigText) -> dict[str, int]:
     """Return the line of each key of the top and of the sections, by its dotted name."""
     above = {key: where.line_of("", key) for key in data}
     return above | {
@@ -225,7 +233,7 @@ def _lines(data: Mapping[str, Any], where: ConfigText) -> dict[str, int]:
     }
 
 
-def _section(kind: type[Any], data: Any, name: str, where: ConfigText) -> Any:
+def _read_section(kind: type[Any], data: Any, name: str, where: ConfigText) -> Any:
     table = where.typed("", name, data, dict)
     types = {f.name: type(f.default) for f in fields(kind)}
     for key, value in table.items():
@@ -237,47 +245,30 @@ def _section(kind: type[Any], data: Any, name: str, where: ConfigText) -> Any:
                 raise where.error(name, key, f"{key} must be finite and not negative")
             if value > (most := _MOST_BYTES if key.endswith("_bytes") else _MOST):
                 raise where.error(name, key, f"{key} must be at most {most:,}")
-        wrong = _WRONG_IN.get(name, _nothing_wrong)(key, value)
-        if wrong:
+        if wrong := _find_fault(name, key, value):
             raise where.error(name, key, wrong)
     if name == "models" and bool(table.get("endpoint")) != bool(table.get("model")):
         raise where.error(name, "", "endpoint and model belong together", "set both, or neither")
     if table.get("shared"):
         table = {**table, "shared": where.absolute(table["shared"])}
     if name == "index" and "backend" in table:
-        table = {**table, "backend": checked_backend(name, table["backend"], where)}
-    listed = _host_names if name == "web" else _paths
+        table = {**table, "backend": checked_backend(name, "backend", table["backend"], where)}
+    listed = _read_host_names if name == "web" else _read_paths
     lists = {key: listed(name, key, table[key], where) for key in table if types[key] is tuple}
     return kind(**{**table, **lists})
 
 
-def _paths(table: str, key: str, value: Any, where: ConfigText) -> tuple[str, ...]:
+def _read_paths(table: str, key: str, value: Any, where: ConfigText) -> tuple[str, ...]:
     paths = where.typed(table, key, value, list)
     return tuple(where.absolute(where.typed(table, key, path, str)) for path in paths)
 
 
-def _host_names(table: str, key: str, value: Any, where: ConfigText) -> tuple[str, ...]:
+def _read_host_names(table: str, key: str, value: Any, where: ConfigText) -> tuple[str, ...]:
     names = [where.typed(table, key, each, str) for each in where.typed(table, key, value, list)]
     for name in names:
         if not _HOST_NAME.fullmatch(name):
             raise where.error(table, key, f"{name!r} is no host name", "write NAME, or NAME:PORT")
     return tuple(names)
-
-
-def _corpora(tables: Mapping[str, Any], where: ConfigText) -> tuple[CorpusConfig, ...]:
-    return tuple(_corpus(name, table, where) for name, table in tables.items())
-
-
-def _selector(table: str, value: Any, where: ConfigText) -> str:
-    name: str = where.typed(table, "selector", value, str)
-    if name and name not in _SELECTORS:
-        near = did_you_mean(name, _SELECTORS)
-        raise where.error(table, "selector", f"unknown selector {name!r}{near}", "selectors: llm")
-    return name
-
-
-def _backend(table: str, value: Any, where: ConfigText) -> Backend | None:
-    return None if value is None else checked_backend(table, value, where)
 
 
 def _check_corpora(config: Config, where: ConfigText) -> None:
@@ -296,7 +287,7 @@ def _check_corpora(config: Config, where: ConfigText) -> None:
             raise where.error(table, "synopsis", message, "leave synopsis out")
 
 
-def _corpus(name: str, data: Any, where: ConfigText) -> CorpusConfig:
+def _read_corpus(name: str, data: Any, where: ConfigText) -> CorpusConfig:
     table = f"corpora.{name}"
     if not NAME.match(name):
         raise where.error(
@@ -308,7 +299,31 @@ def _corpus(name: str, data: Any, where: ConfigText) -> CorpusConfig:
     problem = where.control_character(table, values)
     if problem:
         values = {k: v for k, v in values.items() if not where.control_character(table, {k: v})}
-    kind = where.typed(table, "kind", values.pop("kind", name), str)
+    kind = _read_kind(table, values.pop("kind", name), where)
+    if "strategy" in given:
+        values["strategy"] = given["strategy"]
+    read = {
+        key: read_value(table, key, values.pop(key), where)
+        for key, read_value in _READERS.items()
+        if key in values
+    }
+    if read.get("writable") and kind != "files":
+        raise where.error(
+            table, "writable", f"documents are not written into a corpus of kind {kind}"
+        )
+    return CorpusConfig(
+        name,
+        kind,
+        **read,
+        reindex=_read_reindex(table, values, where),
+        options=values,
+        lines={key: where.line_of(table, key) for key in ("", *values)},
+        problem=problem,
+    )
+
+
+def _read_kind(table: str, value: Any, where: ConfigText) -> str:
+    kind: str = where.typed(table, "kind", value, str)
     configurable = tuple(k for k in SOURCES if k not in _IN_PROCESS)
     if kind not in configurable and ":" not in kind:
         raise where.error(
@@ -317,32 +332,55 @@ def _corpus(name: str, data: Any, where: ConfigText) -> CorpusConfig:
             f"unknown kind {kind!r}{did_you_mean(kind, configurable)}",
             f"kinds: {', '.join(configurable)}",
         )
-    roots = _paths(table, "roots", values.pop("roots", []), where)
-    embedder = values.pop("embedder", None)
-    cases = where.typed(table, "cases", values.pop("cases", ""), str)
-    return CorpusConfig(
-        name=name,
-        kind=kind,
-        roots=roots,
-        strategy=_strategy(table, given.get("strategy"), where),
-        embedder=None if embedder is None else where.typed(table, "embedder", embedder, str),
-        cases=where.absolute(cases) if cases else "",
-        enabled=where.typed(table, "enabled", values.pop("enabled", True), bool),
-        redact=_level(table, values.pop("redact", ""), where),
-        follow_links=_switch(table, "follow_links", values.pop("follow_links", None), where),
-        writable=_writable(table, kind, values.pop("writable", False), where),
-        reindex=_reindex(table, values, where),
-        selector=_selector(table, values.pop("selector", ""), where),
-        synopsis=where.typed(table, "synopsis", values.pop("synopsis", False), bool),
-        backend=_backend(table, values.pop("backend", None), where),
-        share=_switch(table, "share", values.pop("share", None), where),
-        options=values,
-        lines={key: where.line_of(table, key) for key in ("", *values)},
-        problem=problem,
-    )
+    return kind
 
 
-def _reindex(table: str, values: dict[str, Any], where: ConfigText) -> Reindex:
+def _of_type(kind: type[Any]) -> Reader:
+    return lambda table, key, value, where: where.typed(table, key, value, kind)
+
+
+def _one_of(noun: str, choices: Sequence[str]) -> Reader:
+    """Return what reads a text that is empty or one of the choices."""
+
+    def read(table: str, key: str, value: Any, where: ConfigText) -> str:
+        text: str = where.typed(table, key, value, str)
+        if text and text not in choices:
+            wrong = f"unknown {noun} {text!r}{did_you_mean(text, choices)}"
+            raise where.error(table, key, wrong, f"{noun}s: {', '.join(choices)}")
+        return text
+
+    return read
+
+
+def _read_path(table: str, key: str, value: Any, where: ConfigText) -> str:
+    path: str = where.typed(table, key, value, str)
+    return where.absolute(path) if path else ""
+
+
+def _read_strategy(table: str, key: str, value: Any, where: ConfigText) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return value
+    return {"name": where.typed(table, key, value, str), "params": {}}
+
+
+# What reads a key of a corpus' table; what is left out is as `CorpusConfig` has it.
+_READERS: Mapping[str, Reader] = {
+    "roots": _read_paths,
+    "cases": _read_path,
+    "strategy": _read_strategy,
+    "embedder": _of_type(str),
+    "enabled": _of_type(bool),
+    "redact": _one_of("level", REDACTION_LEVELS),
+    "follow_links": _of_type(bool),
+    "writable": _of_type(bool),
+    "selector": _one_of("selector", _SELECTORS),
+    "synopsis": _of_type(bool),
+    "backend": checked_backend,
+    "share": _of_type(bool),
+}
+
+
+def _read_reindex(table: str, values: dict[str, Any], where: ConfigText) -> Reindex:
     """Take out of a corpus' values what has it scanned by itself."""
     on = where.typed(table, "reindex", values.pop("reindex", CHANGE), str)
     if on not in TRIGGERS:
@@ -356,34 +394,3 @@ def _reindex(table: str, values: dict[str, Any], where: ConfigText) -> Reindex:
         message = 'reindex_minutes must be above 0, and goes with reindex = "interval"'
         raise where.error(table, "reindex_minutes", message)
     return Reindex(on, 60 * minutes)
-
-
-def _level(table: str, value: Any, where: ConfigText) -> str:
-    level: str = where.typed(table, "redact", value, str)
-    if level and level not in REDACTION_LEVELS:
-        raise where.error(
-            table,
-            "redact",
-            f"unknown level {level!r}{did_you_mean(level, REDACTION_LEVELS)}",
-            f"levels: {', '.join(REDACTION_LEVELS)}",
-        )
-    return level
-
-
-def _switch(table: str, key: str, value: Any, where: ConfigText) -> bool | None:
-    return None if value is None else bool(where.typed(table, key, value, bool))
-
-
-def _writable(table: str, kind: str, value: Any, where: ConfigText) -> bool:
-    writable = bool(where.typed(table, "writable", value, bool))
-    if writable and kind != "files":
-        raise where.error(
-            table, "writable", f"documents are not written into a corpus of kind {kind}"
-        )
-    return writable
-
-
-def _strategy(table: str, value: Any, where: ConfigText) -> Mapping[str, Any] | None:
-    if value is None or isinstance(value, Mapping):
-        return value
-    return {"name": where.typed(table, "strategy", value, str), "params": {}}
