@@ -14,6 +14,7 @@ from irdaemon.serve import access, operations
 from irdaemon.serve import ops as served
 from irdaemon.serve.access import WHOLE, Scope
 from irdaemon.serve.loop import _WORKERS
+from tests.golden.protocol import with_defaults
 from tests.support.corpora import engine, mapped
 from tests.support.serving import run
 
@@ -39,6 +40,11 @@ def test_every_argument_is_documented(name):
     if "Arguments" in told and "of `discover`" in told:
         told += section("discover")
     assert [arg for arg in ops.OPS[name].args if f"`{arg}`" not in told] == []
+
+
+def test_the_document_has_the_defaults_of_the_rows():
+    assert with_defaults(PROTOCOL) == PROTOCOL, "python -m tests.golden.protocol makes them anew"
+    assert with_defaults(PROTOCOL.replace("| `k` | 10 |", "| `k` | 12 |")) == PROTOCOL
 
 
 @pytest.mark.parametrize("name", ops.OPS)
