@@ -99,40 +99,40 @@ def _edit_copy(path: str, options: argparse.Namespace) -> int:
             note(f"irdaemon: {editor} did not end well; EDITOR names another")
             return WRONG
         try:
-            _file(path).exchange(before, read_text(copy) or "")
+            _open_file(path).exchange(before, read_text(copy) or "")
         except IRError as error:
             note(f"irdaemon: {error.message}")
             if error.hint:
                 note(f"          {error.hint}")
-            if _again():
+            if _ask_again():
                 continue
             note(f"          your text is kept in {copy}")
             return WRONG
         os.unlink(copy)
-        return _applied()
+        return _note_reload()
 
 
 @manage_configuration.action("list", _ORIGIN)
 def _list_settings(path: str, options: argparse.Namespace) -> int:
     """Print every setting in it."""
-    for key, setting in _found(path, options).items():
-        print_line(_written(f"{key} = {setting.value}", setting, options))
+    for key, setting in _read_settings(path, options).items():
+        print_line(_format_setting(f"{key} = {setting.value}", setting, options))
     return DONE
 
 
 @manage_configuration.action("get", _ORIGIN, _KEY)
 def _get_setting(path: str, options: argparse.Namespace) -> int:
     """Print one setting."""
-    found = _found(path, options)
+    found = _read_settings(path, options)
     if options.key not in found:
         message = f"{path} does not set {options.key!r}{did_you_mean(options.key, found)}"
         raise NotFound(message, "irdaemon config list --show-origin shows every setting")
     setting = found[options.key]
-    print_line(_written(setting.value, setting, options))
+    print_line(_format_setting(setting.value, setting, options))
     return DONE
 
 
-def _found(path: str, options: argparse.Namespace) -> dict[str, EffectiveSetting]:
+def _read_settings(path: str, options: argparse.Namespace) -> dict[str, EffectiveSetting]:
     """Return what is set, in the file or the environment; where origins are shown, everything."""
     found = effective_settings(path, os.environ)
     return {
@@ -142,7 +142,7 @@ def _found(path: str, options: argparse.Namespace) -> dict[str, EffectiveSetting
     }
 
 
-def _written(text: str, setting: EffectiveSetting, options: argparse.Namespace) -> str:
+def _format_setting(text: str, setting: EffectiveSetting, options: argparse.Namespace) -> str:
     return f"{text}  # {setting.origin}" if options.show_origin else text
 
 
@@ -151,18 +151,18 @@ def _written(text: str, setting: EffectiveSetting, options: argparse.Namespace) 
 )
 def _change_setting(path: str, options: argparse.Namespace) -> int:
     """Change one setting."""
-    _file(path).set(options.key, options.value)
-    return _applied()
+    _open_file(path).set(options.key, options.value)
+    return _note_reload()
 
 
 @manage_configuration.action("unset", _KEY)
 def _unset_setting(path: str, options: argparse.Namespace) -> int:
     """Take one setting, or a whole table, out of it."""
-    _file(path).unset(options.key)
-    return _applied()
+    _open_file(path).unset(options.key)
+    return _note_reload()
 
 
-def _again() -> bool:
+def _ask_again() -> bool:
     """Ask whether to go on editing, where somebody can answer."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
@@ -170,13 +170,13 @@ def _again() -> bool:
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
-def _file(path: str) -> ConfigFile:
+def _open_file(path: str) -> ConfigFile:
     from irdaemon.daemon.active_config import check_startable
 
     return ConfigFile(path, check_startable)
 
 
-def _applied() -> int:
+def _note_reload() -> int:
     note("irdaemon reload has a running daemon read it")
     return DONE
 
@@ -244,7 +244,7 @@ def _make_keys(config: Config, options: argparse.Namespace) -> int:
         note(f"irdaemon: {path} exists already")
         note("          --force replaces it; every client then needs a new file")
         return WRONG
-    made = _new_keys()
+    made = _generate_keys()
     write_privately(path, made.to_toml())
     print_line(made.public)
     note(f'the secret one is in {path}; [serve] tcp = "HOST:PORT" serves')
@@ -257,7 +257,9 @@ def _show_keys(config: Config, options: argparse.Namespace) -> int:
     from irdaemon.serve.listen import server_keys_path
 
     has_keys = os.path.exists(server_keys_path(config))
-    print_line(f"daemon: {_own(config).public if has_keys else 'no keys; irdaemon keys make'}")
+    print_line(
+        f"daemon: {_read_own_keys(config).public if has_keys else 'no keys; irdaemon keys make'}"
+    )
     for client in config.clients:
         known_by = client.key or client.token or f"uid {client.uid}"
         corpora = "all corpora" if client.corpora is None else ", ".join(client.corpora) or "none"
@@ -292,20 +294,20 @@ def _add_client(config: Config, options: argparse.Namespace) -> int:
     from irdaemon.daemon.active_config import config_file
 
     _check_corpora(config, options.corpus or ())
-    client, text = _new_client(config, options)
-    path = client.token or _beside(config, f"{client.name}.client")
+    client, text = _make_client(config, options)
+    path = client.token or _find_beside(config, f"{client.name}.client")
     new = bool(text) and all(each.name != client.name for each in config.clients)
-    with _file_first(path, text if new else ""):
+    with _write_file_first(path, text if new else ""):
         config_file(options.config).add_client(client)
     if text:
         print_line(path)
         variable = "IRDAEMON_TOKEN" if client.token else "IRDAEMON_KEYS"
         note(f"the client sets {variable} to its copy of this file")
-    return _applied()
+    return _note_reload()
 
 
 @contextlib.contextmanager
-def _file_first(path: str, text: str) -> Iterator[None]:
+def _write_file_first(path: str, text: str) -> Iterator[None]:
     """Write a client's file before the configuration names it; where that is refused, undo it."""
     if text:
         write_privately(path, text)
@@ -327,7 +329,7 @@ def _check_corpora(config: Config, names: Sequence[str]) -> None:
             raise NotFound(message, f"corpora: {', '.join(sorted(known))}")
 
 
-def _new_client(config: Config, options: argparse.Namespace) -> tuple[ClientConfig, str]:
+def _make_client(config: Config, options: argparse.Namespace) -> tuple[ClientConfig, str]:
     """Return a client as the options describe it, and the text of the file that it needs."""
     client = ClientConfig(
         options.name,
@@ -336,15 +338,15 @@ def _new_client(config: Config, options: argparse.Namespace) -> tuple[ClientConf
         read_only=options.read_only,
     )
     if options.token:
-        path = _beside(config, f"{client.name}.token")
+        path = _find_beside(config, f"{client.name}.token")
         return replace(client, token=path), secrets.token_urlsafe(32) + "\n"
     if options.key:
         return replace(client, key=options.key), ""
-    made = _new_keys(_own(config).public)
+    made = _generate_keys(_read_own_keys(config).public)
     return replace(client, key=made.public), made.to_toml()
 
 
-def _beside(config: Config, name: str) -> str:
+def _find_beside(config: Config, name: str) -> str:
     return os.path.join(os.path.dirname(config.path), name)
 
 
@@ -353,22 +355,22 @@ def _remove_client(config: Config, options: argparse.Namespace) -> int:
     """Admit a client no longer."""
     from irdaemon.daemon.active_config import config_file
 
-    files = [_beside(config, f"{options.name}.{kind}") for kind in ("client", "token")]
+    files = [_find_beside(config, f"{options.name}.{kind}") for kind in ("client", "token")]
     config_file(options.config).remove_client(options.name)
     for path in files:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
             note(f"{path} removed")
-    return _applied()
+    return _note_reload()
 
 
-def _own(config: Config) -> Keys:
+def _read_own_keys(config: Config) -> Keys:
     from irdaemon.serve.listen import server_keys
 
     return server_keys(config)
 
 
-def _new_keys(server: str = "") -> Keys:
+def _generate_keys(server: str = "") -> Keys:
     import zmq
 
     try:

@@ -31,20 +31,20 @@ def examine_ledger(ledger: Ledger, config: Config) -> list[IntegrityProblem]:
             return found
         configured = {each.name: each for each in corpora_of(config, ledger.corpora.list_names())}
         for name in ledger.corpora.list_names():
-            found += _against_index(ledger, name)
+            found += _compare_index(ledger, name)
             if name not in configured:
-                found.append(_not_configured(name))
+                found.append(_find_unconfigured(name))
         for corpus in configured.values():
-            found += _against_disk(ledger, corpus)
+            found += _compare_disk(ledger, corpus)
     return found
 
 
-def _not_configured(name: str) -> IntegrityProblem:
+def _find_unconfigured(name: str) -> IntegrityProblem:
     what = "it is not in the configuration any more"
     return IntegrityProblem("disk", what, "the next start deletes it", name, severe=False)
 
 
-def _against_index(ledger: Ledger, name: str) -> Iterator[IntegrityProblem]:
+def _compare_index(ledger: Ledger, name: str) -> Iterator[IntegrityProblem]:
     """Build the rows that queries are answered from, and compare their counts with the ledger's."""
     _, embedder = ledger.corpora.find_served(name) or ("", "")
     dim = ledger.vectors.find_dimension(embedder)
@@ -67,7 +67,7 @@ def _against_index(ledger: Ledger, name: str) -> Iterator[IntegrityProblem]:
             yield IntegrityProblem("index", what, _REBUILD, name)
 
 
-def _against_disk(ledger: Ledger, corpus: Corpus) -> Iterator[IntegrityProblem]:
+def _compare_disk(ledger: Ledger, corpus: Corpus) -> Iterator[IntegrityProblem]:
     """Scan the corpus' source, without reading its entries."""
     try:
         found, delta = compare(ledger, corpus, ScanRequest(), OptOuts())
@@ -79,13 +79,16 @@ def _against_disk(ledger: Ledger, corpus: Corpus) -> Iterator[IntegrityProblem]:
         advice = "bring it back, or irc build --prune forgets what was in it"
         yield IntegrityProblem("disk", what, advice, corpus.name)
     if delta.gone:
-        what = f"{format_count(len(delta.gone), 'entry', 'is')} gone: {_some(delta.gone)}"
+        what = f"{format_count(len(delta.gone), 'entry', 'is')} gone: {_name_some(delta.gone)}"
         yield IntegrityProblem(
             "disk", what, "irc build, or the next start, forgets them", corpus.name
         )
-    for why, keys in _outdated(delta, corpus.recipe).items():
+    for why, keys in _find_outdated(delta, corpus.recipe).items():
         yield IntegrityProblem(
-            "disk", f"{format_count(len(keys), 'entry')} {why}: {_some(keys)}", _BUILD, corpus.name
+            "disk",
+            f"{format_count(len(keys), 'entry')} {why}: {_name_some(keys)}",
+            _BUILD,
+            corpus.name,
         )
     if failures := ledger.failures.count(corpus.name):
         what = f"{format_count(failures, 'entry')} could not be read"
@@ -94,7 +97,7 @@ def _against_disk(ledger: Ledger, corpus: Corpus) -> Iterator[IntegrityProblem]:
         )
 
 
-def _outdated(delta: Delta, recipe: str) -> dict[str, list[str]]:
+def _find_outdated(delta: Delta, recipe: str) -> dict[str, list[str]]:
     """Return the keys of entries that the ledger is behind with, by why."""
     behind: dict[str, list[str]] = {}
     for entry in delta.stale:
@@ -113,7 +116,7 @@ def _outdated(delta: Delta, recipe: str) -> dict[str, list[str]]:
     return behind
 
 
-def _some(keys: Iterable[str]) -> str:
+def _name_some(keys: Iterable[str]) -> str:
     """Return the first few keys."""
     first = sorted(keys)
     return ", ".join(first[:3]) + (", ..." if len(first) > 3 else "")

@@ -59,18 +59,20 @@ def check_ledger(options: argparse.Namespace) -> int:
         note("          irdaemon start --detach makes one")
         return UNKNOWN
     if not options.repair:
-        found = _found(config)
-        _print(path, found, options.json)
+        found = _find_problems(config)
+        _print_problems(path, found, options.json)
         return UNHEALTHY if any(each.severe for each in found) else DONE
     with alone(config.state_dir, socket_path(), "irdaemon check --repair"):
-        done = _repaired(path)
-        found = _found(config) if os.path.exists(path) else []
-    _print(path, [IntegrityProblem("repaired", each, "") for each in done] + found, options.json)
+        done = _repair(path)
+        found = _find_problems(config) if os.path.exists(path) else []
+    _print_problems(
+        path, [IntegrityProblem("repaired", each, "") for each in done] + found, options.json
+    )
     left = (each for each in found if each.part in ("sqlite", "itself"))
     return UNHEALTHY if any(each.severe for each in left) else DONE
 
 
-def _found(config: Config) -> list[IntegrityProblem]:
+def _find_problems(config: Config) -> list[IntegrityProblem]:
     from irdaemon.cli.consistency import compare_with_daemon, examine_ledger
     from irdaemon.ledger import Ledger
 
@@ -84,7 +86,7 @@ def _found(config: Config) -> list[IntegrityProblem]:
     return found
 
 
-def _repaired(path: str) -> list[str]:
+def _repair(path: str) -> list[str]:
     """Repair a ledger, or set it aside if it cannot be; return what was done."""
     from irdaemon.ledger import Ledger
     from irdaemon.ledger.corruption import set_corrupt_aside
@@ -101,7 +103,7 @@ def _repaired(path: str) -> list[str]:
     return [*wrong, f"{again} read again at the next start"] if wrong else []
 
 
-def _print(path: str, found: Sequence[IntegrityProblem], as_json: bool) -> None:
+def _print_problems(path: str, found: Sequence[IntegrityProblem], as_json: bool) -> None:
     if as_json:
         sound = not any(each.severe for each in found)
         report = {"ledger": path, "sound": sound, "findings": [asdict(each) for each in found]}
@@ -213,18 +215,18 @@ def compact_ledger(options: argparse.Namespace) -> int:
         note(f"irdaemon: there is no ledger at {path}")
         return UNKNOWN
     with alone(config.state_dir, socket_path(), "irdaemon compact"):
-        before = _size(path)
+        before = _measure(path)
         with closing(Ledger(path)) as ledger:
             dropped = ledger.vectors.drop_unused()
             ledger.forget_unused_terms()
             ledger.vacuum()
-        after = _size(path)
+        after = _measure(path)
     print_line(
         f"{path}: {before:,} bytes, now {after:,}; {format_count(dropped, 'unused vector')} dropped"
     )
     return DONE
 
 
-def _size(path: str) -> int:
+def _measure(path: str) -> int:
     """Return the bytes of a ledger and of its log."""
     return sum(os.path.getsize(each) for each in (path, f"{path}-wal") if os.path.exists(each))

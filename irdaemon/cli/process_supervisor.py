@@ -29,7 +29,7 @@ _CLEAN = (0, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP)
 _POLL_S = 0.1
 
 
-def wait_before(starts: Sequence[float], now: float) -> float | None:
+def choose_wait(starts: Sequence[float], now: float) -> float | None:
     """Return how long to wait before the next start; None where there were too many of late.
 
     `starts` are the times of those before, in seconds as `now`.
@@ -57,11 +57,12 @@ class ProcessSupervisor:
             code = self._run_once(first=len(starts) == 1)
             if self._stopping or code in (*_CLEAN, WRONG) or _is_awaited():
                 return max(code, 0) or (0 if code in _CLEAN else INTERNAL)
-            wait_s = wait_before(starts, time.monotonic())
+            wait_s = choose_wait(starts, time.monotonic())
             if wait_s is None:
                 return self._give_up(code)
             self._log_line(
-                "WARNING", f"the daemon ended with {_ending(code)}; started again in {wait_s:g} s"
+                "WARNING",
+                f"the daemon ended with {_describe_ending(code)}; started again in {wait_s:g} s",
             )
             self._wait(wait_s)
             if self._stopping:
@@ -97,8 +98,8 @@ class ProcessSupervisor:
     def _give_up(self, code: int) -> int:
         self._log_line(
             "CRITICAL",
-            f"the daemon ended with {_ending(code)}, {BURST} times within {INTERVAL_S:g} s; it is"
-            " not started again. irdaemon start --detach does",
+            f"the daemon ended with {_describe_ending(code)}, {BURST} times within {INTERVAL_S:g} s;"
+            " it is not started again. irdaemon start --detach does",
         )
         return code if code > 0 else INTERNAL
 
@@ -112,7 +113,7 @@ class ProcessSupervisor:
             pass
 
 
-def _ending(code: int) -> str:
+def _describe_ending(code: int) -> str:
     return f"exit code {code}" if code >= 0 else f"signal {-code} ({signal.strsignal(-code)})"
 
 

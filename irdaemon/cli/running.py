@@ -76,7 +76,7 @@ def stop_running(*, kill: bool = False) -> int:
     One that is frozen is woken, so that it can stop; with `kill` what does not stop is ended.
     """
     lock, supervised = (os.path.join(state_dir(), name) for name in ("lock", SUPERVISED))
-    pid, supervisor = _found(lock), holder(supervised)
+    pid, supervisor = _find_daemon(lock), holder(supervised)
     if pid is None and supervisor is None:
         note("irdaemon is not running")
         return UNREACHABLE
@@ -114,7 +114,7 @@ def _are_free(held: Locks) -> bool:
     return True
 
 
-def _found(lock: str) -> int | None:
+def _find_daemon(lock: str) -> int | None:
     """Return the daemon's pid; if its lock file was removed, wait until it is there again."""
     deadline = time.monotonic() + _PUT_BACK_WITHIN_S
     while (pid := holder(lock)) is None and in_use(os.path.dirname(lock)):
@@ -213,7 +213,7 @@ def print_log(options: argparse.Namespace) -> int:
     """
     path = options.log or os.path.join(state_dir(), "irdaemon.log")
     try:
-        file = _opened(path)
+        file = _open_log(path)
     except FileNotFoundError:
         hint = "journalctl --user -u irdaemon shows that of a service"
         raise NotFound(f"there is no log at {path}", hint) from None
@@ -237,7 +237,7 @@ def follow(path: str, file: TextIO) -> Iterator[str]:
                 begun += more
             elif replaced:
                 opened.close()
-                file, begun = opened.enter_context(_opened(path)), ""
+                file, begun = opened.enter_context(_open_log(path)), ""
             else:
                 time.sleep(_POLL_S)
             if begun.endswith("\n"):
@@ -252,5 +252,5 @@ def _is_replaced(path: str, file: TextIO) -> bool:
         return False
 
 
-def _opened(path: str) -> TextIO:
+def _open_log(path: str) -> TextIO:
     return open(path, encoding="utf-8", errors="replace")

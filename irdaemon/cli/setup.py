@@ -62,9 +62,13 @@ def uninstall(options: argparse.Namespace) -> int:
     # keep the ledger and the configuration
     irdaemon uninstall --keep-data --yes
     """
-    documents = list(_documents())
-    removals = [*_agents(), *_daemon(), *(() if options.keep_data else _data())]
-    for address in _backends():
+    documents = list(_find_documents())
+    removals = [
+        *_find_agent_entries(),
+        *_find_daemon(),
+        *(() if options.keep_data else _find_data()),
+    ]
+    for address in _list_backends():
         note(f"left: what was copied to {address} (irc rm CORPUS removes a corpus there, too)")
     if options.documents:
         removals += documents
@@ -80,13 +84,13 @@ def uninstall(options: argparse.Namespace) -> int:
         if not sys.stdin.isatty() or find_lost_output():
             note("irdaemon: nothing was removed; --yes removes without asking")
             return WRONG
-        if not _agreed():
+        if not _ask_agreement():
             note("nothing was removed")
             return DONE
     return _remove(removals)
 
 
-def _agreed() -> bool:
+def _ask_agreement() -> bool:
     try:
         return input("take all this out? [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
@@ -107,7 +111,7 @@ def _remove(removals: Sequence[Removal]) -> int:
     return DONE
 
 
-def _agents() -> Iterator[Removal]:
+def _find_agent_entries() -> Iterator[Removal]:
     try:
         machine = find_machine()
     except SettingsError as error:
@@ -124,7 +128,7 @@ def _agents() -> Iterator[Removal]:
                 yield Removal(f"{agent}: our entries in {file.path}", change.make)
 
 
-def _daemon() -> Iterator[Removal]:
+def _find_daemon() -> Iterator[Removal]:
     path = service.agent_path() if sys.platform == "darwin" else service.unit_path()
     if path.exists():
         yield Removal(f"service: {path}", service.uninstall)
@@ -133,7 +137,7 @@ def _daemon() -> Iterator[Removal]:
         yield Removal("daemon: it runs, and is stopped", stop_running)
 
 
-def _documents() -> Iterator[Removal]:
+def _find_documents() -> Iterator[Removal]:
     """Yield the directory of managed documents, and the trash beside it."""
     managed = documents_dir()
     if os.path.islink(managed):
@@ -144,7 +148,7 @@ def _documents() -> Iterator[Removal]:
             yield Removal(f"{what}: {path}", partial(shutil.rmtree, path))
 
 
-def _backends() -> list[str]:
+def _list_backends() -> list[str]:
     """Return where copies of corpora lie that are not on this machine."""
     try:
         return [address.shown for address in load_config().backends()]
@@ -152,7 +156,7 @@ def _backends() -> list[str]:
         return []
 
 
-def _data() -> Iterator[Removal]:
+def _find_data() -> Iterator[Removal]:
 
     dumps = find_dump_directory(os.path.expanduser("~"), os.environ)
     for what, path in (("data", state_dir()), ("tools", dumps)):
@@ -160,12 +164,12 @@ def _data() -> Iterator[Removal]:
             yield Removal(f"{what}: {path}", partial(shutil.rmtree, path))
     config = config_path()
     directory, name = os.path.split(config)
-    for path in (config, *(os.path.join(directory, each) for each in _beside(name))):
+    for path in (config, *(os.path.join(directory, each) for each in _list_files_beside(name))):
         if os.path.isfile(path):
             yield Removal(f"configuration: {path}", partial(os.unlink, path))
 
 
-def _beside(name: str) -> Iterator[str]:
+def _list_files_beside(name: str) -> Iterator[str]:
     """Yield the names of the files that may lie beside the configuration: its lock, and keys."""
     yield f".{name}.lock"
     yield "server.key"

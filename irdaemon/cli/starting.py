@@ -100,7 +100,7 @@ def start_here(options: argparse.Namespace) -> int:
     os.umask(0o077)  # before the log is made
     if options.serve_only:
         return serve_only(options)
-    model = _early_model(options)
+    model = _begin_model(options)
     _check_packages()
     from irdaemon.daemon.active_config import ActiveConfig
     from irdaemon.daemon.daemon import Daemon
@@ -137,7 +137,7 @@ def _begin_log(options: argparse.Namespace) -> None:
         raise QueryError(message, "name another file with --log") from error
 
 
-def _early_model(options: argparse.Namespace) -> EarlyModel | None:
+def _begin_model(options: argparse.Namespace) -> EarlyModel | None:
     """Begin to read the configured model, where it is one of this machine's."""
     from irdaemon.daemon.early_model import EarlyModel
     from irdaemon.embed import EMBEDDERS
@@ -157,8 +157,8 @@ def start_detached(options: argparse.Namespace) -> int:
     make_private(state_dir)
     supervised = os.path.join(state_dir, SUPERVISED)
     if pid := holder(os.path.join(state_dir, "lock")) or holder(supervised):
-        other = _other_version()
-        if not other and find_listener(socket_path()) == pid and not _answers():
+        other = _find_other_version()
+        if not other and find_listener(socket_path()) == pid and not _is_answering():
             note(f"irdaemon (pid {pid}) is running and does not answer: {END_FROZEN}")
             return UNHEALTHY
         if not other:
@@ -172,7 +172,7 @@ def start_detached(options: argparse.Namespace) -> int:
             return UNHEALTHY
     log = os.path.abspath(options.log) if options.log else os.path.join(state_dir, "irdaemon.log")
     program = [sys.executable, "-I", "-S", process_supervisor.__file__]
-    process = pool.start_detached([*program, supervised, log, *_command(options, log)])
+    process = pool.start_detached([*program, supervised, log, *_build_command(options, log)])
     pid = int(process.stdout.readline() or 0) if process.stdout else 0
     code = _wait_serving(process, pid, log)
     if process.stdin is not None:
@@ -190,14 +190,14 @@ def _say_if_demo() -> None:
             note(f"irdaemon: {tables.DEMO}")
 
 
-def _answers() -> bool:
+def _is_answering() -> bool:
     with contextlib.suppress(Unreachable), Client(timeout=_ANSWER_WITHIN_S) as client:
         client.ping()
         return True
     return False
 
 
-def _other_version() -> str:
+def _find_other_version() -> str:
     """Return what runs where it is another version; "" for this one, or without an answer."""
     try:
         with Client(timeout=_ANSWER_WITHIN_S) as client:
@@ -209,7 +209,7 @@ def _other_version() -> str:
     return "" if version == __version__ else f"irdaemon {version} runs, this is {__version__}"
 
 
-def _command(options: argparse.Namespace, log: str) -> list[str]:
+def _build_command(options: argparse.Namespace, log: str) -> list[str]:
     command = [sys.executable, "-m", "irdaemon", "start", "--log", log]
     for name in ("config", "fallback"):
         if value := getattr(options, name):
@@ -241,7 +241,7 @@ def wait_indexed(options: argparse.Namespace) -> int:
     line = ProgressLine()
     with Client() as client:
         while (state := client.status()).queue:
-            done, todo, label = _progress(state)
+            done, todo, label = _measure_progress(state)
             line.draw(label, done, todo)
             time.sleep(2 * _POLL_S)
         line.clear()
@@ -251,7 +251,7 @@ def wait_indexed(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _progress(state: Status) -> tuple[int, int, str]:
+def _measure_progress(state: Status) -> tuple[int, int, str]:
     for job in state.jobs:
         if job.kind == "reconcile":
             return job.done, job.todo, f"indexing {job.corpus}"

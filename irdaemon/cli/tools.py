@@ -67,18 +67,18 @@ class ToolServer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return _host(self.url) if self.url else _program(self.command)
+        return _show_host(self.url) if self.url else _show_program(self.command)
 
-    def without_values(self, text: str) -> str:
+    def hide_values(self, text: str) -> str:
         """Return a text without the values of this server's configuration, and without secrets."""
-        for value in sorted(self._values(), key=len, reverse=True):
+        for value in sorted(self._list_values(), key=len, reverse=True):
             text = text.replace(value, "...")
         return Redactor("all").text(text)
 
-    def _values(self) -> Iterator[str]:
+    def _list_values(self) -> Iterator[str]:
         words = (*self.command[1:], *" ".join(self.command).split()[1:])
         values = (*words, *self.env.values(), *self.headers.values(), self.url, self.cwd)
-        for value in {*values, *map(_filled, values)}:
+        for value in {*values, *map(_fill_variable, values)}:
             if len(value) > _PLAIN_CHARS:
                 yield value
 
@@ -89,7 +89,7 @@ def list_or_keep(names: Sequence[str], files: Sequence[str], timeout: float) -> 
     Servers and dumps are printed to stdout, errors to stderr.
     """
     home = os.path.expanduser("~")
-    servers = configured(home, [os.path.abspath(file) for file in files])
+    servers = find_servers(home, [os.path.abspath(file) for file in files])
     if not names:
         for server in servers.values():
             print_line(f"{server.name}  {server}  ({server.origin})")
@@ -97,7 +97,7 @@ def list_or_keep(names: Sequence[str], files: Sequence[str], timeout: float) -> 
             print_line("no servers")
         return True
     is_new = not os.path.isdir(find_dump_directory(home, os.environ))
-    asked = [_ask_and_keep(server, home, timeout) for server in chosen(servers, names)]
+    asked = [_ask_and_keep(server, home, timeout) for server in choose_servers(servers, names)]
     if any(asked) and is_new:
         note("irdaemon restart: then they are found, and watched from now on")
     return all(asked)
@@ -105,8 +105,10 @@ def list_or_keep(names: Sequence[str], files: Sequence[str], timeout: float) -> 
 
 def _ask_and_keep(server: ToolServer, home: str, timeout: float) -> bool:
     try:
-        tools = ask(server, timeout)
-        print_line(f"{keep(server, tools, home, os.environ)}  {format_count(len(tools), 'tool')}")
+        tools = ask_server(server, timeout)
+        print_line(
+            f"{keep_tools(server, tools, home, os.environ)}  {format_count(len(tools), 'tool')}"
+        )
     except IRError as error:
         note(f"irdaemon: {error.message}")
         note(f"          {error.hint}")
@@ -114,7 +116,7 @@ def _ask_and_keep(server: ToolServer, home: str, timeout: float) -> bool:
     return True
 
 
-def configured(home: str, files: Sequence[str] = ()) -> dict[str, ToolServer]:
+def find_servers(home: str, files: Sequence[str] = ()) -> dict[str, ToolServer]:
     """Return the servers in the given files, or else in the user's own; the first of a name wins.
 
     Raises QueryError where a file that was given cannot be used; others are passed over.
@@ -128,12 +130,12 @@ def configured(home: str, files: Sequence[str] = ()) -> dict[str, ToolServer]:
                 reason = error.strerror if isinstance(error, OSError) else error
                 raise QueryError(f"{path}: {reason}", "name a file of MCP servers") from error
             continue
-        for server in _servers(settings, path):
+        for server in _read_servers(settings, path):
             found.setdefault(server.name, server)
     return found
 
 
-def chosen(servers: Mapping[str, ToolServer], names: Sequence[str]) -> list[ToolServer]:
+def choose_servers(servers: Mapping[str, ToolServer], names: Sequence[str]) -> list[ToolServer]:
     """Return the servers of these names. Raises NotFound for the first that is not configured."""
     for name in names:
         if name not in servers:
@@ -143,7 +145,7 @@ def chosen(servers: Mapping[str, ToolServer], names: Sequence[str]) -> list[Tool
     return [servers[name] for name in names]
 
 
-def ask(server: ToolServer, timeout: float) -> list[dict[str, Any]]:
+def ask_server(server: ToolServer, timeout: float) -> list[dict[str, Any]]:
     """Return the tools of a server, as it gave them; runs its command where it has one.
 
     Its stderr is printed, without credentials.
@@ -151,16 +153,16 @@ def ask(server: ToolServer, timeout: float) -> list[dict[str, Any]]:
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
         try:
-            return _listed(server, timeout, stderr)
+            return _list_tools(server, timeout, stderr)
         finally:
             stderr.seek(0)
             for line in islice(stderr, _STDERR_LINES):
-                note(f"{server.name}: {server.without_values(line.rstrip())}")
+                note(f"{server.name}: {server.hide_values(line.rstrip())}")
 
 
-def _listed(server: ToolServer, timeout: float, stderr: TextIO) -> list[dict[str, Any]]:
+def _list_tools(server: ToolServer, timeout: float, stderr: TextIO) -> list[dict[str, Any]]:
     try:
-        return asyncio.run(_asked(server, timeout, stderr))
+        return asyncio.run(_request_tools(server, timeout, stderr))
     except ModuleNotFoundError as error:
         raise Unavailable(
             "asking a server takes the package mcp", make_extra_command("mcp")
@@ -169,12 +171,14 @@ def _listed(server: ToolServer, timeout: float, stderr: TextIO) -> list[dict[str
         message = f"{server.name} did not answer within {timeout:g} s"
         raise Unavailable(message, "--timeout gives it longer") from error
     except Exception as error:  # a foreign process or the SDK may raise anything
-        reason = _innermost(error)
-        message = f"{server.name} cannot be asked: {server.without_values(reason)}"
+        reason = _find_innermost(error)
+        message = f"{server.name} cannot be asked: {server.hide_values(reason)}"
         raise Unavailable(message, f"it is {server}") from error
 
 
-def keep(server: ToolServer, tools: list[dict[str, Any]], home: str, env: Mapping[str, str]) -> str:
+def keep_tools(
+    server: ToolServer, tools: list[dict[str, Any]], home: str, env: Mapping[str, str]
+) -> str:
     """Write the tools of a server as its dump, and return the path."""
     if not _NAME.match(server.name) or server.name.startswith("."):
         raise QueryError(f"{server.name!r} is no name for a file", "rename the server")
@@ -183,42 +187,44 @@ def keep(server: ToolServer, tools: list[dict[str, Any]], home: str, env: Mappin
     return path
 
 
-async def _asked(server: ToolServer, timeout: float, stderr: TextIO) -> list[dict[str, Any]]:
+async def _request_tools(
+    server: ToolServer, timeout: float, stderr: TextIO
+) -> list[dict[str, Any]]:
     from mcp import Client
 
     found: list[dict[str, Any]] = []
-    async with asyncio.timeout(timeout), Client(_transport(server, stderr)) as client:
+    async with asyncio.timeout(timeout), Client(_open_transport(server, stderr)) as client:
         cursor = None
         for _ in range(_PAGES):
             page = await client.list_tools(cursor=cursor)
-            found += [_plain(tool) for tool in page.tools]
+            found += [_read_tool(tool) for tool in page.tools]
             cursor = page.next_cursor
             if not cursor:
                 break
     return found
 
 
-def _plain(tool: Any) -> dict[str, Any]:
+def _read_tool(tool: Any) -> dict[str, Any]:
     """Return a tool as it came over the wire."""
     plain: dict[str, Any] = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
     return plain
 
 
-def _transport(server: ToolServer, stderr: TextIO) -> Any:
+def _open_transport(server: ToolServer, stderr: TextIO) -> Any:
     from mcp import StdioServerParameters
     from mcp.client.stdio import stdio_client
 
     if server.url:
-        return _http(_filled(server.url), filled(server.headers))
-    program, *args = map(_filled, server.command)
+        return _connect_http(_fill_variable(server.url), fill_variables(server.headers))
+    program, *args = map(_fill_variable, server.command)
     # The SDK hands on only a few variables by itself; these are the ones the file states.
-    env, cwd = filled(server.env) or None, _filled(server.cwd) or None
+    env, cwd = fill_variables(server.env) or None, _fill_variable(server.cwd) or None
     params = StdioServerParameters(command=program, args=args, env=env, cwd=cwd)
     return stdio_client(params, errlog=stderr)
 
 
 @asynccontextmanager
-async def _http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
+async def _connect_http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
     """Connect to a server over HTTP; the SDK leaves a client with own headers to be closed here."""
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
@@ -241,16 +247,16 @@ def _read(path: str) -> Mapping[str, Any]:
     return value
 
 
-def _servers(settings: Mapping[str, Any], origin: str) -> Iterator[ToolServer]:
+def _read_servers(settings: Mapping[str, Any], origin: str) -> Iterator[ToolServer]:
     for key in _KEYS:
         named = settings.get(key)
         for name, about in named.items() if isinstance(named, dict) else ():
-            server = _server(str(name), about, origin) if isinstance(about, dict) else None
+            server = _read_server(str(name), about, origin) if isinstance(about, dict) else None
             if server:
                 yield server
 
 
-def _server(name: str, about: Mapping[str, Any], origin: str) -> ToolServer | None:
+def _read_server(name: str, about: Mapping[str, Any], origin: str) -> ToolServer | None:
     """Return the server described, None without a command and a URL."""
     command = about.get("command")
     first = [command] if isinstance(command, str) else command
@@ -263,21 +269,21 @@ def _server(name: str, about: Mapping[str, Any], origin: str) -> ToolServer | No
         name,
         origin,
         tuple(map(str, words)),
-        _texts(about.get("env") or about.get("environment")),
+        _read_texts(about.get("env") or about.get("environment")),
         str(about.get("cwd") or ""),
         "" if words else str(url),
-        _texts(about.get("headers") or about.get("http_headers")),
+        _read_texts(about.get("headers") or about.get("http_headers")),
     )
 
 
-def _program(command: Sequence[str]) -> str:
+def _show_program(command: Sequence[str]) -> str:
     """Return the program that a command starts; some write the whole command as one text."""
     program = command[0].split(maxsplit=1)[0] if command[0].strip() else "?"
     more = len(command) > 1 or program != command[0]
     return Redactor("all").text(program) + (" ..." if more else "")
 
 
-def _host(url: str) -> str:
+def _show_host(url: str) -> str:
     """Return the scheme and host of a URL: its path may be a credential like the rest."""
     try:
         parts = urlsplit(url)
@@ -287,21 +293,21 @@ def _host(url: str) -> str:
     return f"{host}/..." if parts.hostname else "..."
 
 
-def _texts(value: object) -> dict[str, str]:
+def _read_texts(value: object) -> dict[str, str]:
     pairs = value.items() if isinstance(value, dict) else ()
     return {str(key): str(text) for key, text in pairs}
 
 
-def filled(texts: Mapping[str, str]) -> dict[str, str]:
+def fill_variables(texts: Mapping[str, str]) -> dict[str, str]:
     """Put the environment's variables where `${NAME}`, or `${NAME:-default}`, stands for them."""
-    return {key: _filled(text) for key, text in texts.items()}
+    return {key: _fill_variable(text) for key, text in texts.items()}
 
 
-def _filled(text: str) -> str:
+def _fill_variable(text: str) -> str:
     return _VARIABLE.sub(lambda m: os.environ.get(m[1], m[2] or ""), text)
 
 
-def _innermost(error: BaseException) -> str:
+def _find_innermost(error: BaseException) -> str:
     """Return the message of the first error in a group."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -59,7 +59,7 @@ _ROOM = "irdaemon.cli.doctor"
 CHECKS: dict[str, str] = {
     "versions": f"{_ROOM}.machine:check_versions",
     "embedders": f"{_ROOM}.corpora:check_embedders",
-    "models": f"{_ROOM}.models:check",
+    "models": f"{_ROOM}.models:check_models",
     "backends": "irdaemon.contrib.backends.doctor:check",
     "readers": f"{_ROOM}.corpora:check_readers",
     "limits": f"{_ROOM}.machine:check_limits",

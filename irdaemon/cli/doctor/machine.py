@@ -56,9 +56,13 @@ def check_limits(config: Config) -> Iterable[Finding]:
         yield note("the roots are polled, as configured", fix="[watch] polling = false")
         return
     needed, held = count_directories(config), count_held("/proc", os.getuid())
-    yield judge_watches(needed, _limit("max_user_watches", "max_inotify_watches"), held.watches)
-    yield judge_instances(_limit("max_user_instances", "max_inotify_instances"), held.instances)
-    yield judge_event_queue(_limit("max_queued_events"))
+    yield judge_watches(
+        needed, _read_limit("max_user_watches", "max_inotify_watches"), held.watches
+    )
+    yield judge_instances(
+        _read_limit("max_user_instances", "max_inotify_instances"), held.instances
+    )
+    yield judge_event_queue(_read_limit("max_queued_events"))
 
 
 def judge_open_files(limit: int) -> Finding:
@@ -110,11 +114,11 @@ def count_directories(config: Config) -> int:
 
 def count_held(proc: str, uid: int) -> Held:
     """Count what the processes of a user hold, as far as /proc shows."""
-    counts = [_marks(path) for path in _inotify_files(proc, uid)]
+    counts = [_count_marks(path) for path in _list_inotify_files(proc, uid)]
     return Held(len(counts), sum(counts))
 
 
-def _inotify_files(proc: str, uid: int) -> Iterator[str]:
+def _list_inotify_files(proc: str, uid: int) -> Iterator[str]:
     for pid in filter(str.isdigit, os.listdir(proc)):
         directory = os.path.join(proc, pid, "fd")
         try:
@@ -131,7 +135,7 @@ def _inotify_files(proc: str, uid: int) -> Iterator[str]:
                 continue
 
 
-def _marks(fdinfo: str) -> int:
+def _count_marks(fdinfo: str) -> int:
     try:
         with open(fdinfo, encoding="ascii", errors="replace") as file:
             return sum(line.startswith("inotify") for line in file)
@@ -139,13 +143,13 @@ def _marks(fdinfo: str) -> int:
         return 0
 
 
-def _limit(name: str, in_namespace: str = "") -> int | None:
+def _read_limit(name: str, in_namespace: str = "") -> int | None:
     paths = [os.path.join(_INOTIFY, name)]
     paths += [os.path.join(_NAMESPACE, in_namespace)] if in_namespace else []
-    return min((value for path in paths if (value := _number(path)) is not None), default=None)
+    return min((value for path in paths if (value := _read_number(path)) is not None), default=None)
 
 
-def _number(path: str) -> int | None:
+def _read_number(path: str) -> int | None:
     try:
         with open(path, encoding="ascii") as file:
             return int(file.read())
@@ -172,11 +176,11 @@ def check_versions(config: Config) -> Iterable[Finding]:
 
 def judge_version(name: str, version: Version, least: Version, where: str = "") -> Finding:
     """Judge a version."""
-    message = f"{name} {_dotted(version)}"
+    message = f"{name} {_format_version(version)}"
     if tuple(version) >= least:
         return ok(message, where)
     return wrong(
-        f"{message} is older than {_dotted(least)}",
+        f"{message} is older than {_format_version(least)}",
         where,
         f"install irdaemon in an environment of a later Python, from {find_source('irdaemon')}",
     )
@@ -199,7 +203,7 @@ def judge_release(daemon: str, client: str) -> Finding:
     return wrong(message, sys.prefix, f"install both anew, from {find_source('irdaemon')}")
 
 
-def _dotted(version: Version) -> str:
+def _format_version(version: Version) -> str:
     return ".".join(map(str, version))
 
 
@@ -232,7 +236,7 @@ def judge_directory(directory: str) -> Iterator[Finding]:
         yield wrong("belongs to another user", directory, f"sudo chown -R $(id -u) {shown}")
     elif status.st_mode & 0o077:
         yield wrong("is open to other users", directory, f"chmod 700 {shown}")
-    elif not _writable(directory):
+    elif not _is_writable(directory):
         yield wrong("cannot be written", directory, f"chmod u+rwx {shown}; mount | grep ' ro'")
     else:
         yield ok("is private and can be written", directory)
@@ -286,6 +290,6 @@ def judge_free_space(config: Config) -> Iterator[Finding]:
         yield wrong(f"{message}: too little to compact it", config.state_dir, fix)
 
 
-def _writable(directory: str) -> bool:
+def _is_writable(directory: str) -> bool:
     read_only = os.statvfs(directory).f_flag & os.ST_RDONLY
     return not read_only and os.access(directory, os.W_OK | os.X_OK)

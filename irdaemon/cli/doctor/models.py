@@ -13,17 +13,17 @@ from irdaemon.runtime.model_endpoint import ModelEndpoint
 _PROMPT = "Answer with the word ok."
 
 
-def check(config: Config) -> Iterable[Finding]:
+def check_models(config: Config) -> Iterable[Finding]:
     """Yield what there is to say of the model; nothing where none is configured."""
     endpoint = config.models.model_endpoint()
     if endpoint is not None:
-        yield from _place(
+        yield from _judge_place(
             endpoint, [each.name for each in config.corpora if each.synopsis or each.selector]
         )
-        yield _asked(endpoint, config.models.timeout_s)
+        yield _ask_model(endpoint, config.models.timeout_s)
 
 
-def _place(endpoint: ModelEndpoint, corpora: list[str]) -> Iterable[Finding]:
+def _judge_place(endpoint: ModelEndpoint, corpora: list[str]) -> Iterable[Finding]:
     if not endpoint.is_local:
         used = f"redacted text of {', '.join(corpora)}" if corpora else "nothing yet"
         yield note(
@@ -34,7 +34,7 @@ def _place(endpoint: ModelEndpoint, corpora: list[str]) -> Iterable[Finding]:
         yield note("no corpus uses the model", fix='add selector = "llm" to a corpus')
 
 
-def _asked(endpoint: ModelEndpoint, timeout_s: float) -> Finding:
+def _ask_model(endpoint: ModelEndpoint, timeout_s: float) -> Finding:
     try:
         endpoint.complete(_PROMPT, timeout_s)
     except Unavailable as error:

@@ -353,7 +353,7 @@ def test_no_command_of_the_daemon_prints_a_line_that_a_name_wrote(
         found = [("roots", wrong(named(REASON, name), f"/{name}", f"mend {name}"))]
         monkeypatch.setattr("irdaemon.cli.doctor.examine", lambda config, found=found: found)
         finding = IntegrityProblem("disk", named(REASON, name), f"mend {name}", name)
-        monkeypatch.setattr("irdaemon.cli.ledger._found", lambda config, it=finding: [it])
+        monkeypatch.setattr("irdaemon.cli.ledger._find_problems", lambda config, it=finding: [it])
         monkeypatch.setattr("irdaemon.daemon.service.install", lambda name=name: f"/{name} written")
         servers = {"mcpServers": {name: {"command": name, "args": [name]}}}
         (place / ".claude.json").write_text(json.dumps(servers))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irdaemon.cli import process_supervisor
-from irdaemon.cli.process_supervisor import BURST, INTERVAL_S, wait_before
+from irdaemon.cli.process_supervisor import BURST, INTERVAL_S, choose_wait
 
 ROOT = Path(__file__).parents[3]
 QUICKLY = """
@@ -35,7 +35,7 @@ def test_it_waits_longer_each_time_and_then_no_more():
     waits = []
     while True:
         starts.append(now)
-        wait = wait_before(starts, now)
+        wait = choose_wait(starts, now)
         if wait is None:
             break
         waits.append(wait)
@@ -48,7 +48,7 @@ def test_there_are_never_more_starts_within_a_minute_than_the_unit_allows(lives)
     starts, now = [0.0], 0.0
     for life in lives:
         now += life
-        wait = wait_before(starts, now)
+        wait = choose_wait(starts, now)
         if wait is None:
             break
         now += wait

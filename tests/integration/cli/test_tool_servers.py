@@ -7,7 +7,15 @@ import sys
 import pytest
 
 from irclient.errors import NotFound, QueryError, Unavailable
-from irdaemon.cli.tools import ToolServer, ask, chosen, configured, filled, keep, list_or_keep
+from irdaemon.cli.tools import (
+    ToolServer,
+    ask_server,
+    choose_servers,
+    fill_variables,
+    find_servers,
+    keep_tools,
+    list_or_keep,
+)
 from irdaemon.source.mcp_tools import McpTools, known_roots
 from tests.support.guidance import write
 from tests.support.planted import GITHUB
@@ -41,7 +49,7 @@ server.run()
 )
 def test_the_servers_of_every_agent_are_found_in_the_users_own_files(tmp_path, path, text):
     write(tmp_path / path, text)
-    server = configured(str(tmp_path))["f"]
+    server = find_servers(str(tmp_path))["f"]
     assert server.command == ("find", "-x")
     assert server.origin == str(tmp_path / path)
 
@@ -53,37 +61,37 @@ def test_a_server_may_be_a_url_with_headers_from_the_environment(tmp_path, monke
         "headers": {"Authorization": "Bearer ${FINDER_TOKEN}", "X": "${env:ABSENT:-none}"},
     }
     write(tmp_path / ".cursor/mcp.json", json.dumps({"mcpServers": {"f": about}}))
-    server = configured(str(tmp_path))["f"]
+    server = find_servers(str(tmp_path))["f"]
     assert server.url == "http://127.0.0.1:1/mcp"
-    assert filled(server.headers) == {"Authorization": "Bearer secret", "X": "none"}
+    assert fill_variables(server.headers) == {"Authorization": "Bearer secret", "X": "none"}
     assert "secret" not in repr(server)
 
 
 def test_a_file_that_is_named_is_read_alone(tmp_path):
     write(tmp_path / ".claude.json", '{"mcpServers": {"own": {"command": "a"}}}')
     project = write(tmp_path / "app/.mcp.json", '{"mcpServers": {"theirs": {"command": "b"}}}')
-    assert set(configured(str(tmp_path))) == {"own"}
-    assert set(configured(str(tmp_path), [str(project)])) == {"theirs"}
+    assert set(find_servers(str(tmp_path))) == {"own"}
+    assert set(find_servers(str(tmp_path), [str(project)])) == {"theirs"}
 
 
 def test_a_broken_file_is_passed_over_unless_it_was_named(tmp_path):
     broken = write(tmp_path / ".claude.json", "{")
     write(tmp_path / ".cursor/mcp.json", '{"mcpServers": {"f": {"command": "a"}, "no": {}}}')
-    assert set(configured(str(tmp_path))) == {"f"}
+    assert set(find_servers(str(tmp_path))) == {"f"}
     with pytest.raises(QueryError, match=str(broken)):
-        configured(str(tmp_path), [str(broken)])
+        find_servers(str(tmp_path), [str(broken)])
 
 
 def test_a_server_that_is_not_configured_is_told_with_the_nearest(tmp_path):
     servers = {"finder": ToolServer("finder", "x", ("find",))}
     with pytest.raises(NotFound, match="did you mean 'finder'"):
-        chosen(servers, ["findr"])
+        choose_servers(servers, ["findr"])
 
 
 def test_the_tools_of_a_server_that_is_run_become_a_dump_the_source_reads(tmp_path):
     script = write(tmp_path / "server.py", SERVER)
     server = ToolServer("finder", "x", (sys.executable, str(script)))
-    path = keep(server, ask(server, 30.0), str(tmp_path), {})
+    path = keep_tools(server, ask_server(server, 30.0), str(tmp_path), {})
     assert os.stat(path).st_mode & 0o077 == 0
     source = McpTools(known_roots(str(tmp_path), {}), {})
     (entry,) = source.scan().entries
@@ -103,13 +111,13 @@ def test_the_tools_of_a_server_that_is_run_become_a_dump_the_source_reads(tmp_pa
 )
 def test_a_server_that_does_not_answer_is_told_by_name(server, said):
     with pytest.raises(Unavailable, match=said):
-        ask(server, 0.5)
+        ask_server(server, 0.5)
 
 
 def test_a_name_that_leads_out_of_the_directory_is_no_file(tmp_path):
     for name in ("../x", "a/b", ".hidden"):
         with pytest.raises(QueryError):
-            keep(ToolServer(name, "x", ("a",)), [], str(tmp_path), {})
+            keep_tools(ToolServer(name, "x", ("a",)), [], str(tmp_path), {})
 
 
 TOKENS = ("tok-argument", "tok-variable", "tok-header", "tok-password", "tok-path", "tok-query")
@@ -125,7 +133,7 @@ SERVERS = [
 def test_a_server_is_told_by_its_program_or_host_alone(server):
     assert str(server) in ("/bin/npx ...", "https://127.0.0.1:9/...")
     said = f"cannot be asked: {server.command} {server.env} {server.headers} {server.url}"
-    assert not [token for token in TOKENS if token in server.without_values(said)]
+    assert not [token for token in TOKENS if token in server.hide_values(said)]
 
 
 def test_the_list_of_servers_and_what_goes_wrong_hold_no_credentials(tmp_path, monkeypatch, capfd):
