@@ -43,6 +43,7 @@ KEYWORDS = {
     "irdaemon.library.functions.as_retriever": "ir.as_retriever",
     "irdaemon.library.functions.retrievers": "ir.retrievers",
     "irclient.terminal.help.argument": "argparse's add_argument",
+    "irclient.cli.query.take_argument": "the same",
 }
 
 

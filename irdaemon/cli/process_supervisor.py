@@ -98,8 +98,8 @@ class ProcessSupervisor:
     def _give_up(self, code: int) -> int:
         self._log_line(
             "CRITICAL",
-            f"the daemon ended with {_describe_ending(code)}, {BURST} times within {INTERVAL_S:g} s;"
-            " it is not started again. irdaemon start --detach does",
+            f"the daemon ended with {_describe_ending(code)}, {BURST} times within"
+            f" {INTERVAL_S:g} s; it is not started again. irdaemon start --detach does",
         )
         return code if code > 0 else INTERNAL
 

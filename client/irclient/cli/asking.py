@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from irclient.cli.query import EXPAND, QUERY, ROUNDS, SELECT_OPTIONS, read_query
+from irclient.cli.query import EXPAND, QUERY, ROUNDS, SELECT_OPTIONS, read_query, take_argument
 from irclient.client import Client
 from irclient.fast.choices import LEVELS
 from irclient.invisible import make_safe
@@ -28,8 +28,8 @@ PATHS = argument(
     ROUNDS,
     flag("--related", "show what belongs to each hit: its skill, package or session"),
     PATHS,
-    argument(
-        "--session", default="", metavar="ID", help="leave out what this session was shown before"
+    take_argument(
+        "discover", "session", metavar="ID", help="leave out what this session was shown before"
     ),
 )
 def discover_items(client: Client, options: argparse.Namespace) -> int:
@@ -73,10 +73,8 @@ def discover_items(client: Client, options: argparse.Namespace) -> int:
 
 @command(
     *QUERY,
-    argument(
-        "--passages",
-        type=int,
-        default=1,
+    take_argument(
+        *("search", "passages"),
         metavar="N",
         help="show up to N passages of the same document, each as a hit (1)",
     ),
@@ -111,10 +109,9 @@ def search_items(client: Client, options: argparse.Namespace) -> int:
     argument(
         "reference", nargs="+", metavar="CORPUS/ID", help="as an answer names it, or CORPUS/NAME"
     ),
-    argument(
-        "--level",
+    take_argument(
+        *("disclose", "level"),
         choices=LEVELS,
-        default="body",
         metavar="LEVEL",
         help="metadata, body (the default), or bundled: with the files that go with it",
     ),

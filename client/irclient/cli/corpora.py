@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from irclient.cli.query import ONE_CORPUS
+from irclient.cli.query import ONE_CORPUS, take_argument
 from irclient.client import Client
 from irclient.errors import QueryError
 from irclient.terminal import tables
@@ -106,9 +106,9 @@ def _format_record(record: dict[str, Any]) -> str:
 @command(
     ONE_CORPUS,
     argument("-c", default="", metavar="CORPUS", help="the same, as in discover"),
-    argument("--under", default="", metavar="PATH", help="only at or below PATH"),
-    argument("--after", default="", metavar="CORPUS/ID", help="continue after this artifact"),
-    argument("-k", type=int, default=100, metavar="N", help="how many, at most 1,000 (100)"),
+    take_argument("artifacts", "under", metavar="PATH", help="only at or below PATH"),
+    take_argument("artifacts", "after", metavar="CORPUS/ID", help="continue after this artifact"),
+    take_argument("artifacts", "limit", "-k", metavar="N", help="how many, at most 1,000 (100)"),
 )
 def list_artifacts(client: Client, options: argparse.Namespace) -> int:
     """List the artifacts of a corpus.

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from irclient.cli.query import Act
+from irclient.cli.query import Act, take_argument
 from irclient.client import Client
 from irclient.counts import format_count
 from irclient.errors import QueryError
@@ -64,13 +64,12 @@ def manage_documents(client: Client, options: argparse.Namespace) -> int:
 @manage_documents.action(
     "add",
     argument("title", metavar="TITLE", help="its file is named after it"),
-    argument(
-        "--directory",
-        default="",
+    take_argument(
+        *("doc_add", "directory"),
         metavar="DIR",
         help="below the managed directory; absolute: at or under a writable root",
     ),
-    argument("--source", default="", metavar="TEXT", help="where its content comes from"),
+    take_argument("doc_add", "source", metavar="TEXT", help="where its content comes from"),
     argument("--tag", action="append", default=[], metavar="TAG", help="may be repeated"),
     _FILE,
 )
@@ -85,7 +84,9 @@ def _add(client: Client, options: argparse.Namespace) -> int:
     "update",
     _PATH,
     _FILE,
-    argument("--if-digest", default="", metavar="SHA256", help="only where it holds this still"),
+    take_argument(
+        "doc_update", "if_digest", metavar="SHA256", help="only where it holds this still"
+    ),
 )
 def _update(client: Client, options: argparse.Namespace) -> int:
     """Write a document anew, as a whole."""
@@ -115,7 +116,7 @@ def _read(client: Client, options: argparse.Namespace) -> int:
 
 @manage_documents.action(
     "ls",
-    argument("-k", type=int, default=100, metavar="N", help="at most so many (100)"),
+    take_argument("artifacts", "limit", "-k", metavar="N", help="at most so many (100)"),
 )
 def _list(client: Client, options: argparse.Namespace) -> int:
     """List the documents."""
@@ -275,7 +276,7 @@ def _format_suggestion(found: Mapping[str, Any]) -> str:
     "index",
     argument("directory", metavar="DIR", help="at or under roots of [documents]"),
     flag("--flat", "without the directories below it"),
-    argument("--pattern", default="", metavar="GLOB", help="of which files"),
+    take_argument("doc_index", "pattern", metavar="GLOB", help="of which files"),
     flag("--dry-run", "only say what would be indexed"),
 )
 def _index(client: Client, options: argparse.Namespace) -> int:

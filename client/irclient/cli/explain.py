@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from irclient.cli.query import QUERY, ROUNDS, SELECT_OPTIONS, read_query
+from irclient.cli.query import QUERY, ROUNDS, SELECT_OPTIONS, read_query, take_argument
 from irclient.client import Client
 from irclient.counts import format_count
 from irclient.terminal.columns import TableColumn, fit_table, wrap_line
-from irclient.terminal.help import argument, command, flag
+from irclient.terminal.help import command, flag
 from irclient.terminal.hits import REASONS, describe_cut
 from irclient.terminal.output import print_data
 from irclient.terminal.width import UNCUT, detect_terminal
@@ -55,7 +55,7 @@ _ROUND = (
     SELECT_OPTIONS,
     ROUNDS,
     flag("--all", "show every corpus, candidate and score"),
-    argument("--item", default="", metavar="CORPUS/ID", help="what became of this one"),
+    take_argument("explain", "item", metavar="CORPUS/ID", help="what became of this one"),
 )
 def explain_answer(client: Client, options: argparse.Namespace) -> int:
     """Why an answer is as it is, or is not.

@@ -13,6 +13,7 @@ from typing import Any
 from irclient.client import Client
 from irclient.errors import QueryError
 from irclient.fast.choices import FUSIONS, LEVELS, MODES, STRATEGIES
+from irclient.ops import OPS
 from irclient.terminal.conditions import parse_where
 from irclient.terminal.help import Add, argument, flag, group
 from irclient.terminal.output import note
@@ -97,17 +98,23 @@ def _add_repeated(*words: str) -> Add:
     return argument(*names, action="append", default=[], metavar=metavar, help=meaning)
 
 
+def take_argument(op: str, name: str, *names: str, **details: Any) -> Add:
+    """Return what adds an argument of an operation: its type and default are those of its row."""
+    row = OPS[op]
+    if number := {int: int, (int, float): float}.get(row.args[name]):
+        details = {"type": number, **details}
+    names = names or (f"--{name.replace('_', '-')}",)
+    return argument(*names, default=row.default(name), **details)
+
+
 Act = Callable[[Client, argparse.Namespace], int]
 ONE_CORPUS = argument("corpus", nargs="?", metavar="CORPUS", help="only this corpus (all)")
-EXPAND = argument(
-    "--expand",
-    default="none",
+EXPAND = take_argument(
+    *("discover", "expand"),
     metavar="HOW",
     help="show the text around what matched: window, window:K or artifact",
 )
-WAIT = argument(
-    "--wait-ms", type=float, default=1000.0, metavar="N", help="wait at most N ms (1000)"
-)
+WAIT = take_argument("wait", "wait_ms", metavar="N", help="wait at most N ms (1000)")
 ROUNDS = argument(
     "--rounds",
     type=int,
@@ -152,19 +159,17 @@ QUERY_SHAPE = (
     ),
     group(
         "how to rank",
-        argument("-k", type=int, default=10, metavar="N", help="candidates to rank (10)"),
-        argument(
-            "--mode",
+        take_argument("discover", "k", "-k", metavar="N", help="candidates to rank (10)"),
+        take_argument(
+            *("discover", "mode"),
             type=_translate_mode,
             choices=MODES,
-            default="hybrid",
             metavar="MODE",
             help="hybrid (meaning and words, the default), dense (semantic) or lexical (keyword)",
         ),
-        argument(
-            "--fusion",
+        take_argument(
+            *("discover", "fusion"),
             choices=FUSIONS,
-            default="",
             metavar="HOW",
             help=f"how the rankings become one: {', '.join(FUSIONS)} (as configured)",
         ),
@@ -184,10 +189,9 @@ QUERY_SHAPE = (
     ),
     group(
         "what to answer",
-        argument(
-            "--disclose",
+        take_argument(
+            *("discover", "level", "--disclose"),
             choices=LEVELS,
-            default="metadata",
             metavar="LEVEL",
             help="metadata (the default), body (--disclose alone), or bundled: with the files that"
             " go with it",
@@ -195,10 +199,8 @@ QUERY_SHAPE = (
         EXPAND,
         flag("--fresh", "wait until every change made so far is included"),
         WAIT,
-        argument(
-            "--budget-ms",
-            type=float,
-            default=0.0,
+        take_argument(
+            *("discover", "budget_ms"),
             metavar="N",
             help="give the best answer that takes N ms",
         ),

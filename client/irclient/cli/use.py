@@ -9,7 +9,7 @@ from typing import Any
 
 from irclient.cli.cases import read_json_lines
 from irclient.cli.follow import NO_WAIT, follow
-from irclient.cli.query import Act
+from irclient.cli.query import Act, take_argument
 from irclient.client import Client
 from irclient.counts import format_count
 from irclient.terminal.columns import TableColumn, fit_table, wrap_line
@@ -46,7 +46,7 @@ def _add_item(meaning: str) -> Add:
 
 
 @command(
-    argument("--item", metavar="REF", default="", help="only this item (CORPUS/ID)"),
+    take_argument("usage", "item", metavar="REF", help="only this item (CORPUS/ID)"),
     unless="show, if none is given",
 )
 def report_usage(client: Client, options: argparse.Namespace) -> int:
@@ -87,7 +87,7 @@ def _show(client: Client, options: argparse.Namespace) -> int:
     "forget",
     one_of(
         _add_item("of this item (CORPUS/ID)"),
-        argument("--session", metavar="ID", default="", help="of this session (AGENT:ID)"),
+        take_argument("usage_forget", "session", metavar="ID", help="of this session (AGENT:ID)"),
         flag("--all", "everything"),
         required=True,
     ),
@@ -123,7 +123,7 @@ def _roll_back(client: Client, options: argparse.Namespace) -> int:
 
 
 @command(
-    argument("--least", type=int, default=2, metavar="N", help="list what N prompts show (2)"),
+    take_argument("gaps", "least", metavar="N", help="list what N prompts show (2)"),
 )
 def report_gaps(client: Client, options: argparse.Namespace) -> int:
     """What was needed and not found, and what would cure it.

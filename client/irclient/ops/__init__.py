@@ -112,6 +112,10 @@ class Op:
 
     def default(self, name: str) -> Any:
         """Return the value of an argument that was left out."""
+        if name not in self.annotations:
+            from irclient.types import Query
+
+            return getattr(Query(""), name)
         found, kind = self.defaults.get(name), self.args.get(name, str)
         if name in self.defaults and kind is not dict:
             return found
