@@ -29,7 +29,7 @@ from irdaemon.engine import EngineOptions
 from irdaemon.engine.health import Policy
 from irdaemon.index import Images
 from irdaemon.runtime.power import is_on_battery
-from irdaemon.serve.listen import check_endpoints, rules_of
+from irdaemon.serve.listen import check_endpoints, make_rules
 from irdaemon.source.opening import resolve_path
 from irdaemon.types import Tuning
 from irdaemon.watch import Settings
@@ -184,7 +184,7 @@ def check_startable(config: Config) -> ServeRules:
     """
     corpora_of(config)
     check_endpoints(config)
-    return rules_of(config)
+    return make_rules(config)
 
 
 def config_file(path: str | None) -> ConfigFile:

@@ -72,13 +72,13 @@ def digest(token: str) -> bytes:
     return hashlib.sha256(token.strip().encode("utf-8", "replace")).digest()
 
 
-def scope_of(client: ClientConfig) -> Scope:
+def make_scope(client: ClientConfig) -> Scope:
     """Return the scope that a [[client]] table describes."""
     corpora = None if client.corpora is None else frozenset(client.corpora)
     return Scope(client.name, corpora, client.levels, client.read_only)
 
 
-def visible_corpora(scope: Scope, corpora: Collection[str]) -> list[str]:
+def list_visible(scope: Scope, corpora: Collection[str]) -> list[str]:
     """Return those of the corpora that a client may see."""
     return [name for name in corpora if scope.corpora is None or name in scope.corpora]
 
@@ -106,12 +106,12 @@ CLIENT, DOCUMENTS, VISIBLE, PASSING = "client", "documents", "visible", "passing
 _DESCRIBING = ("capability", "description", "deps")
 
 
-def as_given(scope: Scope, args: Args, visible: list[str]) -> Args:
+def allow(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow the request as it is."""
     return args
 
 
-def query(scope: Scope, args: Args, visible: list[str]) -> Args:
+def allow_query(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow a query over visible corpora, all of them where none is named, at an allowed level."""
     _check_level(scope, args.get("level", "metadata"))
     if parse_expand(args.get("expand", "none")) is not None:
@@ -124,32 +124,32 @@ def query(scope: Scope, args: Args, visible: list[str]) -> Args:
     return {**args, "corpora": list(corpora)}
 
 
-def query_and_related(scope: Scope, args: Args, visible: list[str]) -> Args:
-    """Allow a query as `query` does; what belongs to a hit is looked for in visible corpora."""
-    return {**query(scope, args, visible), VISIBLE: visible}
+def allow_query_and_related(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow a query; what belongs to a hit is looked for in visible corpora."""
+    return {**allow_query(scope, args, visible), VISIBLE: visible}
 
 
-def query_and_item(scope: Scope, args: Args, visible: list[str]) -> Args:
-    """Allow a query as `query` does, about an item of a visible corpus."""
+def allow_query_and_item(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow a query as `allow_query` does, about an item of a visible corpus."""
     if item := args["item"]:
         _check_reference(item, visible)
-    return {**query(scope, args, visible), PASSING: True}
+    return {**allow_query(scope, args, visible), PASSING: True}
 
 
-def query_and_cases(scope: Scope, args: Args, visible: list[str]) -> Args:
-    """Allow a query as `query` does, with cases of visible corpora."""
+def allow_query_and_cases(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow a query as `allow_query` does, with cases of visible corpora."""
     for case in args["cases"]:
         if isinstance(case, Mapping) and case.get("corpus"):
             _check_corpus(case["corpus"], visible)
-    return {**query(scope, args, visible), PASSING: True}
+    return {**allow_query(scope, args, visible), PASSING: True}
 
 
-def owner_only(scope: Scope, args: Args, visible: list[str]) -> Args:
+def refuse(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Refuse: it belongs to the daemon's own user."""
     raise Denied(f"the client {scope.client!r} may not ask for this", "its owner can")
 
 
-def disclosed(scope: Scope, args: Args, visible: list[str]) -> Args:
+def allow_disclosure(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow references to visible corpora, at an allowed level."""
     _check_level(scope, args["level"])
     if parse_expand(args["expand"]) is not None:
@@ -159,14 +159,14 @@ def disclosed(scope: Scope, args: Args, visible: list[str]) -> Args:
     return args
 
 
-def recorded(scope: Scope, args: Args, visible: list[str]) -> Args:
+def allow_records(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow a reference to a visible corpus where the client may have bodies: records hold text."""
     _check_level(scope, "body")
     _check_reference(args["reference"], visible)
     return args
 
 
-def listed_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
+def allow_listing(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow one visible corpus; all of them only where all are visible."""
     if scope.corpora is not None and not args["corpus"]:
         raise Denied("this client must say which corpus to list", f"one of {', '.join(visible)}")
@@ -175,38 +175,38 @@ def listed_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
     return args
 
 
-def referenced(scope: Scope, args: Args, visible: list[str]) -> Args:
+def allow_references(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow references to visible corpora."""
     for reference in args["references"]:
         _check_reference(str(reference), visible)
     return args
 
 
-def audited_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
+def allow_audit(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow a visible corpus, or all, where the client may have bodies: a diff holds the text."""
     _check_level(scope, "body")
-    return any_corpus(scope, args, visible)
+    return allow_corpora(scope, args, visible)
 
 
-def no_hint(scope: Scope, args: Args, visible: list[str]) -> Args:
+def refuse_hint(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Refuse: a limited client must not find out which corpora a path belongs to."""
     raise Denied(f"the client {scope.client!r} may not give hints", "irc build CORPUS scans anew")
 
 
-def one_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
+def allow_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow a visible corpus."""
     _check_corpus(args["corpus"], visible)
     return args
 
 
-def any_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
+def allow_corpora(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow a visible corpus, or all."""
     if (name := args["corpus"]) is not None:
         _check_corpus(name, visible)
     return args
 
 
-def built_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
+def allow_build(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow one visible corpus where the client may write."""
     if scope.read_only:
         raise Denied(f"the client {scope.client!r} may only read", "its owner can build")
@@ -217,14 +217,14 @@ def built_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
     return args
 
 
-def written(scope: Scope, args: Args, visible: list[str]) -> Args:
+def allow_writing(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow documents to be written into visible corpora where the client may write."""
     if scope.read_only:
         raise Denied(f"the client {scope.client!r} may only read", "its owner can write documents")
     return {**args, VISIBLE: visible}
 
 
-def no_configuration(scope: Scope, args: Args, visible: list[str]) -> Args:
+def refuse_configuration(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Refuse: what limits a client is part of the configuration."""
     raise Denied(f"the client {scope.client!r} may not change the configuration")
 
@@ -246,40 +246,40 @@ def _check_reference(reference: str, visible: Collection[str]) -> None:
     _check_corpus(reference.partition("/")[0], visible)
 
 
-def own_status(scope: Scope, status: Any) -> Any:
+def keep_own_status(scope: Scope, status: Any) -> Any:
     """Return the jobs and corpora that are visible, and little of the process."""
     kept = ("version", "pid", "uptime_s", "generation")
-    jobs = _of_visible(scope, status["jobs"], "corpus")
+    jobs = _keep_visible(scope, status["jobs"], "corpus")
     return {
         **{name: status[name] for name in kept if name in status},
         "queue": len(jobs),
         "jobs": jobs,
-        "corpora": _of_visible(scope, status["corpora"], "name"),
+        "corpora": _keep_visible(scope, status["corpora"], "name"),
     }
 
 
-def own_hits(scope: Scope, answer: Any) -> Any:
+def hide_text(scope: Scope, answer: Any) -> Any:
     """Leave out opening words of bodies, which a summary may be, where the client may have none."""
     if "body" in scope.levels:
         return answer
-    return {**answer, "results": [_without_text(hit) for hit in answer["results"]]}
+    return {**answer, "results": [_drop_text(hit) for hit in answer["results"]]}
 
 
-def _without_text(hit: Mapping[str, Any]) -> Mapping[str, Any]:
+def _drop_text(hit: Mapping[str, Any]) -> Mapping[str, Any]:
     return hit if hit["kind"] in _DESCRIBING else {**hit, "summary": hit["name"]}
 
 
-def own_rows(scope: Scope, rows: Any) -> Any:
+def keep_own_rows(scope: Scope, rows: Any) -> Any:
     """Return the rows of visible corpora."""
-    return _of_visible(scope, rows, "corpus")
+    return _keep_visible(scope, rows, "corpus")
 
 
-def own_progress(scope: Scope, progress: Any) -> Any:
+def check_own_progress(scope: Scope, progress: Any) -> Any:
     """Return the progress of a visible corpus' job; raise NotFound for another one's."""
-    if not _of_visible(scope, [progress], "corpus"):
+    if not _keep_visible(scope, [progress], "corpus"):
         raise NotFound(f"no job {progress['number']}", "the last few hundred are remembered")
     return progress
 
 
-def _of_visible(scope: Scope, rows: list[Any], key: str) -> list[Any]:
+def _keep_visible(scope: Scope, rows: list[Any], key: str) -> list[Any]:
     return [row for row in rows if scope.corpora is None or row[key] in scope.corpora]

@@ -88,7 +88,7 @@ class Endpoint:
         self._most = most
         self._listen = listen
         self._listening = listen()
-        self._file = self._identity()
+        self._file = self._identify_file()
         self._peer_of = peer_of
         # By descriptor: one that is used again was free.
         self._connections: set[int] = set()
@@ -138,9 +138,9 @@ class Endpoint:
     @property
     def unlinked(self) -> bool:
         """True if the path does not lead here any more: its file was removed or replaced."""
-        return bool(self.path) and self._file != self._identity()
+        return bool(self.path) and self._file != self._identify_file()
 
-    def listen_anew(self) -> None:
+    def rebind(self) -> None:
         """Make the file of an unlinked socket anew and cut its connections. Raises ConfigError.
 
         Nothing may lie at its path.
@@ -148,7 +148,7 @@ class Endpoint:
         listening = self._listen()
         self._cut()
         self._listening.close()
-        self._listening, self._file = listening, self._identity()
+        self._listening, self._file = listening, self._identify_file()
         self._bind()
 
     def receive(self) -> tuple[Caller, bytes] | None:
@@ -161,7 +161,7 @@ class Endpoint:
         # A REQ socket puts an empty frame before its message; a DEALER does not.
         if not (len(route) == 1 or (len(route) == 2 and not route[1])):
             return None
-        return Caller(self, tuple(route), self._peer_of(data), _descriptor(data)), data.bytes
+        return Caller(self, tuple(route), self._peer_of(data), _find_descriptor(data)), data.bytes
 
     def close(self) -> None:
         """Close the socket; no connection is accepted any more."""
@@ -175,7 +175,7 @@ class Endpoint:
         self._ended += self._connections
         self._connections.clear()
 
-    def _identity(self) -> tuple[int, int] | None:
+    def _identify_file(self) -> tuple[int, int] | None:
         """Return the device and inode of the file at the path, None for no file."""
         try:
             status = os.stat(self.path)
@@ -192,7 +192,7 @@ class Endpoint:
 # -- kinds of endpoints --------------------------------------------------------------------------
 
 
-def private_endpoint(socket: Socket, path: str, most: int) -> Endpoint:
+def bind_private(socket: Socket, path: str, most: int) -> Endpoint:
     """Bind a Unix socket that only the daemon's own uid may use; its directory is private."""
     own = Peer(uid=os.getuid())
     _prepare(socket)
@@ -201,7 +201,7 @@ def private_endpoint(socket: Socket, path: str, most: int) -> Endpoint:
     return Endpoint(socket, f"ipc://{path}", most, lambda: _listen(path), lambda frame: own)
 
 
-def shared_endpoint(socket: Socket, path: str, uids: Collection[int], most: int) -> Endpoint:
+def bind_shared(socket: Socket, path: str, uids: Collection[int], most: int) -> Endpoint:
     """Bind a Unix socket that some uids may use. Raises ConfigError where it would not be safe."""
     _prepare(socket)
     if not _admit_uids(socket, (os.getuid(), *uids)):
@@ -215,10 +215,10 @@ def shared_endpoint(socket: Socket, path: str, uids: Collection[int], most: int)
         os.chmod(path, 0o666)
         return listening
 
-    return Endpoint(socket, f"ipc://{path}", most, listen, _user)
+    return Endpoint(socket, f"ipc://{path}", most, listen, _find_user)
 
 
-def tcp_endpoint(socket: Socket, address: str, keys: Keys, most: int) -> Endpoint:
+def bind_tcp(socket: Socket, address: str, keys: Keys, most: int) -> Endpoint:
     """Bind a TCP address with CURVE; it needs a Keyring in the same context."""
     _prepare(socket)
     socket.ipv6 = True
@@ -233,10 +233,10 @@ def tcp_endpoint(socket: Socket, address: str, keys: Keys, most: int) -> Endpoin
     listening = _listen_tcp(address)
     host, port = listening.getsockname()[:2]
     host = f"[{host}]" if ":" in host else host
-    return Endpoint(socket, f"tcp://{host}:{port}", most, lambda: listening, _key)
+    return Endpoint(socket, f"tcp://{host}:{port}", most, lambda: listening, _find_key)
 
 
-def _descriptor(frame: zmq.Frame) -> int:
+def _find_descriptor(frame: zmq.Frame) -> int:
     """Return the descriptor of the connection that a frame came by, -1 where it is not known."""
     try:
         return int(str(frame.get("__fd")))
@@ -244,7 +244,7 @@ def _descriptor(frame: zmq.Frame) -> int:
         return -1
 
 
-def _user(frame: zmq.Frame) -> Peer:
+def _find_user(frame: zmq.Frame) -> Peer:
     """Return the user at the other end: libzmq writes `address:uid:gid:pid`."""
     try:
         return Peer(uid=int(str(frame.get("Peer-Address")).rsplit(":", 3)[1]))
@@ -252,7 +252,7 @@ def _user(frame: zmq.Frame) -> Peer:
         return Peer()
 
 
-def _key(frame: zmq.Frame) -> Peer:
+def _find_key(frame: zmq.Frame) -> Peer:
     """Return the holder of a key, which the Keyring has checked."""
     try:
         return Peer(key=str(frame.get("User-Id")))
@@ -364,12 +364,12 @@ def allow_descriptors(connections: int, endpoints: int) -> int:
     `connections` is how many each is to have, 0 for as many as fit.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    soft, fit = fitting(connections, endpoints, soft, hard)
+    soft, fit = fit_descriptors(connections, endpoints, soft, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     return fit
 
 
-def fitting(connections: int, endpoints: int, soft: int, hard: int) -> tuple[int, int]:
+def fit_descriptors(connections: int, endpoints: int, soft: int, hard: int) -> tuple[int, int]:
     """Return the soft limit of open files to set, and how many connections each endpoint can have.
 
     Half of it is for connections that are not counted yet.

@@ -13,16 +13,16 @@ from irclient.keys import Keys, read_keys, read_private
 from irclient.places import events_path
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.sections import Config
-from irdaemon.serve.access import Peer, Scope, Scopes, digest, scope_of
+from irdaemon.serve.access import Peer, Scope, Scopes, digest, make_scope
 from irdaemon.serve.endpoints import (
     Endpoint,
     Keyring,
     allow_descriptors,
+    bind_private,
+    bind_shared,
+    bind_tcp,
     check_shared,
     check_tcp,
-    private_endpoint,
-    shared_endpoint,
-    tcp_endpoint,
 )
 from irdaemon.serve.loop import RequestLoop
 from irdaemon.serve.ops import ServeRules
@@ -50,24 +50,24 @@ def check_endpoints(config: Config) -> None:
         raise config.error(key, error.message, error.hint) from error
 
 
-def rules_of(config: Config) -> ServeRules:
+def make_rules(config: Config) -> ServeRules:
     """Return the rules that a configuration makes. Raises ConfigError for a token not to be used.
 
     Reads the files of tokens; a client whose file is gone is turned away, and all others served.
     """
-    scopes = [(client, scope_of(client)) for client in config.clients]
+    scopes = [(client, make_scope(client)) for client in config.clients]
     return ServeRules(
         config.serve,
         Scopes(
             own=os.getuid(),
             by_uid={client.uid: scope for client, scope in scopes if client.uid is not None},
             by_key={client.key: scope for client, scope in scopes if client.key},
-            by_token=_by_token(config, {c.token: scope for c, scope in scopes if c.token}),
+            by_token=_read_tokens(config, {c.token: scope for c, scope in scopes if c.token}),
         ),
     )
 
 
-def _by_token(config: Config, files: Mapping[str, Scope]) -> Mapping[bytes, Scope]:
+def _read_tokens(config: Config, files: Mapping[str, Scope]) -> Mapping[bytes, Scope]:
     found: dict[bytes, Scope] = {}
     for path, scope in files.items():
         if not os.path.lexists(path):
@@ -131,24 +131,24 @@ class Listener:
 
     def _open_private(self, path: str) -> None:
         clear_socket(path)
-        self._open(private_endpoint(self._loop.router(), path, self._most))
+        self._open(bind_private(self._loop.router(), path, self._most))
         # Events name every corpus, so a client that may not see all gets none.
         if self._loop.rules.scopes.of(Peer(os.getuid())).whole:
             events = self._loop.context.socket(zmq.PUB)
             clear_socket(events_path(path))
-            endpoint = private_endpoint(events, events_path(path), self._most)
+            endpoint = bind_private(events, events_path(path), self._most)
             self._endpoints.append(endpoint)
             self._loop.publish_at(endpoint)
 
     def _open_shared(self, path: str) -> None:
         uids = self._loop.rules.scopes.by_uid.keys()
         clear_socket(path)
-        self._open(shared_endpoint(self._loop.router(), path, uids, self._most))
+        self._open(bind_shared(self._loop.router(), path, uids, self._most))
 
     def _open_tcp(self, config: Config) -> None:
         keys, loop = server_keys(config), self._loop
         self._keyring = Keyring(loop.context, lambda key: key in loop.rules.scopes.by_key)
-        self._open(tcp_endpoint(loop.router(), config.serve.tcp, keys, self._most))
+        self._open(bind_tcp(loop.router(), config.serve.tcp, keys, self._most))
 
     def _open(self, endpoint: Endpoint) -> None:
         self._endpoints.append(endpoint)
@@ -163,7 +163,7 @@ class Listener:
         for endpoint in self._endpoints:
             if endpoint.unlinked:
                 clear_socket(endpoint.path)
-                endpoint.listen_anew()
+                endpoint.rebind()
                 log.warning("the socket %s was gone; it is made anew", endpoint.path)
 
     def close(self) -> None:

@@ -33,8 +33,8 @@ from irdaemon.serve.ops import (
     WITH_DOCUMENTS,
     Rates,
     ServeRules,
+    choose_front_cost,
     cost,
-    front_cost,
     handle,
     read_request,
 )
@@ -297,7 +297,7 @@ class RequestLoop:
     def _cost(self, request: wire.Request) -> Cost:
         engine = self._engine
         if engine.remote:
-            return front_cost(request)
+            return choose_front_cost(request)
         return cost(request, engine.may_ask_model(request.args))
 
     def _documents_of(

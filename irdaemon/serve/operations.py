@@ -112,17 +112,17 @@ def forward(
     SERVED[name] = ServedOp(run, cost, rule, filter, front)
 
 
-forward("records", "slow", access.recorded, front=True)
-forward("status", "slow", access.as_given, access.own_status, front=True)
-forward("failures", "slow", access.any_corpus, access.own_rows)
-forward("secrets", "slow", access.any_corpus, access.own_rows)
-forward("audit", "slow", access.audited_corpus, access.own_rows)
-forward("coverage", "walking", access.listed_corpus, access.own_rows)
-forward("info", "slow", access.one_corpus, front=True)
-forward("maintain", "slow", access.built_corpus)
+forward("records", "slow", access.allow_records, front=True)
+forward("status", "slow", access.allow, access.keep_own_status, front=True)
+forward("failures", "slow", access.allow_corpora, access.keep_own_rows)
+forward("secrets", "slow", access.allow_corpora, access.keep_own_rows)
+forward("audit", "slow", access.allow_audit, access.keep_own_rows)
+forward("coverage", "walking", access.allow_listing, access.keep_own_rows)
+forward("info", "slow", access.allow_corpus, front=True)
+forward("maintain", "slow", access.allow_build)
 
 
-@serves("ping", "quick", access.as_given, front=True)
+@serves("ping", "quick", access.allow, front=True)
 def ping(engine: QueryEngine) -> Any:
     """Return who answers."""
     return PingReply(__version__, wire.PROTOCOL, os.getpid())
@@ -136,10 +136,10 @@ def query_of(args: Args) -> Query:
         raise QueryError(f"not a query: {error}", "see docs/protocol.md") from error
 
 
-@serves("discover", "quick", access.query_and_related, access.own_hits, front=True)
+@serves("discover", "quick", access.allow_query_and_related, access.hide_text, front=True)
 def discover(engine: QueryEngine, args: Args) -> Any:
     """Answer a query, without what its session was shown before."""
-    query, traces, session = query_of(args), list[Trace](), session_of(args)
+    query, traces, session = query_of(args), list[Trace](), find_session(args)
     with record_laps() as laps:
         found = engine.discover(
             query,
@@ -147,19 +147,19 @@ def discover(engine: QueryEngine, args: Args) -> Any:
             traced=traces.append,
             session="" if engine.remote else session.name,
         )
-        answer = _counted(engine, watched(found, query, laps))
+        answer = _count_answer(engine, log_slow_query(found, query, laps))
     answer = engine.impressions.unseen(answer, session)
     _note(engine, args, "discover", answer, traces)
     return answer
 
 
-@serves("search", "quick", access.query, access.own_hits, front=True)
+@serves("search", "quick", access.allow_query, access.hide_text, front=True)
 def search(engine: QueryEngine, args: Args) -> Any:
     """Return the ranked candidates of a query."""
     query, traces = query_of(args), list[Trace]()
     with record_laps() as laps:
         answer = engine.search(query, traced=traces.append)
-        answer = _counted(engine, watched(answer, query, laps))
+        answer = _count_answer(engine, log_slow_query(answer, query, laps))
     _note(engine, args, "search", answer, traces)
     return answer
 
@@ -168,18 +168,18 @@ def _note(engine: QueryEngine, args: Args, op: str, answer: Selection, traces: l
     """Have an answer noted that is given, unless its client wants it to leave no trace."""
     if args["noted"]:
         trace = traces[-1] if traces else None
-        given = GivenAnswer(op, session_of(args), args.get("variant", ""), answer, trace)
+        given = GivenAnswer(op, find_session(args), args.get("variant", ""), answer, trace)
         for addon in engine.addons.values():
             addon.note_answer(given)
 
 
-def _counted(engine: QueryEngine, answer: Selection) -> Selection:
+def _count_answer(engine: QueryEngine, answer: Selection) -> Selection:
     """Count an answer in its minute."""
     engine.state.answered.note(answer.took_ms, engine.state.clock())
     return answer
 
 
-def watched(answer: Selection, query: Query, laps: Laps) -> Selection:
+def log_slow_query(answer: Selection, query: Query, laps: Laps) -> Selection:
     """Log a slow query by its stages, not by its words: logs hold no text of a client's."""
     if answer.took_ms >= _SLOW_MS:
         stages = ", ".join(f"{name} {lap.ms:.1f}" for name, lap in laps.list_stages())
@@ -188,12 +188,12 @@ def watched(answer: Selection, query: Query, laps: Laps) -> Selection:
     return answer
 
 
-@serves("explain", "slow", access.query_and_item, front=True)
+@serves("explain", "slow", access.allow_query_and_item, front=True)
 def explain(engine: QueryEngine, args: Args) -> Any:
     """Return what each stage of a query did, and to its owner what was learned of an item."""
     with record_laps() as laps:
         explained = engine.explain(query_of(args), args["item"])
-    explained["stages"] = stages_of(laps)
+    explained["stages"] = list_stages(laps)
     if "item" in explained and not args[PASSING]:
         for addon in engine.addons.values():
             added = addon.explain_item(explained["query"], explained["item"]["reference"])
@@ -201,7 +201,7 @@ def explain(engine: QueryEngine, args: Args) -> Any:
     return explained
 
 
-def stages_of(laps: Laps) -> list[dict[str, Any]]:
+def list_stages(laps: Laps) -> list[dict[str, Any]]:
     """Return the stages of one query as they began, without the sum of them."""
     return [
         {"stage": name, "at_ms": round(lap.at_ms, 3), "ms": round(lap.ms, 3), "n": lap.n}
@@ -210,7 +210,7 @@ def stages_of(laps: Laps) -> list[dict[str, Any]]:
     ]
 
 
-@serves("calibrate", "slow", access.owner_only)
+@serves("calibrate", "slow", access.refuse)
 def calibrate(engine: Engine, corpus: str, cases: list[Any]) -> Any:
     """Request the floors of a corpus, by labelled cases."""
     return [engine.calibrate(corpus, read_cases(cases))]
@@ -223,13 +223,13 @@ def read_cases(given: list[Any]) -> list[Case]:
     return [Case.from_dict(each, f"case {at}") for at, each in enumerate(given, start=1)]
 
 
-@serves("disclose", "slow", access.disclosed, front=True)
+@serves("disclose", "slow", access.allow_disclosure, front=True)
 def disclose(engine: QueryEngine, references: list[Any], level: str, expand: str) -> Any:
     """Return the payload of artifacts."""
     return engine.disclose([str(each) for each in references], level, expand)
 
 
-@serves("artifacts", "slow", access.listed_corpus)
+@serves("artifacts", "slow", access.allow_listing)
 def artifacts(engine: Engine, corpus: str | None, under: str, after: str, limit: int) -> Any:
     """Return a page of what is held."""
     held_in, _, artifact_id = after.partition("/")
@@ -237,7 +237,7 @@ def artifacts(engine: Engine, corpus: str | None, under: str, after: str, limit:
     return engine.artifacts(page)
 
 
-@serves("build", "quick", access.built_corpus)
+@serves("build", "quick", access.allow_build)
 def build(engine: Engine, corpus: str | None, full: bool, prune: bool) -> Any:
     """Request a scan of a corpus or of all; return the numbers of the jobs."""
     scan = ScanRequest(full=full, prune=prune)
@@ -246,19 +246,19 @@ def build(engine: Engine, corpus: str | None, full: bool, prune: bool) -> Any:
 
 
 # Resolving a path may touch a slow disk.
-@serves("hint", "slow", access.no_hint)
+@serves("hint", "slow", access.refuse_hint)
 def hint(engine: Engine, path: str) -> Any:
     """Request a scan of a path in every corpus that it may belong to; return the numbers."""
     jobs = jobs_for_hint(path, tuple(engine.corpora.values()))
     return [engine.request(job) for job in jobs]
 
 
-def session_of(args: Args) -> ClientSession:
+def find_session(args: Args) -> ClientSession:
     """Return the session that a client names in a request."""
     return ClientSession(args[CLIENT], args.get("session", ""))
 
 
-@serves("impressions", "quick", access.referenced, front=True)
+@serves("impressions", "quick", access.allow_references, front=True)
 def impressions(engine: QueryEngine, client: str, session: str, references: list[Any]) -> Any:
     """Note what a session was shown; return all that it was."""
     own, references = ClientSession(client, session), [str(each) for each in references]
@@ -268,19 +268,19 @@ def impressions(engine: QueryEngine, client: str, session: str, references: list
     return [ShownItem(at, when) for at, when in engine.impressions.of(own).items()]
 
 
-@serves("progress", "quick", access.as_given, access.own_progress)
+@serves("progress", "quick", access.allow, access.check_own_progress)
 def progress(engine: Engine, job: int) -> Any:
     """Return how far a job is."""
     return engine.progress(job).to_dict()
 
 
-@serves("add", "slow", access.no_configuration)
+@serves("add", "slow", access.refuse_configuration)
 def add(engine: Engine, name: str, kind: str, roots: list[Any]) -> Any:
     """Add a corpus to the configuration; return the numbers of the jobs."""
     return engine.host.add(name, kind, [str(root) for root in roots])
 
 
-@serves("preview", "walking", access.no_configuration)
+@serves("preview", "walking", access.refuse_configuration)
 def preview(engine: Engine, name: str, kind: str, roots: list[Any]) -> CorpusPreview:
     """Say what a corpus would hold if it were added; nothing is written and nothing is indexed."""
     corpus = engine.host.preview(name, kind, [str(root) for root in roots])
@@ -296,19 +296,19 @@ def preview(engine: Engine, name: str, kind: str, roots: list[Any]) -> CorpusPre
     )
 
 
-@serves("rm", "slow", access.no_configuration)
+@serves("rm", "slow", access.refuse_configuration)
 def rm(engine: Engine, name: str) -> Any:
     """Take a corpus out of the configuration; return the numbers of the jobs."""
     return engine.host.remove(name)
 
 
-@serves("reload", "slow", access.no_configuration, front=True)
+@serves("reload", "slow", access.refuse_configuration, front=True)
 def reload(engine: QueryEngine) -> Any:
     """Read the configuration again; return the numbers of the jobs."""
     return engine.host.reload()
 
 
-@serves("wait", "waiting", access.as_given, front=True)
+@serves("wait", "waiting", access.allow, front=True)
 def wait(engine: QueryEngine, generation: int, wait_ms: float) -> Any:
     """Wait for a generation; return the one there is, and whether that was reached."""
     check_wait(wait_ms)

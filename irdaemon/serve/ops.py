@@ -42,7 +42,7 @@ from irdaemon.serve.access import (
     Peer,
     Scope,
     Scopes,
-    visible_corpora,
+    list_visible,
 )
 from irdaemon.serve.operations import SERVED, Cost, ServedOp
 
@@ -53,7 +53,7 @@ _BURST_S = 10.0
 _BUCKETS_KEPT = 4_096
 
 
-def of_message(serve: ServeConfig) -> wire.MessageLimits:
+def choose_message_limits(serve: ServeConfig) -> wire.MessageLimits:
     """Return what a message may measure."""
     return wire.MessageLimits(serve.max_message_bytes, serve.max_depth, serve.max_items)
 
@@ -138,7 +138,7 @@ def read_request(data: bytes, rules: ServeRules, peer: Peer) -> tuple[wire.Reque
 
     Raises LimitError, ProtocolError, Denied.
     """
-    request = wire.unpack_request(data, of_message(rules.serve))
+    request = wire.unpack_request(data, choose_message_limits(rules.serve))
     return request, rules.scopes.of(peer, request.token)
 
 
@@ -155,13 +155,13 @@ def handle(
     """
     try:
         _check_protocol(engine, request)
-        op = _op(request.op)
+        op = _find_op(request.op)
         _check_args(request)
         check_request(request, serve)
         engine.check_operation(request.op, op.front)
         with engine.limit_to(scope.corpora):
             given = fill_args(request.op, request.args, scope.client, documents)
-            args = narrowed(scope, op, given, engine.snapshot.corpora)
+            args = narrow_args(scope, op, given, engine.snapshot.corpora)
             check_clock()
             result = op.run(engine, args)
         reply = wire.pack_result(request.id, shown(scope, op, result))
@@ -199,12 +199,12 @@ def _check_protocol(engine: QueryEngine, request: wire.Request) -> None:
         raise
 
 
-def narrowed(scope: Scope, op: ServedOp, args: Args, corpora: Collection[str]) -> Args:
+def narrow_args(scope: Scope, op: ServedOp, args: Args, corpora: Collection[str]) -> Args:
     """Return the arguments with which a client's operation may run, of the corpora there are.
 
     Raises Denied for what it may not do, NotFound for a corpus that it may not see.
     """
-    return args if scope.whole else op.rule(scope, args, visible_corpora(scope, corpora))
+    return args if scope.whole else op.rule(scope, args, list_visible(scope, corpora))
 
 
 def shown(scope: Scope, op: ServedOp, result: Any) -> Any:
@@ -213,7 +213,7 @@ def shown(scope: Scope, op: ServedOp, result: Any) -> Any:
     return plain if scope.whole or op.filter is None else op.filter(scope, plain)
 
 
-def _op(name: str) -> ServedOp:
+def _find_op(name: str) -> ServedOp:
     if name not in OPS and name in ops.OPS:
         addon = ops.OPS[name].addon
         raise Unavailable(
@@ -239,7 +239,7 @@ def _check_args(request: wire.Request) -> None:
             raise QueryError(f"{request.op}: {name} is of the wrong type ({value!r:.60})")
 
 
-def front_cost(request: wire.Request) -> Cost:
+def choose_front_cost(request: wire.Request) -> Cost:
     """Return the cost class of a request to a front end: what asks a backend waits for that."""
     op, found = OPS.get(request.op), cost(request)
     if op is None or not op.front:

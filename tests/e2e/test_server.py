@@ -14,7 +14,7 @@ from irdaemon.contrib.documents.store import DocumentLimits, DocumentStore
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.serve import access as allowed
 from irdaemon.serve import ops as serve
-from irdaemon.serve.endpoints import private_endpoint
+from irdaemon.serve.endpoints import bind_private
 from irdaemon.serve.loop import RequestLoop
 from irdaemon.serve.ops import ServedOp, ServeRules
 from tests.support.corpora import engine, mapped
@@ -27,7 +27,7 @@ def serving(path, **limits):
     """Run a server at a path in a thread until the end; yield it."""
     rules = ServeRules(ServeConfig(**limits))
     server = RequestLoop(engine(mapped({"a": "fill a pdf form"})), rules, 2**20)
-    server.add(private_endpoint(server.router(), path, 100))
+    server.add(bind_private(server.router(), path, 100))
     ended = threading.Event()
 
     def run():

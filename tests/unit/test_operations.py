@@ -112,7 +112,7 @@ def test_a_method_and_a_function_are_all_that_an_operation_is_made_of(monkeypatc
 
     monkeypatch.setattr(operations, "SERVED", {})
 
-    @operations.serves("greet", "quick", access.owner_only)
+    @operations.serves("greet", "quick", access.refuse)
     def greet(made, names, times):
         return [f"hello {name}" for name in names * times]
 

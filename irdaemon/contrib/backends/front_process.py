@@ -27,7 +27,7 @@ from irdaemon.daemon.sdnotify import notify
 from irdaemon.daemon.signals import NotedSignals
 from irdaemon.index.backend import IndexBackend
 from irdaemon.runtime.tracebacks import describe_error
-from irdaemon.serve.listen import Listener, rules_of
+from irdaemon.serve.listen import Listener, make_rules
 from irdaemon.serve.loop import RequestLoop
 from irdaemon.serve.sockets import AlreadyRunning
 
@@ -87,7 +87,7 @@ class FrontProcess:
         self._refresh = RefreshThread(self.engine)
         self._signals = NotedSignals()
         self._backends = backends
-        self._loop = RequestLoop(self.engine, rules_of(config), config.serve.max_message_bytes)
+        self._loop = RequestLoop(self.engine, make_rules(config), config.serve.max_message_bytes)
         self._listener = Listener(self._loop, config, socket)
 
     def facts(self) -> Mapping[str, Any]:
@@ -99,7 +99,7 @@ class FrontProcess:
         """Read again who may ask for what, and how much; other changes need a restart."""
         try:
             config = load_config(self._path)
-            self._loop.rules = rules_of(config)
+            self._loop.rules = make_rules(config)
         except IRError as error:
             self._refused = error
             raise

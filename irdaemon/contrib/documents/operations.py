@@ -31,7 +31,7 @@ NO_EMBEDDER = Absent("documents", Unavailable("no corpus has an embedder"))
 
 
 # A client's own documents: what it may see of the corpora does not matter.
-@serves("discover_in", "heavy", access.as_given, front=True)
+@serves("discover_in", "heavy", access.allow, front=True)
 def discover_in(engine: QueryEngine, args: Args) -> Any:
     """Rank documents of the client's own: those it sends, or those it registered."""
     return found_in(args, lambda: _find_usual_embedder(engine.state), engine.state.models)
@@ -79,13 +79,13 @@ def _find_usual_embedder(state: QueryState) -> Embedder:
     return next((each for each in made if each and not isinstance(each, Absent)), NO_EMBEDDER)
 
 
-@serves("register_docs", "heavy", access.as_given, front=True)
+@serves("register_docs", "heavy", access.allow, front=True)
 def register_docs(engine: QueryEngine, docs: list[Any], documents: ClientDocuments | None) -> Any:
     """Keep documents for as long as the client's connection lives; return their handle."""
     return _registered(documents).register(_document_set(docs))
 
 
-@serves("drop_docs", "quick", access.as_given, front=True)
+@serves("drop_docs", "quick", access.allow, front=True)
 def drop_docs(engine: QueryEngine, handle: str, documents: ClientDocuments | None) -> Any:
     """Forget documents that were registered; return how many."""
     return _registered(documents).drop(handle)

@@ -54,7 +54,7 @@ _SHOWN = 20
 _NAME_CHARS = 60
 
 
-@serves("doc_index", "slow", access.no_configuration)
+@serves("doc_index", "slow", access.refuse_configuration)
 def doc_index(
     engine: Engine, directory: str, recursive: bool, pattern: str, dry_run: bool
 ) -> IndexedDirectory:
@@ -125,7 +125,7 @@ _TRIES = 2
 _CLAIMS = Claims()
 
 
-@serves("doc_add", "waiting", access.written)
+@serves("doc_add", "waiting", access.allow_writing)
 def doc_add(engine: Engine, args: Args) -> WrittenDocument:
     """Write a new document; return where it is and how it is found."""
     wanted = args["directory"]
@@ -142,7 +142,7 @@ def doc_add(engine: Engine, args: Args) -> WrittenDocument:
         return _stored(engine, corpus, files.path(place), data, args)
 
 
-@serves("doc_update", "waiting", access.written)
+@serves("doc_update", "waiting", access.allow_writing)
 def doc_update(engine: Engine, args: Args) -> WrittenDocument:
     """Write a document anew; of Markdown the front matter stays that the content leaves out."""
     target, place = _document(engine, args)
@@ -158,7 +158,7 @@ def doc_update(engine: Engine, args: Args) -> WrittenDocument:
         return _stored(engine, corpus, files.path(place), data, args)
 
 
-@serves("doc_remove", "waiting", access.written)
+@serves("doc_remove", "waiting", access.allow_writing)
 def doc_remove(engine: Engine, args: Args) -> WrittenDocument:
     """Take a document out of the index, and where that is wanted its file away."""
     target, place = _document(engine, args)

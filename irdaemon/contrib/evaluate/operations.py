@@ -13,7 +13,7 @@ from irdaemon.serve.access import PASSING, Args
 from irdaemon.serve.operations import query_of, read_cases, serves
 
 
-@serves("eval", "slow", access.query_and_cases)
+@serves("eval", "slow", access.allow_query_and_cases)
 def evaluate(engine: Engine, args: Args) -> Any:
     """Return how good the answers to cases are; keep it, but for limited clients."""
     wanted = EvaluationRequest(
@@ -25,7 +25,7 @@ def evaluate(engine: Engine, args: Args) -> Any:
     return measured
 
 
-@serves("evaluation", "slow", access.owner_only)
+@serves("evaluation", "slow", access.refuse)
 def read_evaluation(engine: Engine, corpus: str) -> Any:
     """Return the last evaluation of a corpus."""
     engine.state.check_known(corpus)

@@ -19,26 +19,26 @@ from irdaemon.types import Use
 _MOST_TOKENS = 100_000_000
 
 
-@serves("usage", "slow", access.owner_only)
+@serves("usage", "slow", access.refuse)
 def usage(engine: Engine, item: str) -> Any:
     """Return what was offered, and used."""
     return UseReports(engine).usage(item)
 
 
-@serves("uses", "slow", access.owner_only)
+@serves("uses", "slow", access.refuse)
 def uses(engine: Engine, corpus: str) -> Any:
     """Return the uses known of a corpus' items."""
     engine.state.check_known(corpus)
     return [use.to_dict() for use in UseReports(engine).of_corpus(corpus)]
 
 
-@serves("usage_forget", "slow", access.owner_only)
+@serves("usage_forget", "slow", access.refuse)
 def usage_forget(engine: Engine, item: str, session: str, everything: bool) -> Any:
     """Forget what was noted of use, and have what was learned of it forgotten; return how much."""
     return UseReports(engine).forget(item, session, everything)
 
 
-@serves("usage_import", "slow", access.owner_only)
+@serves("usage_import", "slow", access.refuse)
 def usage_import(engine: Engine, uses: list[Any], corpus: str | None) -> Any:
     """Have uses from elsewhere learned from; return the numbers of the jobs."""
     redact = Redactor("all").text
@@ -56,7 +56,7 @@ def usage_import(engine: Engine, uses: list[Any], corpus: str | None) -> Any:
     return [observer.request_learning(name, given) for name, given in by_corpus.items()]
 
 
-@serves("usage_rollback", "quick", access.owner_only)
+@serves("usage_rollback", "quick", access.refuse)
 def usage_rollback(engine: Engine, corpus: str | None) -> Any:
     """Request what was served before the last learning; return the numbers of the jobs."""
     engine.state.check_known(corpus)
@@ -64,7 +64,7 @@ def usage_rollback(engine: Engine, corpus: str | None) -> Any:
     return [engine.request(Job("roll_back", name)) for name in names]
 
 
-@serves("gaps", "slow", access.owner_only)
+@serves("gaps", "slow", access.refuse)
 def gaps(engine: Engine, least: int) -> Any:
     """Return what was needed and not found."""
     if least < 1:
@@ -72,7 +72,7 @@ def gaps(engine: Engine, least: int) -> Any:
     return UseReports(engine).gaps(least)
 
 
-@serves("listing", "slow", access.owner_only)
+@serves("listing", "slow", access.refuse)
 def listing(engine: Engine, context_tokens: int) -> Any:
     """Return what an agent's own listing of skills has no room for."""
     if not 0 <= context_tokens <= _MOST_TOKENS:

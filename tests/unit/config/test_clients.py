@@ -14,7 +14,7 @@ from irdaemon.config.clients import ClientConfig
 from irdaemon.config.config import load_config, parse_config
 from irdaemon.daemon.active_config import config_file
 from irdaemon.serve.access import Peer
-from irdaemon.serve.listen import rules_of, server_keys
+from irdaemon.serve.listen import make_rules, server_keys
 
 PATH = "/etc/x/irdaemon.toml"
 KEY = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
@@ -84,24 +84,24 @@ def test_a_token_counts_by_its_content_and_a_shared_file_is_refused(config):
     config.write_text('[[client]]\nname = "agent"\ntoken = "agent.token"\nread_only = true\n')
     token.chmod(0o644)
     with pytest.raises(ConfigError, match="can be read by others"):
-        rules_of(load_config())
+        make_rules(load_config())
     token.chmod(0o600)
-    scopes = rules_of(load_config()).scopes
+    scopes = make_rules(load_config()).scopes
     assert scopes.of(Peer(uid=os.getuid()), "correct horse battery staple").read_only
     token.write_text("short")
     with pytest.raises(ConfigError, match="can be guessed"):
-        rules_of(load_config())
+        make_rules(load_config())
     token.unlink()
     token.mkdir()
     with pytest.raises(ConfigError, match="cannot be read"):
-        rules_of(load_config())
+        make_rules(load_config())
 
 
 def test_a_client_whose_token_is_gone_is_turned_away_and_the_others_are_served(config, caplog):
     config.write_text(
         '[[client]]\nname = "agent"\ntoken = "gone.token"\n[[client]]\nname = "b"\nuid = 4711\n'
     )
-    scopes = rules_of(load_config()).scopes
+    scopes = make_rules(load_config()).scopes
     assert scopes.of(Peer(uid=4711)).client == "b"
     with pytest.raises(Denied):
         scopes.of(Peer(uid=os.getuid()), "what the token was")
@@ -158,7 +158,7 @@ def test_keys_are_made_added_shown_and_removed_by_command(config, capsys):
     assert (client.corpora, client.read_only) == (("skills",), True)
     assert main(["keys", "add", "own", "--key", KEY]) == 0
     assert main(["keys", "add", "agent", "--token"]) == 0
-    assert rules_of(load_config()).scopes.of(
+    assert make_rules(load_config()).scopes.of(
         Peer(), read_private(str(config.parent / "agent.token"))
     )
     capsys.readouterr()

@@ -32,7 +32,7 @@ def test_a_fault_is_told_by_its_kinds_and_places_without_its_words():
 def test_neither_a_fault_nor_a_slow_query_brings_words_into_the_log(monkeypatch, caplog):
     made = engine(mapped({"a": SAID}))
     monkeypatch.setattr(operations, "_SLOW_MS", 0.0)
-    broken = ServedOp(lambda engine, args: failing(), "quick", access.as_given)
+    broken = ServedOp(lambda engine, args: failing(), "quick", access.allow)
     monkeypatch.setattr(serve, "OPS", {**serve.OPS, "ping": broken})
     with caplog.at_level(logging.DEBUG):
         for request in (wire.Request(1, "ping", {}), wire.Request(2, "discover", {"text": SAID})):

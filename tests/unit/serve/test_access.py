@@ -11,8 +11,8 @@ from irclient.errors import Denied, NotFound
 from irdaemon.config.clients import ClientConfig
 from irdaemon.engine.queue import Job
 from irdaemon.serve import access
-from irdaemon.serve.access import WHOLE, Peer, Scope, Scopes, digest, scope_of
-from irdaemon.serve.ops import OPS, ServedOp, ServeRules, fill_args, narrowed, shown
+from irdaemon.serve.access import WHOLE, Peer, Scope, Scopes, digest, make_scope
+from irdaemon.serve.ops import OPS, ServedOp, ServeRules, fill_args, narrow_args, shown
 from tests.support.corpora import engine, mapped
 from tests.support.serving import handled, unpack_reply
 
@@ -69,13 +69,13 @@ def test_the_own_uid_may_be_limited_too():
 
 
 def test_a_table_without_limits_is_the_whole():
-    assert scope_of(ClientConfig("x", key="k")).whole
+    assert make_scope(ClientConfig("x", key="k")).whole
     for limited in (
         ClientConfig("x", corpora=()),
         ClientConfig("x", levels=("metadata", "body")),
         ClientConfig("x", read_only=True),
     ):
-        assert not scope_of(limited).whole
+        assert not make_scope(limited).whole
 
 
 # -- what -----------------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ def test_every_operation_is_allowed_or_refused_by_a_rule_of_its_own(op):
     allowed = {"ping", "discover", "search", "status", "failures", "progress", "wait", "eval"}
     denied = {"add", "preview", "rm", "reload", "build", "evaluation", "calibrate"}
     try:
-        narrowed(LIMITED, OPS[op], fill_args(op, {}), CORPORA)
+        narrow_args(LIMITED, OPS[op], fill_args(op, {}), CORPORA)
     except Denied:
         assert op not in allowed
     except NotFound:
@@ -98,20 +98,20 @@ def test_every_operation_is_allowed_or_refused_by_a_rule_of_its_own(op):
 def test_an_operation_cannot_be_served_without_a_rule_which_a_whole_scope_never_meets():
     with pytest.raises(TypeError, match="rule"):
         ServedOp(lambda engine, args: None, "quick")
-    refused = ServedOp(lambda engine, args: None, "quick", access.no_configuration)
-    assert narrowed(WHOLE, refused, {"x": 1}, CORPORA) == {"x": 1}
+    refused = ServedOp(lambda engine, args: None, "quick", access.refuse_configuration)
+    assert narrow_args(WHOLE, refused, {"x": 1}, CORPORA) == {"x": 1}
     with pytest.raises(Denied):
-        narrowed(LIMITED, refused, {"x": 1}, CORPORA)
+        narrow_args(LIMITED, refused, {"x": 1}, CORPORA)
 
 
 def test_a_query_for_all_corpora_is_one_for_those_that_may_be_seen():
-    assert narrowed(LIMITED, OPS["discover"], {"text": "x"}, CORPORA)["corpora"] == ["open"]
+    assert narrow_args(LIMITED, OPS["discover"], {"text": "x"}, CORPORA)["corpora"] == ["open"]
 
 
 def test_where_nothing_may_be_seen_a_query_does_not_become_one_for_all():
     for scope in (Scope("a", frozenset()), Scope("a", frozenset({"gone"}))):
         with pytest.raises(NotFound):
-            narrowed(scope, OPS["discover"], {"text": "x"}, CORPORA)
+            narrow_args(scope, OPS["discover"], {"text": "x"}, CORPORA)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_where_nothing_may_be_seen_a_query_does_not_become_one_for_all():
 )
 def test_a_corpus_that_may_not_be_seen_is_unknown_and_not_named(op, args):
     with pytest.raises(NotFound) as caught:
-        narrowed(LIMITED, OPS[op], fill_args(op, args), ("open", "secret", "hidden"))
+        narrow_args(LIMITED, OPS[op], fill_args(op, args), ("open", "secret", "hidden"))
     assert "unknown corpus 'secret'" in caught.value.message
     assert "hidden" not in caught.value.message + caught.value.hint
 
@@ -149,21 +149,21 @@ def test_a_corpus_that_may_not_be_seen_is_unknown_and_not_named(op, args):
 )
 def test_text_is_not_disclosed_beyond_the_levels_of_a_client(op, args):
     with pytest.raises(Denied, match=r"disclosed (body|bundled)"):
-        narrowed(READER, OPS[op], fill_args(op, args), CORPORA)
+        narrow_args(READER, OPS[op], fill_args(op, args), CORPORA)
 
 
 @pytest.mark.parametrize("op", ["build", "add", "preview", "rm", "reload"])
 def test_who_may_only_read_changes_nothing(op):
     everything = Scope("reader", None, read_only=True)
     with pytest.raises(Denied):
-        narrowed(everything, OPS[op], fill_args(op, {"corpus": "open"}), CORPORA)
+        narrow_args(everything, OPS[op], fill_args(op, {"corpus": "open"}), CORPORA)
 
 
 def test_who_may_write_builds_his_own_corpora_one_by_one():
     args = fill_args("build", {"corpus": "open"})
-    assert narrowed(LIMITED, OPS["build"], args, CORPORA) == args
+    assert narrow_args(LIMITED, OPS["build"], args, CORPORA) == args
     with pytest.raises(Denied):
-        narrowed(LIMITED, OPS["build"], fill_args("build", {}), CORPORA)
+        narrow_args(LIMITED, OPS["build"], fill_args("build", {}), CORPORA)
 
 
 def test_a_job_of_another_corpus_is_not_found():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.serve.endpoints import fitting
+from irdaemon.serve.endpoints import fit_descriptors
 
 UNLIMITED = resource.RLIM_INFINITY
 
@@ -28,7 +28,7 @@ UNLIMITED = resource.RLIM_INFINITY
 def test_two_doors_get_as_many_connections_as_there_are_descriptors_for(
     wanted, soft, hard, expected
 ):
-    assert fitting(wanted, 2, soft, hard) == expected
+    assert fit_descriptors(wanted, 2, soft, hard) == expected
 
 
 @given(
@@ -39,7 +39,7 @@ def test_two_doors_get_as_many_connections_as_there_are_descriptors_for(
 )
 def test_full_doors_leave_half_of_the_descriptors(wanted, doors, soft, more):
     hard = UNLIMITED if more is None else soft + more
-    limit, fit = fitting(wanted, doors, soft, hard)
+    limit, fit = fit_descriptors(wanted, doors, soft, hard)
     assert limit >= soft
     assert hard in (UNLIMITED, max(hard, limit))
     assert 1 <= fit <= (wanted or fit)

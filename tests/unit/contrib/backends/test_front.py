@@ -11,7 +11,7 @@ from irdaemon.config.sections import ServeConfig
 from irdaemon.contrib.backends.front import FrontEngine
 from irdaemon.engine import EngineOptions
 from irdaemon.serve.access import WHOLE, Scope
-from irdaemon.serve.ops import OPS, front_cost, handle
+from irdaemon.serve.ops import OPS, choose_front_cost, handle
 from irdaemon.types import Query, SelectSpec
 from tests.support.copied import HOLDER
 from tests.support.corpora import engine, mapped
@@ -169,7 +169,7 @@ def test_what_needs_files_or_the_ledger_names_the_writer_and_is_answered_at_once
         asked(fronted.front, name)
     assert name in caught.value.message
     assert HOLDER in caught.value.hint
-    assert front_cost(wire.Request(1, name, {})) == "quick"
+    assert choose_front_cost(wire.Request(1, name, {})) == "quick"
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_what_needs_files_or_the_ledger_names_the_writer_and_is_answered_at_once
     ],
 )
 def test_what_waits_for_a_backend_does_not_hold_up_the_loop(op, args, where):
-    assert front_cost(wire.Request(1, op, args)) == where
+    assert choose_front_cost(wire.Request(1, op, args)) == where
 
 
 def test_a_limited_client_sees_no_more_of_a_front_end(fronted):

@@ -6,7 +6,7 @@ from irclient.errors import Denied, NotFound, QueryError, Unavailable
 from irdaemon.config.config import parse_config
 from irdaemon.config.corpus import corpora_of
 from irdaemon.serve.access import Scope
-from irdaemon.serve.ops import OPS, fill_args, narrowed
+from irdaemon.serve.ops import OPS, fill_args, narrow_args
 from tests.support.corpora import engine, mapped
 from tests.support.serving import run
 
@@ -108,7 +108,7 @@ def test_where_nothing_is_allowed_the_owner_is_named_who_can_add_it(made, projec
 def test_a_limited_client_adds_no_directory(made, projects):
     args = fill_args("doc_index", {})
     with pytest.raises(Denied):
-        narrowed(Scope("agent", frozenset({"m"})), OPS["doc_index"], args, made.corpora)
+        narrow_args(Scope("agent", frozenset({"m"})), OPS["doc_index"], args, made.corpora)
 
 
 def previewed(made, *roots, name="p", kind="files"):
@@ -147,4 +147,4 @@ def test_a_preview_is_refused_without_a_configuration_and_to_a_limited_client(ma
         run("preview", plain, {"name": "p", "kind": "files", "roots": []})
     args = fill_args("preview", {})
     with pytest.raises(Denied):
-        narrowed(Scope("agent", frozenset({"m"})), OPS["preview"], args, made.corpora)
+        narrow_args(Scope("agent", frozenset({"m"})), OPS["preview"], args, made.corpora)

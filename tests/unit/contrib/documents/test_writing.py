@@ -10,7 +10,7 @@ from irdaemon.config.config import parse_config
 from irdaemon.config.corpus import corpora_of
 from irdaemon.contrib.documents import writing
 from irdaemon.serve.access import Scope
-from irdaemon.serve.ops import OPS, fill_args, narrowed, shown
+from irdaemon.serve.ops import OPS, fill_args, narrow_args, shown
 from tests.support.corpora import engine, mapped
 from tests.support.serving import run
 
@@ -147,12 +147,12 @@ def test_a_client_that_may_only_read_and_one_without_that_corpus_write_nothing(m
     args = fill_args("doc_add", {"title": "t", "content": "x"})
     op = OPS["doc_add"]
     with pytest.raises(Denied):
-        narrowed(Scope("reader", read_only=True), op, args, made.corpora)
-    limited = narrowed(Scope("agent", frozenset({"notes"})), op, args, made.corpora)
+        narrow_args(Scope("reader", read_only=True), op, args, made.corpora)
+    limited = narrow_args(Scope("agent", frozenset({"notes"})), op, args, made.corpora)
     with pytest.raises(NotFound):
         op.run(made, limited)
     assert not any(names for _, _, names in os.walk(tmp_path / "irdaemon"))
-    allowed = narrowed(Scope("agent", frozenset({"documents"})), op, args, made.corpora)
+    allowed = narrow_args(Scope("agent", frozenset({"documents"})), op, args, made.corpora)
     assert shown(Scope(), op, op.run(made, allowed))["status"] == "stored"
 
 
@@ -278,8 +278,8 @@ def test_a_root_is_writable_only_where_writing_is_switched_on_and_for_who_sees_i
     op = OPS["doc_add"]
     args = fill_args("doc_add", {"title": "t", "content": "x", "directory": str(garden)})
     with pytest.raises(Denied):
-        narrowed(Scope("reader", read_only=True), op, args, roots.corpora)
-    limited = narrowed(Scope("agent", frozenset({"documents"})), op, args, roots.corpora)
+        narrow_args(Scope("reader", read_only=True), op, args, roots.corpora)
+    limited = narrow_args(Scope("agent", frozenset({"documents"})), op, args, roots.corpora)
     with pytest.raises(QueryError, match="nor in a writable root"):
         op.run(roots, limited)
     assert os.listdir(garden) == ["compost.md"]
