@@ -48,7 +48,8 @@ class InMemory:
         if not isinstance(value, Mapping):
             kind = type(value).__name__
             raise SourceError(f"{entry.key}: a {kind} is neither text nor a mapping", "")
-        return Reading((make_artifact(entry.key, value, _read_metadata(value)),))
+        metadata = {str(key): simplify(value[key]) for key in value if key not in _PARTS}
+        return Reading((make_artifact(entry.key, value, metadata),))
 
 
 def make_artifact(id: str, parts: Mapping[str, Any], metadata: Mapping[str, Any]) -> Artifact:
@@ -88,7 +89,3 @@ def simplify(value: object) -> Any:
 
 def _simplify_object(value: object) -> object:
     return dict(value) if isinstance(value, Mapping) else str(value)
-
-
-def _read_metadata(value: Mapping[str, Any]) -> dict[str, Any]:
-    return {str(key): simplify(value[key]) for key in value if key not in _PARTS}

@@ -59,7 +59,8 @@ class McpTools:
         """Enumerate the dumps, or the tools in memory."""
         if self._memory is not None:
             return _scan_memory(self._memory) if under is None else Scan((), ())
-        where = EVERYTHING if under is None else confine_change(under, self._tops())
+        tops = tuple(resolve_path(root.path) for root in self._roots)
+        where = EVERYTHING if under is None else confine_change(under, tops)
         found, problems = self._dumps()
         entries = [entry for entry in found if is_within(entry.path, where)]
         if where and not entries and os.path.lexists(where):
@@ -77,9 +78,6 @@ class McpTools:
         skipped = {"tool without a name": nameless} if nameless else {}
         made = (make_artifacts(tools, server) for server, tools in servers.items())
         return Reading(tuple(chain.from_iterable(made)), skipped=skipped)
-
-    def _tops(self) -> tuple[str, ...]:
-        return tuple(resolve_path(root.path) for root in self._roots)
 
     def _dumps(self) -> tuple[list[Entry], list[Problem]]:
         problems: list[Problem] = []
@@ -220,7 +218,9 @@ def read_definition(tool: object, called: str | None = None) -> object:
 def _make_artifact(tool: Mapping[str, Any], server: str, nth: int) -> Artifact:
     name = tool["name"]
     id = (f"{server}/{name}" if server else name) + (f"#{nth}" if nth > 1 else "")
-    schema = _find_schema(tool)
+    schema: Mapping[str, Any] = next(
+        (tool[key] for key in _SCHEMAS if isinstance(tool.get(key), Mapping)), {}
+    )
     flags = (DUPLICATE,) if nth > 1 else ()
     return Artifact(
         artifact_id=id,
@@ -247,10 +247,6 @@ def _make_metadata(
     hints = tool.get("annotations")
     read_only = hints.get("readOnlyHint") if isinstance(hints, Mapping) else None
     return found | ({"read_only": read_only} if isinstance(read_only, bool) else {})
-
-
-def _find_schema(tool: Mapping[str, Any]) -> Mapping[str, Any]:
-    return next((tool[key] for key in _SCHEMAS if isinstance(tool.get(key), Mapping)), {})
 
 
 def _list_properties(schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

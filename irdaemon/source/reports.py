@@ -62,7 +62,9 @@ class Reports:
         """Enumerate reports; projects are found by walking the few levels above their docs."""
         tops = tuple(resolve_path(root.path) for root in self._roots)
         where = EVERYTHING if under is None else confine_change(under, tops)
-        if where and not (any(is_within(where, top) for top in tops) and _may_matter(where)):
+        inside = any(is_within(where, top) for top in tops)
+        other = os.path.isfile(where) and not _is_report(os.path.basename(where))
+        if where and (other or not inside):
             return Scan((), ())
         entries: dict[str, Entry] = {}
         problems: list[Problem] = []
@@ -187,7 +189,3 @@ def _leads_to_docs(directory: tuple[str, ...]) -> bool:
 def _is_report(name: str) -> bool:
     stem, suffix = os.path.splitext(name)
     return suffix.lower() == _MARKDOWN and not stem.isupper()
-
-
-def _may_matter(path: str) -> bool:
-    return not os.path.isfile(path) or _is_report(os.path.basename(path))

@@ -105,10 +105,7 @@ class Files:
         def file(seen: SeenPath) -> str:
             return "" if seen.path == seen.top else wanted.explain_file(seen.path, seen.relative)
 
-        def directory(seen: SeenPath) -> str:
-            return wanted.explain_directory(seen.path, seen.relative)
-
-        return Expected(file, directory)
+        return Expected(file, lambda seen: wanted.explain_directory(seen.path, seen.relative))
 
     def _filter(self, tops: tuple[Root, ...]) -> Filter:
         ignores = Ignores(top.path for top in tops) if self._gitignore else None

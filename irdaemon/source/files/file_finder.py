@@ -252,7 +252,8 @@ class FileFinder:
             status = os.stat(path)
         except OSError:
             return
-        real = _resolve_link(path)
+        # The directory is real already: to resolve the whole path is dear.
+        real = resolve_path(path) if os.path.islink(path) else path
         self.files.setdefault(real, make_entry(real, scope, status))
 
     def _leave_out(self, name: str, why: str) -> None:
@@ -267,8 +268,3 @@ class FileFinder:
         elif not is_directory(entry):
             reason = "not a regular file, or a link that leads nowhere"
             self.problems.append(Problem(entry.path, reason))
-
-
-def _resolve_link(path: str) -> str:
-    """Resolve a path whose directory is real already: dear only when it is a link itself."""
-    return resolve_path(path) if os.path.islink(path) else path

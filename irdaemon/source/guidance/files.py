@@ -351,10 +351,7 @@ class GuidanceFiles:
                 return None
             return explain_unused(seen.path, self._kind.name)
 
-        def directory(seen: SeenPath) -> str:
-            return explain_skip(seen, self._depth)
-
-        return Expected(file, directory)
+        return Expected(file, lambda seen: explain_skip(seen, self._depth))
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one file; what is not of this kind after all is counted as skipped."""

@@ -40,8 +40,8 @@ def load(directory: str) -> Manifest | None:
     if not package:
         return None
     workspace = _find_workspace(directory, content, package)
-    values = {key: _inherit(value, workspace.package.get(key)) for key, value in package.items()}
-    return _make_manifest(values, content, workspace)
+    inherited = {key: workspace.package.get(key) for key in package if _is_inherited(package[key])}
+    return _make_manifest({**package, **inherited}, content, workspace)
 
 
 def _make_manifest(
@@ -67,10 +67,6 @@ def _as_list(value: object) -> list[object]:
 
 def _is_inherited(value: object) -> bool:
     return as_table(value).get("workspace") is True
-
-
-def _inherit(value: object, offered: object) -> object:
-    return offered if _is_inherited(value) else value
 
 
 def _find_workspace(
@@ -109,12 +105,12 @@ def _list_dependencies(
 ) -> tuple[str, ...]:
     tables = [content, *map(as_table, as_table(content.get("target")).values())]
     wanted = [item for t in tables for kind in kinds for item in as_table(t.get(kind)).items()]
-    chosen = [item for item in wanted if _is_optional(item[1]) is optional]
+    chosen = [
+        (name, spec)
+        for name, spec in wanted
+        if (as_table(spec).get("optional") is True) is optional
+    ]
     return clean_texts([_write_dependency(name, spec, workspace) for name, spec in chosen])
-
-
-def _is_optional(spec: object) -> bool:
-    return as_table(spec).get("optional") is True
 
 
 def _write_dependency(name: str, spec: object, workspace: _Workspace) -> str:

@@ -34,7 +34,10 @@ def load(directory: str) -> Manifest:
     if not name:
         raise make_error(path, "no module line")
     required = [
-        (write_dependency(d.arguments[0], " ".join(d.arguments[1:])), _is_indirect(d))
+        (
+            write_dependency(d.arguments[0], " ".join(d.arguments[1:])),
+            d.comment.partition(";")[0].strip() == "indirect",
+        )
         for d in directives
         if d.verb == "require" and d.arguments
     ]
@@ -46,10 +49,6 @@ def load(directory: str) -> Manifest:
         deps=clean_texts([each for each, indirect in required if not indirect]),
         indirect_deps=clean_texts([each for each, indirect in required if indirect]),
     )
-
-
-def _is_indirect(directive: _Directive) -> bool:
-    return directive.comment.partition(";")[0].strip() == "indirect"
 
 
 def _list_directives(source: str) -> Iterator[_Directive]:

@@ -71,12 +71,10 @@ def _read_project(project: Mapping[str, object], groups: Mapping[str, object]) -
             [*as_table(project.get("scripts")), *as_table(project.get("gui-scripts"))]
         ),
         private=any(c.startswith("Private ::") for c in classifiers),
-        given=frozenset(field for key, field in _EMPTY_COUNTS.items() if _is_empty(project, key)),
+        given=frozenset(
+            field for key, field in _EMPTY_COUNTS.items() if project.get(key) in ([], {})
+        ),
     )
-
-
-def _is_empty(project: Mapping[str, object], key: str) -> bool:
-    return project.get(key) in ([], {})
 
 
 def _join_groups(groups: Mapping[str, object]) -> tuple[str, ...]:
@@ -88,8 +86,8 @@ def _read_poetry(poetry: Mapping[str, object]) -> Manifest:
     named = {label: poetry.get(label) for label in ("homepage", "repository")}
     urls = choose_links({**as_table(poetry.get("urls")), **named})
     required = as_table(poetry.get("dependencies"))
-    optional = {name: spec for name, spec in required.items() if _is_optional(spec)}
-    needed = {name: spec for name, spec in required.items() if name not in optional}
+    optional = {n: spec for n, spec in required.items() if as_table(spec).get("optional") is True}
+    needed = {n: spec for n, spec in required.items() if n not in optional}
     return replace(
         make_manifest(poetry, author, urls),
         deps=_write_poetry(needed),
@@ -97,10 +95,6 @@ def _read_poetry(poetry: Mapping[str, object]) -> Manifest:
         dev_deps=_write_poetry(*_list_dev_groups(poetry)),
         commands=clean_texts(list(as_table(poetry.get("scripts")))),
     )
-
-
-def _is_optional(spec: object) -> bool:
-    return as_table(spec).get("optional") is True
 
 
 def _write_poetry(*tables: Mapping[str, object]) -> tuple[str, ...]:

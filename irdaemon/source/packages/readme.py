@@ -76,7 +76,10 @@ def hash_bytes(data: bytes) -> str:
 def find_prose(readme: str) -> str:
     """Return the first paragraph of prose: not a heading, badge, image, directive or HTML."""
     tokens = make_parser().parse(readme[:_OPENING_CHARS])
-    return next((p for p in _list_paragraphs(tokens) if _is_prose(p)), "")[:_PARAGRAPH_CHARS]
+    for paragraph in _list_paragraphs(tokens):
+        if not paragraph.startswith("..") and any(c.isalpha() for c in paragraph):
+            return paragraph[:_PARAGRAPH_CHARS]
+    return ""
 
 
 def _list_paragraphs(tokens: list[Token]) -> Iterator[str]:
@@ -91,7 +94,3 @@ def _list_words(children: list[Token]) -> Iterator[str]:
             yield child.content
         elif child.type in ("softbreak", "hardbreak"):
             yield " "
-
-
-def _is_prose(paragraph: str) -> bool:
-    return not paragraph.startswith("..") and any(c.isalpha() for c in paragraph)

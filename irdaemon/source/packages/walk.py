@@ -151,7 +151,8 @@ class WalkLimits:
             return False
         if any(fnmatch(name, pattern) for pattern in self.exclude):
             return False
-        return name not in _OUTPUTS or not _is_package(parent)
+        beside = (os.path.join(parent, manifest) for manifest in MANIFESTS)
+        return name not in _OUTPUTS or not any(map(os.path.isfile, beside))
 
     def reaches(self, top: str, directory: str) -> bool:
         """Return whether a walk from `top` would come to `directory`."""
@@ -159,10 +160,6 @@ class WalkLimits:
         parents = [os.path.join(top, *parts[:depth]) for depth in range(len(parts))]
         steps = zip(parents, parts, strict=True)
         return len(parts) <= self.max_depth and all(self.enters(*step) for step in steps)
-
-
-def _is_package(directory: str) -> bool:
-    return any(os.path.isfile(os.path.join(directory, name)) for name in MANIFESTS)
 
 
 def split_below(top: str, path: str) -> tuple[str, ...]:
@@ -280,7 +277,11 @@ def _scan_project(search: PackageScan, root: Root, under: str) -> tuple[str, ...
     if belongs and not _may_affect_below(under):
         search.tree(target, root.scope, 0)
         return ()
-    return _scan_tree(search, root, target) if os.path.isdir(target) else ()
+    if not os.path.isdir(target):
+        return ()
+    depth = search.limits.max_depth - len(split_below(root.path, target))
+    search.tree(target, root.scope, depth)
+    return (target,)
 
 
 def _may_affect_below(path: str) -> bool:
@@ -291,12 +292,6 @@ def _may_affect_below(path: str) -> bool:
     """
     name = os.path.basename(path)
     return name == "Cargo.toml" or (name in MANIFESTS and not os.path.isfile(path))
-
-
-def _scan_tree(search: PackageScan, root: Root, target: str) -> tuple[str, ...]:
-    depth = search.limits.max_depth - len(split_below(root.path, target))
-    search.tree(target, root.scope, depth)
-    return (target,)
 
 
 # Which manifests should be packages, by their paths alone; see irdaemon.source.expected.
@@ -326,11 +321,10 @@ def expect_packages(limits: WalkLimits) -> Expected:
         deeper = seen.depth >= limits.max_depth
         return f"deeper than {limits.max_depth} levels" if deeper else ""
 
-    return Expected(file, directory, _find_expected_entry)
+    def entry(seen: SeenPath) -> str:
+        return seen.path if is_distribution(seen.name) else get_directory(seen)
 
-
-def _find_expected_entry(seen: SeenPath) -> str:
-    return seen.path if is_distribution(seen.name) else get_directory(seen)
+    return Expected(file, directory, entry)
 
 
 def _is_installed_metadata(seen: SeenPath) -> bool:

@@ -119,7 +119,8 @@ class Redactor:
         parts, at = [], 0
         for span in spans:
             parts += [text[at : span.start], f"[secret: {span.kind}]"]
-            self.found.append(_make_found_secret(text, span))
+            lead = text[max(0, span.start - _LEAD) : span.start].rpartition("\n")[2]
+            self.found.append(FoundSecret(span.kind, text[span.start : span.end], lead))
             at = span.end
         return "".join(parts) + text[at:]
 
@@ -128,11 +129,6 @@ class Redactor:
 def _make_cue_table() -> CueTable:
     """Return what to look for of the rare words, then of the formats."""
     return CueTable([*((word,) for word, _ in RARE_RULES), *list_cues()])
-
-
-def _make_found_secret(text: str, span: Span) -> FoundSecret:
-    lead = text[max(0, span.start - _LEAD) : span.start].rpartition("\n")[2]
-    return FoundSecret(span.kind, text[span.start : span.end], lead)
 
 
 def _join_overlaps(spans: list[Span]) -> list[Span]:

@@ -6,7 +6,6 @@ saw, so they are used where they hold prompts; the items otherwise.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -249,17 +248,13 @@ def read_transcript(reader: LineReader, start: Start) -> Transcript:
     """Read a rollout, or its tail, into turns."""
     streams = [RolloutStream(name, start.session, start.place) for name in (EVENT, ITEM)]
     for line in reader.records():
-        _count_unknown(line.record, reader.skipped)
+        kind = clean_text(line.record.get("type"), 40)
+        if kind not in _LINES:
+            reader.skipped[f"record:{kind or 'untyped'}"] += 1
         for stream in streams:
             stream.take(line)
     used = next((stream for stream in streams if stream.opened), streams[-1])
     return _transcript(used, start)
-
-
-def _count_unknown(record: Mapping[str, Any], skipped: Counter[str]) -> None:
-    kind = clean_text(record.get("type"), 40)
-    if kind not in _LINES:
-        skipped[f"record:{kind or 'untyped'}"] += 1
 
 
 def _transcript(stream: RolloutStream, start: Start) -> Transcript:

@@ -141,7 +141,7 @@ _BUILT_IN = frozenset(
 )  # fmt: skip
 _READS = ("read", "view", "open", "cat")
 _PATHS = ("file_path", "path", "filePath", "absolute_path", "target_file", "filename")
-_OWN_SERVERS = ("irdaemon", "irc")
+_OWN_SERVERS = frozenset({"irdaemon", "irc"})
 _TAGGED_SKILL = re.compile(r"<name>([^<]{1,400})</name>(?:\s*+<path>([^<]{1,4096})<)?")
 # Sub-agents and commands of the agents themselves.
 _OWN_AGENTS = frozenset(
@@ -200,7 +200,7 @@ def _read_uses(tool: str, args: Mapping[str, Any]) -> Iterator[ItemUse]:
         yield from read_command(command[0]) if command else ()
     elif kind in _SHELLS:
         yield from read_shell_line(_find_command(args))
-    elif server and _is_own(server):
+    elif server and not _OWN_SERVERS.isdisjoint(server.lower().replace("plugin_", "").split("_")):
         yield from _read_question(base, args)
     elif kind not in _BUILT_IN or tool.startswith("mcp__"):
         yield ItemUse("tool", f"{server}/{base}" if server else base)
@@ -239,10 +239,6 @@ def _read_name(how: Any, args: Mapping[str, Any], *keys: str) -> Iterator[ItemUs
     name = next((n for key in keys if (n := clean_text(args.get(key), _LONGEST).strip())), "")
     if name := name.removeprefix("/"):
         yield ItemUse(how, name)
-
-
-def _is_own(server: str) -> bool:
-    return any(part in _OWN_SERVERS for part in server.lower().replace("plugin_", "").split("_"))
 
 
 def _read_question(tool: str, args: Mapping[str, Any]) -> Iterator[ItemUse]:

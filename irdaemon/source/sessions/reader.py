@@ -116,7 +116,8 @@ class _Read:
         if not read.holds or _about(read) != _about(cursor):
             return None
         reading = self._report(stream, reader, read, partial=True)
-        return reading if _keeps(reading, cursor) else None
+        given = {artifact.artifact_id for artifact in reading.artifacts}
+        return reading if not cursor.emitted or cursor.emitted in given else None
 
     def _continues(self, cursor: Cursor) -> bool:
         """Return whether the last known turn is still at the offset of the cursor."""
@@ -160,11 +161,6 @@ def _about(read: Transcript | Cursor) -> tuple[str, str, str]:
     return read.session.id, read.session.cwd, read.session.title
 
 
-def _keeps(reading: Reading, cursor: Cursor) -> bool:
-    """Return whether the pair the cursor's last turn gave is still given."""
-    return not cursor.emitted or any(a.artifact_id == cursor.emitted for a in reading.artifacts)
-
-
 # Session files that are one document: Aider's history, and chats of older Gemini CLIs.
 
 _DOCUMENT_LIMIT = 64 * 1024 * 1024
@@ -183,12 +179,9 @@ def read_document(entry: Entry, wanted: SessionFilter) -> Reading:
     skipped: Counter[str] = Counter()
     text, _ = decode(read_regular(entry.path, _DOCUMENT_LIMIT))
     if os.path.basename(entry.path) == aider.FILE_NAME:
-        return make_reading(
-            Stream(entry.path, entry.scope, "aider"),
-            _read_history(entry, text),
-            wanted.titles,
-            skipped,
-        )
+        directory = os.path.dirname(entry.path)
+        read = aider.read_transcript(text, directory, shorten_path(directory))
+        return make_reading(Stream(entry.path, entry.scope, "aider"), read, wanted.titles, skipped)
     chat = _parse_object(entry.path, text)
     if not gemini.recognises(chat):
         return Reading((), skipped={"unrecognised": 1})
@@ -196,11 +189,6 @@ def read_document(entry: Entry, wanted: SessionFilter) -> Reading:
         return Reading((), skipped={"subagent": 1})
     read = gemini.read_whole(chat, skipped, Start(path=entry.path))
     return make_reading(Stream(entry.path, entry.scope, "gemini"), read, wanted.titles, skipped)
-
-
-def _read_history(entry: Entry, text: str) -> Transcript:
-    directory = os.path.dirname(entry.path)
-    return aider.read_transcript(text, directory, shorten_path(directory))
 
 
 def _parse_object(path: str, text: str) -> Mapping[str, Any]:

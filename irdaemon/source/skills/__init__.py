@@ -94,10 +94,10 @@ class Skills:
     def expected(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""
 
-        def directory(seen: SeenPath) -> str:
-            return explain_skip(seen, self._depth)
+        def file(seen: SeenPath) -> str | None:
+            return explain_unused(seen.path, "skills") if seen.name in SKILL_NAMES else None
 
-        return Expected(_explain_no_skill, directory, get_directory)
+        return Expected(file, lambda seen: explain_skip(seen, self._depth), get_directory)
 
     def _affected(self, under: str) -> str | None:
         """Return the directory a change is confined to; None when it is no concern of ours."""
@@ -139,10 +139,6 @@ class Skills:
 
     def _stores(self) -> list[str]:
         return [top.path for top in self._tops() if find_store(top.path) == top.path]
-
-
-def _explain_no_skill(seen: SeenPath) -> str | None:
-    return explain_unused(seen.path, "skills") if seen.name in SKILL_NAMES else None
 
 
 def _find_skill_directory(path: str) -> str:
