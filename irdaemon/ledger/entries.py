@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -97,7 +97,6 @@ class Secrets:
 # A file written this shortly before its stamp was taken may change again under the same stamp.
 RACY_NS = 2_000_000_000
 HELD_ELSEWHERE = "held_by_another_entry"
-_AT_ONCE = 500
 
 
 class Entries:
@@ -165,24 +164,11 @@ class Entries:
                 f"SELECT {_COLUMNS} FROM entries WHERE {condition}", *values
             ):
                 rows[row[0]] = row
-        known = {key: KnownEntry(*row) for key, row in rows.items()}
-        new = [entry.key for entry in scan.entries if entry.key not in known]
-        known.update((each.key, each) for each in self._find_by_keys(corpus, new))
-        return known.values()
-
-    def _find_by_keys(self, corpus: str, keys: Sequence[str]) -> Iterator[KnownEntry]:
-        """Yield what is remembered of entries, wherever they lay."""
-        for start in range(0, len(keys), _AT_ONCE):
-            part = keys[start : start + _AT_ONCE]
-            marks = ", ".join("?" * len(part))
-            yield from (
-                KnownEntry(*row)
-                for row in self._store.all(
-                    f"SELECT {_COLUMNS} FROM entries WHERE corpus = ? AND key IN ({marks})",
-                    corpus,
-                    *part,
-                )
-            )
+        # One that is new here may be known from another place.
+        new = [entry.key for entry in scan.entries if entry.key not in rows]
+        statement = f"SELECT {_COLUMNS} FROM entries WHERE corpus = ? AND key IN"
+        rows.update((row[0], row) for row in self._store.select_in(statement, new, corpus))
+        return [KnownEntry(*row) for row in rows.values()]
 
     # -- storing ---------------------------------------------------------------------------------
 

@@ -19,7 +19,6 @@ UNUSED = (
     " JOIN corpora ON corpora.name = artifacts.corpus WHERE records.digest = vectors.digest"
     " AND vectors.embedder IN (corpora.embedder, corpora.served))"
 )
-_DIGESTS_PER_QUERY = 500
 
 
 class Vectors:
@@ -38,16 +37,8 @@ class Vectors:
 
     def get(self, embedder: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the stored vectors of digests, as float32 bytes."""
-        found: dict[bytes, bytes] = {}
-        for start in range(0, len(digests), _DIGESTS_PER_QUERY):
-            part = digests[start : start + _DIGESTS_PER_QUERY]
-            marks = ",".join("?" * len(part))
-            wanted = f"embedder = ? AND digest IN ({marks})"
-            rows = self._store.all(
-                f"SELECT digest, vector FROM vectors WHERE {wanted}", embedder, *part
-            )
-            found.update((digest, vector) for digest, vector in rows)
-        return found
+        statement = "SELECT digest, vector FROM vectors WHERE embedder = ? AND digest IN"
+        return dict(self._store.select_in(statement, digests, embedder))
 
     def find_dimension(self, embedder: str) -> int:
         """Return how many numbers a vector of an embedder has; 0 where there is none."""
@@ -138,28 +129,21 @@ class IndexRows:
         with self._store.transaction():
             self._store.run("DELETE FROM gone WHERE corpus = ? AND id <= ?", corpus, last)
 
-    def list_artifacts(self, corpus: str, after: int = 0, limit: int = -1) -> list[tuple[Any, ...]]:
+    def list_artifacts(
+        self, corpus: str, after: int = 0, limit: int = -1, last: int = ALL_ROWS[1]
+    ) -> list[tuple[Any, ...]]:
         """Return (row, artifact_id, name, pointer, fields, content, name terms) beyond a row.
 
-        At most `limit` of them (-1: all), in the order of rows.
+        At most `limit` of them (-1: all) and none beyond the row `last`, in the order of rows.
         """
         # The plus keeps SQLite from going through the whole corpus for the few beyond.
         return self._store.all(
             "SELECT id, artifact_id, name, pointer, fields, content, name_terms FROM artifacts"
-            " WHERE +corpus = ? AND id > ? ORDER BY id LIMIT ?",
-            corpus,
-            after,
-            limit,
-        )
-
-    def artifacts_until(self, corpus: str, after: int, last: int) -> list[tuple[Any, ...]]:
-        """Return as `list_artifacts` does those beyond one row and up to another."""
-        return self._store.all(
-            "SELECT id, artifact_id, name, pointer, fields, content, name_terms FROM artifacts"
-            " WHERE +corpus = ? AND id > ? AND id <= ? ORDER BY id",
+            " WHERE +corpus = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?",
             corpus,
             after,
             last,
+            limit,
         )
 
     def list_texts(self, corpus: str, after: int, last: int) -> list[RecordText]:

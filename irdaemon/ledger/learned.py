@@ -307,7 +307,7 @@ class LearnedPrompts:
             f"INSERT INTO artifacts({_ARTIFACT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *artifact,
         )
-        first = [self._with(record, learned, common) for record in records[:1]]
+        first = [self._rewrite_record(record, learned, common) for record in records[:1]]
         self._store.run_many(
             f"INSERT INTO records(artifact, {_RECORD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(inserted.lastrowid, *record) for record in (*first, *records[1:])],
@@ -318,7 +318,7 @@ class LearnedPrompts:
         )
         return 1
 
-    def _with(
+    def _rewrite_record(
         self, record: tuple[Any, ...], learned: Learned | None, common: str
     ) -> tuple[Any, ...]:
         *place, _, ids, counts, known = record

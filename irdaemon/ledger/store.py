@@ -6,7 +6,7 @@ import errno
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,6 +25,7 @@ _LITTLE_ROOM = 512 * 1024
 _BUSY_MS = 5_000
 READ_ONLY = "its file system is read-only: make it writable; the kernel's log (dmesg) may say why"
 _ROWS_AT_ONCE = 2_000
+_KEYS_AT_ONCE = 500
 # Of SQLite's virtual machine, between two questions whether to go on: about a millisecond.
 _STEPS_BETWEEN = 10_000
 _FORGOTTEN, _REPLACED = "forgotten", "replaced"  # names of counters
@@ -98,6 +99,14 @@ class Store:
         """Run a query and return the number that its first row begins with."""
         row = self.one(statement, *values)
         return int(row[0]) if row else default
+
+    def select_in(
+        self, statement: str, keys: Sequence[Any], *values: Any
+    ) -> Iterator[tuple[Any, ...]]:
+        """Run a query that ends in `IN` for any number of keys, behind its other values."""
+        for start in range(0, len(keys), _KEYS_AT_ONCE):
+            part = keys[start : start + _KEYS_AT_ONCE]
+            yield from self.all(f"{statement} ({', '.join('?' * len(part))})", *values, *part)
 
     def run(self, statement: str, *values: Any) -> sqlite3.Cursor:
         """Run a statement inside the caller's transaction."""

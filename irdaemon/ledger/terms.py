@@ -173,7 +173,6 @@ class Vocabulary(Mapping[str, int]):
         return True
 
 
-_AT_ONCE = 500
 # No id lies far beyond the number of terms, but where the ledger is damaged.
 _IN_ORDER = (
     "SELECT term, id FROM terms WHERE id BETWEEN 0 AND (SELECT 2 * count(*) FROM terms) ORDER BY id"
@@ -237,14 +236,8 @@ class Terms:
 
     def find_words(self, ids: Collection[int]) -> dict[str, int]:
         """Return the words of some ids, with these, without reading the others; no blank ones."""
-        wanted, found = sorted(ids), dict[str, int]()
-        for start in range(0, len(wanted), _AT_ONCE):
-            part = wanted[start : start + _AT_ONCE]
-            marks = ", ".join("?" * len(part))
-            found.update(
-                self._store.all(f"SELECT term, id FROM terms WHERE id IN ({marks})", *part)
-            )
-        return {word: number for word, number in found.items() if not word.startswith(_BLANK)}
+        found = self._store.select_in("SELECT term, id FROM terms WHERE id IN", sorted(ids))
+        return {word: number for word, number in found if not word.startswith(_BLANK)}
 
     def adopt(self, vocabulary: Mapping[str, int]) -> None:
         """Take over the ids of another ledger, while there are none here."""

@@ -72,7 +72,7 @@ class CorpusSpec:
     is_object: bool = False
 
     @classmethod
-    def of(cls, source: CorpusSource, embedder: str, is_object: bool = False) -> CorpusSpec:
+    def describe(cls, source: CorpusSource, embedder: str, is_object: bool = False) -> CorpusSpec:
         """Describe a source, and an embedder by its name or its id, as far as plain data can."""
         roots = source.source.roots()
         spec = strategy_to_spec(source.strategy)
@@ -81,7 +81,7 @@ class CorpusSpec:
         return cls(__version__, source.kind, embedder, roots, options, spec, why_not, is_object)
 
     @classmethod
-    def kept(cls, name: str, given: Mapping[str, Any] | None) -> CorpusSpec:
+    def read(cls, name: str, given: Mapping[str, Any] | None) -> CorpusSpec:
         """Read what a ledger holds of a corpus.
 
         Raises Unavailable, with the version that built it, where it cannot be searched by this one.
@@ -111,7 +111,7 @@ class CorpusSpec:
             "is_object": self.is_object,
         }
 
-    def source(self, name: str) -> CorpusSource:
+    def make_source(self, name: str) -> CorpusSource:
         """Make the source again. Raises Unavailable where that cannot be done."""
         if self.why_not:
             raise Unavailable(
@@ -123,9 +123,9 @@ class CorpusSpec:
         source = load("source", self.kind, SOURCES)(self.roots, self.options)
         return CorpusSource(name, self.kind, source, strategy, self.options)
 
-    def corpus(self, name: str) -> Corpus:
+    def make_corpus(self, name: str) -> Corpus:
         """Return the corpus as far as answers need it; nothing is read by it."""
-        source = InMemory({}) if self.why_not else self.source(name).source
+        source = InMemory({}) if self.why_not else self.make_source(name).source
         return Corpus(name, self.kind, source, WholeText(), self.embedder)
 
 
@@ -168,7 +168,7 @@ class HitCorpus(str):
     at: float
 
     @classmethod
-    def of(cls, built: Built) -> HitCorpus:
+    def mark(cls, built: Built) -> HitCorpus:
         """Name a corpus, for hits found just now."""
         named = cls(built.name)
         named.ledger, named.at = built.ledger, time.time()
@@ -222,7 +222,7 @@ class Built:
 
     def own(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
         """Return hits of this corpus as ones that lead back to it; others stay as they are."""
-        named = HitCorpus.of(self)
+        named = HitCorpus.mark(self)
         return tuple(replace(hit, corpus=named) if hit.corpus == named else hit for hit in hits)
 
     def items(self) -> Iterator[tuple[str, dict[str, str]]]:
@@ -290,7 +290,7 @@ def build(
     if (known := _by_ledger.get((ledger, source.name))) is not None:
         known.close()
     engine = Engine(Ledger(path), [corpus], options)
-    spec = CorpusSpec.of(source, named, bool(options.embedders))
+    spec = CorpusSpec.describe(source, named, bool(options.embedders))
     engine.ledger.corpora.put_spec(source.name, spec.to_dict())
     before = engine.snapshot.corpora[source.name].rows.n_artifacts
     number = engine.request(Job("reconcile", source.name, ScanRequest(full=full, prune=prune)))
@@ -397,7 +397,7 @@ def _read_spec(ledger: Ledger, name: str) -> CorpusSpec:
             f" reads format {FORMAT}",
             "install the newer irdaemon" if ledger.format > FORMAT else "build the corpus again",
         )
-    return CorpusSpec.kept(name, ledger.corpora.read_spec(name))
+    return CorpusSpec.read(name, ledger.corpora.read_spec(name))
 
 
 def _make_open_options(
@@ -444,7 +444,7 @@ def _open_ledger(name: str, path: str, embedder: object | None) -> Built:
     try:
         spec = _read_spec(ledger, name)
         engine = Engine(
-            ledger, [spec.corpus(name)], _make_open_options(spec, embedder, ledger, name)
+            ledger, [spec.make_corpus(name)], _make_open_options(spec, embedder, ledger, name)
         )
     except (LedgerError, sqlite3.Error) as error:
         ledger.close()
@@ -456,7 +456,7 @@ def _open_ledger(name: str, path: str, embedder: object | None) -> Built:
     def again() -> Built:
         if spec.is_object and embedder is None:
             raise _make_missing_error(spec)
-        return build(spec.source(name), store=path, embedder=embedder or spec.embedder)
+        return build(spec.make_source(name), store=path, embedder=embedder or spec.embedder)
 
     report = f"opened for reading, built by irdaemon {spec.version}"
     return _register(Built(name, engine, report, os.path.realpath(path), again))

@@ -186,24 +186,24 @@ class SeveralCorpora:
     def _answer(
         self, ask: Ask, query: ParsedQuery, choosing: SelectionOptions, formulate: Formulator | None
     ) -> Selection:
-        rereading = self._reranking.of(self._by_name) if query.rerank else NOT_REREAD
-        models = discovery.Models(self._vector, rereading, self._tuning)
+        rereading = self._reranking.bind(self._by_name) if query.rerank else NOT_REREAD
+        models = discovery.Models(self._embed_query, rereading, self._tuning)
         texts = formulate_wordings(formulate, query.text) if formulate else (query.text,)
-        found = ask(self._snapshot(), query, texts, models, choosing)
+        found = ask(self._take_snapshot(), query, texts, models, choosing)
         signals = dict(found.signals)
         if len(self._by_name) > 1:
             signals["merge"] = choosing.merge if isinstance(choosing.merge, str) else "custom"
-        hits = tuple(self._whole(found.results, query))
+        hits = tuple(self._add_payloads(found.results, query))
         if query.related:
-            hits = add_related(hits, self._shelves())
+            hits = add_related(hits, self._list_scopes())
         return replace(found, results=hits, signals=signals)
 
-    def _shelves(self) -> list[LinkScope]:
+    def _list_scopes(self) -> list[LinkScope]:
         """Return the links of every corpus, each in a ledger of its own."""
         each = self._by_name.values()
         return [LinkScope(built.engine.ledger.links, [built.name]) for built in each]
 
-    def _snapshot(self) -> Snapshot:
+    def _take_snapshot(self) -> Snapshot:
         """Return what there is now; its generation is the highest of any of them."""
         now = {name: built.engine.snapshot for name, built in self._by_name.items()}
         indexes = {name: each.corpora[name] for name, each in now.items()}
@@ -215,13 +215,13 @@ class SeveralCorpora:
             },
         )
 
-    def _vector(self, text: str, embedder_id: str) -> QueryVector | None:
+    def _embed_query(self, text: str, embedder_id: str) -> QueryVector | None:
         """Return a query's vector by the first of the engines that has its embedder."""
         pools = (built.engine.state.embedders for built in self._by_name.values())
         found = (pool.vector(text, embedder_id) for pool in pools)
         return next((vector for vector in found if vector is not None), None)
 
-    def _whole(self, hits: Iterable[Hit], query: ParsedQuery) -> Iterable[Hit]:
+    def _add_payloads(self, hits: Iterable[Hit], query: ParsedQuery) -> Iterable[Hit]:
         """Yield hits that lead back to their corpora, with the payloads that the query asks for."""
         plain = (query.level, query.expand) == ("metadata", "none")
         for hit in hits:

@@ -496,7 +496,7 @@ def _join_corpora(options: Mapping[str, Any], choosing: SelectionOptions) -> Sev
     tuning = make_tuning(*(options[name] for name in numbers))
     check_used(tuning, options["fusion"])
     rerank = ("rerank", "rerank_text", "rerank_max_chars")
-    reranking = Reranking(*(options[name] for name in rerank)).checked()
+    reranking = Reranking(*(options[name] for name in rerank)).check()
     corpus = options["corpus"]
     if isinstance(corpus, (list, tuple)):
         return SeveralCorpora([find_built(each) for each in corpus], tuning, reranking)

@@ -41,7 +41,7 @@ def calibrate(
     engine, configured = built.engine, built.engine.corpora[built.name]
     if engine.ledger.read_only:
         raise Unavailable(f"corpus {built.name!r} is open for reading only", "build it here")
-    rereading = Reranking(rerank, rerank_text, rerank_max_chars).checked().of({built.name: built})
+    rereading = Reranking(rerank, rerank_text, rerank_max_chars).check().bind({built.name: built})
     if not rereading.key:
         raise QueryError(
             "a floor is kept by the name of what reads, and this has none that lasts",

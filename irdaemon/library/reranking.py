@@ -99,7 +99,7 @@ class Reranking:
     text: str | TextOfHit = "surface"
     chars: int = RERANK_CHARS
 
-    def checked(self) -> Reranking:
+    def check(self) -> Reranking:
         """Return it. Raises QueryError for what is no reranker or no text; loads no model."""
         if isinstance(self.rerank, str):
             check_reranker(self.rerank)
@@ -125,29 +125,29 @@ class Reranking:
             )
         return self
 
-    def of(self, corpora: Mapping[str, Built]) -> Rereading:
+    def bind(self, corpora: Mapping[str, Built]) -> Rereading:
         """Return how candidates of these corpora are read again.
 
         Raises Unavailable where a model or its package is not on this machine.
         """
-        reranker = self._reranker()
-        return Rereading(reranker, self._text_of(corpora), self._key(reranker.id))
+        reranker = self._load()
+        return Rereading(reranker, self._choose_text(corpora), self._make_key(reranker.id))
 
-    def _reranker(self) -> Reranker:
+    def _load(self) -> Reranker:
         if self.rerank is None:
             return NOT_CONFIGURED
         return (
             _load_reranker(self.rerank) if isinstance(self.rerank, str) else FromScores(self.rerank)
         )
 
-    def _text_of(self, corpora: Mapping[str, Built]) -> Callable[[Candidate], str]:
+    def _choose_text(self, corpora: Mapping[str, Built]) -> Callable[[Candidate], str]:
         if self.text == "surface":
             return get_surface_text
         if isinstance(self.text, str):
-            return lambda found: self._whole(corpora[found.index.corpus], found)
-        return lambda found: self._own(corpora[found.index.corpus], found)
+            return lambda found: self._read_whole(corpora[found.index.corpus], found)
+        return lambda found: self._read_own(corpora[found.index.corpus], found)
 
-    def _whole(self, built: Built, found: Candidate) -> str:
+    def _read_whole(self, built: Built, found: Candidate) -> str:
         """Return the text of an artifact; of its surface, where it is held no more."""
         try:
             records = built.engine.records(f"{built.name}/{found.card.artifact_id}")
@@ -155,7 +155,7 @@ class Reranking:
             records = []
         return stitch_records(records)[: self.chars] or get_surface_text(found)
 
-    def _own(self, built: Built, found: Candidate) -> str:
+    def _read_own(self, built: Built, found: Candidate) -> str:
         assert callable(self.text)
         (hit,) = built.own((found.hit(True),))
         text = self.text(built, hit)
@@ -163,7 +163,7 @@ class Reranking:
             raise QueryError(f"rerank_text must give a text, not {text!r:.60}")
         return text
 
-    def _key(self, reranker: str) -> str:
+    def _make_key(self, reranker: str) -> str:
         """Return the name that floors are kept by, "" where a part of it has none."""
         if self.text == "surface":
             return make_floor_key(reranker)

@@ -88,7 +88,8 @@ class CorpusGraph:
         """
         links = self._built.engine.ledger.links
         found = (
-            links.list_ids_leading_to(self.source, edge) for edge in self._edges(node_id, edge_type)
+            links.list_ids_leading_to(self.source, edge)
+            for edge in self._make_edges(node_id, edge_type)
         )
         return list(dict.fromkeys(each for ids in found for each in ids))
 
@@ -111,10 +112,10 @@ class CorpusGraph:
             return str(corpus), target
         if edge_type not in BY_NAME or self._built.holds(target):
             return target
-        ids = self._ids_called(normalize_name(target))
+        ids = self._find_ids(normalize_name(target))
         return next(ids, normalize_name(target))
 
-    def _edges(self, node_id: Target, type: str) -> list[Edge]:
+    def _make_edges(self, node_id: Target, type: str) -> list[Edge]:
         """Return the edges that would lead to a node, each once."""
         corpus, target = canonical_node_id(node_id, source="")
         if corpus or type not in BY_NAME:
@@ -123,7 +124,7 @@ class CorpusGraph:
         names = [target, held.name] if held else [target]
         return list(dict.fromkeys(Edge(type, normalize_name(name)) for name in names))
 
-    def _ids_called(self, name: str) -> Iterator[str]:
+    def _find_ids(self, name: str) -> Iterator[str]:
         found = self._built.engine.ledger.links.find_named(name, [self.source], _NAMESAKES)
         return (each.artifact_id for each in found)
 
@@ -231,14 +232,14 @@ class _Scorer:
         terms = (*question.terms, *question.unstemmed)
         self._bm25 = index.lexical.ranked(terms)
 
-    def seeds(self, kinds: Sequence[str], k: int) -> list[Hit]:
+    def find_seeds(self, kinds: Sequence[str], k: int) -> list[Hit]:
         """Return the `k` best hits by surfaces of some kinds, of those that there are."""
         known = tuple(kind for kind in kinds if kind in self._index.rows.kind_names)
         if not known:
             return []
         return list(self._built.search(Query(self._question.text, surfaces=known, k=k)).results)
 
-    def positions(self, artifact_id: str, kinds: Sequence[str] = ()) -> NDArray[np.int64]:
+    def find_positions(self, artifact_id: str, kinds: Sequence[str] = ()) -> NDArray[np.int64]:
         """Return the positions of an artifact's records, of some kinds or of any."""
         rows = self._index.rows
         number = self._built.engine.ledger.artifacts.find_row(self._built.name, artifact_id)
@@ -249,7 +250,7 @@ class _Scorer:
         wanted = [at for at in theirs.tolist() if not kinds or rows.kind_of(at) in kinds]
         return np.array(wanted, np.int64)
 
-    def hits(self, positions: NDArray[np.int64]) -> list[Hit]:
+    def score_records(self, positions: NDArray[np.int64]) -> list[Hit]:
         """Return records as hits, each with its own evidence."""
         if not len(positions):
             return []
@@ -260,11 +261,11 @@ class _Scorer:
         bm25 = self._bm25[positions]
         grounds = compute_evidence(question.mode, question.trust, cosine, bm25)
         return [
-            self._hit(int(at), float(own), float(near), float(words))
+            self._make_hit(int(at), float(own), float(near), float(words))
             for at, own, near, words in zip(positions, grounds, cosine, bm25, strict=True)
         ]
 
-    def _hit(self, at: int, own: float, cosine: float, bm25: float) -> Hit:
+    def _make_hit(self, at: int, own: float, cosine: float, bm25: float) -> Hit:
         owner = int(self._index.rows.artifact_of.array[at])
         card = self._index.rows.cards[owner]
         text = self._question.text
@@ -298,9 +299,9 @@ class _CollapsedTree:
 
     def seed(self, state: WalkState, store: Any) -> list[_Passage]:
         scorer = _get_scorer(state, store)
-        found = scorer.seeds(self._summaries, self._seed_k)
+        found = scorer.find_seeds(self._summaries, self._seed_k)
         return [
-            _Passage(hit, leads_on=bool(len(scorer.positions(hit.artifact_id, self._leaves))))
+            _Passage(hit, leads_on=bool(len(scorer.find_positions(hit.artifact_id, self._leaves))))
             for hit in found
         ]
 
@@ -314,7 +315,10 @@ class _CollapsedTree:
         if not node.leads_on:
             return []
         scorer, own = _get_scorer(state, store), node.hit.artifact_id
-        return [_Passage(hit, own) for hit in scorer.hits(scorer.positions(own, self._leaves))]
+        return [
+            _Passage(hit, own)
+            for hit in scorer.score_records(scorer.find_positions(own, self._leaves))
+        ]
 
     def node_id(self, node: _Passage) -> Hashable:
         return node.hit.artifact_id, node.hit.surface_index
@@ -355,7 +359,7 @@ class _ReverseDependency:
         return [_Dependent(node, node) for node in ordered]
 
     def score(self, state: WalkState, node: _Dependent, store: Any) -> float:
-        best = self._best(state, node.node, store)
+        best = self._find_best(state, node.node, store)
         if best is None:
             return 0.0
         graph: CorpusGraph = state.cache[_OF_GRAPH]
@@ -388,12 +392,14 @@ class _ReverseDependency:
         fields = _add_seed({**best.fields, "fan_in": fan_in}, node.seed if node.steps else "")
         return replace(best, score=round(score, 4), fields=fields)
 
-    def _best(self, state: WalkState, node: NodeId, store: Any) -> Hit | None:
+    def _find_best(self, state: WalkState, node: NodeId, store: Any) -> Hit | None:
         """Return an artifact by its best record; None for a node that the corpus does not hold."""
         known: dict[NodeId, Hit | None] = state.cache.setdefault(_BEST, {})
         if node not in known:
             scorer = _get_scorer(state, store)
-            hits = scorer.hits(scorer.positions(node)) if isinstance(node, str) else []
+            hits = (
+                scorer.score_records(scorer.find_positions(node)) if isinstance(node, str) else []
+            )
             known[node] = max(hits, key=_score) if hits else None
         return known[node]
 

@@ -207,7 +207,7 @@ class _Artifacts(Iterable[SentArtifact]):
     def __iter__(self) -> Iterator[SentArtifact]:
         rows = self.texts.ledger.index_rows
         for wanted, after, last in _ranges(self.numbers):
-            for row in rows.artifacts_until(self.corpus, after, last):
+            for row in rows.list_artifacts(self.corpus, after, last=last):
                 if row[0] in wanted:
                     yield SentArtifact(row, *self.texts.text_of(row[1]))
 

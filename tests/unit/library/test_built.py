@@ -91,9 +91,9 @@ def test_what_was_built_since_is_seen_when_it_is_opened_again(state, notes):
     other = ir.Engine(
         registry.Ledger(str(state / "notes.sqlite")),
         [
-            registry.CorpusSpec.kept(
+            registry.CorpusSpec.read(
                 "notes", opened.engine.ledger.corpora.read_spec("notes")
-            ).corpus("notes")
+            ).make_corpus("notes")
         ],
     )
     other.ledger.advance_generation()

@@ -295,7 +295,7 @@ def whole(corpus, hit):
 
 
 def key(rerank, *text):
-    return Reranking(rerank, *text).of({}).key
+    return Reranking(rerank, *text).bind({}).key
 
 
 def test_no_two_ways_to_rerank_have_one_name():
