@@ -26,12 +26,14 @@ class AddOn(NamedTuple):
     `observer` makes its part beside an engine, of a State: see irdaemon.engine.observer. `options`
     makes what that finds under the add-on's name in EngineOptions, of the Config. `jobs` has by
     kind what runs a job, how urgent it is, and whether it is of a corpus: see irdaemon.engine.jobs.
+    `background` makes what runs beside the writer, of an Engine and a Config, or None.
     """
 
     operations: tuple[str, ...] = ()
     jobs: Mapping[str, tuple[str, int, bool]] = MappingProxyType({})
     observer: str = ""
     options: str = ""
+    background: str = ""
 
 
 def load_addons() -> Mapping[str, AddOn]:

@@ -20,10 +20,10 @@ from typing import Any
 
 from irclient.counts import format_count
 from irclient.errors import IRError
+from irdaemon.config.addons import load_addons, load_part
 from irdaemon.config.corpus import Corpus
-from irdaemon.contrib.backends.copying import Copying
-from irdaemon.contrib.models.synopsis_thread import synopsis_thread
 from irdaemon.daemon.active_config import ActiveConfig, engine_options, watch_settings
+from irdaemon.daemon.background import BackgroundThreads
 from irdaemon.daemon.early_model import EarlyModel
 from irdaemon.daemon.liveness import Heartbeat, dead, stuck
 from irdaemon.daemon.logs import log_event
@@ -85,8 +85,12 @@ class Daemon:
         )
         self._supervisor.sleep_s = self._sleep_s
         self._web = WebProcess(config.web)
-        self._synopses = synopsis_thread(self.engine, config.models)
-        self._copying = Copying(self.engine)
+        made = (
+            load_part(addon.background)(self.engine, config)
+            for addon in load_addons().values()
+            if addon.background
+        )
+        self._background = BackgroundThreads(filter(None, made))
         self._signals = NotedSignals()
         self._stopping = False
         self._reported = 0.0
@@ -108,7 +112,7 @@ class Daemon:
             log_event(topic, data)
         self._loop.publish(topic, data)
         if topic == "generation":
-            self._copying.wake()
+            self._background.wake()
 
     # -- what the engine needs of its host -------------------------------------------------------
 
@@ -208,8 +212,7 @@ class Daemon:
         for job in due_jobs(self.engine.state, time.time(), at_start=True):
             self.engine.request(job)
         self._supervisor.start()
-        if self._synopses is not None:
-            self._synopses.start()
+        self._background.tick()
 
     def _tick(self) -> None:
         self._loop.tick(self._tick_s)
@@ -260,8 +263,7 @@ class Daemon:
             self.engine.stop,
             self._supervisor.stop,
             self._web.stop,
-            self._stop_synopses,
-            self._copying.stop,
+            self._background.stop,
             self._watcher.stop,
             self._schedule.stop,
             self._listener.close,
@@ -276,10 +278,6 @@ class Daemon:
                     part.__name__,
                     describe_error(error),
                 )
-
-    def _stop_synopses(self) -> None:
-        if self._synopses is not None:
-            self._synopses.stop()
 
     def _save_impressions(self) -> None:
         self.engine.impressions.save(self._impressions_path)
@@ -318,7 +316,7 @@ class Daemon:
     def _look_around(self) -> None:
         """See to what has nothing to do with requests, every two seconds."""
         self._web.tick(time.monotonic())
-        self._copying.tick()
+        self._background.tick()
         self._find_corpora()
 
     def _find_corpora(self) -> None:

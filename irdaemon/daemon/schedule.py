@@ -110,7 +110,7 @@ class Schedule:
 
     def learn(self, at_start: bool = False) -> None:
         """Request what add-ons have to learn."""
-        for addon in self._engine.addons.values():
+        for addon in self._engine.state.addons.values():
             for job in addon.find_due_jobs(at_start):
                 self._engine.request(job)
 

@@ -116,9 +116,8 @@ def _find_tasks(state: State, corpus: Corpus, index: CorpusIndex) -> Iterator[Ma
     if _calibration_is_due(state, corpus, index):
         reason = "it has no floors of its own, or has changed since they were found"
         yield MaintenanceTask(corpus.name, "calibrate", True, reason)
-    if corpus.synopsis and state.synopsis_model:  # never on request: a reply takes seconds
-        reason, why = "asked for while nothing else is to be done", why_put_off(state, now)
-        yield MaintenanceTask(corpus.name, "synopsis", False, f"{reason}; {why}" if why else reason)
+    for addon in state.addons.values():
+        yield from addon.find_tasks(corpus)
 
 
 def _find_scan(state: State, corpus: Corpus, index: CorpusIndex, now: float) -> MaintenanceTask:

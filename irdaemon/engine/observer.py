@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from irclient.results import MaintenanceTask
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.decide import Selector
 from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.impressions import ClientSession
 from irdaemon.engine.queue import Job
+from irdaemon.index import CorpusIndex
 from irdaemon.ingest.reconcile import Report
 from irdaemon.ledger import Upsert
 from irdaemon.types import Query, Selection
@@ -40,6 +42,14 @@ class Observer:
     def describe(self) -> Mapping[str, Any]:
         """Return what the status adds."""
         return {}
+
+    def describe_corpus(self, index: CorpusIndex) -> Mapping[str, Any]:
+        """Return what the status adds of one corpus."""
+        return {}
+
+    def find_tasks(self, corpus: Corpus) -> Iterable[MaintenanceTask]:
+        """Return the upkeep of a corpus that maintenance tells of."""
+        return ()
 
     def make_selector(self, query: Query) -> Selector | None:
         """Return what selects the hits of a query in place of the heuristic, None for that."""
@@ -76,3 +86,29 @@ class Observer:
 
     def note_scan(self, corpus: Corpus, report: Report, from_start: bool) -> None:
         """Note that a scan ended, and whether it read all entries from their start."""
+
+
+class Background:
+    """Work of an add-on beside the writer, a tick at a time. The daemon gives it a thread.
+
+    `first_in_s` is when the first tick comes, `stops_within_s` how long a stop waits for the
+    present one; `follows_generations` whether what is published brings the next one at once.
+    `failure` is what the log says of a tick that raised.
+    """
+
+    name = ""
+    failure = ""
+    first_in_s = 0.0
+    stops_within_s = 0.0
+    follows_generations = False
+
+    def is_needed(self) -> bool:
+        """Return whether there is anything to do; without, there is no thread."""
+        return True
+
+    def tick(self) -> float:
+        """Do a little; return after how many seconds to go on."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Give up what is held, after the last tick."""

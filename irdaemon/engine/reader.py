@@ -18,7 +18,6 @@ from irdaemon.discovery.merge import SelectionOptions
 from irdaemon.discovery.query import ParsedQuery, parse_query, parse_search
 from irdaemon.discovery.rounds import discover_in_rounds, judge_coverage
 from irdaemon.engine.host import ServingHost
-from irdaemon.engine.model_selection import may_ask_model, model_selector
 from irdaemon.engine.state import QueryState
 from irdaemon.index import Snapshot
 from irdaemon.types import Disclosure, Hit, Query, Selection
@@ -97,7 +96,7 @@ class Reader:
         trace of an answer that is made anew. No turn of the `session` that asks is in it.
         """
         state, valid = self._state, parse_query(query, custom)
-        by_model = None if custom else model_selector(state, valid)
+        by_model = None if custom else self._make_selector(valid)
         choosing = SelectionOptions(custom or by_model, session=parse_session_id(session))
 
         def run(query: ParsedQuery) -> Selection:
@@ -110,7 +109,11 @@ class Reader:
 
     def may_ask_model(self, args: Mapping[str, Any]) -> bool:
         """Return whether a query with these arguments may wait for a model."""
-        return may_ask_model(self._state, args)
+        return any(addon.may_wait(args) for addon in self._state.addons.values())
+
+    def _make_selector(self, query: ParsedQuery) -> Selector | None:
+        made = (addon.make_selector(query) for addon in self._state.addons.values())
+        return next((selector for selector in made if selector), None)
 
     def search(self, query: Query | str, *, traced: Traced = _untraced) -> Selection:
         """Return the ranked candidates of a query, without selection; `traced` as of discover."""

@@ -33,12 +33,10 @@ from irdaemon.ledger import IN_MEMORY, MOST_PINS, Ledger, LedgerError, Pin
 from irdaemon.ledger.corruption import Corruption
 from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, is_transient, strip_text
 from irdaemon.runtime.minutes import AnswerMinutes, Refusals
-from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
+from irdaemon.runtime.model_endpoint import ModelEndpoint
 from irdaemon.runtime.tracebacks import describe_error
 from irdaemon.types import Tuning
 
-# A few are handed over at once, and no more before those are stored.
-_MOST_SYNOPSES = 1_000
 # So long after a check found the ledger sound, an error that had it checked is the program's own.
 _CLEARED_S = 600.0
 Notify = Callable[[str, Mapping[str, Any]], None]
@@ -105,7 +103,6 @@ class QueryState:
         self.models = discovery.Models(
             self.embedders.vector, Rereading.by(reranker_named(options.reranker)), options.tuning
         )
-        self.model: RestingModel | None = None
         self.impressions = Impressions(clock)
         self.tier_times = TierTimes()
         self.answered = AnswerMinutes()
@@ -158,13 +155,7 @@ class State(QueryState):
         # Where errors came from that had the ledger checked; None until it was, else when it was
         # found sound (Unix seconds).
         self._suspected: dict[str, float | None] = {}
-        # What takes long over a synopsis may still be quick to choose.
-        self.model, self.synopsis_model = _resting(options.model), _resting(options.model)
         self.disclosed: deque[Pin] = deque(maxlen=MOST_PINS)
-        # What a model wrote, until the writer takes it in: an `engine.synopses.NewSynopsis` each.
-        self.synopses: deque[Any] = deque(maxlen=_MOST_SYNOPSES)
-        # How the copies are that backends have: an `engine.replication.KnownCopy` by corpus.
-        self.copies: Mapping[str, Any] = {}
         # The corpora of a new configuration, until the writer takes them up.
         self.next_corpora: tuple[Corpus, ...] = ()
         # Whether a compaction waits for the quiet hours, or for another source than the battery.
@@ -268,10 +259,6 @@ def known(name: str, corpora: Mapping[str, Corpus]) -> Corpus:
     if (corpus := corpora.get(name)) is None:
         raise unknown_corpus(name, corpora)
     return corpus
-
-
-def _resting(endpoint: ModelEndpoint | None) -> RestingModel | None:
-    return RestingModel(endpoint.complete) if endpoint else None
 
 
 def reranker_named(name: str) -> Reranker:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -11,7 +12,6 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
 from irdaemon.discovery.decide import is_trusted
 from irdaemon.engine.health import Facts, Health, health
-from irdaemon.engine.model_selection import described
 from irdaemon.engine.state import State, known
 from irdaemon.index import CorpusIndex
 from irdaemon.ledger import ArtifactPage, Ledger
@@ -28,11 +28,11 @@ def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
     # The queue comes first: what ended before it was counted is in the snapshot that is read next.
     queued, queue_s = state.work.queued, _queue_age(state)
     corpora, snapshot = state.served
-    added = {name: part for each in state.addons.values() for name, part in each.describe().items()}
+    added = _merge(each.describe() for each in state.addons.values())
     return {
         **({"profile": summarize_stages()} if profile else {}),
         **state.host.facts(),
-        **({"model": model} if (model := described(state)) else {}),
+        **({"model": added["model"]} if "model" in added else {}),
         "generation": snapshot.generation,
         "ledger": _of_ledger(state, ledger),
         **({"usage": added["usage"]} if "usage" in added else {}),
@@ -47,6 +47,10 @@ def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
             for name, corpus in corpora.items()
         ],
     }
+
+
+def _merge(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    return {name: value for part in parts for name, value in part.items()}
 
 
 def health_of(state: State, ledger: Ledger) -> Health:
@@ -103,25 +107,17 @@ def _of_corpus(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex)
         "skipped": _skipped(state, ledger, corpus.name),
         "writable": bool(corpus.managed or corpus.writable),
         "reindex": corpus.reindex.on,
-        **_copy(state, index),
+        **{
+            key: part
+            for each in state.addons.values()
+            for key, part in each.describe_corpus(index).items()
+        },
     }
 
 
 def _scanned_at(stored: float | None, index: CorpusIndex) -> float | None:
     """Return when the scan ended that the index is of; None while a new ledger is still filled."""
     return None if stored is None else index.last_reconcile
-
-
-def _copy(state: State, index: CorpusIndex) -> dict[str, Any]:
-    """Return how the copy of a corpus is that a backend has, and for how long it is not level."""
-    known = state.copies.get(index.corpus)
-    if known is None:
-        return {}
-    facts = known.facts
-    newer = facts.state == "level" and known.level_with is not index
-    behind_s = 0.0 if facts.since is None else round(max(0.0, state.clock() - facts.since), 1)
-    plain = {**facts.to_dict(), "behind_s": behind_s}
-    return {"copy": {**plain, "state": "sending"} if newer else plain}
 
 
 def _skipped(state: State, ledger: Ledger, name: str) -> dict[str, int]:

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.contrib.models.synopsis import KIND, SynopsisNote, with_surface
 from irdaemon.ingest.scan import NAMELESS, OptOuts
 from irdaemon.ledger import (
     Decomposed,
@@ -27,6 +26,7 @@ from irdaemon.source.opening import follow_link, open_regular
 from irdaemon.source.redact import FoundSecret, Redactor
 from irdaemon.source.redact.private import has_private
 from irdaemon.strategy.edges import find_edges
+from irdaemon.strategy.synopses import KIND, SynopsisNote, add_synopsis
 from irdaemon.text import count_terms, tokenize_name
 from irdaemon.types import Artifact, Entry, IndexPlan, Reading, Refused, SessionTurn, SourceError
 
@@ -203,7 +203,7 @@ def _decompose(corpus: Corpus, artifact: Artifact, synopses: Synopses | None) ->
         held = synopses.find(corpus.name, artifact.artifact_id, KIND) if synopses else None
         if corpus.synopsis and held:
             text, about = held
-            plan = with_surface(plan, artifact.artifact_id, text, SynopsisNote.of(about))
+            plan = add_synopsis(plan, artifact.artifact_id, text, SynopsisNote.from_dict(about))
             recipe += f" {hash_content(plan.surfaces[:1])}"
         return Decomposed(
             artifact,

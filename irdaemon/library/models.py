@@ -14,7 +14,6 @@ from irdaemon.config.config import load_config
 from irdaemon.contrib.models.llm import Chooser, ModelSelector, chooser_by
 from irdaemon.contrib.models.synopsis import (
     ALWAYS,
-    KIND,
     PROMPT,
     Gate,
     ModelSynthesizer,
@@ -28,6 +27,7 @@ from irdaemon.discovery.decide import Selector
 from irdaemon.discovery.wordings import Formulator, ModelFormulator, make_rewriter
 from irdaemon.runtime.model_endpoint import Complete, ModelEndpoint, RestingModel
 from irdaemon.strategy import IndexingStrategy
+from irdaemon.strategy.synopses import KIND
 
 
 def make_llm_selector(

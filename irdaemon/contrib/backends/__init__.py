@@ -2,4 +2,7 @@
 
 from irdaemon.config.addons import AddOn
 
-ADDON = AddOn()
+ADDON = AddOn(
+    observer="irdaemon.contrib.backends.observer:CopyObserver",
+    background="irdaemon.contrib.backends.copying:make_background",
+)

@@ -1,97 +1,57 @@
-"""The thread that copies corpora into backends, from when one of them has a backend."""
+"""Copying corpora into backends, from when one of them has a backend."""
 
 from __future__ import annotations
 
-import contextlib
 import getpass
-import logging
 import os
 import platform
-import threading
 import time
 from typing import TYPE_CHECKING
 
-from irclient.errors import Unavailable
+from irdaemon.config.sections import Config
 from irdaemon.engine import Engine
-from irdaemon.runtime.tracebacks import describe_error
+from irdaemon.engine.observer import Background
 
 if TYPE_CHECKING:
     from irdaemon.contrib.backends.replication import Replication
 
-log = logging.getLogger(__name__)
-
 _TICK_S = 1.0
-_LOGGED_EVERY_S = 60.0
-_STOPS_WITHIN_S = 1.5
 
 
-class CopyThread(threading.Thread):
-    """Tick every second, and sooner when woken, until stopped; then give up the leases."""
+class CopyWork(Background):
+    """Copy every second, and when something was published; give up the leases at the end."""
 
-    def __init__(self, replication: Replication, tick_s: float = _TICK_S):
-        super().__init__(name="copies", daemon=True)
-        self._replication = replication
-        self._tick_s = tick_s
-        self._woken = threading.Event()
-        self._stopping = False
-        self._logged_at = float("-inf")
-
-    def run(self) -> None:
-        """Tick until stopped; a tick that fails is logged, and the next one tries again."""
-        while not self._stopping:
-            self._woken.clear()
-            now = time.monotonic()
-            try:
-                self._replication.tick(now)
-            except Exception as error:
-                if now - self._logged_at >= _LOGGED_EVERY_S:
-                    self._logged_at = now
-                    log.error("a copy failed; it is tried again: %s", describe_error(error))
-            self._woken.wait(self._tick_s)
-        self._replication.close()
-
-    def wake(self) -> None:
-        """Tick now: something was published."""
-        self._woken.set()
-
-    def stop(self) -> None:
-        """End after the present tick, where that ends soon."""
-        self._stopping = True
-        self._woken.set()
-        self.join(_STOPS_WITHIN_S)
-
-
-class Copying:
-    """Start that thread once a corpus has a backend; without one nothing of it is imported."""
+    name, failure = "copies", "a copy failed; it is tried again"
+    stops_within_s = 1.5
+    follows_generations = True
 
     def __init__(self, engine: Engine):
         self._engine = engine
-        self._thread: CopyThread | None = None
-        self._stopped = False
+        self._replication: Replication | None = None
 
-    def tick(self) -> None:
-        """Start the thread where there is something to copy and it does not run."""
-        if self._stopped or (self._thread is not None and self._thread.is_alive()):
-            return
-        if not any(corpus.backend for corpus in self._engine.corpora.values()):
-            return
-        with contextlib.suppress(Unavailable):  # the ledger cannot be read now
-            self._thread = CopyThread(_replication(self._engine))
-            self._thread.start()
+    def is_needed(self) -> bool:
+        """Return whether a corpus has a backend; without one nothing of it is imported."""
+        return any(corpus.backend for corpus in self._engine.corpora.values())
 
-    def wake(self) -> None:
-        """Have what was published copied now."""
-        if self._thread is not None:
-            self._thread.wake()
+    def tick(self) -> float:
+        """Bring the copies level. Raises Unavailable while the ledger cannot be read."""
+        if self._replication is None:
+            self._replication = _make_replication(self._engine)
+        self._replication.tick(time.monotonic())
+        return _TICK_S
 
-    def stop(self) -> None:
-        """End for good, and give up the leases."""
-        self._stopped = True
-        if self._thread is not None:
-            self._thread.stop()
+    def close(self) -> None:
+        """Give up the leases."""
+        if self._replication is not None:
+            self._replication.close()
 
 
-def _replication(engine: Engine) -> Replication:
+def make_background(engine: Engine, config: Config) -> CopyWork:
+    """Return what copies the corpora of an engine."""
+    return CopyWork(engine)
+
+
+def _make_replication(engine: Engine) -> Replication:
     from irdaemon.contrib.backends.making import open_backend
     from irdaemon.contrib.backends.replication import Replication
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from irclient.errors import NotFound, Unavailable
 from irdaemon.contrib.backends.making import ranked_servers
+from irdaemon.contrib.backends.observer import CopyFacts
 from irdaemon.contrib.backends.remote import Vocabularies, remote_index
-from irdaemon.contrib.backends.replication import CopyFacts
 from irdaemon.contrib.backends.state import seeing_only
 from irdaemon.discovery.disclose import check_level, parse_reference, unknown_corpus
 from irdaemon.discovery.expand import parse_expand

@@ -13,14 +13,13 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal, NamedTuple
 
 import numpy as np
 
 from irclient.errors import IRError, NotFound
-from irclient.types import Plain
 from irdaemon.config.backends import BackendAddress
 from irdaemon.config.corpus import Corpus
+from irdaemon.contrib.backends.observer import CopyFacts, CopyLevel, KnownCopy, find_copies
 from irdaemon.contrib.backends.remote import (
     CopyOrigin,
     CopyState,
@@ -47,31 +46,6 @@ _ANSWERS_WITHIN_S, _ARTIFACTS_A_SECOND = 15.0, 50
 _CLOSED_WITHIN_S = 1.0
 
 Open = Callable[[BackendAddress], IndexBackend]
-CopyLevel = Literal["level", "sending", "refused", "degraded"]
-
-
-@dataclass(frozen=True, slots=True)
-class CopyFacts(Plain):
-    """How the copy of a corpus is at `backend`, as far as is known here.
-
-    `state` is `level`, `sending`, `refused` where another daemon writes it, or `degraded` where it
-    cannot be written; `reason` says why, and `since`, in Unix seconds, since when it is not level.
-    `generation` is that of the copy, 0 where it is not known, `holder` who has the lease.
-    """
-
-    backend: str
-    state: CopyLevel = "sending"
-    generation: int = 0
-    holder: str = ""
-    reason: str = ""
-    since: float | None = None
-
-
-class KnownCopy(NamedTuple):
-    """How a copy is, and the index that it is level with, None for none."""
-
-    facts: CopyFacts
-    level_with: CorpusIndex | None
 
 
 @dataclass(slots=True)
@@ -254,7 +228,7 @@ class Replication:
 
     def _tell(self) -> None:
         """Have the status say how the copies are."""
-        self.state.copies = {
+        find_copies(self.state).copies = {
             name: KnownCopy(copy.facts, copy.sent) for name, copy in self._copies.items()
         }
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from irdaemon.contrib.evaluate.choice import Grid
-from irdaemon.contrib.evaluate.evaluation import EvaluationRequest, evaluate_corpora
 from irdaemon.contrib.evaluate.store import find_store
 from irdaemon.engine import Engine
 from irdaemon.serve import access
@@ -16,6 +14,9 @@ from irdaemon.serve.operations import query_of, read_cases, serves
 @serves("eval", "slow", access.allow_query_and_cases)
 def evaluate(engine: Engine, args: Args) -> Any:
     """Return how good the answers to cases are; keep it, but for limited clients."""
+    from irdaemon.contrib.evaluate.choice import Grid
+    from irdaemon.contrib.evaluate.evaluation import EvaluationRequest, evaluate_corpora
+
     wanted = EvaluationRequest(
         baseline=args["baseline"], curve=args["curve"], grid=Grid.from_dict(args["grid"])
     )

@@ -2,4 +2,8 @@
 
 from irdaemon.config.addons import AddOn
 
-ADDON = AddOn(jobs={"synopsis": ("irdaemon.contrib.models.synopses:take_in", 4, True)})
+ADDON = AddOn(
+    jobs={"synopsis": ("irdaemon.contrib.models.synopses:take_in", 4, True)},
+    observer="irdaemon.contrib.models.observer:ModelObserver",
+    background="irdaemon.contrib.models.background:make_background",
+)

@@ -15,7 +15,8 @@ from typing import Any
 
 from irclient.errors import IRError, Unavailable
 from irdaemon.config.corpus import Corpus
-from irdaemon.contrib.models.synopsis import KIND, PROMPT, SHOWN_CHARS, SynopsisNote, identity_of
+from irdaemon.contrib.models.observer import NewSynopsis, find_models
+from irdaemon.contrib.models.synopsis import PROMPT, SHOWN_CHARS, identity_of
 from irdaemon.discovery.disclose import disclose_artifact
 from irdaemon.engine.due import why_put_off
 from irdaemon.engine.indexing import reconcile_corpus
@@ -24,6 +25,7 @@ from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
 from irdaemon.ledger import ArtifactPage, Ledger
 from irdaemon.source.redact import Redactor
+from irdaemon.strategy.synopses import KIND, SynopsisNote
 from irdaemon.types import SourceError
 
 # Asked for between two looks at whether it is still quiet enough to go on by the schedule.
@@ -41,16 +43,6 @@ class SynopsisBudget:
     a_day: int = 200
     quiet_s: float = 600.0
     timeout_s: float = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class NewSynopsis:
-    """What a model wrote of an artifact, "" for nothing of use, and of which text."""
-
-    corpus: str
-    artifact_id: str
-    text: str
-    note: SynopsisNote
 
 
 @dataclass(slots=True)
@@ -73,7 +65,7 @@ class SynopsisWriter:
         with contextlib.suppress(Unavailable), self.state.reading() as ledger:
             if self._ask(ledger, found):
                 self._complete_at = generation
-        self.state.synopses.extend(found)
+        find_models(self.state).synopses.extend(found)
         for name in dict.fromkeys(each.corpus for each in found):
             self.state.request(Job("synopsis", name))
         return len(found)
@@ -126,7 +118,7 @@ class SynopsisWriter:
 
     def _asked(self, wanted: NewSynopsis) -> NewSynopsis:
         """Return what the model writes of a text. Raises Unavailable without a reply."""
-        model = self.state.synopsis_model
+        model = find_models(self.state).summarizer
         assert model is not None  # a writer is made where there is one
         text = model(PROMPT.replace("{text}", wanted.text), self.budget.timeout_s).strip()
         if not text:
@@ -152,7 +144,7 @@ def shown(ledger: Ledger, corpus: Corpus, artifact_id: str) -> str:
 
 def take_in(context: JobContext, corpus: Corpus) -> str:
     """Store the synopses that were handed over for a corpus, by reading their artifacts again."""
-    state, waiting = context.state, context.state.synopses
+    state, waiting = context.state, find_models(context.state).synopses
     given = [waiting.popleft() for _ in range(len(waiting))]
     mine = [each for each in given if each.corpus == corpus.name]
     waiting.extend(each for each in given if each.corpus != corpus.name)

@@ -16,10 +16,10 @@ from irclient.errors import QueryError
 from irdaemon.source.redact import Redactor
 from irdaemon.strategy.chunked import text_of
 from irdaemon.strategy.recipe import identify_function
-from irdaemon.types import Artifact, IndexPlan, Surface
+from irdaemon.strategy.synopses import KIND, SynopsisNote, add_synopsis
+from irdaemon.types import Artifact, IndexPlan
 
 ALWAYS = "always"
-KIND = "synopsis"
 # A description of fewer characters says little.
 THIN_CHARS = 40
 # More of a document does not make its synopsis any better.
@@ -115,35 +115,7 @@ class Synopsis:
         if self._asked.when is not None and not self._asked.when(artifact):
             return plan
         note = SynopsisNote(self.synthesizer_id, self.kind)
-        return with_surface(plan, artifact_id, self._asked.synthesize(artifact), note)
-
-
-@dataclass(frozen=True, slots=True)
-class SynopsisNote:
-    """Who wrote a synopsis, the kind of its surface, and the digest of what it was made of."""
-
-    synthesizer_id: str
-    kind: str = KIND
-    digest: str = ""
-
-    @classmethod
-    def of(cls, metadata: Mapping[str, Any]) -> SynopsisNote:
-        """Read it from the metadata of a surface."""
-        digest = str(metadata.get("synopsis_of", ""))
-        return cls(str(metadata.get("synthesizer_id", "")), digest=digest)
-
-    def metadata(self) -> dict[str, str]:
-        """Return it as the metadata of a surface."""
-        of = {"synopsis_of": self.digest} if self.digest else {}
-        return {"synthesizer_id": self.synthesizer_id, **of}
-
-
-def with_surface(plan: IndexPlan, artifact_id: str, text: Any, note: SynopsisNote) -> IndexPlan:
-    """Return a plan with a synopsis ahead; the plan itself where it is empty or no text."""
-    if not isinstance(text, str) or not text.strip():
-        return plan
-    surface = Surface(artifact_id, note.kind, text.strip(), "document", note.metadata())
-    return IndexPlan(plan.filter_fields, (surface, *plan.surfaces))
+        return add_synopsis(plan, artifact_id, self._asked.synthesize(artifact), note)
 
 
 class ModelSynthesizer:

@@ -17,7 +17,7 @@ def test_a_start_loads_nothing_that_only_some_requests_need():
         "asyncio",
         "http.client",
         "pathspec",
-        "irdaemon.contrib.evaluate",
+        "irdaemon.contrib.evaluate.ranking",
         "watchdog",
     )
     statement = "import sys, irdaemon.cli.starting, irdaemon.daemon.daemon"

@@ -121,7 +121,7 @@ def test_the_log_is_empty_of_texts_soon_after_each_change_and_waits_for_no_reade
     log = "ledger.sqlite-wal"
     assert log in kept.files_with("something else")
     with kept.engine.ledger.open_view() as reader, reader.hold_snapshot():
-        reader.generation()
+        reader.read_generation()
         kept.hold({**kept.items, "t8": "yet another text"})
         kept.wait(10)
         assert log in kept.files_with("yet another text")

@@ -4,6 +4,7 @@ import pytest
 
 from irclient.errors import NotFound, QueryError
 from irdaemon.config.corpus import Corpus
+from irdaemon.engine.observer import Observer
 from irdaemon.engine.queue import Job
 from irdaemon.ledger import ArtifactPage
 from irdaemon.source.files import Files
@@ -106,12 +107,14 @@ def test_a_scan_that_ends_while_the_status_is_made_is_not_said_to_have_found_not
     if requested == "before":
         made.request(scan)
 
-    def described(state):
-        if requested == "meanwhile":
-            made.request(scan)
-        made.drain()
+    class Meanwhile(Observer):
+        def describe(self):
+            if requested == "meanwhile":
+                made.request(scan)
+            made.drain()
+            return {}
 
-    monkeypatch.setattr("irdaemon.engine.status.described", described)
+    monkeypatch.setattr(made.state, "addons", {"meanwhile": Meanwhile()})
     told = made.status()
     (corpus,) = told["corpora"]
     assert corpus["artifacts"] == 3 or told["queue"] or corpus["last_reconcile"] is None

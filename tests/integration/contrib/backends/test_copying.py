@@ -10,7 +10,8 @@ from irclient.errors import Unavailable
 from irdaemon.config.backends import BackendAddress
 from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.backends import making as backends
-from irdaemon.contrib.backends.copying import Copying, CopyThread, holder
+from irdaemon.contrib.backends.copying import CopyWork, holder
+from irdaemon.daemon.background import BackgroundThreads
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import WholeText
 from tests.support.corpora import engine, mapped
@@ -24,83 +25,47 @@ print(*sys.modules)
 """
 
 
-class Ticking:
-    """A replication that counts its ticks, and fails as long as it is told to."""
-
-    ticks, fails, closed = 0, False, False
-
-    def tick(self, now):
-        self.ticks += 1
-        if self.fails:
-            raise RuntimeError("a fault")
-
-    def close(self):
-        self.closed = True
-
-
-@pytest.fixture
-def ticking():
-    made = Ticking()
-    made.thread = CopyThread(made, tick_s=60)
-    made.thread.start()
-    yield made
-    made.thread.stop()
-
-
-def test_what_is_published_is_copied_at_once_and_a_fault_ends_nothing(ticking, caplog):
-    until(lambda: ticking.ticks == 1)
-    ticking.fails = True
-    ticking.thread.wake()
-    until(lambda: ticking.ticks == 2)
-    until(lambda: "a copy failed" in caplog.text)
-    ticking.fails = False
-    ticking.thread.wake()
-    until(lambda: ticking.ticks == 3)
-    assert ticking.thread.is_alive()
-
-
-def test_the_leases_are_given_up_at_the_end(ticking):
-    ticking.thread.stop()
-    assert ticking.closed
-    assert not ticking.thread.is_alive()
+def with_backend(made, items):
+    """Have a corpus with a backend in an engine."""
+    address, source = BackendAddress(("postgresql://db/ir",)), InMemory(items)
+    made.reconfigure([Corpus("m", "mapping", source, WholeText(), "hashing", backend=address)])
+    made.drain()
 
 
 def test_the_thread_starts_with_the_first_corpus_that_has_a_backend(tmp_path, monkeypatch):
     made, backend = engine(mapped({}), path=str(tmp_path / "l.sqlite")), MemoryBackend()
     monkeypatch.setattr(backends, "open_backend", lambda address: backend)
-    copying = Copying(made)
-    copying.tick()
-    copying.wake()
+    threads = BackgroundThreads([CopyWork(made)])
+    threads.tick()
+    threads.wake()
     assert "copies" not in [thread.name for thread in threading.enumerate()]
-    address = BackendAddress(("postgresql://db/ir",))
-    source = InMemory({"a": "fill in a pdf form"})
-    made.reconfigure([Corpus("m", "mapping", source, WholeText(), "hashing", backend=address)])
-    made.drain()
-    copying.tick()
+    with_backend(made, {"a": "fill in a pdf form"})
+    threads.tick()
     until(lambda: backend.totals())
-    copying.stop()
-    copying.tick()
+    threads.stop()
+    threads.tick()
     assert "copies" not in [thread.name for thread in threading.enumerate()]
     assert backend.leases["m"][0] == holder(made.ledger.read_identity())
     assert backend.leases["m"][2] == 0
     made.ledger.close()
 
 
-def test_a_ledger_that_cannot_be_read_starts_no_thread_yet(monkeypatch):
-    made = engine(mapped({}))
-    address = BackendAddress(("postgresql://db/ir",))
-    made.reconfigure(
-        [Corpus("m", "mapping", InMemory({}), WholeText(), "hashing", backend=address)]
-    )
-    made.drain()
+def test_a_ledger_that_cannot_be_read_is_tried_again(monkeypatch):
+    made, backend = engine(mapped({})), MemoryBackend()
+    monkeypatch.setattr(backends, "open_backend", lambda address: backend)
+    with_backend(made, {})
+    work = CopyWork(made)
+    with monkeypatch.context() as patched:
+        patched.setattr(made.state, "reading", unreadable)
+        with pytest.raises(Unavailable):
+            work.tick()
+    work.tick()
+    work.close()
+    assert backend.leases["m"][0] == holder(made.ledger.identity())
 
-    def unreadable():
-        raise Unavailable("the ledger cannot be read")
 
-    monkeypatch.setattr(made.state, "reading", unreadable)
-    copying = Copying(made)
-    copying.tick()
-    assert "copies" not in [thread.name for thread in threading.enumerate()]
+def unreadable():
+    raise Unavailable("the ledger cannot be read")
 
 
 def test_a_holder_is_told_by_user_machine_and_ledger(monkeypatch):
@@ -117,7 +82,7 @@ def test_a_daemon_without_a_backend_imports_none_of_what_those_need():
     heavy = (
         "psycopg",
         "qdrant_client",
-        "irdaemon.contrib.backends",
+        "irdaemon.contrib.backends.making",
         "irdaemon.contrib.backends.replication",
     )
     front = (

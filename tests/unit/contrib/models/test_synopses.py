@@ -7,6 +7,7 @@ import pytest
 
 from irclient.errors import Unavailable
 from irdaemon.config.reindex import quiet_hours
+from irdaemon.contrib.models.observer import find_models
 from irdaemon.contrib.models.synopses import SynopsisBudget, SynopsisWriter, shown
 from irdaemon.engine.host import InProcess
 from irdaemon.engine.queue import Job
@@ -55,7 +56,7 @@ class Setting:
         self.engine = engine(self.corpus, clock=lambda: self.now, **options)
         self.host = self.engine.state.host = Asked()
         self.model = Model()
-        self.engine.state.synopsis_model = RestingModel(self.model, lambda: self.now)
+        find_models(self.engine.state).summarizer = RestingModel(self.model, lambda: self.now)
         self.writer = SynopsisWriter(self.engine.state, SynopsisBudget(**budget))
         self.build()
         self.now += 3_600
@@ -166,7 +167,10 @@ def test_a_model_that_fails_leaves_everything_as_it_is_and_is_asked_later():
     made = Setting()
     made.model.reply = Unavailable("it is down", "")
     assert made.write() == 0
-    assert (made.synopsis(), made.engine.state.synopsis_model.problem) == (None, "it is down")
+    assert (made.synopsis(), find_models(made.engine.state).summarizer.problem) == (
+        None,
+        "it is down",
+    )
     made.model.reply = "A synopsis."
     made.now += 60
     assert made.write() == 2

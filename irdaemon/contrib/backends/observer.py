@@ -1,0 +1,65 @@
+"""How the copies of corpora are, as far as is known here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from irclient.types import Plain
+from irdaemon.engine.observer import Observer
+from irdaemon.engine.state import State
+from irdaemon.index import CorpusIndex
+
+CopyLevel = Literal["level", "sending", "refused", "degraded"]
+
+
+@dataclass(frozen=True, slots=True)
+class CopyFacts(Plain):
+    """How the copy of a corpus is at `backend`, as far as is known here.
+
+    `state` is `level`, `sending`, `refused` where another daemon writes it, or `degraded` where it
+    cannot be written; `reason` says why, and `since`, in Unix seconds, since when it is not level.
+    `generation` is that of the copy, 0 where it is not known, `holder` who has the lease.
+    """
+
+    backend: str
+    state: CopyLevel = "sending"
+    generation: int = 0
+    holder: str = ""
+    reason: str = ""
+    since: float | None = None
+
+
+class KnownCopy(NamedTuple):
+    """How a copy is, and the index that it is level with, None for none."""
+
+    facts: CopyFacts
+    level_with: CorpusIndex | None
+
+
+class CopyObserver(Observer):
+    """How the copies are that backends have: `copies` by corpus, replaced as a whole."""
+
+    def __init__(self, state: State):
+        self._state = state
+        self.copies: Mapping[str, KnownCopy] = {}
+
+    def describe_corpus(self, index: CorpusIndex) -> Mapping[str, Any]:
+        """Return how the copy of a corpus is, and for how long it is not level."""
+        known = self.copies.get(index.corpus)
+        if known is None:
+            return {}
+        facts = known.facts
+        newer = facts.state == "level" and known.level_with is not index
+        since = facts.since
+        behind_s = 0.0 if since is None else round(max(0.0, self._state.clock() - since), 1)
+        plain = {**facts.to_dict(), "behind_s": behind_s}
+        return {"copy": {**plain, "state": "sending"} if newer else plain}
+
+
+def find_copies(state: State) -> CopyObserver:
+    """Return how the copies of an engine's corpora are."""
+    observer = state.addons["backends"]
+    assert isinstance(observer, CopyObserver)
+    return observer

@@ -1,0 +1,39 @@
+"""A stored synopsis as one more surface, ahead of the others: whoever wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from irdaemon.types import IndexPlan, Surface
+
+KIND = "synopsis"
+
+
+@dataclass(frozen=True, slots=True)
+class SynopsisNote:
+    """Who wrote a synopsis, the kind of its surface, and the digest of what it was made of."""
+
+    synthesizer_id: str
+    kind: str = KIND
+    digest: str = ""
+
+    @classmethod
+    def from_dict(cls, metadata: Mapping[str, Any]) -> SynopsisNote:
+        """Read it from the metadata of a surface."""
+        digest = str(metadata.get("synopsis_of", ""))
+        return cls(str(metadata.get("synthesizer_id", "")), digest=digest)
+
+    def metadata(self) -> dict[str, str]:
+        """Return it as the metadata of a surface."""
+        of = {"synopsis_of": self.digest} if self.digest else {}
+        return {"synthesizer_id": self.synthesizer_id, **of}
+
+
+def add_synopsis(plan: IndexPlan, artifact_id: str, text: Any, note: SynopsisNote) -> IndexPlan:
+    """Return a plan with a synopsis ahead; the plan itself where it is empty or no text."""
+    if not isinstance(text, str) or not text.strip():
+        return plan
+    surface = Surface(artifact_id, note.kind, text.strip(), "document", note.metadata())
+    return IndexPlan(plan.filter_fields, (surface, *plan.surfaces))
