@@ -32,10 +32,8 @@ from irdaemon.types import Artifact, Entry, IndexPlan, Reading, Refused, Session
 
 # Redaction: what of a reading may be kept, between reading it and decomposing it.
 #
-# An artifact about a project that opted out is left out; the texts of the others lose their
-# private
-# blocks and secrets. Where a secret lies is noted by path and line, found by a search of the
-# file, while its value is still at hand.
+# An artifact about a project that opted out is left out; the others lose their private blocks and
+# secrets. The path and line of each secret are noted while its value is still known.
 
 OPTED_OUT = "opted_out"
 # A file in which more lines than this hold a secret needs no exact list.
@@ -62,7 +60,7 @@ class Redacted:
 
 
 def redact_reading(reading: Reading, entry: Entry, level: str, optouts: OptOuts) -> Redacted:
-    """Return what of a reading may be kept. Raises Refused for what cannot be redacted."""
+    """Remove secrets and opted-out projects. Raises Refused for what cannot be redacted."""
     about = [artifact.project for artifact in reading.artifacts]
     about += [turn.project for turn in reading.turns]
     projects = {each: optouts.covers(each) for each in dict.fromkeys(about) if each}
@@ -83,7 +81,7 @@ def _is_private(turn: SessionTurn) -> bool:
 
 
 def redact_kept(text: str, level: str) -> str:
-    """Return what of a text kept by an earlier version may be kept; "" where none of it may."""
+    """Redact a text that an earlier version kept; "" where it may not be kept at all."""
     try:
         return Redactor(level).text(text)
     except Refused:

@@ -22,16 +22,11 @@ from irdaemon.types import Entry, Problem, Refused, Scan, SourceError
 
 # Admission: which of the entries that a scan found may be read at all.
 #
-# What lies under a marker of opting out is passed over, as if it were not there. What a link
-# leads
-# to outside of the roots is refused with a reason, in corpora that do not follow links out.
+# Entries under an opt-out marker are skipped as if they were not there. Where a corpus does not
+# follow links out of its roots, entries behind such a link are refused with a reason.
 
-# Opting out: a file called `.noirdaemon` keeps a directory, and all below it, out of every
-# corpus.
-#
-# What lies there is not indexed. A session that was about a project so marked is left out as
-# well,
-# wherever its transcript lies.
+# A file called `.noirdaemon` keeps its directory, and everything below it, out of every corpus.
+# A session about a project with such a marker is left out too, wherever its transcript lies.
 
 MARKER = ".noirdaemon"
 

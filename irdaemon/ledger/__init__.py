@@ -91,15 +91,15 @@ class Ledger:
 
     @property
     def format(self) -> int:
-        """Return the number of the file's format, which moves apart from the package's version."""
+        """Return the file's format number, which is independent of the package's version."""
         return self._store.format
 
     def hold_snapshot(self) -> AbstractContextManager[None]:
-        """Make all that is read within of one moment, whatever is written meanwhile."""
+        """Read one consistent snapshot inside the block, whatever is written meanwhile."""
         return self._store.hold_snapshot()
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Make all that is written within one transaction."""
+        """Write everything inside the block in one transaction."""
         return self._store.transaction()
 
     # -- the file --------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class Ledger:
         return self._store.was_moved()
 
     def put_back(self) -> None:
-        """Rewrite a file that was moved or deleted, from the one still open."""
+        """Restore a ledger file that was moved or deleted from the one still open."""
         self._store.put_back()
 
     # -- generations, jobs, upkeep ---------------------------------------------------------------
@@ -173,12 +173,12 @@ class Ledger:
             self._store.run("DELETE FROM jobs WHERE id <= ?", oldest)
 
     def find_last_job(self, kind: str) -> float | None:
-        """Return when the last job of a kind began, as far as is known; None where none is."""
+        """Return when the last known job of a kind began; None if there was none."""
         row = self._store.one("SELECT max(started) FROM jobs WHERE kind = ?", kind)
         return row[0] if row else None
 
     def forget_unused_terms(self) -> None:
-        """Blank the terms that nothing stored holds any more."""
+        """Blank the terms that no stored text uses any more."""
         used = np.zeros(len(self.terms.get_table()), np.bool_)
         for statement in ("SELECT terms FROM records", "SELECT name_terms FROM artifacts"):
             for packed in self._store.in_parts(statement):
@@ -186,7 +186,7 @@ class Ledger:
         self.terms.blank_unused(used)
 
     def release_memory(self) -> None:
-        """Give back the memory that work has left: words at hand, and pages that were read."""
+        """Free the memory of cached words and of SQLite's cached pages."""
         self.terms.pack()
         self._store.release_memory()
 

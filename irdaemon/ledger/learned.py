@@ -24,10 +24,8 @@ from irdaemon.ledger.terms import Terms
 from irdaemon.text import tokenize
 from irdaemon.types import Use
 
-# Synopses that a model wrote of artifacts: they are records like others, and kept across
-# readings.
-#
-# A new one is handed in, and the artifact's entry marked to be read again, which stores it.
+# Synopses that a model wrote: records like others, kept when their artifact is read again. A new
+# one is handed in and the artifact's entry marked to be read again, which stores it.
 
 _DAY, _ASKED = "synopsis_day", "synopses_asked"
 

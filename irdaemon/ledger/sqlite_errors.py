@@ -32,23 +32,23 @@ _TRANSIENT_ERRNO = {
 }
 
 
-# What decoding a damaged row may raise: text that is none, packed values of another shape.
+# What decoding a damaged row may raise: invalid text, packed values of another shape.
 UNDECODABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
-# How Python's module begins and quotes what is no text; it gives no code with that.
+# How Python's sqlite3 begins its message for invalid UTF-8; there is no error code for it.
 _NO_TEXT = "Could not decode to UTF-8"
 
 
 def is_corrupt(error: BaseException) -> bool:
-    """Return whether SQLite calls the file corrupt, or finds it shorter than its header has it.
+    """Return whether SQLite calls the file corrupt, or finds it shorter than its header says.
 
-    Text that is none is as sure a sign.
+    Text that is not UTF-8 is as sure a sign.
     """
     no_text = isinstance(error, sqlite3.Error) and str(error).startswith(_NO_TEXT)
     return no_text or _get_code(error) in _CORRUPT or _is_truncated(error)
 
 
 def strip_text(error: BaseException) -> str:
-    """Return what an error says, without what it may quote of a row."""
+    """Return an error's message without the row content it may quote."""
     if isinstance(error, UNDECODABLE):
         return f"a row does not decode ({type(error).__name__})"
     return str(error).partition(" with text ")[0]

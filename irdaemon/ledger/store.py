@@ -57,9 +57,9 @@ class Store:
         return self._file != _identify_file(self.path)
 
     def put_back(self) -> None:
-        """Write a file that was moved or deleted anew, from what is still open, and go on with it.
+        """Restore a file that was moved or deleted from the open connection, and go on with it.
 
-        What lies in its place by now is set aside.
+        A file that has taken its place is set aside.
         """
         os.makedirs(os.path.dirname(os.path.abspath(self.path)), mode=0o700, exist_ok=True)
         with copy_database(self._db, os.path.dirname(os.path.abspath(self.path))) as copy:
@@ -119,7 +119,7 @@ class Store:
         return self._db.executemany(statement, rows).rowcount
 
     def release_memory(self) -> None:
-        """Give back the memory of the pages that SQLite keeps for this connection."""
+        """Free the memory of the pages that SQLite caches for this connection."""
         self._db.execute("PRAGMA shrink_memory")
 
     def vacuum(self, stop: Callable[[], bool] | None) -> None:
@@ -164,7 +164,7 @@ class Store:
 
     @contextmanager
     def hold_snapshot(self) -> Iterator[None]:
-        """Make all that is read within of one moment, whatever is written meanwhile."""
+        """Read one consistent snapshot inside the block, whatever is written meanwhile."""
         self._db.execute("BEGIN")
         try:
             yield
@@ -174,9 +174,9 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make all that happens within one transaction: wholly done, or not at all.
+        """Do everything inside the block in one transaction: all of it or nothing.
 
-        Within another it is part of that one.
+        A nested transaction is part of the outer one.
         """
         if self._db.in_transaction:
             yield

@@ -11,14 +11,11 @@ from numpy.typing import NDArray
 
 from irdaemon.ledger.store import Store
 
-# Words and their numbers, in a tenth of the memory that a dict of them takes.
+# Words and their numbers, in a tenth of the memory of a dict.
 #
-# Numbers are given from 0 on, one after another. Most words lie one behind another in one string
-# of
-# bytes, in the order of their numbers, and a table of hashes leads to them; what was added or
-# looked
-# up since that was made is in a dict beside it, so that a long build finds its words as fast as
-# ever.
+# Numbers count up from 0. Most words are packed into one byte string, by number,
+# and found through a table of hashes. Words added or looked up since the last packing are in a dict
+# beside it, so that a long build finds its words as fast as ever.
 
 _BETWEEN = b"\n"
 _FREE = -1

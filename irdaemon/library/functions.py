@@ -131,7 +131,7 @@ def count_passages(per_artifact: bool, k: int) -> int:
 
 
 def check_surfaces(surfaces: Iterable[str] | None) -> tuple[str, ...]:
-    """Return kinds of surfaces, none for all. Raises QueryError for what is no list of them."""
+    """Return the kinds of surfaces, () for all. Raises QueryError for anything but a list."""
     if isinstance(surfaces, str) or not isinstance(surfaces, Iterable | None):
         raise QueryError(
             f"surfaces must be a list of texts, not {surfaces!r:.60}", 'surfaces=["description"]'
@@ -165,7 +165,7 @@ def make_tuning(
     bm25: Mapping[str, float] | None = None,
     fetch_k: int | None = None,
 ) -> Tuning:
-    """Return the numbers of a ranking. Raises QueryError for one that is none."""
+    """Check the numbers of a ranking and return them. Raises QueryError for an invalid one."""
     for name, value in (("alpha", alpha), ("mmr_lambda", mmr_lambda)):
         if not is_share(value):
             raise QueryError(f"{name} must be a number from 0 to 1, not {value!r}")
@@ -176,7 +176,7 @@ def make_tuning(
 
 
 def check_used(tuning: Tuning, fusion: str) -> None:
-    """Raise QueryError for a number that a fusion would not look at."""
+    """Raise QueryError for a number that the fusion would ignore."""
     for name, fusions in _FUSIONS.items():
         if fusion not in fusions and getattr(tuning, name) != getattr(UNTUNED, name):
             raise QueryError(
@@ -488,9 +488,9 @@ def _make_query(options: Mapping[str, Any]) -> Query:
 
 
 def _join_corpora(options: Mapping[str, Any], choosing: SelectionOptions) -> SeveralCorpora:
-    """Return what a call asks, the corpora of a list or one alone, ranked as its keywords say.
+    """Return the corpora of a call, one or a list, ranked as its keywords say.
 
-    Raises QueryError for numbers that are none, and for those that the fusion does not look at.
+    Raises QueryError for an invalid number, and for one that the fusion would ignore.
     """
     numbers = ("alpha", "mmr_lambda", "rrf_k", "bm25", "fetch_k")
     tuning = make_tuning(*(options[name] for name in numbers))

@@ -12,7 +12,7 @@ _EFFORT = 10_000_000
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Parse TOML. Raises ValueError, or RecursionError, for text that is none."""
+    """Parse TOML. Raises ValueError, or RecursionError, for invalid TOML."""
     if sum(line.count(".") ** 2 for line in text.split("\n")) > _EFFORT:
         raise ValueError("keys of too many parts")
     return tomllib.loads(text)
