@@ -230,7 +230,7 @@ def _make_records(artifact_id: str, plan: IndexPlan) -> Iterator[Record]:
 
 @contextmanager
 def _as_source_error(what: str, *passed: type[Exception]) -> Iterator[None]:
-    """Turn whatever a source or strategy raises into a SourceError, save what is `passed` on."""
+    """Turn any error of a source or strategy into a SourceError, except those `passed` on."""
     try:
         yield
     except passed:

@@ -142,7 +142,7 @@ def _scan(source: Source, request: ScanRequest) -> Scan:
 
 
 def _scan_safely(source: Source, under: str | None = None) -> Scan:
-    """Scan a source. Raises SourceError for whatever goes wrong, its own mistakes included."""
+    """Scan a source. Any error, even a bug in the source, becomes a SourceError."""
     try:
         return source.scan(under)
     except SourceError:

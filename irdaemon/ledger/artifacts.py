@@ -148,7 +148,7 @@ class Artifacts:
     def find_by_length(
         self, corpus: str, lengths: tuple[int, int], limit: int = 20_000
     ) -> list[tuple[str, str]]:
-        """Return (id, name) of those whose name has so many characters, from least to most."""
+        """Return (id, name) of artifacts whose name length lies between two numbers."""
         return self._store.all(
             "SELECT artifact_id, name FROM artifacts WHERE corpus = ?"
             " AND length(name) BETWEEN ? AND ? LIMIT ?",

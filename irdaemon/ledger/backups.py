@@ -58,7 +58,7 @@ def restore(file: str, ledger_path: str) -> str | None:
 
 
 def _as_another(path: str) -> None:
-    """Have a ledger be given an identity anew.
+    """Drop a ledger's identity, so that it gets a new one.
 
     What goes on from an older moment numbers other rows alike, and must not be taken for what it
     was by those that have copies of it.

@@ -165,7 +165,7 @@ def _normalize_schema(rows: Iterable[tuple[Any, ...]]) -> Schema:
 
 
 def _read_all(store: Store) -> None:
-    """Read what the other checks do not: text that is none raises, and so does a foreign type."""
+    """Read what the other checks do not; invalid text or a value of a wrong type raises."""
     for table in make_pattern(store.format).tables:
         if count := count_rows(store, f"{table} WHERE {_match_other_types(store, table)}"):
             raise TypeError(f"{count} rows of {table} hold values of another type")

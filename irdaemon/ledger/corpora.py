@@ -151,6 +151,6 @@ class Corpora:
             self._store.run_many("INSERT INTO floors(corpus, mode, floor) VALUES (?, ?, ?)", rows)
 
     def read_floors(self, name: str) -> dict[str, Floor]:
-        """Return the floors kept of a corpus, by mode, of whatever formula."""
+        """Return the stored floors of a corpus by mode, whichever formula made them."""
         kept = self._store.all("SELECT mode, floor FROM floors WHERE corpus = ?", name)
         return {mode: Floor.from_dict(json.loads(text)) for mode, text in kept}

@@ -285,7 +285,7 @@ class LearnedPrompts:
         return sum(self._rewrite(corpus, id, now.get(id), common.key) for id in changed)
 
     def _rewrite(self, corpus: str, artifact_id: str, learned: Learned | None, common: str) -> int:
-        """Store an artifact anew, as a new row, with its first record as now learned."""
+        """Rewrite an artifact as a new row, its first record with what is now learned."""
         found = self._store.one(
             f"SELECT id, {_ARTIFACT} FROM artifacts WHERE corpus = ? AND artifact_id = ?",
             corpus,

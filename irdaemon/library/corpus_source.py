@@ -337,7 +337,7 @@ def _name_tools(tools: Mapping[str, Any]) -> list[object]:
 
 
 def _check_definitions(tools: Sequence[object]) -> list[Mapping[str, Any]]:
-    """Return the definitions of tools. Raises QueryError for what is none, naming its place."""
+    """Check the definitions of tools. Raises QueryError naming the place of an invalid one."""
     tools = [read_definition(tool) for tool in tools]
     for position, tool in enumerate(tools, start=1):
         if not is_tool(tool):

@@ -175,7 +175,7 @@ class SeveralCorpora:
         choosing: SelectionOptions = DEFAULT_OPTIONS,
         formulate: Formulator | None = None,
     ) -> Selection:
-        """Answer a query with few hits of whatever corpus, or none and a typed reason.
+        """Answer a query with a few hits from any corpus, or none and a typed reason.
 
         Where a formulator gives several wordings, what any of them finds is selected among.
         """

@@ -24,7 +24,7 @@ def set_deadline(deadline: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def limit_time(seconds: float, what: str) -> Iterator[None]:
-    """Give the work inside so many seconds, or what is left of its request's time if that is less.
+    """Limit the work inside to `seconds`, or to what is left of its request's time if less.
 
     Raises Unavailable naming what did not answer in that time.
     """

@@ -11,9 +11,9 @@ from typing import Any
 
 KEPT = 60
 _MINUTE_S = 60
-# Of each minute so many durations are kept, the newest; four bytes each.
+# The newest durations kept for each minute, four bytes each.
 _DURATIONS = 500
-# Of refused requests so many kinds are told apart, by names of at most so many characters.
+# How many kinds of refused requests are kept apart, and how long an operation's name may be.
 _KINDS, _OP_CHARS = 8, 40
 
 
@@ -47,7 +47,7 @@ class AnswerMinutes:
         self._minutes: dict[int, _Minute] = {}
 
     def note(self, ms: float, now: float) -> None:
-        """Count an answer that took so many milliseconds."""
+        """Count an answer that took `ms` milliseconds."""
         at = int(now // _MINUTE_S)
         if at not in self._minutes:
             self._drop_old(at - KEPT + 1)

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from irclient.errors import QueryError, Unavailable
 
-# Give a model's reply to a prompt within so many seconds. Raises Unavailable without one.
+# From a prompt and a timeout in seconds to the model's reply. Raises Unavailable.
 Complete = Callable[[str, float], str]
 
 KEY_ENV = "OPENAI_API_KEY"

@@ -93,7 +93,7 @@ def read_request(requests: io.RawIOBase) -> bytes | None:
 
 
 def _read_exactly(file: io.RawIOBase, size: int) -> bytes:
-    """Read so many bytes; fewer only where the file ends."""
+    """Read `size` bytes; fewer only at the end of the file."""
     data = bytearray()
     while len(data) < size and (part := file.read(min(size - len(data), _AT_ONCE))):
         data += part

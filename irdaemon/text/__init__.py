@@ -73,7 +73,7 @@ _SHORTEST_FORM = 6
 # they end before white space, or before what can join nothing to the piece.
 _PIECE = re.compile(r".{1,400}(?=\s|\Z)|.{1,400}(?=\w)|.{1,400}", re.DOTALL)
 _LONGEST_PIECE = 400
-# From so many characters on that separate words, one pass for all of them takes less.
+# With more separators than this, one pass for all of them is faster.
 _FEW_CHARACTERS = 32
 
 _CACHED_WORDS = 200_000
