@@ -453,7 +453,7 @@ class Failures:
         return self._store.read_number("SELECT count(*) FROM failures WHERE corpus = ?", corpus)
 
     def list_all(self, corpus: str | None = None, at_most: int = -1) -> list[Failure]:
-        """Return failures, of one corpus or of all, oldest first, no more than `at_most` (-1: all)."""
+        """Return failures of one corpus or of all, oldest first, `at_most` of them (-1: all)."""
         rows = self._store.all(
             "SELECT corpus, path, key, reason, stamp, since, tries FROM failures"
             " WHERE corpus = coalesce(?, corpus) ORDER BY since, corpus, key LIMIT ?",
