@@ -6,8 +6,9 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -162,41 +163,17 @@ def _name_source(path: str) -> str:
     return "stdin" if path == "-" else os.fspath(path)
 
 
-# Cases out of uses: what people asked, and what was then used, split by time.
+# -- cases out of uses -----------------------------------------------------------------------------
 #
-# A use is {"prompt", "gold": [ids], "session", "at", "corpus"}. The older part is to set things
-# by,
-# the newer one to judge them with: a prompt or a session that the older part has is not in the
-# newer
-# one. A person reviews both, since what was used is not all that would have served.
+# Uses are what people asked and what was then used: {"prompt", "gold": [ids], "session", "at" (Unix
+# seconds), "corpus"}. They are split by time: the older part is to set things by, the newer one to
+# judge them with, so a prompt or a session of the older part is not in the newer one. A person
+# reviews both, since what was used is not all that would have served.
 
 _USE_FORM = 'write {"prompt": "...", "gold": ["id"], "session": "...", "at": 1795228222}'
 
 
-@dataclass(frozen=True, slots=True)
-class MinedUse:
-    """A prompt, what was used after it, in which session, and when (Unix seconds)."""
-
-    prompt: str
-    gold: tuple[str, ...]
-    session: str
-    at: float
-    corpus: str = ""
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Return what is equal for uses of one prompt in one corpus."""
-        return self.corpus, " ".join(self.prompt.casefold().split())
-
-
-@dataclass(slots=True)
-class _Mined:
-    first: MinedUse
-    gold: dict[str, int] = field(default_factory=dict)
-    sessions: set[str] = field(default_factory=set)
-
-
-def read_uses(path: str) -> list[MinedUse]:
+def read_uses(path: str) -> list[KnownUse]:
     """Read a file of uses, or stdin for "-". Raises QueryError naming the file and the line."""
     name = "stdin" if path == "-" else path
     uses = [_read_use(value, f"{name}:{number}") for number, value in read_json_lines(path)]
@@ -205,47 +182,50 @@ def read_uses(path: str) -> list[MinedUse]:
     return uses
 
 
-def convert_use(use: KnownUse) -> MinedUse:
-    """Return a use that the daemon knows of."""
-    return MinedUse(use.prompt.strip(), tuple(use.gold), use.session, use.at, use.corpus)
-
-
-def mine_cases(uses: Iterable[MinedUse], newest: float) -> tuple[list[PlainCase], list[PlainCase]]:
+def mine_cases(uses: Iterable[KnownUse], newest: float) -> tuple[list[PlainCase], list[PlainCase]]:
     """Return the cases of the older uses, and those of the `newest` share (0 to 1) by time.
 
     Prompts that differ in case and white space alone are one case, whose gold is all that was used.
     """
+    uses = [replace(use, prompt=use.prompt.strip()) for use in uses]
     ordered = sorted(uses, key=lambda use: (use.at, use.session, use.prompt))
     cut = len(ordered) - round(len(ordered) * newest)
     older = ordered[:cut]
-    prompts, sessions = {use.key for use in older}, {use.session for use in older if use.session}
-    newer = [u for u in ordered[cut:] if u.key not in prompts and u.session not in sessions]
+    prompts, sessions = set(map(_make_key, older)), {use.session for use in older if use.session}
+    newer = [
+        use
+        for use in ordered[cut:]
+        if _make_key(use) not in prompts and use.session not in sessions
+    ]
     return _make_cases(older), _make_cases(newer)
 
 
-def _make_cases(uses: Sequence[MinedUse]) -> list[PlainCase]:
-    found: dict[tuple[str, str], _Mined] = {}
+def _make_key(use: KnownUse) -> tuple[str, str]:
+    """Return what is equal for uses of one prompt in one corpus."""
+    return use.corpus, " ".join(use.prompt.casefold().split())
+
+
+def _make_cases(uses: Sequence[KnownUse]) -> list[PlainCase]:
+    by_prompt: dict[tuple[str, str], list[KnownUse]] = {}
     for use in uses:
-        case = found.setdefault(use.key, _Mined(use))
-        case.sessions.add(use.session)
-        for each in use.gold:
-            case.gold[each] = case.gold.get(each, 0) + 1
-    return [_make_case(each) for each in found.values()]
+        by_prompt.setdefault(_make_key(use), []).append(use)
+    return list(map(_make_case, by_prompt.values()))
 
 
-def _make_case(case: _Mined) -> PlainCase:
-    """Return a case that says on what it rests, for who reviews it."""
-    use = case.first
+def _make_case(uses: Sequence[KnownUse]) -> PlainCase:
+    """Return the case of one prompt, which says on what it rests, for who reviews it."""
+    first = uses[0]
+    counts = Counter(each for use in uses for each in use.gold)
     metadata: dict[str, Any] = {
         "reviewed": False,
-        "uses": case.gold,
-        "sessions": len(case.sessions),
-        "at": use.at,
+        "uses": dict(counts),
+        "sessions": len({use.session for use in uses}),
+        "at": first.at,
     }
-    if named := [each for each in case.gold if _is_named(each, use.prompt)]:
+    if named := [each for each in counts if _is_named(each, first.prompt)]:
         metadata["names"] = named  # such a prompt tests spelling, and not finding
-    own = {"corpus": use.corpus} if use.corpus else {}
-    return {"query": use.prompt, "gold": list(case.gold), **own, "metadata": metadata}
+    own = {"corpus": first.corpus} if first.corpus else {}
+    return {"query": first.prompt, "gold": list(counts), **own, "metadata": metadata}
 
 
 def _is_named(artifact_id: str, prompt: str) -> bool:
@@ -255,7 +235,7 @@ def _is_named(artifact_id: str, prompt: str) -> bool:
     return bool(words) and re.search(rf"(?<!\w){spelled}(?!\w)", prompt.casefold()) is not None
 
 
-def _read_use(value: Mapping[str, Any], where: str) -> MinedUse:
+def _read_use(value: Mapping[str, Any], where: str) -> KnownUse:
     gold = value.get("gold")
     gold = [gold] if isinstance(gold, str) else gold
     is_text = isinstance(value.get("prompt"), str) and value["prompt"].strip()
@@ -265,7 +245,7 @@ def _read_use(value: Mapping[str, Any], where: str) -> MinedUse:
     if not all(isinstance(each, str) for each in gold) or not _is_time(at):
         raise QueryError(f"{where}: gold is a list of ids, `at` in Unix seconds", _USE_FORM)
     session, corpus = value.get("session") or "", value.get("corpus") or ""
-    return MinedUse(value["prompt"].strip(), tuple(gold), str(session), float(at), str(corpus))
+    return KnownUse(value["prompt"].strip(), tuple(gold), str(session), float(at), str(corpus))
 
 
 def _is_time(at: object) -> bool:

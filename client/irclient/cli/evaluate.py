@@ -14,7 +14,6 @@ from typing import Any, NoReturn
 from irclient.cli import evaluation as reports
 from irclient.cli.cases import (
     PlainCase,
-    convert_use,
     mine_cases,
     read_cases,
     read_trec_cases,
@@ -364,8 +363,7 @@ def _mine(client: Client, options: argparse.Namespace) -> int:
         raise QueryError(
             "where are the uses?", "give a file of them, or -c CORPUS for the daemon's"
         )
-    known = client.uses(options.corpus) if options.corpus else ()
-    uses = [convert_use(use) for use in known] if options.corpus else read_uses(options.uses)
+    uses = client.uses(options.corpus) if options.corpus else read_uses(options.uses)
     if not uses:
         raise NotFound(f"no uses of {options.corpus!r} are known", "irc usage says what was used")
     older, newer = mine_cases(uses, options.newest)

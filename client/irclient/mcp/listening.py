@@ -23,11 +23,9 @@ from irclient.errors import Unavailable
 
 # Connections over HTTP: how long a request may take to arrive, and how many may lack the token.
 #
-# Every user of this machine can connect, and only the token shows who may ask. So a request has
-# to
+# Every user of this machine can connect, and only the token shows who may ask. So a request has to
 # arrive in time, head and body; and of too many connections without the token the oldest is cut.
-# One
-# that has sent the token stays, and a stream of its answers may last.
+# One that has sent the token stays, and a stream of its answers may last.
 
 # Under this key of its state a request has the function to call once its token was right.
 AUTHENTICATED = "irclient.authenticated"

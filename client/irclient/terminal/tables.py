@@ -14,10 +14,7 @@ from irclient.counts import format_count
 from irclient.terminal.columns import TableColumn, fit_table, format_table, wrap_line
 from irclient.terminal.width import UNCUT
 
-# What a person sees of the health: a line for the level, and one for each thing that is wrong.
-
-# Problems as few lines: those of one reason together, with where they lie and three examples.
-
+# Of many problems of one reason so many are named.
 _PATHS_SHOWN = 3
 
 
@@ -35,20 +32,10 @@ def group_problems(label: str, problems: Sequence[Mapping[str, str]]) -> Iterato
         if len(paths) <= _PATHS_SHOWN:
             yield from (f"{label}: {path}: {alone[path]}" for path in paths)
         else:
-            around = _find_common_directory(paths)
-            yield f"{label}: {len(paths):,} in {around}: {reason}: {_format_examples(paths)}"
-
-
-def _find_common_directory(paths: Sequence[str]) -> str:
-    """Return the directory that all paths lie in."""
-    absolute = all(os.path.isabs(path) for path in paths)
-    return os.path.commonpath([os.path.dirname(path) for path in paths]) if absolute else "all"
-
-
-def _format_examples(paths: Sequence[str]) -> str:
-    around = _find_common_directory(paths)
-    inside = (path.removeprefix(f"{around}/") for path in paths[:_PATHS_SHOWN])
-    return f"{', '.join(inside)}, ..."
+            absolute = all(map(os.path.isabs, paths))
+            around = os.path.commonpath(list(map(os.path.dirname, paths))) if absolute else "all"
+            examples = ", ".join(path.removeprefix(f"{around}/") for path in paths[:_PATHS_SHOWN])
+            yield f"{label}: {len(paths):,} in {around}: {reason}: {examples}, ..."
 
 
 def format_health(state: dict[str, Any]) -> list[str]:
@@ -133,8 +120,8 @@ _STATES = {
 def format_backends(state: Mapping[str, Any]) -> list[str]:
     """Return the lines about the backends of a status: none where there is none."""
     if state.get("backends") is not None:
-        return [*_format_front_end(state["backends"], state["corpora"])]
-    return [*_format_copies(state["corpora"])]
+        return list(_format_front_end(state["backends"], state["corpora"]))
+    return list(_format_copies(state["corpora"]))
 
 
 def _format_copies(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:

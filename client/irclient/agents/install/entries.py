@@ -11,8 +11,7 @@ from typing import Any
 # Where each agent looks for its hooks, and whether any of ours there may be gone.
 #
 # `irc status` asks that every time, so nothing heavy is imported: only where a path that a hook
-# names
-# is not there are the files read in full (`irclient.agents.install.targets`).
+# names is missing are the files read in full (`irclient.agents.install.targets`).
 
 # Settings of agents are short; a larger file is not read for a warning.
 MOST_BYTES = 1_000_000
