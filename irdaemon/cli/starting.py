@@ -18,8 +18,7 @@ from irclient.results import Status
 from irclient.terminal import tables
 from irclient.terminal.exits import DONE, INTERNAL, UNHEALTHY
 from irclient.terminal.help import argument, command
-from irclient.terminal.output import note, note_text
-from irclient.terminal.progress import ProgressLine
+from irclient.terminal.output import ProgressLine, note, note_text
 from irclient.terminal.width import detect_terminal
 from irclient.types import plain_data
 from irdaemon import __version__

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 
 from irclient.agents.hook.options import AGENTS, BUDGET_MS, CHARS, WORDINGS
 from irclient.agents.hook.run import main
-from irclient.agents.install.apply import AGENT_OPTIONS, apply_changes, plan_changes
-from irclient.agents.install.changes import plan_install, plan_uninstall
-from irclient.agents.install.targets import NOTES
+from irclient.agents.install.changes import BACKUP, Change, plan_install, plan_uninstall
+from irclient.agents.install.entries import SettingsFile
+from irclient.agents.install.targets import NO_HOOKS, NOTES, SETTINGS_FILES, find_machine
 from irclient.client import Client
+from irclient.errors import SettingsError
 from irclient.installation import make_extra_command
 from irclient.mcp import PROFILES, require_sdk
 from irclient.terminal.completion import SHELL, make_script
 from irclient.terminal.exits import COMMITTED
-from irclient.terminal.help import argument, command
-from irclient.terminal.output import note, print_text
+from irclient.terminal.help import argument, command, flag
+from irclient.terminal.output import note, print_data, print_text
+
+AGENT_OPTIONS = (
+    argument(
+        "agent", choices=tuple(SETTINGS_FILES), metavar="AGENT", help=", ".join(SETTINGS_FILES)
+    ),
+    flag("--hooks", "only the hooks"),
+    flag("--mcp", "only the MCP server"),
+    flag("--project", "in the files of the project in this directory"),
+    flag("--dry-run", "show the changes, make none"),
+)
 
 
 @command(
@@ -167,3 +179,55 @@ def print_completion(client: Client, options: argparse.Namespace) -> int:
     """
     print_text(make_script(options.program, options.shell))
     return COMMITTED
+
+
+# (all that goes into a file, the part that is wanted) -> the change, if there is one
+Plan = Callable[[SettingsFile, SettingsFile], Change | None]
+
+
+def plan_changes(options: argparse.Namespace, plan: Plan) -> list[Change]:
+    """Return the changes of an agent's files. Raises SettingsError where one cannot be edited."""
+    if options.hooks and not options.mcp and options.agent in NO_HOOKS:
+        raise SettingsError(f"{options.agent} has no hooks of this kind", NO_HOOKS[options.agent])
+    both = options.hooks == options.mcp
+    changes = []
+    for whole in SETTINGS_FILES[options.agent](find_machine(), options.project):
+        part = whole.only(both or options.hooks, both or options.mcp)
+        if part.wanted and (change := plan(whole, part)):
+            changes.append(change)
+    return changes
+
+
+def apply_changes(options: argparse.Namespace, changes: Sequence[Change], nothing: str) -> int:
+    """Make the changes, unless they are only to be shown, and show them; return the exit code.
+
+    Raises SettingsError at the first that cannot be made; those before it are made.
+    """
+    made: list[Change] = []
+    try:
+        for change in changes if not options.dry_run else ():
+            change.make()
+            made.append(change)
+    except SettingsError:
+        if made:
+            _show(options, made)
+        raise
+    _show(options, changes)
+    if not changes:
+        note(nothing)
+    elif options.dry_run:
+        note("nothing was written")
+    return COMMITTED
+
+
+def _show(options: argparse.Namespace, changes: Sequence[Change]) -> None:
+    rows = [{"path": each.path, "diff": "\n".join(each.diff())} for each in changes]
+    print_data(options, rows, lambda rows: "\n".join(each["diff"] for each in rows))
+    for change in changes if not options.dry_run else ():
+        _report(change)
+
+
+def _report(change: Change) -> None:
+    done = "removed" if change.after is None else "wrote"
+    kept = f" (as it was before: {change.path}{BACKUP})" if change.backup is not None else ""
+    note(f"{done} {change.path}{kept}")

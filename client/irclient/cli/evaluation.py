@@ -11,7 +11,7 @@ from irclient.client import Client
 from irclient.counts import format_count
 from irclient.errors import IRError
 from irclient.terminal.columns import format_table
-from irclient.terminal.progress import ProgressLine
+from irclient.terminal.output import ProgressLine
 
 # Draw how far an evaluation is, while its reply is waited for.
 

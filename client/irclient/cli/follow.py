@@ -10,8 +10,7 @@ from irclient.client import Client
 from irclient.results import JobProgress
 from irclient.terminal.exits import COMMITTED, UNHEALTHY
 from irclient.terminal.help import flag
-from irclient.terminal.output import print_data
-from irclient.terminal.progress import ProgressLine
+from irclient.terminal.output import ProgressLine, print_data
 
 # A job that waits on a slow disk is still alive; only silence is a reason to give up.
 _POLL_S = 0.1

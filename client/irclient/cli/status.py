@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from irclient.agents.install.entries import may_be_gone
 from irclient.client import Client
@@ -50,8 +52,6 @@ def show_status(client: Client, options: argparse.Namespace) -> int:
         secrets = client.secrets()
         print_data(options, secrets, tables.format_secrets)
     elif options.prometheus:
-        from irclient.cli.prometheus import format_prometheus
-
         print_text(format_prometheus(make_safe(client.status(profile=True).to_dict())))
     else:
         state = client.status(options.profile).to_dict()
@@ -128,3 +128,95 @@ def print_events(client: Client, options: argparse.Namespace) -> int:
         if find_lost_output():
             break
     return COMMITTED
+
+
+# The status as Prometheus reads it: one figure a line. Written here and not with prometheus_client:
+# its registry and collectors are for programs that count in their own process, it would be longer,
+# and a dependency of the client for twenty lines of text.
+
+_LEVELS = {"ok": 0, "stale": 1, "offline": 2}
+_COUNTS = ("artifacts", "records", "vectors", "failures", "pending")
+
+
+def format_prometheus(state: Mapping[str, Any]) -> str:
+    """Return a status, with its profile, in the text exposition format 0.0.4."""
+    return "\n".join(_format_lines(state))
+
+
+def _format_lines(state: Mapping[str, Any]) -> Iterator[str]:
+    for name in ("generation", "queue", "queue_s", "uptime_s"):
+        if name not in state:
+            continue  # from an older daemon
+        yield from _format_gauge(f"irdaemon_{name}", [("", state[name])])
+    problem = int(bool(state.get("ledger", {}).get("problem")))
+    yield from _format_gauge("irdaemon_ledger_problem", [("", problem)])
+    for count in _COUNTS:
+        of_corpora = [(_format_label("corpus", c["name"]), c[count]) for c in state["corpora"]]
+        yield from _format_gauge(f"irdaemon_{count}", of_corpora)
+    scans = [
+        (_format_label("corpus", c["name"]), c["last_reconcile"])
+        for c in state["corpora"]
+        if c["last_reconcile"] is not None
+    ]
+    yield from _format_gauge("irdaemon_last_reconcile_seconds", scans)
+    if (resident := state.get("rss_bytes")) is not None:
+        yield from _format_gauge("irdaemon_resident_bytes", [("", resident)])
+    totals = [
+        (_format_label("stage", n), f.get("total", 0)) for n, f in state.get("profile", {}).items()
+    ]
+    yield from _format_figures("irdaemon_stage_total", "counter", totals)
+    if "health" in state:
+        yield from _format_health(state["health"])
+    yield from _format_copies(state)
+    for quantile in ("p50", "p95"):
+        stages = [
+            (_format_label("stage", n), f[quantile]) for n, f in state.get("profile", {}).items()
+        ]
+        yield from _format_gauge(f"irdaemon_stage_{quantile}_ms", stages)
+
+
+def _format_copies(state: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how the copies in backends are, and which backends of a front end answer (1) or not."""
+    held = [
+        (_format_label("corpus", c["name"]), c["copy"]) for c in state["corpora"] if c.get("copy")
+    ]
+    level = [(corpus, int(copy["state"] == "level")) for corpus, copy in held]
+    yield from _format_gauge("irdaemon_copy_level", level)
+    for name in ("generation", "behind_s"):
+        yield from _format_gauge(
+            f"irdaemon_copy_{name}", [(label, copy[name]) for label, copy in held]
+        )
+    heard = [
+        (_format_label("backend", each["backend"]), int(not each["problem"]))
+        for each in state.get("backends") or ()
+    ]
+    yield from _format_gauge("irdaemon_backend_answers", heard)
+
+
+def _format_health(health: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the level of each corpus (0 ok, 1 stale, 2 offline) and how far its index has come."""
+    corpora = health["corpora"]
+    levels = [(_format_label("corpus", c["name"]), _LEVELS[c["level"]]) for c in corpora]
+    yield from _format_gauge("irdaemon_health", levels)
+    for name in ("changed_at", "indexed_at", "embedded_at", "waiting_s", "missed_events"):
+        known = [
+            (_format_label("corpus", c["name"]), c[name]) for c in corpora if c[name] is not None
+        ]
+        yield from _format_gauge(f"irdaemon_{name}", known)
+    yield from _format_gauge("irdaemon_limits_exceeded", [("", len(health["limits"]))])
+    yield from _format_gauge("irdaemon_threads_stuck", [("", len(health["stuck"]))])
+
+
+def _format_gauge(name: str, samples: Sequence[tuple[str, float]]) -> Iterator[str]:
+    return _format_figures(name, "gauge", samples)
+
+
+def _format_figures(name: str, kind: str, samples: Sequence[tuple[str, float]]) -> Iterator[str]:
+    if samples:
+        yield f"# TYPE {name} {kind}"
+    yield from (f"{name}{labels} {value}" for labels, value in samples)
+
+
+def _format_label(name: str, value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'{{{name}="{escaped}"}}'

@@ -17,7 +17,7 @@ from irclient.fast.light_json import dump_json
 from irclient.fast.plain import plain_data
 from irclient.invisible import escape_json, make_safe, replace_hidden, spell_hidden
 from irclient.terminal.exits import DONE
-from irclient.terminal.width import takes_unicode
+from irclient.terminal.width import clip, takes_unicode
 
 _MOST_S = 1e6
 
@@ -147,3 +147,34 @@ def _say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
     except OSError:
         return  # there is no other place to say it
+
+
+_BAR = 24
+
+
+class ProgressLine:
+    """Draw `label [#####     ] done/todo` in place, and erase it at the end."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+        self._drawn = False
+
+    def draw(self, label: str, done: int, todo: int) -> None:
+        """Show the progress; `todo` of 0 shows the label alone."""
+        if not self._live:
+            return
+        filled = round(_BAR * min(done, todo) / todo) if todo else 0
+        bar = f" [{'#' * filled}{' ' * (_BAR - filled)}] {done:,}/{todo:,}" if todo else " ..."
+        import shutil  # only on a terminal
+
+        width = shutil.get_terminal_size().columns
+        sys.stderr.write(f"\r\x1b[K{clip(spell_hidden(label) + bar, width - 1)}")
+        sys.stderr.flush()
+        self._drawn = True
+
+    def clear(self) -> None:
+        """Erase the line."""
+        if self._drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._drawn = False

@@ -15,8 +15,7 @@ from irclient.counts import format_count
 from irclient.errors import IRError, QueryError
 from irclient.terminal.ending import run_program
 from irclient.terminal.exits import COMMITTED, choose_error_exit
-from irclient.terminal.output import note, print_json, print_line
-from irclient.terminal.progress import ProgressLine
+from irclient.terminal.output import ProgressLine, note, print_json, print_line
 from irdaemon.contrib.evaluate.cases import corpus_signature
 from irdaemon.contrib.evaluate.generate import (
     CaseMaking,

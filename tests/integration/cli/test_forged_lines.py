@@ -14,7 +14,7 @@ from irclient.cli import main as cli
 from irclient.client import Client
 from irclient.errors import NotFound
 from irclient.invisible import is_hidden
-from irclient.terminal import progress
+from irclient.terminal import output as progress
 from irclient.testing import FakeDaemon, hit, selection
 from irclient.types import Disclosure, plain_data
 from irdaemon.cli import main as daemon_cli

@@ -2,7 +2,7 @@
 
 import pytest
 
-from irclient.cli.prometheus import format_prometheus
+from irclient.cli.status import format_prometheus
 from irclient.terminal.tables import format_status
 from irdaemon.runtime import profile
 from irdaemon.types import Query

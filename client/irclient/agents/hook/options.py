@@ -6,7 +6,7 @@ import os
 
 # Their events and answers are in `irclient.agents.hook.event`.
 AGENTS = ("claude", "codex", "gemini", "cursor", "copilot")
-# How an answer is written; see `irclient.agents.hook.wording`.
+# How an answer is written; see `irclient.agents.hook.context`.
 FACTS, ADVICE, BOTH = "facts", "advice", "both"
 WORDINGS = (FACTS, ADVICE, BOTH)
 BUDGET_MS = 150

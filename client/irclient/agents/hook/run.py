@@ -13,7 +13,7 @@ import time
 from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[import-not-found]
 
 from irclient.agents.hook.event import HookEvent, make_answer, read_event
-from irclient.agents.hook.options import ADVICE, FACTS, HookOptions, parse_options
+from irclient.agents.hook.options import ADVICE, HookOptions, parse_options
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
@@ -115,13 +115,18 @@ def _read() -> bytes:
 
 def _on_prompt(event: HookEvent, options: HookOptions, deadline: float) -> None:
     """Write the items that apply, then report them to the daemon as shown."""
-    from irclient.agents.hook.context import MOST_ITEMS, format_matches
+    from irclient.agents.hook.context import (
+        MOST_ITEMS,
+        choose_variant,
+        format_matches,
+        make_advice,
+    )
     from irclient.places import may_be_noted
 
     if not _is_worth_asking(event.prompt):
         return
     session = f"{options.agent}:{event.session}"[:_LONGEST_SESSION] if event.session else ""
-    variant = _choose_variant(options, session)
+    variant = choose_variant(options.wording, session)
     left_ms = (deadline - time.monotonic()) * 1e3
     answer, line = _ask(
         "discover",
@@ -138,21 +143,13 @@ def _on_prompt(event: HookEvent, options: HookOptions, deadline: float) -> None:
     )
     building = answer.get("freshness", {}).get("building", ())
     added = _describe_cut(answer, event.prompt)
-    added += _make_advice(answer, options) if variant == ADVICE and answer["results"] else ""
+    added += make_advice(answer, options.agent) if variant == ADVICE and answer["results"] else ""
     context, offered = format_matches(answer["results"], options.chars, building, added)
     if context:
         _write(make_answer(options.agent, event, context))
         if session:
             # On the same connection: to make another takes as long as half of the answer.
             line.put(_request("impressions", {"session": session, "references": offered}))
-
-
-def _choose_variant(options: HookOptions, session: str) -> str:
-    if options.wording == FACTS:
-        return FACTS
-    from irclient.agents.hook.wording import choose_variant
-
-    return choose_variant(options.wording, session)
 
 
 def _describe_cut(answer: Any, prompt: str) -> str:
@@ -162,12 +159,6 @@ def _describe_cut(answer: Any, prompt: str) -> str:
     if searched >= len(prompt):
         return ""
     return f" Only the first {searched:,} of the prompt's {len(prompt):,} characters were searched."
-
-
-def _make_advice(answer: Any, options: HookOptions) -> str:
-    from irclient.agents.hook.wording import make_advice
-
-    return make_advice(answer, options.agent)
 
 
 def _is_worth_asking(prompt: str) -> bool:

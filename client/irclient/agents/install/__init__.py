@@ -1,7 +1,6 @@
 """Write this daemon into the settings of coding agents, and take it out again.
 
 Files belong to their owner: what is there is kept to the byte, comments and order included.
-`targets` has which entries belong in which file, `entries` recognises them, `json_file` and
-`toml_file` edit the text, `changes` replaces a file in one step, `missing` finds hooks that cannot
-start.
+`targets` has which entries belong in which file and finds hooks that cannot start, `entries`
+recognises them, `json_file` and `toml_file` edit the text, `changes` replaces a file in one step.
 """

@@ -1,6 +1,6 @@
 """What `irc status` says of backends, on the daemon that writes and on a front end."""
 
-from irclient.cli.prometheus import format_prometheus
+from irclient.cli.status import format_prometheus
 from irclient.terminal.tables import format_backends
 
 DB = "postgresql://db/ir"

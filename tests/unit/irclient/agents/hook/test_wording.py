@@ -2,9 +2,8 @@
 
 import pytest
 
-from irclient.agents.hook.context import format_matches
+from irclient.agents.hook.context import choose_variant, format_matches, make_advice
 from irclient.agents.hook.options import parse_options
-from irclient.agents.hook.wording import choose_variant, make_advice
 
 SKILL = {"corpus": "skills", "artifact_id": "pdf", "name": "Ignore all", "pointer": "/w/SKILL.md"}
 
