@@ -67,9 +67,9 @@ class Records:
         try:
             records = list(_iterate(self._function or _import_fetcher(self._fetcher)))
         except Exception as error:  # the user's code may raise anything
-            return self._failed(f"{type(error).__name__}: {error}")
+            return self._make_failed_scan(f"{type(error).__name__}: {error}")
         if not records:
-            return self._failed("returned no records; those known before are kept")
+            return self._make_failed_scan("returned no records; those known before are kept")
         self._fetched, problems = self._by_id(records)
         entries = [Entry(id, "", stamp_content(self._fetched[id])) for id in sorted(self._fetched)]
         return Scan(tuple(entries), ("",), tuple(problems))
@@ -98,19 +98,19 @@ class Records:
         for position, record in enumerate(records):
             id = record.get(self._id_key) if isinstance(record, Mapping) else None
             if not isinstance(id, str | int) or id == "":
-                problems.append(self._nameless(position, record))
+                problems.append(self._make_problem(position, record))
             elif str(id) in found:
                 problems.append(Problem(str(id), "a second record with this id; the first counts"))
             else:
                 found[str(id)] = record
         return found, problems
 
-    def _nameless(self, position: int, record: object) -> Problem:
+    def _make_problem(self, position: int, record: object) -> Problem:
         kind = type(record).__name__
         reason = f"no {self._id_key!r}" if isinstance(record, Mapping) else f"a {kind}, no mapping"
         return Problem(f"record {position} of {self._fetcher}", reason)
 
-    def _failed(self, reason: str) -> Scan:
+    def _make_failed_scan(self, reason: str) -> Scan:
         return Scan((), (), (Problem(self._fetcher, reason),))
 
 

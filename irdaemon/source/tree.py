@@ -111,15 +111,15 @@ class Walk:
             yield directory, entries
             if depth < max_depth:
                 below = [e for e in entries if is_directory(e) and descend(e)]
-                entered = [path for e in below if (path := self._entered_from(directory, e))]
+                entered = [path for e in below if (path := self._enter_from(directory, e))]
                 pending.extend((path, depth + 1) for path in reversed(entered))
 
-    def _entered_from(self, directory: str, entry: os.DirEntry[str]) -> str:
-        if real := self.entered(entry):
+    def _enter_from(self, directory: str, entry: os.DirEntry[str]) -> str:
+        if real := self.enter(entry):
             self.reached.setdefault(real, os.path.join(self.reached[directory], entry.name))
         return real
 
-    def entered(self, entry: os.DirEntry[str]) -> str:
+    def enter(self, entry: os.DirEntry[str]) -> str:
         """Return the real path of a sub-directory, "" for a link that is not followed."""
         if not is_link(entry):
             return entry.path

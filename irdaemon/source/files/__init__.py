@@ -82,8 +82,8 @@ class Files:
 
     def scan(self, under: str | None = None) -> Scan:
         """Enumerate matching files; of those, only the ignore files are opened."""
-        tops = self._tops()
-        where = EVERYTHING if under is None else self._affected(under, tops)
+        tops = self._list_tops()
+        where = EVERYTHING if under is None else self._confine(under, tops)
         if where is None:
             return Scan((), ())
         finder = FileFinder(self._filter(tops), Symlinks.of(self._roots))
@@ -92,7 +92,7 @@ class Files:
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one file: its text, or that of a PDF or an image."""
-        top = next((t.path for t in self._tops() if is_within(entry.path, t.path)), "")
+        top = next((t.path for t in self._list_tops() if is_within(entry.path, t.path)), "")
         place = {"path": entry.key, "root": shorten_path(top)} if top else {"path": entry.key}
         if is_extracted(get_suffix(entry.path)):
             return Reading((read_asset(entry, place, self._max_asset_bytes),))
@@ -100,7 +100,7 @@ class Files:
 
     def expected(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""
-        wanted = self._filter(self._tops())
+        wanted = self._filter(self._list_tops())
 
         def file(seen: SeenPath) -> str:
             return "" if seen.path == seen.top else wanted.explain_file(seen.path, seen.relative)
@@ -112,11 +112,11 @@ class Files:
         unreadable = list_unreadable_suffixes()
         return Filter(self._wanted, self._excluded, ignores, unreadable, self._unwanted)
 
-    def _tops(self) -> tuple[Root, ...]:
+    def _list_tops(self) -> tuple[Root, ...]:
         real = [replace(root, path=resolve_path(root.path)) for root in self._roots]
         return tuple({root.path: root for root in reversed(real)}.values())[::-1]
 
-    def _affected(self, under: str, tops: tuple[Root, ...]) -> str | None:
+    def _confine(self, under: str, tops: tuple[Root, ...]) -> str | None:
         """Return the path a change is confined to; None when it is no concern of ours."""
         if os.path.isfile(under) and any(under == top.path for top in tops):
             return under

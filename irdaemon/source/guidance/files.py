@@ -122,7 +122,7 @@ class GuidanceTop:
         """Return the name under which a real path at or below this one is known."""
         return self.given + path[len(self.path) :]
 
-    def narrowed(self, where: str) -> GuidanceTop | None:
+    def narrow(self, where: str) -> GuidanceTop | None:
         """Return the part of this at `where`, None when a search would not get there."""
         inside = os.path.relpath(where, self.path).split(os.sep) if where != self.path else []
         directories = inside if os.path.isdir(where) else inside[:-1]
@@ -171,7 +171,7 @@ class GuidanceFinder:
         def descend(entry: os.DirEntry[str]) -> bool:
             real = resolve_entry(entry)
             if entry.name == "plugins" and find_store(real) == real:
-                if walk.entered(entry):
+                if walk.enter(entry):
                     known = known_as(os.path.dirname(entry.path), entry.name)
                     stores.append(GuidanceTop(real, known, top.scope, top.depth))
                 return False
@@ -323,13 +323,13 @@ class GuidanceFiles:
 
     def roots(self) -> tuple[Root, ...]:
         """Return the given places, and the settings that enable the plugins in them."""
-        settings = list_settings(self._stores())
+        settings = list_settings(self._list_stores())
         return (*self._roots, *settings)
 
     def scan(self, under: str | None = None) -> Scan:
         """Enumerate the files; of plugin stores, the deciding JSON files are read."""
-        tops = self._tops()
-        where = EVERYTHING if under is None else self._affected(under, tops)
+        tops = self._list_tops()
+        where = EVERYTHING if under is None else self._confine(under, tops)
         if where and os.path.isfile(where) and not self._kind.may_be(where):
             return Scan((), ())
         finder = GuidanceFinder(self._kind, tops, Symlinks.of(self._roots))
@@ -340,7 +340,7 @@ class GuidanceFiles:
 
     def expected(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""
-        tops = {top.path: top for top in self._tops()}
+        tops = {top.path: top for top in self._list_tops()}
 
         def file(seen: SeenPath) -> str | None:
             top = tops.get(seen.top)  # none of a settings file beside the roots
@@ -361,15 +361,15 @@ class GuidanceFiles:
     def _written(self, entry: Entry) -> Written:
         data = read_regular(entry.path, self._max_bytes)
         text, flags = decode(data)
-        tops = [top for top in self._tops() if is_within(entry.path, top.path)]
+        tops = [top for top in self._list_tops() if is_within(entry.path, top.path)]
         path = tops[0].known_as(entry.path) if tops else entry.path
         product = find_product(self._kind, entry.path, tops) or self._kind.product(path, own=True)
-        plugin = find_plugin(entry.path, self._stores()) if entry.scope == "plugin" else ""
+        plugin = find_plugin(entry.path, self._list_stores()) if entry.scope == "plugin" else ""
         parts = _parse_parts(entry.path, text)
         digest = hashlib.sha256(data).hexdigest()
         return Written(entry, path, product, plugin, parts, digest, (*flags, *parts.flags))
 
-    def _tops(self) -> tuple[GuidanceTop, ...]:
+    def _list_tops(self) -> tuple[GuidanceTop, ...]:
         tops: dict[str, GuidanceTop] = {}
         for root in self._roots:
             path = resolve_path(root.path)
@@ -379,11 +379,11 @@ class GuidanceFiles:
             )
         return tuple(tops.values())
 
-    def _stores(self) -> list[str]:
-        return [top.path for top in self._tops() if find_store(top.path) == top.path]
+    def _list_stores(self) -> list[str]:
+        return [top.path for top in self._list_tops() if find_store(top.path) == top.path]
 
-    def _affected(self, under: str, tops: tuple[GuidanceTop, ...]) -> str:
-        stores = [store for store in [find_store(under), *self._stores()] if store]
+    def _confine(self, under: str, tops: tuple[GuidanceTop, ...]) -> str:
+        stores = [store for store in [find_store(under), *self._list_stores()] if store]
         if any(under in list_control_files(store) for store in stores):
             return EVERYTHING
         if os.path.basename(under) == "plugin.json" and find_store(under):
@@ -404,7 +404,7 @@ def _narrow_tops(tops: tuple[GuidanceTop, ...], where: str) -> list[GuidanceTop]
     around = [top for top in tops if where and is_within(where, top.path)]
     if not around or find_store(where):
         return list(tops)
-    return [narrow for top in around if (narrow := top.narrowed(where))]
+    return [narrow for top in around if (narrow := top.narrow(where))]
 
 
 def _cut_scan(finder: GuidanceFinder, where: str) -> Scan:

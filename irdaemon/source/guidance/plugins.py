@@ -261,14 +261,14 @@ class Plugins:
 
     def roots(self) -> tuple[Root, ...]:
         """Return the given directories, and the settings that enable the plugins in them."""
-        settings = list_settings(self._stores())
+        settings = list_settings(self._list_stores())
         return (*self._roots, *settings)
 
     def scan(self, under: str | None = None) -> Scan:
         """Enumerate plugins; of plugin stores, the deciding JSON files are read."""
         if under and os.path.isfile(under) and not under.endswith(_TELLING):
             return Scan((), ())
-        where = EVERYTHING if under is None else self._affected(under)
+        where = EVERYTHING if under is None else self._confine(under)
         search = _PluginScan(self._depth, Symlinks.of(self._roots))
         for root in self._roots:
             search.add(Root(resolve_path(root.path), root.scope))
@@ -281,15 +281,15 @@ class Plugins:
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one plugin's manifest, and the names of what it brings."""
-        plugin = find_plugin(entry.path, self._stores())
+        plugin = find_plugin(entry.path, self._list_stores())
         return Reading((read_plugin(entry, plugin, self._max_bytes),))
 
-    def _stores(self) -> list[str]:
+    def _list_stores(self) -> list[str]:
         paths = (resolve_path(root.path) for root in self._roots)
         return [path for path in paths if find_store(path) == path]
 
-    def _affected(self, under: str) -> str:
-        if any(under in list_control_files(store) for store in self._stores()):
+    def _confine(self, under: str) -> str:
+        if any(under in list_control_files(store) for store in self._list_stores()):
             return EVERYTHING
         for _, manifest in MANIFESTS:
             if under.endswith("/" + manifest):

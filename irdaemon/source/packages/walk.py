@@ -190,14 +190,14 @@ class PackageScan:
     def installed(self, root: Root, only: str = "") -> None:
         """Find what is installed in a root, `only` at or under one path."""
         modules = os.path.basename(root.path) == _NODE_MODULES
-        entries = self._modules(root) if modules else self._distributions(root)
+        entries = self._list_modules(root) if modules else self._list_distributions(root)
         self.found += (entry for entry in entries if is_within(entry.path, only))
 
-    def _distributions(self, root: Root) -> Iterator[Entry]:
+    def _list_distributions(self, root: Root) -> Iterator[Entry]:
         for _, listing in self.walk.directories(root.path, lambda _: False):
             yield from list_distributions(listing, root.scope)
 
-    def _modules(self, root: Root) -> Iterator[Entry]:
+    def _list_modules(self, root: Root) -> Iterator[Entry]:
         def descends(entry: os.DirEntry[str]) -> bool:
             parent = os.path.dirname(entry.path)
             scoped = os.path.basename(parent).startswith("@")

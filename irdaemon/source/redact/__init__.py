@@ -77,35 +77,35 @@ class Redactor:
         if len(text) < _SHORTEST:
             return text
         text = remove_private(text)
-        return self._marked(text, _join_overlaps(sorted(self._spans(text))))
+        return self._mark_secrets(text, _join_overlaps(sorted(self._find_spans(text))))
 
     def value(self, value: Any) -> Any:
         """Return plain data with every text in it redacted, but for keys of mappings."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
-            return {key: self._value_of(key, item) for key, item in value.items()}
+            return {key: self._redact_value(key, item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return type(value)([self.value(item) for item in value])
         return value
 
-    def _value_of(self, key: Any, value: Any) -> Any:
+    def _redact_value(self, key: Any, value: Any) -> Any:
         """Return the value of a key, which may tell that it is a secret."""
         if self._level != "all" or not isinstance(key, str) or not is_telling(key):
             return self.value(value)
         if isinstance(value, (list, tuple)):
-            return type(value)([self._value_of(key, item) for item in value])
+            return type(value)([self._redact_value(key, item) for item in value])
         if not isinstance(value, str) or not is_assigned(key, value):
             return self.value(value)
         self.found.append(FoundSecret(KEYWORD, value, f"{key}: "))
         return f"[secret: {KEYWORD}]"
 
-    def _spans(self, text: str) -> Iterator[Span]:
-        yield from self._spans_as_written(text)
+    def _find_spans(self, text: str) -> Iterator[Span]:
+        yield from self._find_written(text)
         if decoded := decode(text):
-            yield from map(decoded.source, self._spans_as_written(decoded.text))
+            yield from map(decoded.source, self._find_written(decoded.text))
 
-    def _spans_as_written(self, text: str) -> Iterator[Span]:
+    def _find_written(self, text: str) -> Iterator[Span]:
         possible = _make_cue_table().find_possible(text)
         yield from find_key_blocks(text)
         yield from find_formatted(text, possible[len(RARE_RULES) :])
@@ -113,7 +113,7 @@ class Redactor:
             yield from find_assigned(text, possible)
             yield from find_in_manifests(text)
 
-    def _marked(self, text: str, spans: list[Span]) -> str:
+    def _mark_secrets(self, text: str, spans: list[Span]) -> str:
         if not spans:
             return text
         parts, at = [], 0

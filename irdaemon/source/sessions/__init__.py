@@ -78,7 +78,7 @@ class Sessions:
         if within:
             return self._scan(tuple(within), tuple(resolve_path(r.path) for r in within))
         root = next((r for r in self._roots if _is_of_concern(where, r)), None)
-        return self._below(where, root) if root else Scan((), ())
+        return self._scan_below(where, root) if root else Scan((), ())
 
     def expected(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected.
@@ -112,33 +112,33 @@ class Sessions:
         found: list[Entry] = []
         for root in roots:
             if os.path.isdir(root.path):
-                found += self._within(walk, resolve_path(root.path), root.scope)
+                found += self._scan_within(walk, resolve_path(root.path), root.scope)
             elif os.path.isfile(root.path):
-                found += self._in_file(walk, root.path, root.scope)
+                found += self._scan_file(walk, root.path, root.scope)
             elif problem := check_root(root):
                 walk.problems.append(problem)
         return _make_scan(found, covered, walk.problems)
 
-    def _below(self, where: str, root: Root) -> Scan:
+    def _scan_below(self, where: str, root: Root) -> Scan:
         """Scan one path below a root, which may be gone."""
         walk = Walk(Symlinks.of(self._roots))
         if os.path.isdir(where):
-            found = self._within(walk, where, root.scope)
+            found = self._scan_within(walk, where, root.scope)
         elif os.path.exists(where) and not _may_be_sessions(where):
             return Scan((), ())
         else:
-            found = self._in_file(walk, where, root.scope) if os.path.isfile(where) else []
+            found = self._scan_file(walk, where, root.scope) if os.path.isfile(where) else []
         return _make_scan(found, (where,), walk.problems)
 
-    def _within(self, walk: Walk, top: str, scope: str) -> list[Entry]:
+    def _scan_within(self, walk: Walk, top: str, scope: str) -> list[Entry]:
         found: list[Entry] = []
         for _, listed in walk.directories(top, _may_hold_sessions):
             for item in listed:
                 if _may_be_sessions(item.path) and is_regular(item):
-                    found += self._in_file(walk, item.path, scope)
+                    found += self._scan_file(walk, item.path, scope)
         return found
 
-    def _in_file(self, walk: Walk, path: str, scope: str) -> list[Entry]:
+    def _scan_file(self, walk: Walk, path: str, scope: str) -> list[Entry]:
         """Return the entries in a file: none when it just vanished or is too old."""
         since = self._since()
         try:

@@ -236,24 +236,24 @@ class ClaudeQueue:
         self.older = [text for text in self.waiting if text != prompt]
         self.waiting = []
 
-    def taken_up(self, record: Mapping[str, Any]) -> str:
+    def take_up(self, record: Mapping[str, Any]) -> str:
         """Take in an operation; return what a person said to the agent at work by it, or ""."""
         match record.get("operation"):
             case "enqueue":
                 self.waiting.append(join_texts(record.get("content")))
             case "dequeue":
-                self._next()
+                self._take_next()
             case "remove":
-                return self._removed(record)
+                return self._remove(record)
             case "popAll":
                 self.waiting, self.older = [], []
         return ""
 
-    def _removed(self, record: Mapping[str, Any]) -> str:
+    def _remove(self, record: Mapping[str, Any]) -> str:
         if text := join_texts(record.get("content")):
             self._drop(text)
         else:
-            text = self._next()
+            text = self._take_next()
         seen = clean_text(record.get("reason"), 40) in _DURING_THE_TURN
         return _find_message(text) if seen else ""
 
@@ -263,7 +263,7 @@ class ClaudeQueue:
                 queue.remove(text)
                 return
 
-    def _next(self) -> str:
+    def _take_next(self) -> str:
         for queue in (self.older, self.waiting):
             if queue:
                 return queue.pop(0)
@@ -401,7 +401,7 @@ class _ClaudeLog:
 
     def _follow_queue(self, line: Line) -> None:
         """Add what the agent took up while it worked to the last record: it has no place itself."""
-        text = self.queue.taken_up(line.record)
+        text = self.queue.take_up(line.record)
         if text and self.last_main:
             self._add(Step("queued", line.offset, text))
 

@@ -65,7 +65,7 @@ class Skills:
 
     def roots(self) -> tuple[Root, ...]:
         """Return the given directories, and the settings that enable the plugins in them."""
-        settings = list_settings(self._stores())
+        settings = list_settings(self._list_stores())
         return (*self._roots, *settings)
 
     def scan(self, under: str | None = None) -> Scan:
@@ -74,10 +74,10 @@ class Skills:
         A change to what a link leads to is recognised when it is a SKILL.md, a directory that
         holds one, or a directory that vanished.
         """
-        where = EVERYTHING if under is None else self._affected(under)
+        where = EVERYTHING if under is None else self._confine(under)
         if where is None:
             return Scan((), ())
-        tops = self._tops_for(where)
+        tops = self._choose_tops(where)
         if not tops and where != EVERYTHING and os.path.isdir(where):
             return Scan((), ())
         symlinks = Symlinks.of(self._roots)
@@ -88,7 +88,7 @@ class Skills:
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one skill, whatever state its frontmatter is in."""
-        plugin = find_plugin(entry.path, self._stores()) if entry.scope == "plugin" else ""
+        plugin = find_plugin(entry.path, self._list_stores()) if entry.scope == "plugin" else ""
         return Reading((read_skill(entry, plugin, self._max_bytes),))
 
     def expected(self) -> Expected:
@@ -99,9 +99,9 @@ class Skills:
 
         return Expected(file, lambda seen: explain_skip(seen, self._depth), get_directory)
 
-    def _affected(self, under: str) -> str | None:
+    def _confine(self, under: str) -> str | None:
         """Return the directory a change is confined to; None when it is no concern of ours."""
-        tops = tuple(top.path for top in self._tops())
+        tops = tuple(top.path for top in self._list_tops())
         if self._decides_plugins(under):
             return EVERYTHING
         if directory := _find_skill_directory(under):
@@ -114,31 +114,31 @@ class Skills:
     def _decides_plugins(self, path: str) -> bool:
         if os.path.basename(path) == "plugin.json":
             return bool(find_store(path))
-        return any(path in list_control_files(store) for store in self._stores())
+        return any(path in list_control_files(store) for store in self._list_stores())
 
-    def _tops(self) -> tuple[SkillTop, ...]:
+    def _list_tops(self) -> tuple[SkillTop, ...]:
         tops: dict[str, SkillTop] = {}
         for root in sorted(self._roots, key=lambda root: rank_scope(root.scope)):
             path = resolve_path(root.path)
             tops.setdefault(path, SkillTop(path, root.scope, self._depth))
         return tuple(tops.values())
 
-    def _tops_for(self, where: str) -> list[SkillTop]:
+    def _choose_tops(self, where: str) -> list[SkillTop]:
         """Narrow the roots around a changed path, and add those that could link to it."""
         if where == EVERYTHING:
-            return list(self._tops())
+            return list(self._list_tops())
         if not os.path.isdir(where):
             return []
-        around = [top for top in self._tops() if is_within(where, top.path)]
+        around = [top for top in self._list_tops() if is_within(where, top.path)]
         near = [top for top in (_narrow_top(top, where) for top in around) if top]
         if around and not near:
             return []
         best = min((rank_scope(top.scope) for top in near), default=len(RANKS) + 1)
-        rest = (top for top in self._tops() if top not in around)
+        rest = (top for top in self._list_tops() if top not in around)
         return near + [t for t in rest if rank_scope(t.scope) < best or is_within(t.path, where)]
 
-    def _stores(self) -> list[str]:
-        return [top.path for top in self._tops() if find_store(top.path) == top.path]
+    def _list_stores(self) -> list[str]:
+        return [top.path for top in self._list_tops() if find_store(top.path) == top.path]
 
 
 def _find_skill_directory(path: str) -> str:

@@ -121,7 +121,7 @@ class SkillFinder:
 
         def descend(entry: os.DirEntry[str]) -> bool:
             if entry.name == "plugins" and find_store(entry.path) == entry.path:
-                stores.append(walk.entered(entry))
+                stores.append(walk.enter(entry))
                 return False
             return is_searched(entry)
 

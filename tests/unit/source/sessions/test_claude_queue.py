@@ -3,10 +3,10 @@
 from irdaemon.source.sessions.claude import ClaudeQueue
 
 
-def taken_up(*operations):
+def take_up(*operations):
     """Return what each operation tells, and whether one was missed."""
     queue = ClaudeQueue()
-    told = [queue.taken_up({"operation": name, **parts}) for name, parts in operations]
+    told = [queue.take_up({"operation": name, **parts}) for name, parts in operations]
     return [text for text in told if text], queue.missed
 
 
@@ -16,44 +16,44 @@ def said(text):
 
 def test_a_message_removed_without_its_text_is_the_one_that_waited_longest():
     first, second = said("and the lexer"), said("and its tests")
-    assert taken_up(first, second, ("remove", {})) == (["and the lexer"], False)
+    assert take_up(first, second, ("remove", {})) == (["and the lexer"], False)
 
 
 def test_a_message_removed_by_its_text_leaves_the_others_waiting():
     first, second = said("and the lexer"), said("and its tests")
     by_text = ("remove", {"content": "and its tests"})
-    told = taken_up(first, second, by_text, ("remove", {}))
+    told = take_up(first, second, by_text, ("remove", {}))
     assert told == (["and its tests", "and the lexer"], False)
 
 
 def test_a_message_that_becomes_the_next_prompt_is_none_of_the_turn():
-    assert taken_up(said("then the lexer"), ("dequeue", {})) == ([], False)
+    assert take_up(said("then the lexer"), ("dequeue", {})) == ([], False)
 
 
 def test_what_a_person_took_back_was_not_said():
-    assert taken_up(said("never mind"), ("popAll", {})) == ([], False)
+    assert take_up(said("never mind"), ("popAll", {})) == ([], False)
     cancelled = ("remove", {"content": "never mind", "reason": "cancelled"})
-    assert taken_up(said("never mind"), cancelled) == ([], False)
+    assert take_up(said("never mind"), cancelled) == ([], False)
 
 
 def test_bare_commands_and_what_programs_queue_are_no_messages():
     for text in ("/mcp", "<task-notification>done</task-notification>", " "):
-        assert taken_up(said(text), ("remove", {})) == ([], False), text
+        assert take_up(said(text), ("remove", {})) == ([], False), text
 
 
 def test_a_message_queued_before_the_first_operation_is_missed():
-    assert taken_up(("remove", {})) == ([], True)
-    assert taken_up(("dequeue", {})) == ([], True)
+    assert take_up(("remove", {})) == ([], True)
+    assert take_up(("dequeue", {})) == ([], True)
 
 
 def test_operations_of_any_shape_do_no_harm():
     odd = [("enqueue", {"content": 7}), ("remove", {"content": [{"type": "text", "text": "hi"}]})]
-    assert taken_up(*odd, ("dance", {}), ("enqueue", {})) == (["hi"], False)
+    assert take_up(*odd, ("dance", {}), ("enqueue", {})) == (["hi"], False)
 
 
 def test_a_message_that_was_never_taken_out_is_forgotten_after_a_turn():
     queue = ClaudeQueue()
-    queue.taken_up({"operation": "enqueue", "content": "and the lexer"})
+    queue.take_up({"operation": "enqueue", "content": "and the lexer"})
     queue.open_turn("then the printer")
     assert not queue.is_empty
     queue.open_turn("then the reader")
@@ -62,6 +62,6 @@ def test_a_message_that_was_never_taken_out_is_forgotten_after_a_turn():
 
 def test_a_message_that_became_a_prompt_waits_no_more():
     queue = ClaudeQueue()
-    queue.taken_up({"operation": "enqueue", "content": "then the lexer"})
+    queue.take_up({"operation": "enqueue", "content": "then the lexer"})
     queue.open_turn("then the lexer")
     assert queue.is_empty
