@@ -17,6 +17,7 @@ from irclient.places import socket_path
 from irclient.terminal.exits import DONE, UNHEALTHY, UNKNOWN, WRONG
 from irclient.terminal.help import argument, command
 from irclient.terminal.output import note, print_json, print_line
+from irdaemon.config.addons import call_addons
 from irdaemon.config.config import load_config
 from irdaemon.config.corpus import noted_fallback, with_examples
 from irdaemon.config.sections import Config
@@ -140,7 +141,6 @@ def write_backup(options: argparse.Namespace) -> int:
     # replace the last one
     irdaemon backup --force ~/irdaemon-ledger.db
     """
-    from irdaemon.contrib.usage.store import save_usage, saved_beside
     from irdaemon.ledger.backups import back_up
 
     config = load_config()
@@ -152,9 +152,9 @@ def write_backup(options: argparse.Namespace) -> int:
         note(f"irdaemon: {options.file} exists already; --force replaces it")
         return WRONG
     size = back_up(path, options.file, replace=options.force)
-    noted = 0 if options.no_usage else save_usage(config.usage_path, options.file, replace=True)
-    if noted:
-        print_line(f"{saved_beside(options.file)}: {noted:,} bytes")
+    for path, noted in () if options.no_usage else call_addons("backup", config, options.file):
+        if noted:
+            print_line(f"{path}: {noted:,} bytes")
     print_line(f"{options.file}: {size:,} bytes; irdaemon restore {options.file} brings it back")
     return DONE
 
@@ -176,17 +176,16 @@ def restore_backup(options: argparse.Namespace) -> int:
     irdaemon restore ~/irdaemon-ledger.db
     irdaemon start --detach
     """
-    from irdaemon.contrib.usage.store import restore_usage
     from irdaemon.ledger.backups import restore
 
     config = load_config()
     with alone(config.state_dir, socket_path(), f"irdaemon restore {options.file}"):
         old = restore(options.file, config.ledger_path)
-        old_usage = restore_usage(options.file, config.usage_path)
+        older = call_addons("restore", config, options.file)
     print_line(
         f"{config.ledger_path} is now {options.file}; the next start indexes what changed since"
     )
-    for kept in filter(None, (old, old_usage)):
+    for kept in filter(None, (old, *older)):
         print_line(f"the one before is kept in {kept}")
     return DONE
 

@@ -20,9 +20,9 @@ from irclient.terminal.help import argument, command
 from irclient.terminal.output import find_lost_output, note, print_line, print_text
 from irdaemon import __version__
 from irdaemon.cli.running import SUPERVISED, stop_running
+from irdaemon.config.addons import call_addons
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import config_path, documents_dir, load_config, state_dir
-from irdaemon.contrib.documents.files import trash_beside
 from irdaemon.daemon import service
 from irdaemon.daemon.lock import holder
 from irdaemon.source.mcp_tools import find_dump_directory
@@ -143,7 +143,8 @@ def _find_documents() -> Iterator[Removal]:
     if os.path.islink(managed):
         note(f"irdaemon: {managed} is a link, and is left alone")
         return
-    for what, path in (("documents", managed), ("trash", trash_beside(resolve_path(managed)))):
+    trash = call_addons("uninstall", resolve_path(managed))
+    for what, path in (("documents", managed), *(("trash", each) for each in trash)):
         if os.path.isdir(path):
             yield Removal(f"{what}: {path}", partial(shutil.rmtree, path))
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from irclient.client import Client
-from irclient.errors import IRError, ProtocolError, QueryError, Unreachable
+from irclient.errors import IRError, ProtocolError, QueryError, Unavailable, Unreachable
 from irclient.invisible import make_safe, spell_hidden
 from irclient.places import END_FROZEN, find_listener, socket_path
 from irclient.results import Status
@@ -24,6 +24,7 @@ from irclient.types import plain_data
 from irdaemon import __version__
 from irdaemon.cli import process_supervisor
 from irdaemon.cli.running import SUPERVISED, stop_running
+from irdaemon.config.addons import call_addons
 from irdaemon.config.config import load_config, state_dir
 from irdaemon.daemon import logs, service
 from irdaemon.daemon.lock import holder, make_private
@@ -119,13 +120,14 @@ def _check_packages() -> None:
 
 def serve_only(options: argparse.Namespace) -> int:
     """Serve what a backend holds in this process until stopped."""
-    from irdaemon.contrib.backends.front_process import FrontProcess
-
     if options.fallback:
         raise QueryError("--fallback does not go with --serve-only", "leave one of them out")
     make_private(load_config(options.config).state_dir)
     _begin_log(options)
-    return DONE if FrontProcess(options.config, socket_path()).run() else INTERNAL
+    made = call_addons("start --serve-only", options.config, socket_path())
+    if not made:
+        raise Unavailable("a front end is of the add-on 'backends', which is not here")
+    return DONE if made[0].run() else INTERNAL
 
 
 def _begin_log(options: argparse.Namespace) -> None:

@@ -26,7 +26,9 @@ class AddOn(NamedTuple):
     `observer` makes its part beside an engine, of a State: see irdaemon.engine.observer. `options`
     makes what that finds under the add-on's name in EngineOptions, of the Config. `jobs` has by
     kind what runs a job, how urgent it is, and whether it is of a corpus: see irdaemon.engine.jobs.
-    `background` makes what runs beside the writer, of an Engine and a Config, or None.
+    `background` makes what runs beside the writer, of an Engine and a Config, or None;
+    `connections` what is kept for clients on their connections. `commands` has by name what the
+    commands of irdaemon call: see `call_addons`.
     """
 
     operations: tuple[str, ...] = ()
@@ -34,6 +36,8 @@ class AddOn(NamedTuple):
     observer: str = ""
     options: str = ""
     background: str = ""
+    connections: str = ""
+    commands: Mapping[str, str] = MappingProxyType({})
 
 
 def load_addons() -> Mapping[str, AddOn]:
@@ -46,3 +50,9 @@ def load_part(at: str) -> Any:
     """Return a part of an add-on, by "module:attr"."""
     module, _, name = at.partition(":")
     return getattr(import_module(module), name)
+
+
+def call_addons(command: str, *given: Any) -> list[Any]:
+    """Return what the parts of add-ons return that have one for a command."""
+    parts = (addon.commands.get(command) for addon in load_addons().values())
+    return [load_part(part)(*given) for part in parts if part]

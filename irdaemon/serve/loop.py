@@ -23,10 +23,11 @@ import zmq
 from irclient import wire
 from irclient.errors import IRError, Unavailable
 from irclient.wire import Request
-from irdaemon.contrib.documents.store import ClientDocuments, DocumentStore, Sender
+from irdaemon.config.addons import load_addons, load_part
 from irdaemon.engine.reader import QueryEngine
 from irdaemon.runtime.deadline import make_too_late, set_deadline
 from irdaemon.serve.access import Scope
+from irdaemon.serve.connections import ConnectionStore, Sender
 from irdaemon.serve.endpoints import Caller, Context, Endpoint, Socket
 from irdaemon.serve.operations import Cost
 from irdaemon.serve.ops import (
@@ -166,7 +167,7 @@ class RequestLoop:
         self._events: Endpoint | None = None
         self._all_endpoints: list[Endpoint] = []
         self._rates = Rates()
-        self._documents = DocumentStore()
+        self._documents = _make_store()
         self._done: queue.SimpleQueue[tuple[Task, bytes]] = queue.SimpleQueue()
         self._workers = Workers(self._done_working)
         self._pools = WorkerPools(_WORKERS, self._workers.start)
@@ -300,9 +301,7 @@ class RequestLoop:
             return choose_front_cost(request)
         return cost(request, engine.may_ask_model(request.args))
 
-    def _documents_of(
-        self, caller: Caller, request: wire.Request, scope: Scope
-    ) -> ClientDocuments | None:
+    def _documents_of(self, caller: Caller, request: wire.Request, scope: Scope) -> Any:
         """Return what the caller has registered; None where the request is not about that."""
         endpoint, now = caller.endpoint, self.requested_at
         if request.op not in WITH_DOCUMENTS and not len(self._documents):
@@ -366,6 +365,12 @@ class Workers:
         while True:
             task = self._tasks.get()
             self._done(task, task.run())
+
+
+def _make_store() -> ConnectionStore:
+    """Return where an add-on keeps what lives as long as a connection."""
+    made = (load_part(each.connections)() for each in load_addons().values() if each.connections)
+    return next(made, ConnectionStore())
 
 
 def _seconds(timeout_ms: float, longest_s: float) -> float:

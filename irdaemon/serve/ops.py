@@ -28,7 +28,6 @@ from irclient.types import plain_data
 from irdaemon import __version__
 from irdaemon.config.addons import load_addons
 from irdaemon.config.sections import ServeConfig
-from irdaemon.contrib.documents.store import ClientDocuments
 from irdaemon.engine.reader import QueryEngine
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
@@ -147,7 +146,7 @@ def handle(
     request: wire.Request,
     scope: Scope,
     serve: ServeConfig,
-    documents: ClientDocuments | None = None,
+    documents: Any = None,
 ) -> bytes:
     """Return the reply to a request, an error where it has no result; raise nothing.
 
@@ -176,9 +175,7 @@ def handle(
     return reply
 
 
-def fill_args(
-    name: str, args: Args, client: str = "", documents: ClientDocuments | None = None
-) -> Args:
+def fill_args(name: str, args: Args, client: str = "", documents: Any = None) -> Args:
     """Return the arguments of a request with those that were left out, and with the daemon's own.
 
     Those stand last, whatever the request has there.

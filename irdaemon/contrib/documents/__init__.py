@@ -3,5 +3,7 @@
 from irdaemon.config.addons import AddOn
 
 ADDON = AddOn(
-    operations=("irdaemon.contrib.documents.operations", "irdaemon.contrib.documents.writing")
+    connections="irdaemon.contrib.documents.store:DocumentStore",
+    commands={"uninstall": "irdaemon.contrib.documents.files:trash_beside"},
+    operations=("irdaemon.contrib.documents.operations", "irdaemon.contrib.documents.writing"),
 )

@@ -20,6 +20,7 @@ from irdaemon.index import Snapshot
 from irdaemon.library.analysed import index_documents
 from irdaemon.library.inmemory import Document, DocumentIndex, build_index
 from irdaemon.runtime.deadline import check_clock
+from irdaemon.serve.connections import ConnectionStore, Sender
 from irdaemon.source.mapping import write_canonical_json
 from irdaemon.source.redact import Redactor
 from irdaemon.types import Refused
@@ -41,19 +42,6 @@ class DocumentLimits:
     handles: int = 1_000
     all_bytes: int = 64 * 1024 * 1024
     idle_s: float = 600.0
-
-
-@dataclass(frozen=True, slots=True)
-class Sender:
-    """Who registers: a client, by its name in the configuration, on one connection.
-
-    `address` is the endpoint's, `identity` that of the connection there, `descriptor` its socket's.
-    """
-
-    address: str
-    identity: bytes
-    descriptor: int
-    client: str = ""
 
 
 class DocumentSet:
@@ -180,7 +168,7 @@ class ClientDocuments:
             self._sets.clear()
 
 
-class DocumentStore:
+class DocumentStore(ConnectionStore):
     """The documents of all clients. All but `lock` and `bytes` belongs to the loop's thread."""
 
     def __init__(self, limits: DocumentLimits = DocumentLimits()):

@@ -3,6 +3,10 @@
 from irdaemon.config.addons import AddOn
 
 ADDON = AddOn(
+    commands={
+        "backup": "irdaemon.contrib.usage.commands:back_up",
+        "restore": "irdaemon.contrib.usage.commands:restore",
+    },
     operations=("irdaemon.contrib.usage.operations",),
     jobs={
         "learn": ("irdaemon.contrib.usage.jobs:learn_corpus", 3, True),

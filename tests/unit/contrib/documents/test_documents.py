@@ -4,11 +4,12 @@ import pytest
 
 from irclient import wire
 from irclient.errors import LimitError, NotFound, QueryError, Unavailable
-from irdaemon.contrib.documents.store import DocumentLimits, DocumentSet, DocumentStore, Sender
+from irdaemon.contrib.documents.store import DocumentLimits, DocumentSet, DocumentStore
 from irdaemon.engine.queue import Job
 from irdaemon.library.inmemory import as_documents
 from irdaemon.runtime.deadline import set_deadline
 from irdaemon.serve.access import WHOLE, Scope
+from irdaemon.serve.connections import Sender
 from irdaemon.serve.ops import ServeRules, cost, handle
 from tests.support.corpora import engine, mapped
 from tests.support.serving import unpack_reply
@@ -250,3 +251,13 @@ def test_indexing_and_asking_documents_is_done_by_workers():
     assert cost(wire.Request(1, "discover_in", {})) == "heavy"
     assert cost(wire.Request(1, "register_docs", {})) == "heavy"
     assert cost(wire.Request(1, "drop_docs", {})) == "quick"
+
+
+def test_connections_that_end_give_all_their_room_back():
+    made = DocumentStore(DocumentLimits(all_bytes=100))
+    for _ in range(50):
+        made.of(ANN, 0).register(documents("red fish" * 5))
+        made.of(BOB, 0).register(documents("blue sea" * 5))
+        made.disconnected(ANN.address, ANN.descriptor)
+        made.disconnected(BOB.address, BOB.descriptor)
+    assert (made.bytes, len(made)) == (0, 0)
