@@ -103,22 +103,21 @@ def _check_file(store: Store) -> list[str]:
         return [strip_text(error)]
 
 
-class Schema(NamedTuple):
-    """The statement that made each part of a database, normalised, by type and name."""
+# The statement that made each part of a database, normalised, by type and name.
+Schema = Mapping[tuple[str, str], str]
 
-    made_by: Mapping[tuple[str, str], str]
 
-    @property
-    def tables(self) -> dict[str, str]:
-        """Return the statements of the tables, by name."""
-        return {name: sql for (kind, name), sql in self.made_by.items() if kind == "table"}
+def _select_tables(schema: Schema) -> dict[str, str]:
+    """Return the statements of the tables, by name."""
+    return {name: sql for (kind, name), sql in schema.items() if kind == "table"}
 
 
 def _find_wrong_tables(store: Store) -> list[str]:
     """Return which tables are not as the ledger's format has them."""
     if not store.format:
         return ["it holds no ledger"]
-    wanted, found = make_pattern(store.format).tables, read_schema(store).tables
+    wanted = _select_tables(make_pattern(store.format))
+    found = _select_tables(read_schema(store))
     wrong = [name for name in wanted if found.get(name) != wanted[name]]
     return [f"table {name} is missing, or made in another way" for name in sorted(wrong)]
 
@@ -133,14 +132,14 @@ def _check_schema(store: Store) -> Iterator[str]:
 
 def find_foreign(store: Store) -> list[tuple[str, str]]:
     """Return type and name of what no migration made, such as a trigger that would run."""
-    wanted = make_pattern(store.format).made_by
-    return [key for key, sql in read_schema(store).made_by.items() if wanted.get(key) != sql]
+    wanted = make_pattern(store.format)
+    return [key for key, sql in read_schema(store).items() if wanted.get(key) != sql]
 
 
 def find_lacking(store: Store) -> list[tuple[str, str]]:
     """Return type and name of what the migrations made and the file lacks."""
-    found = read_schema(store).made_by
-    return [key for key in make_pattern(store.format).made_by if key not in found]
+    found = read_schema(store)
+    return [key for key in make_pattern(store.format) if key not in found]
 
 
 def make_pattern(version: int) -> Schema:
@@ -161,12 +160,12 @@ _SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE substr(name, 1, 7) !=
 
 
 def _normalize_schema(rows: Iterable[tuple[Any, ...]]) -> Schema:
-    return Schema({(kind, name): " ".join((sql or "").split()) for kind, name, sql in rows})
+    return {(kind, name): " ".join((sql or "").split()) for kind, name, sql in rows}
 
 
 def _read_all(store: Store) -> None:
     """Read what the other checks do not; invalid text or a value of a wrong type raises."""
-    for table in make_pattern(store.format).tables:
+    for table in _select_tables(make_pattern(store.format)):
         if count := count_rows(store, f"{table} WHERE {_match_other_types(store, table)}"):
             raise TypeError(f"{count} rows of {table} hold values of another type")
     for table in _READ_WHOLE:
@@ -410,7 +409,7 @@ def _repair_schema(store: Store) -> None:
     for kind, name in sorted(find_foreign(store), key=lambda each: _DROPPED.index(each[0])):
         quoted = name.replace('"', '""')
         store.run(f'DROP {kind} "{quoted}"')
-    wanted = make_pattern(store.format).made_by
+    wanted = make_pattern(store.format)
     for key in find_lacking(store):
         store.run(wanted[key])
 

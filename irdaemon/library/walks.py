@@ -291,7 +291,17 @@ class _Passage:
     leads_on: bool = False
 
 
-class _CollapsedTree:
+class _BestFirst:
+    """A policy that takes the best nodes first and never stops by itself."""
+
+    def select(self, state: WalkState, scored: Sequence[ScoredNode]) -> list[ScoredNode]:
+        return sorted(scored, key=lambda each: -each[2])
+
+    def stop(self, state: WalkState) -> bool:
+        return False
+
+
+class _CollapsedTree(_BestFirst):
     """See `collapsed_tree_policy`."""
 
     def __init__(self, summaries: tuple[str, ...], leaves: tuple[str, ...], seed_k: int):
@@ -308,9 +318,6 @@ class _CollapsedTree:
     def score(self, state: WalkState, node: _Passage, store: Any) -> float:
         return node.hit.score
 
-    def select(self, state: WalkState, scored: Sequence[ScoredNode]) -> list[ScoredNode]:
-        return _sort_best_first(scored)
-
     def expand(self, state: WalkState, node: _Passage, store: Any) -> list[_Passage]:
         if not node.leads_on:
             return []
@@ -322,9 +329,6 @@ class _CollapsedTree:
 
     def node_id(self, node: _Passage) -> Hashable:
         return node.hit.artifact_id, node.hit.surface_index
-
-    def stop(self, state: WalkState) -> bool:
-        return False
 
     def to_hit(self, state: WalkState, node: _Passage, score: float, depth: int) -> Hit | None:
         if node.leads_on:
@@ -341,7 +345,7 @@ class _Dependent:
     steps: int = 0
 
 
-class _ReverseDependency:
+class _ReverseDependency(_BestFirst):
     """See `reverse_dependency_policy`."""
 
     def __init__(
@@ -369,9 +373,6 @@ class _ReverseDependency:
             score += self._fan_in_weight * fan_in / top
         return score
 
-    def select(self, state: WalkState, scored: Sequence[ScoredNode]) -> list[ScoredNode]:
-        return _sort_best_first(scored)
-
     def expand(self, state: WalkState, node: _Dependent, store: Any) -> list[_Dependent]:
         graph: CorpusGraph = state.cache[_OF_GRAPH]
         dependents = graph.reverse_neighbors(node.node, edge_type=self._edge_type)
@@ -379,9 +380,6 @@ class _ReverseDependency:
 
     def node_id(self, node: _Dependent) -> Hashable:
         return node.node
-
-    def stop(self, state: WalkState) -> bool:
-        return False
 
     def to_hit(self, state: WalkState, node: _Dependent, score: float, depth: int) -> Hit | None:
         best: Hit | None = state.cache[_BEST].get(node.node)
@@ -406,10 +404,6 @@ class _ReverseDependency:
 
 def _score(hit: Hit) -> float:
     return hit.score
-
-
-def _sort_best_first(scored: Sequence[ScoredNode]) -> list[ScoredNode]:
-    return sorted(scored, key=lambda each: -each[2])
 
 
 def _add_seed(fields: Any, seed: NodeId) -> dict[str, Any]:
