@@ -154,7 +154,7 @@ def _local(corpus: Synthetic, index: CorpusIndex, asked: Asked) -> dict[str, Any
     def change(number: int, word: int, part: Any) -> None:
         known[added_word(word)] = word
         before = served[0].corpora[CORPUS]
-        rows = before.rows._without([number])._append(rows_of(part))
+        rows = before.rows._drop_gone([number])._append(rows_of(part))
         lexical = Lexical.of(rows, before.lexical)
         after = replace(
             before,

@@ -151,7 +151,7 @@ def _more(index: CorpusIndex, chance: np.random.Generator, n_terms: int) -> tupl
 
 def _level(index: CorpusIndex, more: Rows, gone: int) -> CorpusIndex:
     """Return an index without one record and with another, as a publish makes it."""
-    rows = index.rows._without([gone])._append(more)
+    rows = index.rows._drop_gone([gone])._append(more)
     lexical = Lexical.of(rows, index.lexical)
     return replace(
         index,

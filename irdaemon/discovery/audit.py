@@ -24,7 +24,7 @@ def make_pin(found: Disclosure, now: float) -> Pin | None:
     """Return what to keep of a disclosure; None where no file was read for it."""
     if not found.current_digest:
         return None
-    return Pin(found.corpus, found.artifact_id, found.level, _text(found), now)
+    return Pin(found.corpus, found.artifact_id, found.level, _join_texts(found), now)
 
 
 def audit(
@@ -35,16 +35,16 @@ def audit(
     `state` is `changed`, or `unreadable` where nothing can be read any more.
     """
     pins = [pin for pin in ledger.pins.list_all(corpus) if pin.corpus in corpora]
-    compared = (_compared(ledger, corpora[pin.corpus], pin) for pin in pins)
+    compared = (_compare_pin(ledger, corpora[pin.corpus], pin) for pin in pins)
     return [change for change in compared if change]
 
 
-def _compared(ledger: Ledger, corpus: Corpus, pin: Pin) -> dict[str, Any] | None:
+def _compare_pin(ledger: Ledger, corpus: Corpus, pin: Pin) -> dict[str, Any] | None:
     artifact = ledger.artifacts.get(pin.corpus, pin.artifact_id)
     if artifact is None:
         return None
     found = disclose(artifact, pin.level, Bounds.of(corpus))
-    text = _text(found)
+    text = _join_texts(found)
     if found.current_digest and text == pin.text:
         return None
     return {
@@ -59,7 +59,7 @@ def _compared(ledger: Ledger, corpus: Corpus, pin: Pin) -> dict[str, Any] | None
     }
 
 
-def _text(found: Disclosure) -> str:
+def _join_texts(found: Disclosure) -> str:
     """Return all of a disclosure that is text, as one text to compare."""
     files = [f"--- {file.path} ({file.size} bytes)\n{file.text or ''}" for file in found.files]
     return "\n".join([found.body or "", *files])

@@ -16,6 +16,8 @@ from irdaemon.discovery.query import ParsedQuery
 from irdaemon.types import Selection
 
 CACHED = "cached"
+# By mode, that of the lowest tier.
+_LOWEST = {"hybrid": "lexical", "lexical": "lexical", "dense": "dense"}
 # A tier fits when this share of its last so many answers did.
 _SHARE, _LAST = 0.95, 100
 _TRIED_EVERY = 20
@@ -34,12 +36,6 @@ def lower_tier(query: ParsedQuery) -> ParsedQuery | None:
     return replace(query, mode="lexical") if query.mode == "hybrid" else None
 
 
-def _lowest(query: ParsedQuery) -> ParsedQuery:
-    while (below := lower_tier(query)) is not None:
-        query = below
-    return query
-
-
 class TierTimes:
     """How long the last answers of each tier took, in milliseconds; at most 100 of each."""
 
@@ -56,7 +52,7 @@ class TierTimes:
         at = min(len(took) - 1, int(len(took) * _SHARE))
         return not took or took[at] <= query.budget_ms
 
-    def best_fitting(self, query: ParsedQuery) -> ParsedQuery | None:
+    def find_best_fitting(self, query: ParsedQuery) -> ParsedQuery | None:
         """Return the query at the best tier that fits its budget; None where none does."""
         tier: ParsedQuery | None = query
         while tier is not None and not self.fits(tier):
@@ -75,20 +71,24 @@ class Tiers:
     def answer(self, query: ParsedQuery, run: Callable[[ParsedQuery], Selection]) -> Selection:
         """Return the answer at the best tier; at the lowest there is, where none fits."""
         if not query.budget_ms:
-            return self._timed(query, run)
+            return self._answer_timed(query, run)
         key = repr(query)
         as_asked = next(self._turns) % _TRIED_EVERY == 0
-        chosen = query if as_asked else self._times.best_fitting(query)
+        chosen = query if as_asked else self._times.find_best_fitting(query)
         # An answer from before cannot be fresh.
         if chosen is None and key in self._answers and not query.fresh:
             return replace(self._answers[key], tier=CACHED)
-        answer = self._timed(chosen or _lowest(query), run)
+        answer = self._answer_timed(
+            chosen or replace(query, rerank=False, mode=_LOWEST[query.mode]), run
+        )
         if len(self._answers) >= _ANSWERS_REMEMBERED:
             self._answers.clear()
         self._answers[key] = answer
         return answer
 
-    def _timed(self, query: ParsedQuery, run: Callable[[ParsedQuery], Selection]) -> Selection:
+    def _answer_timed(
+        self, query: ParsedQuery, run: Callable[[ParsedQuery], Selection]
+    ) -> Selection:
         answer = run(query)
         if query.rounds is None:  # the time of several rounds says nothing of a tier
             self._times.note(answer.tier, answer.took_ms)

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,112 +46,7 @@ from irdaemon.types import Floor, Usual
 # shell and programming questions, sums and writing. A corpus that does answer some of them loses
 # little: a floor depends on what most of them reach.
 
-REQUESTS: tuple[str, ...] = tuple(
-    """what is the capital of australia
-how do vaccines work
-write a short poem about autumn
-who won the world cup in 1998
-explain the causes of the first world war
-how long should i boil an egg
-why is the sky blue
-tell me a joke about cats
-what is the meaning of life
-recommend a good book for a rainy afternoon
-how can i fall asleep faster
-what should i wear to a wedding in summer
-how do i get a red wine stain out of a carpet
-my neighbour plays loud music at night, what can i say to him
-what are the symptoms of a cold
-how many calories are in a banana
-translate good morning into italian
-what is the difference between affect and effect
-give me ideas for a birthday party for a six year old
-how do planes stay in the air
-what was the name of the dog in that film
-is it better to rent or to buy a house
-how do i ask my boss for a raise
-name three rivers in south america
-what is the square root of 144
-who painted the mona lisa
-how do i change a flat tyre
-what does a mortgage broker do
-how to train a puppy not to bite
-when should i plant tomatoes
-list all files larger than one megabyte in a directory
-find every line in a log that holds the word error
-rename all jpg files to lower case
-count the words in a text file
-kill the process that listens on port 8080
-show the disk space used by each folder
-copy a folder to another machine over ssh
-print the third column of a csv file
-replace tabs by spaces in all source files
-schedule a script to run every monday at nine
-reverse a linked list in c
-what is the time complexity of quicksort
-explain the difference between a process and a thread
-why does my loop never end
-how do i centre a div
-write a function that checks whether a number is prime
-merge two branches and keep both histories
-undo my last commit
-write an apology to a customer whose parcel was late
-summarise the plot of hamlet
-what would happen if the moon disappeared
-should i feel guilty about quitting my job
-how do magnets work
-what is photosynthesis
-describe the taste of a mango
-who was the first person on the moon
-how tall is mount everest
-what is inflation
-is it safe to eat raw salmon
-how often should i water a cactus
-what time is it in tokyo
-what is the weather like today
-book me a table for two tonight
-play some relaxing music
-set an alarm for seven
-remind me to call my mother tomorrow
-how much is fifty dollars in euros
-find a cheap flight to lisbon
-what are the latest headlines
-send a message to anna that i am late
-turn off the lights in the kitchen
-what films are on this weekend
-order a large pizza
-track my parcel
-find a hotel near the station
-plan a three day trip to rome
-what stretches help against back pain
-how do i write a cover letter
-what is a black hole
-explain gravity to a child
-what is the tallest building in the world
-who invented the telephone
-how does a bill become a law
-what is the best way to learn the guitar
-how do i remove a virus from my laptop
-why do cats purr
-how do i forgive someone
-can you help me with my homework
-what colour goes well with navy
-is honesty always the best policy
-how is cheese made
-compare two phones for me
-what is the plural of octopus
-how do i start a garden
-what was the ancient city of troy
-how do i fold a fitted sheet
-what is the fastest animal
-how many bones are in the human body
-who wrote pride and prejudice
-thanks, that is all for today
-yes please go on
-no, try again
-that did not work
-hello there""".splitlines()
-)
+REQUESTS = tuple(Path(__file__).with_name("requests.txt").read_text("utf-8").splitlines())
 
 
 def list_negatives() -> Iterator[str]:
@@ -190,31 +86,31 @@ def draw_prompts(index: CorpusIndex) -> Iterator[TypedPrompt]:
     depends on the texts alone.
     """
     rows = index.rows
-    places = _places(rows)
+    places = _find_prompts(rows)
     with_task = (at for _, at in sorted(places.items()) if has_task(rows.shown[at[0]].text))
     drawn = list(islice(with_task, _MOST))
     if len(drawn) < FEWEST_PROMPTS:
         return
-    session_of_record = _sessions(rows)[rows.artifact_of.array]
+    session_of_record = _number_sessions(rows)[rows.artifact_of.array]
     for positions in drawn:
         elsewhere = ~np.isin(session_of_record, session_of_record[positions])
         yield TypedPrompt(rows.shown[positions[0]].text, elsewhere)
 
 
-def _places(rows: Rows) -> dict[bytes, list[int]]:
+def _find_prompts(rows: Rows) -> dict[bytes, list[int]]:
     """Return the positions of each distinct prompt, by the digest of its text."""
     places: dict[bytes, list[int]] = {}
-    for at in rows.positions():
-        if rows.kind_of(at) == _KIND:
+    for at in rows.list_positions():
+        if rows.get_kind(at) == _KIND:
             places.setdefault(rows.shown[at].digest, []).append(at)
     return places
 
 
-def _sessions(rows: Rows) -> NDArray[np.int64]:
+def _number_sessions(rows: Rows) -> NDArray[np.int64]:
     """Return a number for the session of each artifact; one without a session is its own."""
     numbers: dict[str, int] = {}
     found = np.full(len(rows.alive), -1, np.int64)
-    for owner in rows.owners():
+    for owner in rows.list_owners():
         card = rows.cards[owner]
         session = str(card.fields.get("session_id") or card.artifact_id)
         found[owner] = numbers.setdefault(session, len(numbers))
@@ -295,12 +191,12 @@ def run_trial(
     if rereading is not None:
         reread = run_reread_trial(snapshot, name, embed, pause, rereading)
     return Trial(
-        inside=_answers(map(asker.held_out, make_probes(index, _INSIDE)), pause),
-        negatives=_answers(map(asker.strength, list_negatives()), pause),
-        elsewhere=_answers(
-            map(asker.strength, _sentences_beside(snapshot, index, _ELSEWHERE)), pause
+        inside=_collect(map(asker.ask_held_out, make_probes(index, _INSIDE)), pause),
+        negatives=_collect(map(asker.strength, list_negatives()), pause),
+        elsewhere=_collect(
+            map(asker.strength, _draw_sentences(snapshot, index, _ELSEWHERE)), pause
         ),
-        prompts=_answers(map(asker.in_other_sessions, draw_prompts(index)), pause),
+        prompts=_collect(map(asker.ask_other_sessions, draw_prompts(index)), pause),
         reread=reread,
         reread_by=rereading.key if rereading else "",
     )
@@ -319,14 +215,16 @@ def run_reread_trial(
         return None
     again = _Rereader(_Asker(snapshot, index, embed), rereading)
     return Trial(
-        inside=_answers(map(again.held_out, islice(make_probes(index, _REREAD), _REREAD)), pause),
-        negatives=_answers(map(again.strength, REQUESTS[:_REREAD]), pause),
-        elsewhere=_answers(map(again.strength, _sentences_beside(snapshot, index, _REREAD)), pause),
+        inside=_collect(
+            map(again.ask_held_out, islice(make_probes(index, _REREAD), _REREAD)), pause
+        ),
+        negatives=_collect(map(again.strength, REQUESTS[:_REREAD]), pause),
+        elsewhere=_collect(map(again.strength, _draw_sentences(snapshot, index, _REREAD)), pause),
         reread_by=rereading.key,
     )
 
 
-def _answers(strengths: Iterator[Strength], pause: Callable[[], object]) -> tuple[Strength, ...]:
+def _collect(strengths: Iterator[Strength], pause: Callable[[], object]) -> tuple[Strength, ...]:
     found = []
     for strength in strengths:
         found.append(strength)
@@ -363,10 +261,10 @@ def add_labels(trial: Trial, labelled: Labelled, embed: EmbedText) -> Trial:
 
 def make_floors(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> dict[str, Floor]:
     """Return the floor of each mode that a trial of `index` gives."""
-    made = {mode: _floor(mode, trial, index, recipe, now) for mode in MODES}
+    made = {mode: _make_floor(mode, trial, index, recipe, now) for mode in MODES}
     if trial.prompts and not trial.labelled:
-        typed = _by_prompts(trial)
-        by_prompts = {mode: _floor(mode, typed, index, recipe, now) for mode in MODES}
+        typed = _use_prompts(trial)
+        by_prompts = {mode: _make_floor(mode, typed, index, recipe, now) for mode in MODES}
         made |= {mode: floor for mode, floor in by_prompts.items() if is_trusted(floor)}
     if trial.reread is not None:
         reread = make_reread_floor(replace(trial.reread, labels=trial.labels), index, recipe, now)
@@ -376,22 +274,22 @@ def make_floors(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> di
 
 def make_reread_floor(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
     """Return the floor that a trial of `run_reread_trial` gives."""
-    return _floor(name_reranked_mode("hybrid", trial.reread_by), trial, index, recipe, now)
+    return _make_floor(name_reranked_mode("hybrid", trial.reread_by), trial, index, recipe, now)
 
 
-def _by_prompts(trial: Trial) -> Trial:
+def _use_prompts(trial: Trial) -> Trial:
     """Return the trial in which people's prompts show what is usual, not the requests made up."""
     return replace(trial, negatives=trial.prompts, elsewhere=trial.elsewhere + trial.negatives)
 
 
-def _floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
+def _make_floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
     outside = trial.elsewhere if trial.labelled else trial.negatives + trial.elsewhere
     draft = Floor(
         mode=mode,
         embedder=index.embedder,
         recipe=recipe,
-        dense=_usual([s.cosine for s in trial.negatives], trial.negatives),
-        lexical=_usual([s.words for s in trial.negatives], trial.negatives),
+        dense=_fit_usual([s.cosine for s in trial.negatives], trial.negatives),
+        lexical=_fit_usual([s.words for s in trial.negatives], trial.negatives),
         at_least=0.5,
         j=0.0,
         n_inside=len(trial.inside),
@@ -403,10 +301,10 @@ def _floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: float)
         labelled=trial.labelled,
         labels=trial.labels,
     )
-    return _placed(draft, trial.inside, outside)
+    return _place_floor(draft, trial.inside, outside)
 
 
-def _placed(draft: Floor, inside: Sequence[Strength], outside: Sequence[Strength]) -> Floor:
+def _place_floor(draft: Floor, inside: Sequence[Strength], outside: Sequence[Strength]) -> Floor:
     """Set the floor halfway between where the weights have it and where it separates best here.
 
     Made-up queries are not people's: they move the floor, they do not set it, and never raise it
@@ -415,27 +313,27 @@ def _placed(draft: Floor, inside: Sequence[Strength], outside: Sequence[Strength
     answerable = np.sort([compute_confidence(draft, each) for each in inside])
     unanswerable = np.sort([compute_confidence(draft, each) for each in outside])
     steps = np.unique(np.concatenate([answerable, unanswerable]))
-    best = float(steps[np.argmax([_j(answerable, unanswerable, step) for step in steps])])
+    best = float(steps[np.argmax([_compute_j(answerable, unanswerable, step) for step in steps])])
     believed = 1.0 if draft.labelled else 0.5
-    at_least = 1 / (1 + math.exp(-_logit(best) * believed))
+    at_least = 1 / (1 + math.exp(-_compute_logit(best) * believed))
     at_least = at_least if draft.labelled else min(at_least, 0.5)
-    j = _j(answerable, unanswerable, at_least)
+    j = _compute_j(answerable, unanswerable, at_least)
     return replace(draft, at_least=round(at_least, 4), j=round(j, 4))
 
 
-def _j(inside: NDArray[np.float64], outside: NDArray[np.float64], floor: float) -> float:
+def _compute_j(inside: NDArray[np.float64], outside: NDArray[np.float64], floor: float) -> float:
     """Return Youden's J (1950): the answered share of the answerable, and the rest's abstained."""
     answered = 1 - np.searchsorted(inside, floor) / max(len(inside), 1)
     abstained = np.searchsorted(outside, floor) / max(len(outside), 1)
     return float(answered + abstained - 1)
 
 
-def _logit(share: float) -> float:
+def _compute_logit(share: float) -> float:
     share = min(max(share, 1e-3), 1 - 1e-3)
     return math.log(share / (1 - share))
 
 
-def _usual(scores: Sequence[float], found: Sequence[Strength]) -> Usual:
+def _fit_usual(scores: Sequence[float], found: Sequence[Strength]) -> Usual:
     """Fit scores as a line over the mass of their queries (least squares)."""
     masses = np.array([each.mass for each in found])
     slope, level = np.polyfit(masses, scores, 1) if np.ptp(masses) > 1e-6 else (0, np.mean(scores))
@@ -449,32 +347,32 @@ def _usual(scores: Sequence[float], found: Sequence[Strength]) -> Usual:
 def make_probes(index: CorpusIndex, wanted: int = _INSIDE) -> Iterator[Probe]:
     """Yield queries out of the corpus' surfaces, several of each where there are few."""
     shown = index.rows.shown
-    order = sorted(index.rows.positions(), key=lambda at: shown[at].digest)
+    order = sorted(index.rows.list_positions(), key=lambda at: shown[at].digest)
     rounds = -(-wanted // max(len(order), 1))
     for turn in range(min(rounds, 4)):
         for position in order[:wanted]:
             summary = shown[position].summary
             chance = random.Random(shown[position].digest + bytes([turn]))
-            words = chance.choice(_sentences(summary)).split()
+            words = chance.choice(_split_sentences(summary)).split()
             asking = [word for word in words if chance.random() < _ASKING]
             left = [word for word in summary.split() if word not in set(asking)]
             if asking and left:
                 yield Probe(position, " ".join(asking), " ".join(left))
 
 
-def _sentences(text: str) -> list[str]:
+def _split_sentences(text: str) -> list[str]:
     long = [part for part in _SENTENCE.split(text) if len(part.strip()) >= _SHORTEST_SENTENCE]
     return long or [text]
 
 
-def _sentences_beside(snapshot: Snapshot, index: CorpusIndex, wanted: int) -> Iterator[str]:
+def _draw_sentences(snapshot: Snapshot, index: CorpusIndex, wanted: int) -> Iterator[str]:
     """Yield sentences out of the other corpora."""
     others = [each for each in snapshot.corpora.values() if each is not index]
     for other in others:
-        present = [other.rows.shown[at] for at in other.rows.positions()]
+        present = [other.rows.shown[at] for at in other.rows.list_positions()]
         ordered = sorted(present, key=lambda shown: shown.digest)
         for shown in ordered[: wanted // len(others)]:
-            yield random.Random(shown.digest).choice(_sentences(shown.summary))
+            yield random.Random(shown.digest).choice(_split_sentences(shown.summary))
 
 
 # -- what is found -------------------------------------------------------------------------------
@@ -488,18 +386,18 @@ class _Asker:
         self._index = index
         self._embed = embed
         self._duplicates: dict[str, list[int]] = {}
-        for owner in index.rows.owners():
+        for owner in index.rows.list_owners():
             self._duplicates.setdefault(index.rows.cards[owner].content, []).append(owner)
 
     def strength(self, text: str) -> Strength:
         """Return what a query finds at best."""
         return self._strength(text, self._embed(text))
 
-    def in_other_sessions(self, prompt: TypedPrompt) -> Strength:
+    def ask_other_sessions(self, prompt: TypedPrompt) -> Strength:
         """Return what a prompt finds at best in sessions that it was not typed in."""
         return self._strength(prompt.text, self._embed(prompt.text), prompt.elsewhere)
 
-    def held_out(self, probe: Probe) -> Strength:
+    def ask_held_out(self, probe: Probe) -> Strength:
         """Return what a query finds at best where its own surface has only the words left."""
         rows = self._index.rows
         owner_of = rows.artifact_of.array
@@ -511,7 +409,7 @@ class _Asker:
         return replace(
             found,
             cosine=max(found.cosine, own),
-            bm25=max(found.bm25, self._bm25_of_left(probe)),
+            bm25=max(found.bm25, self._score_left(probe)),
         )
 
     def nearest(self, text: str, without: Probe | None = None) -> list[Candidate]:
@@ -536,7 +434,7 @@ class _Asker:
     ) -> Strength:
         tokens = list(dict.fromkeys(tokenize(text)))
         terms = [self._known[token] for token in tokens if token in self._known]
-        bm25 = self._index.lexical.ranked(terms)
+        bm25 = self._index.lexical.score_all(terms)
         cosines = self._index.dense.scores(vector.vector) if vector else np.zeros_like(bm25)
         if seen is not None:
             bm25, cosines = bm25[seen], cosines[seen]
@@ -547,7 +445,7 @@ class _Asker:
             trust=vector.trust if vector else 0.0,
         )
 
-    def _bm25_of_left(self, probe: Probe) -> float:
+    def _score_left(self, probe: Probe) -> float:
         """Score the record on its terms less those of the words that ask."""
         held = self._index.rows.count_terms(probe.position)
         summary = count_terms(self._index.rows.shown[probe.position].summary)
@@ -574,7 +472,7 @@ class _Rereader:
         """Return the best score that the reranker gives."""
         return self._best(text, self._texts(self._asker.nearest(text)))
 
-    def held_out(self, probe: Probe) -> Strength:
+    def ask_held_out(self, probe: Probe) -> Strength:
         """Return the best score where the query's own surface has only the words left."""
         others = self._texts(self._asker.nearest(probe.asking, probe))
         return self._best(probe.asking, [*others, probe.left])

@@ -282,9 +282,9 @@ def is_trusted(floor: Floor) -> bool:
 
 def compute_confidence(floor: Floor, found: Strength) -> float:
     """Return the confidence, 0 to 1, that a corpus answers a query that found this there."""
-    return _logistic(
-        found.trust * _weighed(floor, floor.mode, found)
-        + (1 - found.trust) * _weighed(floor, "lexical", found)
+    return _squash(
+        found.trust * _weigh_strength(floor, floor.mode, found)
+        + (1 - found.trust) * _weigh_strength(floor, "lexical", found)
     )
 
 
@@ -293,25 +293,25 @@ def compute_distinction(floor: Floor, found: Strength) -> float:
 
     Cosines of long queries lie above the usual in every corpus of long texts, so they add little.
     """
-    dense = min(_deviations(floor.dense, found.cosine, found.mass), _DENSE_COUNTS_UP_TO)
-    return _deviations(floor.lexical, found.words, found.mass) + _DENSE_SHARE * found.trust * dense
+    dense = min(_deviate(floor.dense, found.cosine, found.mass), _DENSE_COUNTS_UP_TO)
+    return _deviate(floor.lexical, found.words, found.mass) + _DENSE_SHARE * found.trust * dense
 
 
-def _weighed(floor: Floor, mode: str, found: Strength) -> float:
+def _weigh_strength(floor: Floor, mode: str, found: Strength) -> float:
     dense, lexical, constant = _WEIGHTS.get(mode, _RERANKED)
     return (
-        dense * _deviations(floor.dense, found.cosine, found.mass)
-        + lexical * _deviations(floor.lexical, found.words, found.mass)
+        dense * _deviate(floor.dense, found.cosine, found.mass)
+        + lexical * _deviate(floor.lexical, found.words, found.mass)
         + constant
     )
 
 
-def _deviations(usual: Usual, score: float, mass: float) -> float:
+def _deviate(usual: Usual, score: float, mass: float) -> float:
     """Return how far a score lies above what is usual."""
     return (score - usual.level - usual.slope * mass) / usual.spread
 
 
-def _logistic(x: float) -> float:
+def _squash(x: float) -> float:
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, x))))
 
 
@@ -344,15 +344,11 @@ class CorpusRanking:
     @property
     def plain_floor(self) -> float:
         """Return the evidence that is asked for in place of a calibrated floor."""
-        plain = self.why.startswith(_PLAIN) and not self.reranked
-        if plain and self.index.building:  # neither legs nor idf are what they will be
+        if self.reranked or not self.why.startswith(_PLAIN):
+            return 0.0
+        if self.index.building:  # neither legs nor idf are what they will be
             return PLAIN
-        return PLAIN * self.question.trust if plain and self.has_vectors else 0.0
-
-    @property
-    def has_vectors(self) -> bool:
-        """Return whether vectors took part in the ranking."""
-        return "dense" in self.retrieved.took_part
+        return PLAIN * self.question.trust if "dense" in self.retrieved.took_part else 0.0
 
     @property
     def cut(self) -> bool:
@@ -364,7 +360,7 @@ class CorpusRanking:
         """Return the best evidence of any candidate here."""
         return max((c.score for c in self.retrieved.candidates), default=0.0)
 
-    def distinction_of(self, candidate: Candidate) -> float:
+    def measure_distinction(self, candidate: Candidate) -> float:
         """Return how unusual a candidate is for its corpus; named ones are above all others.
 
         It orders candidates of several corpora, as raw scores and confidence (which is 1 for most
@@ -409,8 +405,8 @@ def apply_floor(
 
     `reread_by` names what read a reranked query's candidates again: its floors are no other's.
     """
-    floor, why = _floor(index, question, query, reread_by)
-    if floor is not None and _in_another_language(question):
+    floor, why = _find_floor(index, question, query, reread_by)
+    if floor is not None and _is_foreign_to_corpus(question):
         # Its vector means little, and its words are no measure of what it asks for.
         question, floor = replace(question, trust=0.0, unknown=0), replace(floor, at_least=_EVEN)
     mass = index.lexical.mass(question.terms, question.unknown) if floor else 0.0
@@ -424,22 +420,19 @@ def apply_floor(
     ranking = CorpusRanking(
         index, question, retrieved, floor, why, True, confidence, mass, query.rerank
     )
-    return replace(ranking, above_floor=_is_above(ranking, query.select.min_score))
+    least = query.select.min_score
+    if retrieved.legs is not None and retrieved.legs.named:
+        return ranking
+    if isinstance(least, (int, float)):
+        above = ranking.top_score >= least
+    elif floor is not None and confidence is not None:
+        above = confidence >= floor.at_least or _holds_identifier(ranking)
+    else:
+        above = ranking.top_score >= ranking.plain_floor or _holds_identifier(ranking)
+    return ranking if above else replace(ranking, above_floor=False)
 
 
-def _is_above(ranking: CorpusRanking, min_score: float | str | None) -> bool:
-    if ranking.retrieved.legs is not None and ranking.retrieved.legs.named:
-        return True
-    if isinstance(min_score, (int, float)):
-        return ranking.top_score >= min_score
-    if _holds_identifier(ranking):
-        return True
-    if ranking.floor is not None and ranking.confidence is not None:
-        return ranking.confidence >= ranking.floor.at_least
-    return ranking.top_score >= ranking.plain_floor
-
-
-def _in_another_language(question: Question) -> bool:
+def _is_foreign_to_corpus(question: Question) -> bool:
     """Return whether a query is in a language of which the corpus holds few words."""
     n = len(question.terms) + question.unknown
     return question.unknown > _MOSTLY_UNKNOWN * n and is_foreign(question.text)
@@ -452,10 +445,10 @@ def _holds_identifier(ranking: CorpusRanking) -> bool:
         return False
     held = ranking.index.rows.count_terms(candidates[0].position)
     wanted = ranking.question.identifiers
-    return any(term in held and lexical.frequency(term) <= _FEW for term in wanted)
+    return any(term in held and lexical.count_records(term) <= _FEW for term in wanted)
 
 
-def _floor(
+def _find_floor(
     index: CorpusIndex, question: Question, query: Query, reread_by: str
 ) -> tuple[Floor | None, str]:
     if query.select.min_score is None:

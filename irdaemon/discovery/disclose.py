@@ -24,7 +24,6 @@ from irclient.errors import NotFound, QueryError
 from irclient.invisible import bound_marks, list_hidden
 from irclient.types import LEVELS
 from irdaemon.config.corpus import Corpus
-from irdaemon.discovery.dedupe import SCOPES
 from irdaemon.discovery.expand import (
     PASSAGE_CHARS,
     Expand,
@@ -33,6 +32,7 @@ from irdaemon.discovery.expand import (
     expand_record,
     find_symbol_passage,
 )
+from irdaemon.discovery.merge import SCOPES
 from irdaemon.ledger import Ledger, Namesake, StoredArtifact
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
@@ -71,13 +71,13 @@ def resolve_reference(ledger: Ledger, reference: str, corpora: Collection[str]) 
         return corpus, wanted
     found = ledger.artifacts.find_named(corpus, wanted)
     if len({each.content for each in found}) == 1:
-        return corpus, min(found, key=_scope_rank).artifact_id
+        return corpus, min(found, key=_rank_scope).artifact_id
     if found:
         raise QueryError(
             f"{reference!r} is not one artifact but {len(found)}",
             f"one of: {', '.join(f'{corpus}/{each.artifact_id}' for each in found)}",
         )
-    near = [f"{corpus}/{each}" for each in _near(ledger, corpus, wanted)]
+    near = [f"{corpus}/{each}" for each in _find_near(ledger, corpus, wanted)]
     raise NotFound(
         f"no artifact {wanted!r} in corpus {corpus!r}",
         f"the nearest are {', '.join(near)}"
@@ -86,28 +86,28 @@ def resolve_reference(ledger: Ledger, reference: str, corpora: Collection[str]) 
     )
 
 
-def _scope_rank(each: Namesake) -> int:
+def _rank_scope(each: Namesake) -> int:
     return SCOPES.index(each.scope) if each.scope in SCOPES else len(SCOPES)
 
 
-def _near(ledger: Ledger, corpus: str, wanted: str) -> list[str]:
+def _find_near(ledger: Ledger, corpus: str, wanted: str) -> list[str]:
     """Return the ids of the artifacts whose names are most like a word, the most alike first.
 
     Of all names those are compared that share half of its pairs of letters: comparing takes long.
     """
-    last = _last(wanted)
+    last = _cut_last(wanted)
     pairs = {last[at : at + 2] for at in range(len(last) - 1)}
     ids: dict[str, str] = {}
     lengths = (len(last) // 2, 2 * len(wanted))
     for artifact_id, name in ledger.artifacts.find_by_length(corpus, lengths):
-        called = _last(name)
+        called = _cut_last(name)
         if 2 * sum(pair in called for pair in pairs) >= len(pairs):
             ids.setdefault(called, artifact_id)
     near = difflib.get_close_matches(last, ids, n=_NEAREST, cutoff=_ALIKE)
     return [ids[name] for name in near]
 
 
-def _last(name: str) -> str:
+def _cut_last(name: str) -> str:
     """Return the last part of a path or a scoped name, as it is compared."""
     return name.rpartition("/")[2][:_COMPARED_CHARS].casefold()
 
@@ -143,7 +143,7 @@ def find_hidden(*texts: str | None) -> tuple[str, ...]:
 
     `marks` are more combining marks on one character than any language puts there.
     """
-    return tuple(sorted({kind for text in texts if text for kind in _kinds(text)}))
+    return tuple(sorted({kind for text in texts if text for kind in _find_kinds(text)}))
 
 
 def find_hidden_in_names(*names: str) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ def find_hidden_in_names(*names: str) -> tuple[str, ...]:
     return tuple(sorted({*find_hidden(*names), *ends}))
 
 
-def _kinds(text: str) -> Iterator[str]:
+def _find_kinds(text: str) -> Iterator[str]:
     if text.isascii() and text.isprintable():
         return
     yield from map(_kind, list_hidden(text.replace("\r\n", "\n")))
@@ -219,7 +219,7 @@ def read_payload(pointer: str, bounds: Bounds) -> PointerContent:
     """
     if os.pardir in pointer.split(os.sep):
         raise SourceError(f"{pointer}: a pointer that leads upwards")
-    path = _readme(pointer) if os.path.isdir(pointer) else pointer
+    path = _find_readme(pointer) if os.path.isdir(pointer) else pointer
     with open_regular(follow_link(path, bounds.roots, by_name=bounds.by_name)) as file:
         status = os.fstat(file.fileno())
         if status.st_size > _READ_BYTES:
@@ -227,21 +227,14 @@ def read_payload(pointer: str, bounds: Bounds) -> PointerContent:
         return PointerContent(file.read(_READ_BYTES), status.st_mtime)
 
 
-def _readme(directory: str) -> str:
-    found = sorted(filter(_is_readme, os.listdir(directory)), key=_preference)
+def _find_readme(directory: str) -> str:
+    found = [name for name in os.listdir(directory) if name.lower() in _READMES]
+    found.sort(key=lambda name: (_READMES.index(name.lower()), name))
     paths = (os.path.join(directory, name) for name in found)
     path = next(filter(os.path.isfile, paths), None)
     if path is None:
         raise FileNotFoundError(2, "no README", directory)
     return path
-
-
-def _is_readme(name: str) -> bool:
-    return name.lower() in _READMES
-
-
-def _preference(name: str) -> tuple[int, str]:
-    return _READMES.index(name.lower()), name
 
 
 # Bundles: the files that travel with an artifact, listed, and shown where they can be.
@@ -288,12 +281,12 @@ def collect_bundle(pointer: str, bounds: Bounds, cleaner: Redactor) -> Bundle:
     real = resolve_path(home)
     if real != home and not bounds.root_of(real):
         return Bundle((), 0)
-    named = list(islice(_named(real), BUNDLE_COUNTED))
-    files = tuple(_files(real, named[:BUNDLE_FILES], cleaner))
+    named = list(islice(_list_files(real), BUNDLE_COUNTED))
+    files = tuple(_read_files(real, named[:BUNDLE_FILES], cleaner))
     return Bundle(files, len(named) - len(files))
 
 
-def _named(home: str) -> Iterator[_Named]:
+def _list_files(home: str) -> Iterator[_Named]:
     for folder in _FOLDERS:
         top = resolve_path(os.path.join(home, folder))
         if not is_within(top, home):
@@ -301,12 +294,12 @@ def _named(home: str) -> Iterator[_Named]:
             continue
         try:
             with open_directory(top) as descriptor:
-                yield from _below(folder, top, descriptor)
+                yield from _walk_below(folder, top, descriptor)
         except (OSError, SourceError):
             continue
 
 
-def _below(folder: str, top: str, descriptor: int) -> Iterator[_Named]:
+def _walk_below(folder: str, top: str, descriptor: int) -> Iterator[_Named]:
     """Yield the files below an open directory; links to directories are listed as what they are."""
     for directory, below, names, at in os.fwalk(".", dir_fd=descriptor):
         below.sort()
@@ -323,40 +316,34 @@ def _is_link(name: str, directory: int) -> bool:
         return False
 
 
-def _files(home: str, named: list[_Named], cleaner: Redactor) -> Iterator[BundledFile]:
+def _read_files(home: str, named: list[_Named], cleaner: Redactor) -> Iterator[BundledFile]:
     left = BUNDLE_CHARS
     for each in named:
-        file = _file(home, each, left, cleaner)
+        file = _read_file(home, each, left, cleaner)
         left -= len(file.text or "")
         yield file
 
 
-def _file(home: str, named: _Named, left: int, cleaner: Redactor) -> BundledFile:
+def _read_file(home: str, named: _Named, left: int, cleaner: Redactor) -> BundledFile:
     shown = named.shown.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     if shown != named.shown:
         return BundledFile(shown, 0, None, NO_UTF8)
-    real = resolve_path(named.path)
+    real, size = resolve_path(named.path), 0
     if not is_within(real, home):  # not even the size of what lies elsewhere is given
         exists = os.path.lexists(real)
         return BundledFile(shown, 0, None, LEADS_OUT if exists else UNREADABLE)
     try:
         status = read_status(real)
-    except (OSError, SourceError):
-        return BundledFile(shown, 0, None, UNREADABLE)
-    if refused := _refused(status, left):
-        return BundledFile(shown, status.st_size, None, refused)
-    try:
+        size = status.st_size
+        if not stat.S_ISREG(status.st_mode):
+            return BundledFile(shown, size, None, NOT_REGULAR)
+        if size > left:
+            return BundledFile(shown, size, None, TOO_LARGE)
         content = read_regular(real, left)
         text = None if b"\0" in content else cleaner.text(content.decode("utf-8", "replace"))
     except (OSError, SourceError):
-        return BundledFile(shown, status.st_size, None, UNREADABLE)
-    return BundledFile(shown, status.st_size, text, NOT_TEXT if text is None else "")
-
-
-def _refused(status: os.stat_result, left: int) -> str:
-    if not stat.S_ISREG(status.st_mode):
-        return NOT_REGULAR
-    return TOO_LARGE if status.st_size > left else ""
+        return BundledFile(shown, size, None, UNREADABLE)
+    return BundledFile(shown, size, text, NOT_TEXT if text is None else "")
 
 
 BODY_CHARS = 20_000
@@ -374,15 +361,15 @@ def check_level(level: str) -> None:
 
 def disclose(artifact: StoredArtifact, level: str, bounds: Bounds = ANYWHERE) -> Disclosure:
     """Return the payload of `artifact` at a valid level; see the module for what each holds."""
-    plain = _origin(artifact, level, bounds)
+    plain = _describe_origin(artifact, level, bounds)
     if level == "metadata":
         return plain
     if find_asset_type(artifact.fields) in _EXTRACTED and artifact.body is not None:
-        dated = _compared(replace(plain, indexed_digest=artifact.digest), bounds)
-        return _flagged(_with_body(dated, artifact.body))
+        dated = _compare_now(replace(plain, indexed_digest=artifact.digest), bounds)
+        return _flag_hidden(_add_body(dated, artifact.body))
     if not artifact.pointer or artifact.body is not None:
-        return _flagged(_with_body(plain, artifact.body or ""))
-    return _flagged(_read_now(replace(plain, indexed_digest=artifact.digest), bounds))
+        return _flag_hidden(_add_body(plain, artifact.body or ""))
+    return _flag_hidden(_read_now(replace(plain, indexed_digest=artifact.digest), bounds))
 
 
 def disclose_artifact(
@@ -393,7 +380,7 @@ def disclose_artifact(
     if artifact is None:
         raise NotFound(f"{corpus.name}/{artifact_id} is gone", "ask discover again")
     disclosed = disclose(artifact, level, Bounds.of(corpus))
-    return _expanded(ledger, disclosed, None, expand)
+    return _expand(ledger, disclosed, None, expand)
 
 
 def disclose_hit(
@@ -408,7 +395,7 @@ def disclose_hit(
         records = ledger.artifacts.list_records(hit.corpus, hit.artifact_id)
         shown = add_symbol(disclosed, records, hit.surface_index, corpus.strategy)
         return replace(hit, disclosure=shown)
-    return replace(hit, disclosure=_expanded(ledger, disclosed, hit.surface_index, expand))
+    return replace(hit, disclosure=_expand(ledger, disclosed, hit.surface_index, expand))
 
 
 def add_symbol(
@@ -419,7 +406,7 @@ def add_symbol(
     return disclosed if passage is None else add_passage(disclosed, passage)
 
 
-def _expanded(
+def _expand(
     ledger: Ledger, disclosed: Disclosure, around: int | None, expand: Expand | None
 ) -> Disclosure:
     if expand is None:
@@ -439,7 +426,7 @@ def add_passage(disclosed: Disclosure, passage: ExpandedText) -> Disclosure:
     )
 
 
-def _origin(artifact: StoredArtifact, level: str, bounds: Bounds) -> Disclosure:
+def _describe_origin(artifact: StoredArtifact, level: str, bounds: Bounds) -> Disclosure:
     return Disclosure(
         artifact.corpus,
         artifact.artifact_id,
@@ -456,43 +443,40 @@ def _read_now(plain: Disclosure, bounds: Bounds) -> Disclosure:
     try:
         payload = read_payload(plain.pointer, bounds)
         text = cleaner.text(payload.content.decode("utf-8", "replace").removeprefix("\ufeff"))
-    except OSError as error:
-        return _unreadable(plain, error.strerror or str(error))
-    except SourceError as error:
-        return _unreadable(plain, error.message)
-    body = _with_body(_dated(plain, payload), text)
+    except (OSError, SourceError) as error:
+        return _mark_unreadable(plain, error)
+    body = _add_body(_date_payload(plain, payload), text)
     if plain.level == "bundled":
         bundle = collect_bundle(plain.pointer, bounds, cleaner)
         body = replace(body, files=bundle.files, files_omitted=bundle.omitted)
     return replace(body, redacted=len(cleaner.found))
 
 
-def _compared(plain: Disclosure, bounds: Bounds) -> Disclosure:
+def _compare_now(plain: Disclosure, bounds: Bounds) -> Disclosure:
     """Say whether the file behind a text is still what was indexed."""
     try:
-        return _dated(plain, read_payload(plain.pointer, bounds))
-    except OSError as error:
-        return _unreadable(plain, error.strerror or str(error))
-    except SourceError as error:
-        return _unreadable(plain, error.message)
+        return _date_payload(plain, read_payload(plain.pointer, bounds))
+    except (OSError, SourceError) as error:
+        return _mark_unreadable(plain, error)
 
 
-def _dated(plain: Disclosure, payload: PointerContent) -> Disclosure:
+def _date_payload(plain: Disclosure, payload: PointerContent) -> Disclosure:
     digest = hashlib.sha256(payload.content).hexdigest()
     stale = bool(plain.indexed_digest) and digest != plain.indexed_digest
     note = "changed" if stale else ""
     return replace(plain, current_digest=digest, mtime=payload.mtime, stale=stale, note=note)
 
 
-def _unreadable(plain: Disclosure, reason: str) -> Disclosure:
-    return replace(plain, stale=True, note="pointer_unreadable", reason=reason)
+def _mark_unreadable(plain: Disclosure, error: OSError | SourceError) -> Disclosure:
+    known = error.message if isinstance(error, SourceError) else error.strerror
+    return replace(plain, stale=True, note="pointer_unreadable", reason=known or str(error))
 
 
-def _with_body(plain: Disclosure, text: str) -> Disclosure:
+def _add_body(plain: Disclosure, text: str) -> Disclosure:
     return replace(plain, body=text[:BODY_CHARS], truncated=len(text) > BODY_CHARS)
 
 
-def _flagged(found: Disclosure) -> Disclosure:
+def _flag_hidden(found: Disclosure) -> Disclosure:
     texts = find_hidden(found.body, *(file.text for file in found.files))
     names = find_hidden_in_names(found.name, *(file.path for file in found.files))
     return replace(found, hidden=tuple(sorted({*texts, *names})))

@@ -25,10 +25,17 @@ from irdaemon.discovery.decide import (
     resolve_rel,
     select,
 )
-from irdaemon.discovery.dedupe import SESSION, Found, NearDuplicates, join_duplicates
 from irdaemon.discovery.disclose import find_hidden, find_hidden_in_names
 from irdaemon.discovery.impressions import drop_own_turns
-from irdaemon.discovery.merge import DEFAULT_OPTIONS, SelectionOptions, merge_rankings
+from irdaemon.discovery.merge import (
+    DEFAULT_OPTIONS,
+    SESSION,
+    Found,
+    NearDuplicates,
+    SelectionOptions,
+    join_duplicates,
+    merge_rankings,
+)
 from irdaemon.discovery.query import (
     MAX_K,
     Embed,

@@ -109,7 +109,7 @@ def stitch_records(records: Sequence[StoredRecord]) -> str:
     """
     text, before = "", None
     for record in records:
-        overlap = _overlap(before["text"], record["text"]) if _follows(before, record) else 0
+        overlap = _find_overlap(before["text"], record["text"]) if _is_next(before, record) else 0
         if overlap:
             text += record["text"][overlap:]
         else:
@@ -118,14 +118,14 @@ def stitch_records(records: Sequence[StoredRecord]) -> str:
     return text
 
 
-def _follows(before: StoredRecord | None, record: StoredRecord) -> TypeGuard[StoredRecord]:
+def _is_next(before: StoredRecord | None, record: StoredRecord) -> TypeGuard[StoredRecord]:
     """Return whether a record is the next of the same kind."""
     if before is None or before["kind"] != record["kind"]:
         return False
     return bool(record["surface_index"] == before["surface_index"] + 1)
 
 
-def _overlap(left: str, right: str) -> int:
+def _find_overlap(left: str, right: str) -> int:
     """Return the length of the longest end of `left` that `right` begins with, from eight on."""
     longest = min(len(left), len(right), _LONGEST_OVERLAP)
     for size in range(longest, _SHORTEST_OVERLAP - 1, -1):
@@ -150,22 +150,22 @@ def find_symbol_passage(
     at = next((i for i, r in enumerate(records) if r["surface_index"] == seed), None)
     if at is None or not {"symbol", "start_line"} <= records[at]["metadata"].keys():
         return None
-    own = _parts(records, at)
-    first = min(_lines(record).start for record in own) - context
-    last = max(_lines(record).stop for record in own) + context
+    own = _find_parts(records, at)
+    first = min(_get_lines(record).start for record in own) - context
+    last = max(_get_lines(record).stop for record in own) + context
     shown: dict[int, str] = {}
     used = []
     for record in records:
-        within = range(max(first, _lines(record).start), min(last, _lines(record).stop))
+        within = range(max(first, _get_lines(record).start), min(last, _get_lines(record).stop))
         if within:
-            _add(shown, record, within)
+            _add_lines(shown, record, within)
             used.append(str(record["record_id"]))
     return ExpandedText("\n".join(shown[number] for number in sorted(shown)), tuple(used))
 
 
-def _parts(records: Sequence[StoredRecord], at: int) -> list[StoredRecord]:
+def _find_parts(records: Sequence[StoredRecord], at: int) -> list[StoredRecord]:
     """Return the records beside one that are of the same symbol, itself among them."""
-    names = [_name(record) for record in records]
+    names = [_name_symbol(record) for record in records]
     first, last = at, at
     while first and names[first - 1] == names[at]:
         first -= 1
@@ -174,20 +174,20 @@ def _parts(records: Sequence[StoredRecord], at: int) -> list[StoredRecord]:
     return list(records[first : last + 1])
 
 
-def _name(record: StoredRecord) -> tuple[object, object]:
+def _name_symbol(record: StoredRecord) -> tuple[object, object]:
     return record["metadata"].get("qualified_name"), record["metadata"].get("symbol_kind")
 
 
-def _lines(record: StoredRecord) -> range:
+def _get_lines(record: StoredRecord) -> range:
     place = record["metadata"]
     if "start_line" not in place:
         return range(0)
     return range(int(place["start_line"]), int(place["end_line"]) + 1)
 
 
-def _add(shown: dict[int, str], record: StoredRecord, within: range) -> None:
+def _add_lines(shown: dict[int, str], record: StoredRecord, within: range) -> None:
     """Add the lines of a record; of a line that is several records, each has a part."""
-    place = _lines(record)
+    place = _get_lines(record)
     lines = record["text"].split("\n")
     own = lines[max(0, len(lines) - len(place)) :]
     for number in within:

@@ -14,10 +14,10 @@ import numpy as np
 from irclient.errors import NotFound
 from irdaemon.discovery import fuse
 from irdaemon.discovery.decide import CorpusRanking
-from irdaemon.discovery.dedupe import Found
 from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.discovery.discover import Models, Trace
-from irdaemon.discovery.legs import cosines_of_all
+from irdaemon.discovery.legs import score_all_cosines
+from irdaemon.discovery.merge import Found
 from irdaemon.discovery.query import ParsedQuery, make_wanted, read_words
 from irdaemon.discovery.retrieve import Candidate
 from irdaemon.discovery.rounds import discover_in_rounds
@@ -39,31 +39,31 @@ def explain(snapshot: Snapshot, query: ParsedQuery, models: Models, item: str = 
     Raises as `discover` does, and NotFound for an item that is not in the index.
     """
     if not item:
-        return _explanation(snapshot, discover_in_rounds(snapshot, query, models))
+        return _explain_trace(snapshot, discover_in_rounds(snapshot, query, models))
     corpus, artifact_id = _find(snapshot, item)
-    snapshot = _including(snapshot, corpus, artifact_id)
+    snapshot = _include_artifact(snapshot, corpus, artifact_id)
     if query.corpora and corpus not in query.corpora:
         query = replace(query, corpora=(*query.corpora, corpus))
     trace = discover_in_rounds(snapshot, query, models)
     ranking = next(each for each in trace.merged.rankings if each.index.corpus == corpus)
-    return {**_explanation(snapshot, trace), "item": _outcome(ranking, artifact_id, trace)}
+    return {**_explain_trace(snapshot, trace), "item": _explain_item(ranking, artifact_id, trace)}
 
 
 # -- the stages ----------------------------------------------------------------------------------
 
 
-def _explanation(snapshot: Snapshot, trace: Trace) -> Report:
+def _explain_trace(snapshot: Snapshot, trace: Trace) -> Report:
     answer = trace.selection
     return {
         "query": answer.query,
         "generation": answer.generation,
-        "analysis": _analysis(snapshot, trace),
-        "corpora": [_corpus(snapshot, each, trace) for each in trace.merged.rankings],
-        "selection": {**answer.to_dict(), "results": [_reference(h) for h in answer.results]},
+        "analysis": _explain_words(snapshot, trace),
+        "corpora": [_explain_corpus(snapshot, each, trace) for each in trace.merged.rankings],
+        "selection": {**answer.to_dict(), "results": [_make_reference(h) for h in answer.results]},
     }
 
 
-def _analysis(snapshot: Snapshot, trace: Trace) -> Report:
+def _explain_words(snapshot: Snapshot, trace: Trace) -> Report:
     query = trace.query
     _, tokens, words, *_ = read_words(query.text)
     # By the corpora that are asked: a client learns nothing of what the others hold.
@@ -83,7 +83,7 @@ def _is_held(snapshot: Snapshot, word: str, trace: Trace) -> bool:
     return any(index.lexical.holds(term) for index, term in terms)
 
 
-def _corpus(snapshot: Snapshot, ranking: CorpusRanking, trace: Trace) -> Report:
+def _explain_corpus(snapshot: Snapshot, ranking: CorpusRanking, trace: Trace) -> Report:
     legs, question = ranking.retrieved.legs, ranking.question
     explained: Report = {
         "corpus": ranking.index.corpus,
@@ -98,12 +98,12 @@ def _corpus(snapshot: Snapshot, ranking: CorpusRanking, trace: Trace) -> Report:
         best = {"dense": round(legs.best_cosine, 4), "lexical": round(legs.best_bm25, 4)}
         explained["best"] = best
         explained["candidates"] = [
-            _candidate(snapshot, ranking, each, trace) for each in ranking.retrieved.candidates
+            _explain_one(snapshot, ranking, each, trace) for each in ranking.retrieved.candidates
         ]
     return explained
 
 
-def _candidate(
+def _explain_one(
     snapshot: Snapshot, ranking: CorpusRanking, candidate: Candidate, trace: Trace
 ) -> Report:
     legs = ranking.retrieved.legs
@@ -112,24 +112,24 @@ def _candidate(
     return {
         "artifact_id": candidate.card.artifact_id,
         "name": candidate.card.name,
-        "kind": ranking.index.rows.kind_of(candidate.position),
-        "dense": _in_leg(legs.cosine, place, fuse.standardise(legs.cosine, legs.dense_top)),
+        "kind": ranking.index.rows.get_kind(candidate.position),
+        "dense": _explain_leg(legs.cosine, place, fuse.standardise(legs.cosine, legs.dense_top)),
         "lexical": {
-            **_in_leg(
+            **_explain_leg(
                 legs.bm25, place, fuse.standardise(legs.bm25, legs.lexical_top, fuse.FEWEST_MATCHES)
             ),
-            "terms": _terms(snapshot, ranking, candidate.position),
+            "terms": _split_score(snapshot, ranking, candidate.position),
         },
         "name_covered": round(candidate.covered, 4),
         "called_by_name": candidate.owner in legs.named,
         "fused": round(candidate.fused, 4),
         "evidence": round(candidate.evidence, 4),
         "score": round(candidate.score, 4),
-        "verdict": _verdict(ranking, candidate.card.artifact_id, trace),
+        "verdict": _judge_artifact(ranking, candidate.card.artifact_id, trace),
     }
 
 
-def _in_leg(scores: Any, place: int, deviations: Any) -> Report:
+def _explain_leg(scores: Any, place: int, deviations: Any) -> Report:
     own = float(scores[place])
     return {
         "score": round(own, 4),
@@ -138,7 +138,7 @@ def _in_leg(scores: Any, place: int, deviations: Any) -> Report:
     }
 
 
-def _terms(snapshot: Snapshot, ranking: CorpusRanking, position: int) -> dict[str, float]:
+def _split_score(snapshot: Snapshot, ranking: CorpusRanking, position: int) -> dict[str, float]:
     """Return what each query term adds to a record's BM25 score, the most first."""
     vocabulary = snapshot.get_vocabulary(ranking.index)
     known = {word: vocabulary[word] for word in ranking.question.words.ranked if word in vocabulary}
@@ -147,17 +147,17 @@ def _terms(snapshot: Snapshot, ranking: CorpusRanking, position: int) -> dict[st
     return dict(sorted(added.items(), key=lambda pair: -pair[1]))
 
 
-def _verdict(ranking: CorpusRanking, artifact_id: str, trace: Trace) -> str:
+def _judge_artifact(ranking: CorpusRanking, artifact_id: str, trace: Trace) -> str:
     """Return the last stage that a candidate reached."""
     own = f"{ranking.index.corpus}/{artifact_id}"
-    if any(_reference(hit) == own for hit in trace.selection.results):
+    if any(_make_reference(hit) == own for hit in trace.selection.results):
         return "committed"
     if not ranking.above_floor:
         return "below_floor"
     for found in trace.merged.found:
         if own in found.duplicates:
-            return f"duplicate of {_reference(found)}"
-        if _reference(found) == own:
+            return f"duplicate of {_make_reference(found)}"
+        if _make_reference(found) == own:
             return "not_committed"
     return "beyond_k"
 
@@ -171,8 +171,8 @@ def _find(snapshot: Snapshot, reference: str) -> tuple[str, str]:
         raise unknown_corpus(corpus, snapshot.corpora)
     index = snapshot.corpora[corpus]
     if index.elsewhere:
-        index = index.elsewhere.part(_named(wanted))
-    cards = [index.rows.cards[owner] for owner in index.rows.owners()]
+        index = index.elsewhere.part(_make_wanted(wanted))
+    cards = [index.rows.cards[owner] for owner in index.rows.list_owners()]
     exact = [card for card in cards if card.artifact_id == wanted]
     if found := exact or [card for card in cards if _is_called(card, wanted)]:
         return corpus, found[0].artifact_id
@@ -183,13 +183,13 @@ def _find(snapshot: Snapshot, reference: str) -> tuple[str, str]:
     )
 
 
-def _named(wanted: str) -> Wanted:
+def _make_wanted(wanted: str) -> Wanted:
     """Return what finds an artifact by its id or its name."""
     names = (hash_name(wanted.rpartition("/")[2]), hash_name(wanted))
     return Wanted((), (), None, 0, K1, B, names=names, including=(wanted,))
 
 
-def _including(snapshot: Snapshot, corpus: str, artifact_id: str) -> Snapshot:
+def _include_artifact(snapshot: Snapshot, corpus: str, artifact_id: str) -> Snapshot:
     """Return a snapshot in which every part of a corpus that lies elsewhere has an artifact."""
     index = snapshot.corpora[corpus]
     if index.elsewhere is None:
@@ -203,12 +203,12 @@ def _is_called(card: Card, wanted: str) -> bool:
     return card.name == wanted or card.artifact_id.endswith(f"/{wanted}")
 
 
-def _outcome(ranking: CorpusRanking, artifact_id: str, trace: Trace) -> Report:
+def _explain_item(ranking: CorpusRanking, artifact_id: str, trace: Trace) -> Report:
     """Return which stage an artifact got to, and by how much it fell short there."""
     rows = ranking.index.rows
-    ids = ((owner, rows.cards[owner]) for owner in rows.owners())
+    ids = ((owner, rows.cards[owner]) for owner in rows.list_owners())
     owner, card = next(each for each in ids if each[1].artifact_id == artifact_id)
-    scores = _own_scores(ranking, owner)
+    scores = _score_artifact(ranking, owner)
     outcome = {
         "reference": f"{ranking.index.corpus}/{card.artifact_id}",
         "name": card.name,
@@ -216,19 +216,23 @@ def _outcome(ranking: CorpusRanking, artifact_id: str, trace: Trace) -> Report:
     }
     for rank, candidate in enumerate(ranking.retrieved.candidates, start=1):
         if candidate.owner == owner:
-            return {**outcome, "rank": rank, **_short_of(ranking, candidate, rank, trace)}
-    failed = _failed_conditions(ranking.index, owner, trace.query)
+            return {
+                **outcome,
+                "rank": rank,
+                **_explain_loss(ranking, candidate, rank, trace),
+            }
+    failed = _find_failed_conditions(ranking.index, owner, trace.query)
     if failed:
         return {**outcome, "stage": "filtered_out", "why": f"it does not meet {', '.join(failed)}"}
-    return {**outcome, "stage": "not_retrieved", "why": _why_not_retrieved(ranking, scores)}
+    return {**outcome, "stage": "not_retrieved", "why": _explain_no_retrieval(ranking, scores)}
 
 
-def _short_of(ranking: CorpusRanking, candidate: Candidate, rank: int, trace: Trace) -> Report:
-    stage = _verdict(ranking, candidate.card.artifact_id, trace)
+def _explain_loss(ranking: CorpusRanking, candidate: Candidate, rank: int, trace: Trace) -> Report:
+    stage = _judge_artifact(ranking, candidate.card.artifact_id, trace)
     first = ranking.retrieved.candidates[0]
     why = {
         "committed": "it was committed",
-        "below_floor": _below(ranking),
+        "below_floor": _explain_floor(ranking),
         "beyond_k": f"it is number {rank} here, and k candidates go on",
         "not_committed": (
             f"its score {candidate.score:.3f} is {candidate.score / max(first.score, 1e-9):.2f} of"
@@ -245,7 +249,7 @@ def _short_of(ranking: CorpusRanking, candidate: Candidate, rank: int, trace: Tr
     }
 
 
-def _below(ranking: CorpusRanking) -> str:
+def _explain_floor(ranking: CorpusRanking) -> str:
     if ranking.floor is None or ranking.confidence is None:
         return f"the corpus' best evidence {ranking.top_score:.3f} is below the given floor"
     short = ranking.floor.at_least - ranking.confidence
@@ -255,13 +259,13 @@ def _below(ranking: CorpusRanking) -> str:
     )
 
 
-def _own_scores(ranking: CorpusRanking, owner: int) -> Report:
+def _score_artifact(ranking: CorpusRanking, owner: int) -> Report:
     """Return the artifact's best raw score in each leg, and its rank among all records."""
     index, question = ranking.index, ranking.question
     mine = index.rows.artifact_of.array == owner
     legs = {
-        "dense": cosines_of_all(index, question),
-        "lexical": index.lexical.ranked((*question.terms, *question.unstemmed)),
+        "dense": score_all_cosines(index, question),
+        "lexical": index.lexical.score_all((*question.terms, *question.unstemmed)),
     }
     best: Report = {}
     for leg, scores in legs.items():
@@ -280,7 +284,7 @@ def _rank(ranking: CorpusRanking, leg: str, scores: Any, own: float) -> int:
     return index.elsewhere.rank(make_wanted(ranking.question), leg, own)
 
 
-def _failed_conditions(index: CorpusIndex, owner: int, query: Query) -> list[str]:
+def _find_failed_conditions(index: CorpusIndex, owner: int, query: Query) -> list[str]:
     mine = index.rows.artifact_of.array == owner
     conditions: list[Mapping[str, Any]] = [{name: value} for name, value in query.where.items()]
     failed = [
@@ -293,7 +297,7 @@ def _failed_conditions(index: CorpusIndex, owner: int, query: Query) -> list[str
     return failed
 
 
-def _why_not_retrieved(ranking: CorpusRanking, scores: Report) -> str:
+def _explain_no_retrieval(ranking: CorpusRanking, scores: Report) -> str:
     if not ranking.retrieved.candidates:
         return "nothing of the query is known to this corpus"
     ranks = [
@@ -304,5 +308,5 @@ def _why_not_retrieved(ranking: CorpusRanking, scores: Report) -> str:
     return f"it is {' and '.join(ranks)}; the best {len(ranking.retrieved.candidates)} went on"
 
 
-def _reference(hit: Hit | Found) -> str:
+def _make_reference(hit: Hit | Found) -> str:
     return f"{hit.corpus}/{hit.artifact_id}"

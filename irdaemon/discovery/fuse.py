@@ -31,7 +31,7 @@ def fuse_legs(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     scores = FUSIONS[question.fusion](index, question, legs)
     if not question.weights or not len(scores):
         return scores
-    kinds = [index.rows.kind_of(position) for position in legs.positions]
+    kinds = [index.rows.get_kind(position) for position in legs.positions]
     weights = np.array([question.weights.get(kind, 1.0) for kind in kinds], np.float32)
     # Fused scores may be negative, so a weight multiplies them from the worst on, which counts half
     # of the best: were it nothing, no weight could lift it.
@@ -56,23 +56,23 @@ def fuse_standard(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     scores: Scores = lexical + dense + np.maximum(lexical, dense) + NAME_WEIGHT * legs.covered
     few = len(question.terms) + question.unknown <= _FEW_WORDS
     if question.typed and few and question.mode != "dense":
-        scores += _FORM_WEIGHT * _held_as_typed(index, question, legs) ** 2
+        scores += _FORM_WEIGHT * _share_typed(index, question, legs) ** 2
     return scores
 
 
-def _held_as_typed(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+def _share_typed(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     """Return the share of the query's words, by idf, that each candidate holds as typed."""
     lexical = index.lexical
     typed = question.typed
     held = np.zeros(len(legs.positions), np.float32)
     for term, weight in zip(typed, lexical.weights(np.array(typed, np.int64)), strict=True):
         for records in filter(len, lexical.holding(term)):
-            held += weight * _among(records, legs.positions)
+            held += weight * _find_among(records, legs.positions)
     whole = lexical.weight(question.terms, question.unknown)
     return np.minimum(held / whole, 1) if whole else held
 
 
-def _among(records: NDArray[np.int32], positions: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _find_among(records: NDArray[np.int32], positions: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which positions are among records, both ascending, of which there are some.
 
     `isin` takes five times as long.
@@ -105,11 +105,11 @@ def standardise(scores: Scores, top: Scores, fewest: int = 1) -> Scores:
 def fuse_by_rank(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     """Add 1 / (rrf_k + rank) over the legs that brought a candidate (Cormack et al. 2009)."""
     rrf_k = question.tuning.rrf_k
-    dense = _reciprocal(legs.cosine, legs.near, rrf_k)
-    return dense + _reciprocal(legs.bm25, legs.matched, rrf_k)
+    dense = _invert_ranks(legs.cosine, legs.near, rrf_k)
+    return dense + _invert_ranks(legs.bm25, legs.matched, rrf_k)
 
 
-def _reciprocal(scores: Scores, ranked: NDArray[np.bool_], rrf_k: float) -> Scores:
+def _invert_ranks(scores: Scores, ranked: NDArray[np.bool_], rrf_k: float) -> Scores:
     given = np.zeros(len(scores), np.float32)
     order = np.argsort(-scores[ranked], kind="stable")
     given[np.flatnonzero(ranked)[order]] = 1 / (rrf_k + 1 + np.arange(len(order)))
@@ -138,16 +138,16 @@ def fuse_alpha(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
 
 
 def fuse_mmr(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
-    """Take candidates by their evidence, unlike ones first; see `_unlike_first`."""
-    return _unlike_first(blend_scores(legs.cosine, legs.bm25), index, question, legs)
+    """Take candidates by their evidence, unlike ones first; see `_order_unlike`."""
+    return _order_unlike(blend_scores(legs.cosine, legs.bm25), index, question, legs)
 
 
 def fuse_alpha_mmr(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
-    """Take candidates of `alpha` by its score, unlike ones first; see `_unlike_first`."""
-    return _unlike_first(fuse_alpha(index, question, legs), index, question, legs)
+    """Take candidates of `alpha` by its score, unlike ones first; see `_order_unlike`."""
+    return _order_unlike(fuse_alpha(index, question, legs), index, question, legs)
 
 
-def _unlike_first(relevance: Scores, index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+def _order_unlike(relevance: Scores, index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     """Take candidates one by one: `mmr_lambda` of the relevance less the rest of the likeness.
 
     Likeness is the highest to one taken. Candidates beyond the first 5 * k by relevance follow in

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from irclient.errors import LimitError, QueryError
-from irdaemon.discovery.dedupe import SESSION
+from irdaemon.discovery.merge import SESSION
 from irdaemon.discovery.retrieve import Question, Retrieved, retrieve
 from irdaemon.discovery.where import parse_filter
 from irdaemon.index import CorpusIndex
@@ -107,7 +107,7 @@ class Impressions:
         """Take up what was saved, and remove the file; one that holds nothing usable is ignored."""
         with contextlib.suppress(OSError, ValueError):
             with open(path, encoding="utf-8") as file:
-                self._clients = dict(_clients(json.load(file)))
+                self._clients = dict(_read_clients(json.load(file)))
             os.unlink(path)
         for sessions in self._clients.values():
             self._forget(sessions, self._clock())
@@ -158,16 +158,16 @@ def _is_own(fields: Mapping[str, Any], pointer: str, session_id: str) -> bool:
     return fields[SESSION] == session_id or name == session_id or name.endswith(f"-{session_id}")
 
 
-def _clients(saved: Any) -> Iterator[tuple[str, dict[str, Items]]]:
+def _read_clients(saved: Any) -> Iterator[tuple[str, dict[str, Items]]]:
     """Yield the sessions of each client in a saved file, as far as they are whole."""
     # An older version kept all sessions together.
     clients = saved.get(_SAVED, {"": saved}) if isinstance(saved, dict) else None
     for client, sessions in clients.items() if isinstance(clients, dict) else ():
-        if whole := dict(_sessions(sessions)):
+        if whole := dict(_read_sessions(sessions)):
             yield client, whole
 
 
-def _sessions(saved: Any) -> Iterator[tuple[str, Items]]:
+def _read_sessions(saved: Any) -> Iterator[tuple[str, Items]]:
     for session, items in saved.items() if isinstance(saved, dict) else ():
         times = items.values() if isinstance(items, dict) else ()
         if times and all(isinstance(when, (int, float)) for when in times):

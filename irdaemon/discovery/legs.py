@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from irdaemon.discovery.where import NO_FILTER, Filter
 from irdaemon.index import CorpusIndex
 from irdaemon.index.dense import find_top
-from irdaemon.index.lexical import K1, B
 from irdaemon.runtime.profile import stage
 from irdaemon.types import Tuning
 
@@ -163,21 +162,21 @@ def score_legs(
 ) -> Legs:
     """Score the records that `mask` lets through (None: all) by both legs."""
     depth = choose_depth(question)
-    fetched = question.tuning.fetch_k or _usual(question)
+    fetched = question.tuning.fetch_k or depth
     with stage("lexical"):
-        bm25 = _lexical(index, question, mask)
+        bm25 = _score_words(index, question, mask)
         matching = find_top(bm25, depth, above=0)
         lexical_top = np.sort(bm25[matching])[-TOP:]
         if fetched < depth:  # what is usual for a query is seen by more than it brings
             matching = matching[find_top(bm25[matching], fetched)]
     with stage("dense"):
-        nearest, cosine = _dense(index, question, mask, depth)
+        nearest, cosine = _find_nearest(index, question, mask, depth)
         dense_top = np.sort(cosine)[-TOP:]
         if fetched < depth:
             nearest = nearest[find_top(cosine, fetched)]
-    positions = _united(nearest, matching)
+    positions = _unite_positions(nearest, matching)
     if named:
-        theirs = np.concatenate([np.array(index.rows.records_of(owner)) for owner in named])
+        theirs = np.concatenate([np.array(index.rows.find_records(owner)) for owner in named])
         there = index.rows.present if mask is None else index.rows.present & mask
         positions = np.union1d(positions, theirs[there[theirs]])
     terms = question.terms if question.mode != "dense" else ()
@@ -201,30 +200,23 @@ def score_legs(
 
 def choose_depth(question: Question) -> int:
     """Return how many records of each leg a question looks at."""
-    return max(_usual(question), question.tuning.fetch_k or 0)
+    return max(TOP, 5 * question.k, question.tuning.fetch_k or 0)
 
 
-def _usual(question: Question) -> int:
-    return max(TOP, 5 * question.k)
-
-
-def cosines_of_all(index: CorpusIndex, question: Question) -> Scores | None:
+def score_all_cosines(index: CorpusIndex, question: Question) -> Scores | None:
     """Return the cosine with every record, exactly; None without a dense leg."""
     return None if question.vector is None else index.dense.scores(question.vector)
 
 
-def _lexical(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None) -> Scores:
+def _score_words(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None) -> Scores:
     if question.mode == "dense":
         return np.zeros(len(index.rows.present), np.float32)
     terms, tuning = (*question.terms, *question.unstemmed), question.tuning
-    if (tuning.k1, tuning.b) == (K1, B):
-        scores = index.lexical.ranked(terms)
-    else:
-        scores = index.lexical.score_with(terms, tuning.k1, tuning.b)
+    scores = index.lexical.score_all(terms, tuning.k1, tuning.b)
     return scores if mask is None else np.where(mask, scores, 0)
 
 
-def _dense(
+def _find_nearest(
     index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None, depth: int
 ) -> tuple[Positions, Scores]:
     """Return the positions of the nearest `depth` records, and of ties, and their cosines."""
@@ -241,7 +233,7 @@ def _dense(
     return near[best], cosine[best]
 
 
-def _united(one: Positions, other: Positions) -> Positions:
+def _unite_positions(one: Positions, other: Positions) -> Positions:
     """Return the positions in either, ascending; numpy's own takes ten times as long for a few."""
     both = np.concatenate([one, other])
     both.sort()

@@ -204,75 +204,69 @@ class _RelatedFinder:
     """Find what belongs to hits among the artifacts of some ledgers."""
 
     def __init__(self, scopes: Sequence[LinkScope]):
-        self._scopes = [shelf for shelf in scopes if shelf.corpora]
+        self._scopes = [scope for scope in scopes if scope.corpora]
 
     def related_to(self, hit: Hit) -> Iterator[RelatedItem]:
         own = (str(hit.corpus), hit.artifact_id)
         found: dict[tuple[str, str], RelatedItem] = {}
-        for item in self._items(hit):
+        for item in self._find_items(hit):
             same_kind = [each for each in found.values() if each.kind == item.kind]
             is_own = (item.corpus, item.artifact_id) == own
             if not is_own and len(same_kind) < MOST:
-                found.setdefault((item.kind, _identity(item)), item)
+                found.setdefault((item.kind, _identify_item(item)), item)
         yield from found.values()
 
-    def _items(self, hit: Hit) -> Iterator[RelatedItem]:
+    def _find_items(self, hit: Hit) -> Iterator[RelatedItem]:
         """Yield what may be shown beside a hit, nearest first."""
+        corpus, artifact_id = hit.corpus, hit.artifact_id
         kind = classify_fields(hit.fields)
         if kind == SKILL:
-            yield from self._of_skill(hit)
+            yield from _list_items("names", self._follow(corpus, artifact_id, NAMES, PACKAGE))
+            yield from _list_items("used_in", self._find_sessions(hit.name))
         elif kind == PACKAGE:
-            yield from self._of_package(hit)
+            skills = list(self._find_leading(hit.name, NAMES, SKILL))[:_MOST_BETWEEN]
+            yield from _list_items("named_by", skills)
+            for skill in skills:
+                yield from _list_items("used_in", self._find_sessions(skill.name), via=skill.name)
+            yield from _list_items("needs", self._follow(corpus, artifact_id, REF, PACKAGE))
         elif kind == SESSION:
-            yield from self._of_session(hit)
+            skills = list(self._follow(corpus, artifact_id, USED, SKILL))[:_MOST_BETWEEN]
+            yield from _list_items("used", skills)
+            for skill in skills:
+                packages = self._follow(skill.corpus, skill.artifact_id, NAMES, PACKAGE)
+                yield from _list_items("names", packages, via=skill.name)
 
-    def _of_skill(self, hit: Hit) -> Iterator[RelatedItem]:
-        yield from _items("names", self._named_by(hit.corpus, hit.artifact_id, NAMES, PACKAGE))
-        yield from _items("used_in", self._sessions(hit.name))
-
-    def _of_package(self, hit: Hit) -> Iterator[RelatedItem]:
-        skills = list(self._leading_to(hit.name, NAMES, SKILL))[:_MOST_BETWEEN]
-        yield from _items("named_by", skills)
-        for skill in skills:
-            yield from _items("used_in", self._sessions(skill.name), via=skill.name)
-        yield from _items("needs", self._named_by(hit.corpus, hit.artifact_id, REF, PACKAGE))
-
-    def _of_session(self, hit: Hit) -> Iterator[RelatedItem]:
-        skills = list(self._named_by(hit.corpus, hit.artifact_id, USED, SKILL))[:_MOST_BETWEEN]
-        yield from _items("used", skills)
-        for skill in skills:
-            packages = self._named_by(skill.corpus, skill.artifact_id, NAMES, PACKAGE)
-            yield from _items("names", packages, via=skill.name)
-
-    def _named_by(
+    def _follow(
         self, corpus: str, artifact_id: str, type: str, kind: str
     ) -> Iterator[StoredArtifact]:
         """Yield the artifacts of a kind that the edges of one name, in the order of its edges."""
-        for shelf in self._scopes:
-            for edge in shelf.links.list_edges(corpus, artifact_id):
+        for scope in self._scopes:
+            for edge in scope.links.list_edges(corpus, artifact_id):
                 if edge.type == type and not edge.corpus:
-                    yield from self._called(edge.target, kind)
+                    yield from self._find_named(edge.target, kind)
 
-    def _called(self, name: str, kind: str) -> Iterator[StoredArtifact]:
-        for shelf in self._scopes:
-            named = shelf.links.find_named(name, shelf.corpora, _LOOKED_AT)
+    def _find_named(self, name: str, kind: str) -> Iterator[StoredArtifact]:
+        for scope in self._scopes:
+            named = scope.links.find_named(name, scope.corpora, _LOOKED_AT)
             yield from (each for each in named if classify_fields(each.fields) == kind)
 
-    def _leading_to(self, name: str, type: str, kind: str) -> Iterator[StoredArtifact]:
-        for shelf in self._scopes:
-            linked = shelf.links.find_leading_to(
-                normalize_name(name), type, shelf.corpora, _LOOKED_AT
+    def _find_leading(self, name: str, type: str, kind: str) -> Iterator[StoredArtifact]:
+        for scope in self._scopes:
+            linked = scope.links.find_leading_to(
+                normalize_name(name), type, scope.corpora, _LOOKED_AT
             )
             yield from (each for each in linked if classify_fields(each.fields) == kind)
 
-    def _sessions(self, skill: str) -> list[StoredArtifact]:
+    def _find_sessions(self, skill: str) -> list[StoredArtifact]:
         """Return the turns that used a skill, newest first, those that came to an answer alone."""
-        turns = self._leading_to(skill, USED, SESSION)
+        turns = self._find_leading(skill, USED, SESSION)
         worked = [each for each in turns if each.fields.get("outcome") == _WORKED]
-        return sorted(worked, key=_at, reverse=True)
+        return sorted(worked, key=_get_moment, reverse=True)
 
 
-def _items(relation: str, found: Iterable[StoredArtifact], via: str = "") -> Iterator[RelatedItem]:
+def _list_items(
+    relation: str, found: Iterable[StoredArtifact], via: str = ""
+) -> Iterator[RelatedItem]:
     for each in found:
         yield RelatedItem(
             corpus=each.corpus,
@@ -282,15 +276,15 @@ def _items(relation: str, found: Iterable[StoredArtifact], via: str = "") -> Ite
             relation=relation,
             pointer=each.pointer,
             via=via,
-            at=_at(each),
+            at=_get_moment(each),
         )
 
 
-def _at(artifact: StoredArtifact) -> str:
+def _get_moment(artifact: StoredArtifact) -> str:
     return str(artifact.fields.get("timestamp") or "")
 
 
-def _identity(item: RelatedItem) -> str:
+def _identify_item(item: RelatedItem) -> str:
     """Return what is shown once: a session, whichever of its turns, and else a name."""
     if item.kind == SESSION:
         return item.artifact_id.rpartition(":")[0]

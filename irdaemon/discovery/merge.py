@@ -7,10 +7,13 @@ stays its evidence, and none exceeds one before it: a fused number orders, and i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from numbers import Real
+from os.path import dirname
 from typing import Any
 
 from irclient.errors import QueryError
@@ -18,6 +21,7 @@ from irdaemon.discovery.decide import AUTO, CorpusRanking, Selector
 from irdaemon.discovery.rerank import ScoreBoost
 from irdaemon.discovery.retrieve import RRF_K, Candidate
 from irdaemon.runtime.plugins import did_you_mean
+from irdaemon.text import tokenize
 from irdaemon.types import Hit
 
 MERGES = ("confidence", "rrf", "score")
@@ -116,17 +120,17 @@ def merge_rankings(
     """Return the candidates of several rankings in one order, scores never rising."""
     rankings = [each for each in rankings if each.retrieved.candidates]
     if callable(choosing.merge):
-        return _clamp_scores(_by_function(rankings, choosing.merge))
+        return clamp_scores_monotone(_sort_by_function(rankings, choosing.merge))
     if len(rankings) == 1:
-        return _clamp_scores(rankings[0].retrieved.candidates)
+        return clamp_scores_monotone(rankings[0].retrieved.candidates)
     if choosing.merge == "rrf":
-        return _clamp_scores(_by_rank(rankings, choosing))
+        return clamp_scores_monotone(_sort_by_rank(rankings, choosing))
     if choosing.merge == "score":
-        return _clamp_scores(_by_score(rankings, choosing.weights))
-    return _clamp_scores(_interleaved(rankings))
+        return clamp_scores_monotone(_sort_by_score(rankings, choosing.weights))
+    return clamp_scores_monotone(_interleave_rankings(rankings))
 
 
-def _interleaved(rankings: Sequence[CorpusRanking]) -> list[Candidate]:
+def _interleave_rankings(rankings: Sequence[CorpusRanking]) -> list[Candidate]:
     """Interleave the corpora's rankings: next comes the head that is most unusual for its corpus.
 
     Each corpus' own order is kept. Across corpora deviations from what is usual compare, and where
@@ -135,7 +139,7 @@ def _interleaved(rankings: Sequence[CorpusRanking]) -> list[Candidate]:
     calibrated = all(each.floor is not None for each in rankings)
     waiting = [
         [
-            (ranking.distinction_of(each) if calibrated else each.score, each)
+            (ranking.measure_distinction(each) if calibrated else each.score, each)
             for each in reversed(ranking.retrieved.candidates)
         ]
         for ranking in rankings
@@ -147,10 +151,10 @@ def _interleaved(rankings: Sequence[CorpusRanking]) -> list[Candidate]:
     return found
 
 
-def _by_rank(rankings: Sequence[CorpusRanking], choosing: SelectionOptions) -> list[Candidate]:
+def _sort_by_rank(rankings: Sequence[CorpusRanking], choosing: SelectionOptions) -> list[Candidate]:
     """Order by weight / (rrf_k + rank); ties by rank, then by the order of the corpora."""
     placed = [
-        (_weight(choosing.weights, ranking) / (choosing.rrf_k + rank), rank, place, each)
+        (_get_weight(choosing.weights, ranking) / (choosing.rrf_k + rank), rank, place, each)
         for place, ranking in enumerate(rankings)
         for rank, each in enumerate(ranking.retrieved.candidates, start=1)
     ]
@@ -158,53 +162,226 @@ def _by_rank(rankings: Sequence[CorpusRanking], choosing: SelectionOptions) -> l
     return [each for *_, each in placed]
 
 
-def _by_score(rankings: Sequence[CorpusRanking], weights: Mapping[str, float]) -> list[Candidate]:
+def _sort_by_score(
+    rankings: Sequence[CorpusRanking], weights: Mapping[str, float]
+) -> list[Candidate]:
     """Order by evidence, weighted; ties keep the order of the corpora.
 
     Raises QueryError where it comes from vectors of different embedders.
     """
-    spaces = {each.index.corpus: each.index.embedder for each in rankings if each.has_vectors}
+    spaces = {
+        each.index.corpus: each.index.embedder
+        for each in rankings
+        if "dense" in each.retrieved.took_part
+    }
     if len(set(spaces.values())) > 1:
         named = ", ".join(f"{corpus}: {embedder}" for corpus, embedder in spaces.items())
         raise QueryError(
             f"scores of different embedders do not compare ({named})", 'use merge="rrf"'
         )
     found = [
-        (_weight(weights, ranking) * each.score, each)
+        (_get_weight(weights, ranking) * each.score, each)
         for ranking in rankings
         for each in ranking.retrieved.candidates
     ]
     return [each for _, each in sorted(found, key=lambda pair: -pair[0])]
 
 
-def _weight(weights: Mapping[str, float], ranking: CorpusRanking) -> float:
+def _get_weight(weights: Mapping[str, float], ranking: CorpusRanking) -> float:
     return float(weights.get(ranking.index.corpus, 1.0))
 
 
-def _by_function(rankings: Sequence[CorpusRanking], merge: MergeHits) -> list[Candidate]:
+def _sort_by_function(rankings: Sequence[CorpusRanking], merge: MergeHits) -> list[Candidate]:
     """Order as a function does, which may leave hits out. Raises QueryError for hits of its own."""
     given: dict[str, list[Hit]] = {}
     found: dict[tuple[str, str, int], Candidate] = {}
     for ranking in rankings:
         candidates = ranking.retrieved.candidates
         hits = given[ranking.index.corpus] = [each.hit(True) for each in candidates]
-        found |= zip(map(_reference, hits), candidates, strict=True)
-    order = dict.fromkeys(_reference(hit) for hit in merge(given))
+        found |= zip(map(_identify_hit, hits), candidates, strict=True)
+    order = dict.fromkeys(_identify_hit(hit) for hit in merge(given))
     if foreign := [reference for reference in order if reference not in found]:
         raise QueryError(f"merge returned what it was not given: {foreign[0]!r:.80}")
     return [found[reference] for reference in order]
 
 
-def _reference(hit: Any) -> tuple[str, str, int]:
+def _identify_hit(hit: Any) -> tuple[str, str, int]:
     if not isinstance(hit, Hit):
         raise QueryError(f"merge must return hits, not {hit!r:.60}")
     return hit.corpus, hit.artifact_id, hit.surface_index
 
 
-def _clamp_scores(candidates: Sequence[Candidate]) -> list[Candidate]:
+def clamp_scores_monotone(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return candidates in their order, each with no more score than the one before it."""
     lowest = accumulate((each.score for each in candidates), min)
     return [
         each if each.score == score else replace(each, score=score)
         for each, score in zip(candidates, lowest, strict=True)
     ]
+
+
+# Duplicates: the same thing found in several places becomes one hit, that of the best scope.
+#
+# Exact duplicates have the same searched content. Near ones have nearly the same words and the same
+# name: other versions of one thing, between which an agent could not choose. So are those of other
+# names that lie in one directory or are of one author, where they have no word of the query that
+# the better one lacks: who says the same thirty times is one voice. Turns of a session take one
+# place.
+
+SESSION = "session_id"
+SCOPES = ("project", "user", "plugin", "other")
+Counts = Mapping[Any, float]
+# Cosine of the term counts from which texts of one name count as versions of each other.
+NEARLY = 0.9
+# Texts of one voice say the same from lower cosines on, of counts and of vectors, where one has few
+# words that the other lacks: so many, or such a share of its own.
+_ONE_VOICE, _ALIKE = 0.6, 0.5
+_FEW_WORDS, _FEW_OF_MANY = 5, 0.1
+# Words of a query count as nothing new beside others of which they weigh at most this share.
+_LITTLE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class NearDuplicates:
+    """How near duplicates are joined, which comes before selection.
+
+    Of one voice are compared as many as take `places`. `terms` are the query's by corpus. With
+    `turns` those of one session are kept apart.
+    """
+
+    places: int
+    terms: Mapping[str, Collection[int]] = field(default_factory=dict)
+    turns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A content that was found: the candidate of the best scope, and where its others are.
+
+    It stands where the best ranked of its duplicates stood, with the score of that, as shown. A hit
+    is made of it only where one is needed: few of many are.
+    """
+
+    candidate: Candidate
+    score: float
+    duplicates: tuple[str, ...] = ()
+
+    @property
+    def corpus(self) -> str:
+        """Name its corpus."""
+        return self.candidate.index.corpus
+
+    @property
+    def artifact_id(self) -> str:
+        """Return the id of its artifact."""
+        return self.candidate.card.artifact_id
+
+    def hit(self, summarised: bool = True) -> Hit:
+        """Return it as an answer shows it, with or without its summary."""
+        hit = self.candidate.hit(summarised)
+        if not self.duplicates:
+            return hit
+        return replace(hit, score=self.score, duplicates=self.duplicates)
+
+
+def join_duplicates(
+    candidates: Iterable[Candidate],
+    *,
+    near: NearDuplicates | None = None,
+    by_passage: bool = False,
+) -> Iterator[Found]:
+    """Yield each content once, at its best rank, the others in `duplicates`.
+
+    With `by_passage` the records of a content are kept apart. Further turns of a session are left
+    out.
+    """
+    groups: dict[tuple[str, int], list[Candidate]] = {}
+    for candidate in candidates:
+        record = candidate.surface_index if by_passage else 0
+        groups.setdefault((candidate.content, record), []).append(candidate)
+    kept = _join_near(list(groups.values()), near) if near else groups.values()
+    return map(_merge_group, kept)
+
+
+def _join_near(groups: Sequence[list[Candidate]], near: NearDuplicates) -> list[list[Candidate]]:
+    kept: list[list[Candidate]] = []
+    by_name: dict[str, list[list[Candidate]]] = {}
+    sessions: set[tuple[str, Any]] = set()
+    for group in groups:
+        first = group[0]
+        namesakes = by_name.setdefault(first.card.name.casefold(), [])
+        same = next(
+            (each for each in namesakes if _compare(*_count_both(each[0], first)) >= NEARLY),
+            None,
+        )
+        if same is None and len(kept) <= near.places:
+            same = next((each for each in kept if _is_one_voice(each[0], first, near)), None)
+        if same is not None:
+            same += group
+            continue
+        session = first.index.corpus, first.card.fields.get(SESSION)
+        if session[1] and not near.turns and session in sessions:
+            continue
+        sessions.add(session)
+        namesakes.append(group)
+        kept.append(group)
+    return kept
+
+
+def _is_one_voice(one: Candidate, other: Candidate, near: NearDuplicates) -> bool:
+    """Return whether the worse of two candidates only says again what the better one says."""
+    if one.index is not other.index or not _find_voices(one) & _find_voices(other):
+        return False
+    rows = one.index.rows
+    records = [*rows.find_records(one.owner), *rows.find_records(other.owner)]
+    if len(records) > 2:  # what says so much has a name of its own: a package, a document
+        return False
+    if one.index.has_vectors:
+        first, second = rows.vectors.array[records]
+        if float(first @ second) < _ALIKE:
+            return False
+    mine, theirs = map(rows.count_terms, records)
+    new = theirs.keys() - mine.keys()
+    few = max(_FEW_WORDS, _FEW_OF_MANY * len(theirs))
+    if len(new) > few or _compare(mine, theirs) < _ONE_VOICE:
+        return False
+    asked, lexical = near.terms.get(one.index.corpus, ()), one.index.lexical
+    wanted = lexical.weight([term for term in asked if term in new], 0)
+    return wanted <= _LITTLE * lexical.weight([term for term in asked if term in mine], 0)
+
+
+def _find_voices(candidate: Candidate) -> set[str]:
+    """Return whose an item is: its author, and the directory that holds it or its directory."""
+    card = candidate.card
+    return {str(card.fields.get("author") or ""), dirname(dirname(card.pointer))} - {""}
+
+
+def _compare(mine: Counts, theirs: Counts) -> float:
+    """Return the cosine of the term counts of two records."""
+    shared = sum(count * theirs.get(term, 0) for term, count in mine.items())
+    norms = math.hypot(*mine.values()) * math.hypot(*theirs.values())
+    return shared / norms if norms else 0.0
+
+
+def _count_both(one: Candidate, other: Candidate) -> tuple[Counts, Counts]:
+    """Return the term counts of two records; by words where their term ids do not compare."""
+    if one.index.vocabulary is other.index.vocabulary:
+        return one.index.rows.count_terms(one.position), other.index.rows.count_terms(
+            other.position
+        )
+    return _count_words(one), _count_words(other)
+
+
+def _count_words(candidate: Candidate) -> Counts:
+    return Counter(tokenize(candidate.index.rows.shown[candidate.position].text))
+
+
+def _merge_group(group: list[Candidate]) -> Found:
+    best = min(group, key=_rank_scope) if len(group) > 1 else group[0]
+    others = (f"{each.index.corpus}/{each.card.artifact_id}" for each in group if each is not best)
+    return Found(best, round(group[0].score, 4), tuple(others))
+
+
+def _rank_scope(candidate: Candidate) -> int:
+    scope = candidate.card.fields.get("scope")
+    return SCOPES.index(scope) if scope in SCOPES else len(SCOPES)

@@ -27,12 +27,12 @@ def boost_candidates(retrieved: Retrieved, boost: ScoreBoost) -> Retrieved:
     Equal ones keep their order, and evidence stays what it is. Raises QueryError for a boost that
     is no finite number.
     """
-    found = [_boosted(each, boost) for each in retrieved.candidates]
+    found = [_boost_candidate(each, boost) for each in retrieved.candidates]
     found.sort(key=lambda each: -each.score)
     return replace(retrieved, candidates=tuple(found))
 
 
-def _boosted(candidate: Candidate, boost: ScoreBoost) -> Candidate:
+def _boost_candidate(candidate: Candidate, boost: ScoreBoost) -> Candidate:
     extra = boost(candidate.hit(False))
     if isinstance(extra, bool) or not isinstance(extra, Real) or not math.isfinite(extra):
         raise QueryError(
@@ -110,7 +110,7 @@ def rerank_candidates(
     distinct = list(dict.fromkeys(texts))
     given = rereading.reranker.scores(query, distinct).tolist()
     scores = dict(zip(distinct, given, strict=True))
-    read = [_rescored(each, scores[text]) for each, text in zip(first, texts, strict=True)]
+    read = [_rescore_candidate(each, scores[text]) for each, text in zip(first, texts, strict=True)]
     read.sort(key=lambda each: (-each.score, each.card.artifact_id))
     least = read[-1].score
     behind = [replace(each, score=min(each.score, least)) for each in rest]
@@ -123,7 +123,7 @@ def find_best_score(retrieved: Retrieved) -> float:
     return max((c.evidence for c in retrieved.candidates if c.owner not in named), default=0.0)
 
 
-def _rescored(candidate: Candidate, score: float) -> Candidate:
+def _rescore_candidate(candidate: Candidate, score: float) -> Candidate:
     # An exact name is full evidence, whatever a model makes of the text.
     own = 1.0 if candidate.evidence >= 1 else score
     return replace(candidate, score=own, evidence=own)

@@ -65,28 +65,28 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 def summarize_hit(rows: Rows, card: Card, position: int, asked: str) -> str:
     """Return the line that describes a hit whose best record is at `position`; never blank."""
-    held = rows.records_of(int(rows.artifact_of.array[position]))
-    kind = rows.kind_of(position)
-    if rows.kind_of(held.start) == "description":
-        return _described(rows, card, held.start)
+    held = rows.find_records(int(rows.artifact_of.array[position]))
+    kind = rows.get_kind(position)
+    if rows.get_kind(held.start) == "description":
+        return _describe_artifact(rows, card, held.start)
     if kind in _TURN:
-        return _turn(rows, card, held, position)
+        return _describe_turn(rows, card, held, position)
     if kind in _AS_IT_IS:
-        return _described(rows, card, position)
+        return _describe_artifact(rows, card, position)
     if kind == SYMBOL and rows.shown[position].fields.keys() >= _OF_SYMBOL:
-        return _symbol(rows.shown[position], asked)
+        return _describe_symbol(rows.shown[position], asked)
     title, _, rest = (text := rows.shown[position].text).partition("\n")
     return extract_passage(rest if title.strip() == card.name else text, asked) or card.name
 
 
-def _described(rows: Rows, card: Card, position: int) -> str:
+def _describe_artifact(rows: Rows, card: Card, position: int) -> str:
     text = rows.shown[position].summary.removeprefix(card.name).strip(": \n")
-    if rows.kind_of(position) == "description":
-        text = _without_markup(text)
+    if rows.get_kind(position) == "description":
+        text = _strip_markup(text)
     return " ".join(text.split()) or card.name
 
 
-def _symbol(shown: Shown, asked: str) -> str:
+def _describe_symbol(shown: Shown, asked: str) -> str:
     """Return "KIND NAME, lines A to B: ..." of a symbol of a program text."""
     place = "{symbol_kind} {qualified_name}, lines {start_line} to {end_line}: "
     place = place.format_map(shown.fields)
@@ -96,35 +96,35 @@ def _symbol(shown: Shown, asked: str) -> str:
 # -- a turn of a session -------------------------------------------------------------------------
 
 
-def _turn(rows: Rows, card: Card, held: range, position: int) -> str:
+def _describe_turn(rows: Rows, card: Card, held: range, position: int) -> str:
     """Return "DATE, PROJECT, AGENT. Asked: ... Answered: ...", of which any part may be missing.
 
     Of several questions it is the matched one, else the first.
     """
-    texts = {rows.kind_of(at): rows.shown[at].summary for at in (*reversed(held), position)}
-    question = _beginning(texts.get("user_prompt", ""), _QUESTION_CHARS)
-    parts = [_setting(card.fields)]
+    texts = {rows.get_kind(at): rows.shown[at].summary for at in (*reversed(held), position)}
+    question = _cut_sentences(texts.get("user_prompt", ""), _QUESTION_CHARS)
+    parts = [_describe_setting(card.fields)]
     if question and question != card.name:
         parts.append(f"Asked: {question}" + ("" if question[-1] in ".?!…" else "."))
-    parts.append(_answered(texts.get("assistant_summary", ""), card.fields.get("outcome")))
+    parts.append(_describe_answer(texts.get("assistant_summary", ""), card.fields.get("outcome")))
     return " ".join(filter(None, parts)) or card.name
 
 
-def _answered(text: str, outcome: Any) -> str:
+def _describe_answer(text: str, outcome: Any) -> str:
     """Return how an answer begins; of one that was not finished, how far it came."""
-    answer = _beginning(text, _ANSWER_CHARS)
+    answer = _cut_sentences(text, _ANSWER_CHARS)
     lead, alone = _NO_ANSWER.get(str(outcome), ("Answered:", ""))
     return f"{lead} {answer}" if answer else alone
 
 
-def _setting(fields: Mapping[str, Any]) -> str:
+def _describe_setting(fields: Mapping[str, Any]) -> str:
     date = str(fields.get("timestamp") or "")[:10]
     known = [date, *(str(fields.get(name) or "") for name in ("project", "agent"))]
     return f"{', '.join(filter(None, known))}." if any(known) else ""
 
 
-def _beginning(text: str, most: int) -> str:
-    return _cut(" ".join(_pieces(text)), most)
+def _cut_sentences(text: str, most: int) -> str:
+    return _cut(" ".join(_split_pieces(text)), most)
 
 
 # -- a passage of a document ---------------------------------------------------------------------
@@ -137,26 +137,26 @@ def extract_passage(text: str, asked: str, most: int = _PASSAGE_CHARS) -> str:
     several do. Headings, comments, badges and tags are left out; a text of nothing else gives its
     headings.
     """
-    pieces = list(_pieces(text)) or [
-        line.lstrip("# ") for line in _without_markup(text).split("\n")
+    pieces = list(_split_pieces(text)) or [
+        line.lstrip("# ") for line in _strip_markup(text).split("\n")
     ]
     whole = " ".join(" ".join(pieces).split())
     if len(whole) <= most:
         return whole
-    wanted = _words(asked)
+    wanted = _read_words(asked)
     matched = [len(wanted.intersection(tokenize(piece))) for piece in pieces]
     best = matched.index(max(matched))
     rest = " ".join(pieces[best:])
-    start = _first_match(pieces[best], wanted) if len(pieces[best]) > most else 0
+    start = _find_first_match(pieces[best], wanted) if len(pieces[best]) > most else 0
     return ("… " if best or start else "") + _cut(rest[start:], most - 2)
 
 
 @lru_cache(maxsize=8)
-def _words(asked: str) -> frozenset[str]:
+def _read_words(asked: str) -> frozenset[str]:
     return frozenset(tokenize(asked))
 
 
-def _first_match(piece: str, wanted: frozenset[str]) -> int:
+def _find_first_match(piece: str, wanted: frozenset[str]) -> int:
     """Return where to begin in a long sentence: at a word, a little before the first match."""
     for word in re.finditer(r"\S+", piece):
         if wanted.intersection(tokenize(word.group())):
@@ -174,29 +174,29 @@ def _cut(text: str, most: int) -> str:
     return text[: end if end > 0 else most - 1].rstrip() + "…"
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _split_pieces(text: str) -> Iterator[str]:
     """Yield the sentences and list items of a text, each on one line, without markup."""
     block: list[str] = []
-    for line in map(str.strip, _without_markup(text).split("\n")):
+    for line in map(str.strip, _strip_markup(text).split("\n")):
         if _UNDERLINE.match(line) and len(block) == 1:
             block.clear()  # it underlines a heading
         elif not line or _HEADING.match(line) or _NO_PROSE.match(line):
-            yield from _sentences(block)
+            yield from _split_sentences(block)
             block.clear()
         else:
             if _ITEM.match(line):
-                yield from _sentences(block)
+                yield from _split_sentences(block)
                 block.clear()
             block.append(line)
-    yield from _sentences(block)
+    yield from _split_sentences(block)
 
 
-def _sentences(block: list[str]) -> list[str]:
+def _split_sentences(block: list[str]) -> list[str]:
     text = " ".join(" ".join(block).split())
     return _SENTENCE_END.split(text) if text else []
 
 
-def _without_markup(text: str) -> str:
+def _strip_markup(text: str) -> str:
     text = _IMAGE.sub("", _COMMENT.sub("", text)).rstrip("[")
     return _BOLD.sub(r"\1", _TAG.sub("", _LINK.sub(r"\1", text)))
 
@@ -213,8 +213,8 @@ class Candidate:
     """A retrieved artifact or passage of one: its place in its index, and its scores in the legs.
 
     `card` is what the index shows of it. `score` is what it is selected on: its evidence, less what
-    it lags behind the first (see `_selected_on`). `covered` is the share of its name that the query
-    covers, `asked` the text of the query. `hit` is made only of those that get that far.
+    it lags behind the first (see `_lower_evidence`). `covered` is the share of its name that the
+    query covers, `asked` the text of the query.
     """
 
     index: CorpusIndex
@@ -251,7 +251,7 @@ class Candidate:
             corpus=self.index.corpus,
             artifact_id=card.artifact_id,
             name=card.name,
-            kind=rows.kind_of(self.position),
+            kind=rows.get_kind(self.position),
             score=round(self.score, 4),
             scores={
                 "dense": round(self.cosine, 4),
@@ -297,7 +297,7 @@ def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
         return Retrieved((), eligible, took_part)
     legs = score_legs(index, question, mask, named)
     with stage("fuse"):
-        return Retrieved(_candidates(index, question, legs), eligible, took_part, legs)
+        return Retrieved(_rank_candidates(index, question, legs), eligible, took_part, legs)
 
 
 def _mask(index: CorpusIndex, question: Question) -> NDArray[np.bool_] | None:
@@ -313,7 +313,7 @@ def _mask(index: CorpusIndex, question: Question) -> NDArray[np.bool_] | None:
     return mask
 
 
-def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Candidate, ...]:
+def _rank_candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Candidate, ...]:
     """Return the `k` best artifacts, those called by name first, each by its best record.
 
     Where several passages of an artifact are asked for, each is a candidate of its own, and the
@@ -325,8 +325,8 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
     best = find_best_places(of, rounded)
     called = {place for place in best.tolist() if owners[place] in legs.named}
     if question.passages > 1:
-        best = np.array(_passages(owners, scores, question.passages), np.int64)
-    leading = _leading(best, rounded, called, question.k)
+        best = np.array(_find_passages(owners, scores, question.passages), np.int64)
+    leading = _find_leading(best, rounded, called, question.k)
     cards = {owners[place]: index.rows.cards[owners[place]] for place in leading}
     order = sorted(
         leading,
@@ -335,7 +335,7 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
     order = order[: question.k]
     grounds = compute_evidence(question.mode, question.trust, legs.cosine, legs.bm25)
     own = [1.0 if place in called else float(grounds[place]) for place in order]
-    selected_on = _selected_on(own, [scores[place] for place in order])
+    selected_on = _lower_evidence(own, [scores[place] for place in order])
     return tuple(
         Candidate(
             index,
@@ -369,7 +369,7 @@ def find_best_places(owners: NDArray[np.integer], scores: NDArray[np.float32]) -
     return np.minimum.reduceat(places, starts)
 
 
-def _passages(owners: Sequence[int], scores: Sequence[float], most: int) -> list[int]:
+def _find_passages(owners: Sequence[int], scores: Sequence[float], most: int) -> list[int]:
     """Return the places of the best records of each artifact, at most so many."""
     places: dict[int, list[int]] = {}
     for place, owner in enumerate(owners):
@@ -378,7 +378,7 @@ def _passages(owners: Sequence[int], scores: Sequence[float], most: int) -> list
     return [place for own in ordered for place in own[:most]]
 
 
-def _leading(
+def _find_leading(
     places: NDArray[np.int64], scores: NDArray[np.float32], called: Collection[int], k: int
 ) -> list[int]:
     """Return the places that may be among the first `k`: those that tie, and those called."""
@@ -386,7 +386,7 @@ def _leading(
     return leading if not called else [*dict.fromkeys((*leading, *called))]
 
 
-def _selected_on(evidence: list[float], fused: list[float]) -> list[float]:
+def _lower_evidence(evidence: list[float], fused: list[float]) -> list[float]:
     """Return evidence that falls along the order and shrinks with the distance to the first.
 
     A twentieth for each deviation that fusion puts between them: what is clearly behind is not a

@@ -18,9 +18,8 @@ import numpy as np
 
 from irclient.errors import IRError, QueryError
 from irclient.types import Round
-from irdaemon.discovery.dedupe import Found
 from irdaemon.discovery.discover import NO_TASK, Models, Trace, discover, is_answered
-from irdaemon.discovery.merge import DEFAULT_OPTIONS, SelectionOptions
+from irdaemon.discovery.merge import DEFAULT_OPTIONS, Found, SelectionOptions
 from irdaemon.discovery.query import MAX_K, ParsedQuery
 from irdaemon.discovery.variants import split_query
 from irdaemon.index import Snapshot
@@ -103,6 +102,7 @@ class LoopRound:
 
     def record(self) -> Round:
         """Return it as an answer tells it."""
+        failure = self.failure
         return Round(
             query=self.query,
             top_k=self.top_k,
@@ -110,7 +110,7 @@ class LoopRound:
             n_selected=len(self.selected),
             sufficient=self.sufficient,
             evidence=round(self.evidence, 4),
-            error="" if self.failure is None else _describe_error(self.failure),
+            error="" if failure is None else f"{type(failure).__name__}: {failure}",
         )
 
 
@@ -138,8 +138,8 @@ def run_loop(stages: LoopStages, bounds: LoopBounds, query: str) -> LoopOutcome:
     asked = LoopRound(query, bounds.top_k)
     while True:
         rounds.append(_run_round(stages, bounds, query, asked, rounds))
-        if reason := _why_stop(rounds, bounds):
-            return LoopOutcome(tuple(rounds), _kept(rounds), reason)
+        if reason := _explain_stop(rounds, bounds):
+            return LoopOutcome(tuple(rounds), _choose_round(rounds), reason)
         asked = LoopRound(rounds[-1].next_query, bounds.grown(asked.top_k))
 
 
@@ -148,40 +148,29 @@ def _run_round(
 ) -> LoopRound:
     """Run the stages of a round, as far as they go."""
     try:
-        done = _retrieved(stages, done, before)
-        selected = _chunks("selector", stages.select(done.candidates, query, bounds.limit))
-        selected = _distinct(selected)[: bounds.limit]
-        done = replace(done, selected=selected, evidence=_evidence_of(selected))
-        done = _evaluated(done, stages.evaluate(query, selected))
-        more = not done.sufficient and len(before) + 1 < bounds.max_rounds
-        return _with_next_query(stages, done) if more else done
+        found = _check_chunks("retriever", stages.retrieve(done.query, done.top_k))[: done.top_k]
+        known = before[-1].candidates if before else ()
+        done = replace(done, n_found=len(found), candidates=_drop_repeats((*found, *known)))
+        selected = _check_chunks("selector", stages.select(done.candidates, query, bounds.limit))
+        selected = _drop_repeats(selected)[: bounds.limit]
+        done = replace(done, selected=selected, evidence=_sum_evidence(selected))
+        evaluation = _check_evaluation(stages.evaluate(query, selected))
+        evidence = evaluation.get("evidence")
+        evidence = float(evidence) if _is_finite(evidence) else done.evidence
+        done = replace(done, evaluation=evaluation, evidence=evidence)
+        if done.sufficient or len(before) + 1 >= bounds.max_rounds:
+            return done
+        if stages.reformulate is None:
+            return replace(done, next_query=done.query)
+        given = stages.reformulate(done.query, evaluation)
+        if not isinstance(given, str) or not given.strip():
+            raise QueryError(f"the reformulation must be a text with words, not {given!r:.80}")
+        return replace(done, next_query=given)
     except stages.caught as error:
         return replace(done, failure=error)
 
 
-def _retrieved(stages: LoopStages, done: LoopRound, before: Sequence[LoopRound]) -> LoopRound:
-    found = _chunks("retriever", stages.retrieve(done.query, done.top_k))[: done.top_k]
-    known = before[-1].candidates if before else ()
-    return replace(done, n_found=len(found), candidates=_distinct((*found, *known)))
-
-
-def _evaluated(done: LoopRound, given: object) -> LoopRound:
-    evaluation = _checked_evaluation(given)
-    evidence = evaluation.get("evidence")
-    told = evidence if _is_finite(evidence) else done.evidence
-    return replace(done, evaluation=evaluation, evidence=float(told))
-
-
-def _with_next_query(stages: LoopStages, done: LoopRound) -> LoopRound:
-    if stages.reformulate is None or done.evaluation is None:
-        return replace(done, next_query=done.query)
-    given = stages.reformulate(done.query, done.evaluation)
-    if not isinstance(given, str) or not given.strip():
-        raise QueryError(f"the reformulation must be a text with words, not {given!r:.80}")
-    return replace(done, next_query=given)
-
-
-def _why_stop(rounds: Sequence[LoopRound], bounds: LoopBounds) -> str:
+def _explain_stop(rounds: Sequence[LoopRound], bounds: LoopBounds) -> str:
     """Return why there is no further round; "" where there is one."""
     last = rounds[-1]
     if last.failure is not None:
@@ -194,16 +183,16 @@ def _why_stop(rounds: Sequence[LoopRound], bounds: LoopBounds) -> str:
         return ""
     if last.n_found < last.top_k:
         return EXHAUSTED
-    return UNCHANGED if len(rounds) > 1 and _found_the_same(rounds[-2], last) else ""
+    return UNCHANGED if len(rounds) > 1 and _has_found_same(rounds[-2], last) else ""
 
 
-def _found_the_same(one: LoopRound, other: LoopRound) -> bool:
+def _has_found_same(one: LoopRound, other: LoopRound) -> bool:
     if (one.query, one.top_k) != (other.query, other.top_k):
         return False
-    return list(map(_identity, one.candidates)) == list(map(_identity, other.candidates))
+    return list(map(_identify, one.candidates)) == list(map(_identify, other.candidates))
 
 
-def _kept(rounds: Sequence[LoopRound]) -> int:
+def _choose_round(rounds: Sequence[LoopRound]) -> int:
     """Return the number of the round to keep; raise the failure where nothing was found."""
     last = len(rounds) - 1
     if rounds[last].sufficient:
@@ -226,14 +215,14 @@ def _kept(rounds: Sequence[LoopRound]) -> int:
 # -- what the stages give ------------------------------------------------------------------------
 
 
-def _chunks(stage: str, given: object) -> tuple[Chunk, ...]:
+def _check_chunks(stage: str, given: object) -> tuple[Chunk, ...]:
     """Return what a stage gave as chunks. Raises QueryError for anything but a list."""
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         raise QueryError(f"the {stage} must return a list of chunks, not {given!r:.80}")
     return tuple(given)
 
 
-def _checked_evaluation(given: object) -> Evaluation:
+def _check_evaluation(given: object) -> Evaluation:
     """Return an evaluation as a mapping. Raises QueryError for anything else."""
     if isinstance(given, (bool, np.bool_)):
         return {_VERDICT: bool(given)}
@@ -244,42 +233,38 @@ def _checked_evaluation(given: object) -> Evaluation:
     )
 
 
-def _distinct(chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
+def _drop_repeats(chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
     """Return each chunk once, where it comes first."""
     first: dict[object, Chunk] = {}
     for chunk in chunks:
-        first.setdefault(_identity(chunk), chunk)
+        first.setdefault(_identify(chunk), chunk)
     return tuple(first.values())
 
 
-def _identity(chunk: Chunk) -> object:
+def _identify(chunk: Chunk) -> object:
     """Return what a chunk is known by: an artifact's place, an id, a text, else its value."""
     if isinstance(chunk, Hit):
         return str(chunk.corpus), chunk.artifact_id
     for name in _NAMED_BY:
-        value = _part(chunk, name)
+        value = _get_part(chunk, name)
         if isinstance(value, (str, int)) and value != "":
             return name, value
     return repr(chunk)
 
 
-def _part(chunk: Chunk, name: str) -> object:
+def _get_part(chunk: Chunk, name: str) -> object:
     return chunk.get(name) if isinstance(chunk, Mapping) else getattr(chunk, name, None)
 
 
-def _evidence_of(selected: Sequence[Chunk]) -> float:
+def _sum_evidence(selected: Sequence[Chunk]) -> float:
     """Return the sum of the chunks' scores; how many there are, where none has a score."""
-    scores = [score for each in selected if _is_finite(score := _part(each, "score"))]
+    scores = [score for each in selected if _is_finite(score := _get_part(each, "score"))]
     return float(sum(scores)) if scores else float(len(selected))
 
 
 def _is_finite(value: Any) -> TypeGuard[float]:
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     return number and math.isfinite(value)
-
-
-def _describe_error(failure: Exception) -> str:
-    return f"{type(failure).__name__}: {failure}"
 
 
 _UNSERVED = "unserved"
@@ -318,9 +303,10 @@ def judge_coverage(ask: Callable[[str], Trace], text: str, hits: Sequence[Hit]) 
     having_task = [(part, each) for part, each in asked if each.selection.reason != NO_TASK]
     needed = [(part, each.merged.found) for part, each in having_task or [(text, ask(text))]]
     unserved = [part for part, found in needed if not (found and is_answered(found, hits))]
-    known = {_key(hit) for hit in hits}
+    known = {_get_key(hit) for hit in hits}
     best = [
-        max((hit.score for hit in found if _key(hit) in known), default=0.0) for _, found in needed
+        max((hit.score for hit in found if _get_key(hit) in known), default=0.0)
+        for _, found in needed
     ]
     return {
         "is_sufficient": bool(hits) and not unserved,
@@ -343,7 +329,7 @@ class _Rounds:
 
     def answered(self, rounds: int) -> Trace:
         """Run the loop and return its answer."""
-        stages = LoopStages(self._retrieve, self._select, self._evaluate, _reformulated, IRError)
+        stages = LoopStages(self._retrieve, self._select, self._evaluate, _reformulate, IRError)
         bounds = LoopBounds(rounds, self._query.k, MAX_K, self._query.select.max_k)
         outcome = run_loop(stages, bounds, self._query.text)
         first = self._traces[0][0]
@@ -368,7 +354,7 @@ class _Rounds:
             return []
         heads = chain.from_iterable(each[:1] for each in committed)
         tails = chain.from_iterable(each[1:] for each in committed)
-        return _clamp_scores([*heads, *tails])
+        return clamp_hits_monotone([*heads, *tails])
 
     def _evaluate(self, query: str, selected: Sequence[Hit]) -> dict[str, Any]:
         evaluation = judge_coverage(lambda text: self._ask(text, self._top_k), query, selected)
@@ -403,16 +389,16 @@ class _Rounds:
         return only.reason if only.results == tuple(hits) else "subqueries"
 
 
-def _reformulated(query: str, evaluation: Mapping[str, Any]) -> str:
+def _reformulate(query: str, evaluation: Mapping[str, Any]) -> str:
     """Return the parts that are not served as the next query; the same one, where all are."""
     return _JOINED.join(evaluation[_UNSERVED]) or query
 
 
-def _clamp_scores(hits: Sequence[Hit]) -> list[Hit]:
+def clamp_hits_monotone(hits: Sequence[Hit]) -> list[Hit]:
     """Return hits with scores that fall along them, as those of any answer do."""
     lowest = accumulate((hit.score for hit in hits), min)
     return [replace(hit, score=score) for hit, score in zip(hits, lowest, strict=True)]
 
 
-def _key(hit: Hit | Found) -> tuple[str, str]:
+def _get_key(hit: Hit | Found) -> tuple[str, str]:
     return str(hit.corpus), hit.artifact_id

@@ -61,11 +61,11 @@ def respell_words(snapshot: Snapshot, text: str) -> dict[str, str]:
     """
     words = (found[0] for found in _WORD.finditer(text) if not _is_name(found))
     strange = [word for word in dict.fromkeys(words) if _is_strange(snapshot, word)]
-    typed = {word: _plain(word) for word in strange[:_MOST_WORDS]}
+    typed = {word: _fold_word(word) for word in strange[:_MOST_WORDS]}
     if not typed or is_foreign(text):
         return {}
-    known = _candidate_words(snapshot, typed.values())
-    found = {word: _nearest(snapshot, plain, known) for word, plain in typed.items()}
+    known = _find_candidates(snapshot, typed.values())
+    found = {word: _find_nearest(snapshot, plain, known) for word, plain in typed.items()}
     return {word: nearest for word, nearest in found.items() if nearest}
 
 
@@ -83,16 +83,16 @@ def _is_strange(snapshot: Snapshot, word: str) -> bool:
     if len(word) < _SHORTEST or not word.isalpha():
         return False
     tokens = tokenize(word)
-    return len(tokens) == 1 and not snapshot.frequency(tokens[0])
+    return len(tokens) == 1 and not snapshot.count_records(tokens[0])
 
 
-def _plain(word: str) -> str:
+def _fold_word(word: str) -> str:
     """Return a word in lower case, without accents."""
     parts = unicodedata.normalize("NFKD", word.lower())
     return "".join(part for part in parts if not unicodedata.combining(part))
 
 
-def _candidate_words(snapshot: Snapshot, typed: Collection[str]) -> dict[str, list[str]]:
+def _find_candidates(snapshot: Snapshot, typed: Collection[str]) -> dict[str, list[str]]:
     """Return the words of the vocabulary that may be meant by some, by their first letter.
 
     One pass tells by first letter and length; distances are counted of what is left.
@@ -105,21 +105,21 @@ def _candidate_words(snapshot: Snapshot, typed: Collection[str]) -> dict[str, li
     return {initial: list(words) for initial, words in known.items()}
 
 
-def _nearest(snapshot: Snapshot, word: str, known: Mapping[str, Sequence[str]]) -> str:
+def _find_nearest(snapshot: Snapshot, word: str, known: Mapping[str, Sequence[str]]) -> str:
     """Return the known word of which another may be a slip, "" for none."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
     most = _MOST_SLIPS if len(word) >= _LONG else 1
     near = process.extract(word, known[word[0]], scorer=OSA.distance, score_cutoff=most, limit=None)
-    slips = ((distance, -_held(snapshot, each), each) for each, distance, _ in near)
+    slips = ((distance, -_count_records(snapshot, each), each) for each, distance, _ in near)
     held = [slip for slip in slips if slip[1] and _is_slip(word, slip[2])]
     return min(held)[2] if held else ""
 
 
-def _held(snapshot: Snapshot, word: str) -> int:
+def _count_records(snapshot: Snapshot, word: str) -> int:
     """Return how many records hold a word, as their token or as the form of one."""
-    return max(snapshot.frequency(word), snapshot.frequency(FORM + word))
+    return max(snapshot.count_records(word), snapshot.count_records(FORM + word))
 
 
 def _is_slip(typed: str, word: str) -> bool:

@@ -114,15 +114,13 @@ def search_wordings(
 ) -> Selection:
     """Return the `k` best of what the wordings of a query find, each at its best evidence."""
     models = replace(models, rereading=models.rereading.against(query.text))
-    if len(texts) == 1:
-        (text,) = texts
-        only = search(snapshot, replace(query, text=text), models, 0, choosing)
-        return replace(only.selection, query=query.text)
     found = [
         search(snapshot, replace(query, text=text), models, 0, choosing).selection for text in texts
     ]
+    if len(found) == 1:
+        return replace(found[0], query=query.text)
     hits = unite_rankings((each.results for each in found), query.passages > 1)[: query.k]
-    answer = _of_all(found, query, hits)
+    answer = _merge_all(found, query, hits)
     counted = {"n_candidates": len(hits), "n_selected": len(hits), "wordings": list(texts)}
     return replace(answer, signals={**answer.signals, **counted})
 
@@ -150,7 +148,7 @@ def discover_wordings(
         for text in texts
     ]
     hits = unite_rankings(each.results for each in found)[: query.k]
-    answer = _of_all(found, query, hits)
+    answer = _merge_all(found, query, hits)
     if not hits:
         return answer
     if choosing.floors:  # they were applied before
@@ -166,7 +164,7 @@ def discover_wordings(
     )
 
 
-def _of_all(found: Sequence[Selection], query: ParsedQuery, hits: Sequence[Hit]) -> Selection:
+def _merge_all(found: Sequence[Selection], query: ParsedQuery, hits: Sequence[Hit]) -> Selection:
     """Return the answer to the first wording that has one, with the hits of all."""
     answer = next((each for each in found if each.results), found[0])
     counts = len(hits)

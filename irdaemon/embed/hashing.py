@@ -25,7 +25,7 @@ class Hashing(Embedder):
         """Return one unit row per text; see Embedder."""
         vectors = np.zeros((len(texts), self.dim), np.float32)
         for row, text in zip(vectors, texts, strict=True):
-            for gram, count in Counter(_grams(text)).items():
+            for gram, count in Counter(_list_grams(text)).items():
                 digest = zlib.crc32(gram.encode())
                 row[digest % self.dim] += (1 + np.log(count)) * (1 if digest & 1 << 31 else -1)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -33,7 +33,7 @@ class Hashing(Embedder):
         return vectors
 
 
-def _grams(text: str) -> Iterator[str]:
+def _list_grams(text: str) -> Iterator[str]:
     words = tokenize(text)
     yield from words
     yield from (f"{a} {b}" for a, b in pairwise(words))

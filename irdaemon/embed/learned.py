@@ -61,13 +61,13 @@ def embed_taught(
     for row, each in enumerate(texts):
         if each.prompts:
             weights = np.array([weight for _, weight in each.prompts], np.float32)
-            theirs = _unit(weights @ (vectors[place : place + len(weights)] - mean))
-            rows[row] = _unit((1 - each.share) * rows[row] + each.share * theirs)
+            theirs = _normalize(weights @ (vectors[place : place + len(weights)] - mean))
+            rows[row] = _normalize((1 - each.share) * rows[row] + each.share * theirs)
             place += len(weights)
     return rows
 
 
-def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+def _normalize(vector: NDArray[np.float32]) -> NDArray[np.float32]:
     length = float(np.linalg.norm(vector))
     unit: NDArray[np.float32] = vector / np.float32(length or 1)
     return unit

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from irdaemon.embed.missing import import_optional, make_missing_error, shorten_
 from irdaemon.runtime.model_endpoint import ModelEndpoint
 
 
-def _unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def _normalize_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Bring each row to unit length; zeros stay."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     unit: NDArray[np.float32] = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
@@ -50,15 +51,10 @@ class OpenAICompatible(Embedder):
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one unit row per text; see Embedder. Raises Unavailable without an answer."""
-        rows = [
-            row
-            for start in range(0, len(texts), _ENDPOINT_BATCH)
-            for row in self._request(
-                [text[:_ENDPOINT_CHARS] for text in texts[start : start + _ENDPOINT_BATCH]]
-            )
-        ]
-        vectors = np.array(rows, np.float32).reshape(len(texts), self.dim)
-        return _unit_rows(vectors)
+        cut = [text[:_ENDPOINT_CHARS] for text in texts]
+        batches = (cut[at : at + _ENDPOINT_BATCH] for at in range(0, len(cut), _ENDPOINT_BATCH))
+        rows = [row for batch in batches for row in self._request(batch)]
+        return _normalize_rows(np.array(rows, np.float32).reshape(len(texts), self.dim))
 
     def _request(self, texts: list[str]) -> list[list[float]]:
         # An empty text is refused by some servers.
@@ -96,7 +92,7 @@ class FromFunction(Embedder):
                 f"embedder {self.id!r} gave {rows.shape} for {len(texts)} texts",
                 "return one row of finite numbers for each text",
             )
-        return _unit_rows(rows)
+        return _normalize_rows(rows)
 
 
 def adopt_embedder(given: object) -> Embedder:
@@ -126,7 +122,7 @@ def adopt_embedder(given: object) -> Embedder:
 # The model must be on this machine already, in the library's cache or as a folder: nothing is
 # downloaded unless a person asks for it (`irdaemon fetch EMBEDDER`).
 
-SENTENCE_DEFAULT = "all-MiniLM-L6-v2"
+_SENTENCE_DEFAULT = "all-MiniLM-L6-v2"
 _SENTENCE_BATCH = 32
 # These models read a few hundred tokens; what comes later is cut off by them in any case.
 _SENTENCE_CHARS = 4_000
@@ -135,20 +131,19 @@ _SENTENCE_CHARS = 4_000
 class SentenceTransformers(Embedder):
     """Embed with a sentence-transformers model, by its name or folder."""
 
-    def __init__(self, model: str = SENTENCE_DEFAULT, *, download: bool = False):
+    def __init__(self, model: str = "", *, download: bool = False):
         library = import_optional("sentence_transformers", "sentence-transformers", self)
-        path = os.path.expanduser(model or SENTENCE_DEFAULT)
+        model = model or _SENTENCE_DEFAULT
+        path = os.path.expanduser(model)
         try:
             self._model = library.SentenceTransformer(path, local_files_only=not download)
         except (OSError, ValueError) as error:
-            raise make_missing_error(
-                "sentence-transformers", model or SENTENCE_DEFAULT, error
-            ) from error
+            raise make_missing_error("sentence-transformers", model, error) from error
         self.dim = int(self.embed(["dimension"]).shape[1])
         self.id = f"sentence-transformers-{shorten_name(path)}-{self.dim}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one unit row per text; see Embedder."""
+        """Return one row per text, of unit length; see Embedder."""
         if not texts:
             return np.zeros((0, self.dim), np.float32)
         vectors: NDArray[np.float32] = self._model.encode(
@@ -162,7 +157,7 @@ class SentenceTransformers(Embedder):
 
 # ONNX embedders of the fastembed library. Extra: `fastembed`.
 
-FASTEMBED_DEFAULT = "BAAI/bge-small-en-v1.5"
+_FASTEMBED_DEFAULT = "BAAI/bge-small-en-v1.5"
 _FASTEMBED_BATCH = 64
 _FASTEMBED_CHARS = 4_000
 
@@ -170,77 +165,69 @@ _FASTEMBED_CHARS = 4_000
 class FastEmbed(Embedder):
     """Embed with a fastembed model, by its name; queries get the model's own query prompt."""
 
-    def __init__(self, model: str = FASTEMBED_DEFAULT, *, download: bool = False):
+    def __init__(self, model: str = "", *, download: bool = False):
         library = import_optional("fastembed", "fastembed", self)
+        model = model or _FASTEMBED_DEFAULT
         try:
-            self._model = library.TextEmbedding(
-                model or FASTEMBED_DEFAULT, local_files_only=not download
-            )
+            self._model = library.TextEmbedding(model, local_files_only=not download)
         except (OSError, ValueError, RuntimeError) as error:
-            raise make_missing_error("fastembed", model or FASTEMBED_DEFAULT, error) from error
+            raise make_missing_error("fastembed", model, error) from error
         self.dim = int(self.embed(["dimension"]).shape[1])
-        self.id = f"fastembed-{(model or FASTEMBED_DEFAULT).replace('/', '-')}-{self.dim}"
+        self.id = f"fastembed-{model.replace('/', '-')}-{self.dim}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one unit row per text; see Embedder."""
-        return self._unit(
-            self._model.embed([t[:_FASTEMBED_CHARS] for t in texts], batch_size=_FASTEMBED_BATCH)
-        )
+        """Return one row per text, of unit length; see Embedder."""
+        cut = [text[:_FASTEMBED_CHARS] for text in texts]
+        return self._stack(self._model.embed(cut, batch_size=_FASTEMBED_BATCH))
 
     def read(self, text: str) -> tuple[NDArray[np.float32], float]:
         """Return the unit vector of a query, made with the model's query prompt."""
-        return self._unit(self._model.query_embed([text[:_FASTEMBED_CHARS]]))[0], 1.0
+        return self._stack(self._model.query_embed([text[:_FASTEMBED_CHARS]]))[0], 1.0
 
-    def _unit(self, vectors: object) -> NDArray[np.float32]:
-        rows = np.array(list(vectors), np.float32)  # type: ignore[call-overload]
+    def _stack(self, vectors: Iterable[Any]) -> NDArray[np.float32]:
+        rows = np.array(list(vectors), np.float32)
         if not len(rows):
             return np.zeros((0, getattr(self, "dim", 0)), np.float32)
-        return _unit_rows(rows)
+        return _normalize_rows(rows)
 
 
 # Static embedders of the model2vec library. Extra: `model2vec`.
 
-MODEL2VEC_DEFAULT = "minishlab/potion-base-8M"
+_MODEL2VEC_DEFAULT = "minishlab/potion-base-8M"
 _MODEL2VEC_CHARS = 8_000
 
 
 class Model2Vec(Embedder):
     """Embed with a model2vec model, by its name or folder."""
 
-    def __init__(self, model: str = MODEL2VEC_DEFAULT, *, download: bool = False):
+    def __init__(self, model: str = "", *, download: bool = False):
         library = import_optional("model2vec", "model2vec", self)
-        path = os.path.expanduser(model or MODEL2VEC_DEFAULT)
+        model = model or _MODEL2VEC_DEFAULT
+        path = os.path.expanduser(model)
         try:
-            with _offline(not download):
+            with contextlib.nullcontext() if download else _stay_offline():
                 self._model = library.StaticModel.from_pretrained(path)
         except (OSError, ValueError) as error:
-            raise make_missing_error("model2vec", model or MODEL2VEC_DEFAULT, error) from error
+            raise make_missing_error("model2vec", model, error) from error
         self.dim = int(self._model.dim)
         self.id = f"model2vec-{shorten_name(path)}-{self.dim}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one unit row per text; see Embedder."""
+        """Return one row per text, of unit length; see Embedder."""
         if not texts:
             return np.zeros((0, self.dim), np.float32)
-        rows = np.asarray(
-            self._model.encode([text[:_MODEL2VEC_CHARS] for text in texts]), np.float32
-        )
-        return _unit_rows(rows)
+        cut = [text[:_MODEL2VEC_CHARS] for text in texts]
+        return _normalize_rows(np.asarray(self._model.encode(cut), np.float32))
 
 
-class _offline:  # noqa: N801 (a context manager, used like a function)
+@contextlib.contextmanager
+def _stay_offline() -> Iterator[None]:
     """Keep the model hub's library off the network meanwhile."""
-
-    def __init__(self, wanted: bool):
-        self._wanted = wanted
-
-    def __enter__(self) -> None:
-        self._before = os.environ.get("HF_HUB_OFFLINE")
-        if self._wanted:
-            os.environ["HF_HUB_OFFLINE"] = "1"
-
-    def __exit__(self, *_: object) -> None:
-        if self._before is None:
-            os.environ.pop("HF_HUB_OFFLINE", None)
-        else:
-            os.environ["HF_HUB_OFFLINE"] = self._before
+    before = os.environ.get("HF_HUB_OFFLINE")
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop("HF_HUB_OFFLINE")
+        if before is not None:
+            os.environ["HF_HUB_OFFLINE"] = before

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +13,6 @@ from numpy.typing import NDArray
 from irclient.errors import Unavailable
 from irdaemon.embed import Embedder, QueryVector, embed_query, make_embedder
 from irdaemon.runtime.profile import stage
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 # An embedder that is released when unused for a while, and made again at the next use.
 #
@@ -128,40 +122,39 @@ class Embedders:
     def named(self, name: str) -> Embedder:
         """Return an embedder by its configured name; an Absent where it cannot be made now."""
         if name not in self._by_name:
+            embedder: Embedder
             try:
-                embedder = self._made(name)
+                embedder = self._make(name)
             except Unavailable as error:
                 embedder = Absent(name, error)
             self._by_name[name] = self._by_id[embedder.id] = embedder
         return self._by_name[name]
 
-    def by_id(self, embedder_id: str) -> Embedder | None:
+    def find_made(self, embedder_id: str) -> Embedder | None:
         """Return the embedder of an id, where one was made by its name."""
         return self._by_id.get(embedder_id)
 
-    def _made(self, name: str) -> Embedder:
+    def _make(self, name: str) -> Embedder:
         return OnDemand(partial(make_embedder, name))
 
     def release_idle(self) -> None:
         """Release the models that were unused for `idle_s`, where that is above 0."""
-        if self._idle_s:
-            self._release(self._idle_s)
+        for embedder in self._list_loadable() if self._idle_s else ():
+            embedder.release(self._idle_s)
 
     def release_all(self) -> None:
         """Release every model, and the vectors of queries."""
         self._vectors.clear()
-        self._release(0.0)
+        for embedder in self._list_loadable():
+            embedder.release(0.0)
 
-    def _release(self, after_s: float) -> None:
-        for embedder in tuple(self._by_name.values()):
-            if isinstance(embedder, OnDemand):
-                embedder.release(after_s)
+    def _list_loadable(self) -> list[OnDemand]:
+        return [each for each in tuple(self._by_name.values()) if isinstance(each, OnDemand)]
 
     def release_pages(self) -> None:
         """Give back the pages of models that are mapped; the next query has them again."""
-        for embedder in tuple(self._by_name.values()):
-            if isinstance(embedder, OnDemand):
-                embedder.release_pages()
+        for embedder in self._list_loadable():
+            embedder.release_pages()
 
     def serving(self, name: str, served: tuple[str, str] | None) -> Embedder:
         """Return the embedder whose vectors answer: the old one until the new one's are all there.
@@ -185,10 +178,10 @@ class Embedders:
         """Return a query's vector, remembered or made; None where there is no such embedder."""
         # Another query may clear the memory at any moment: read it once.
         vector = self._vectors.get((text, embedder_id))
-        if vector is None:
-            vector = self.embed_fresh(text, embedder_id)
-            if vector is not None:
-                self._remember((text, embedder_id), vector)
+        if vector is None and (vector := self.embed_fresh(text, embedder_id)) is not None:
+            if len(self._vectors) >= _VECTORS_REMEMBERED:
+                self._vectors.clear()
+            self._vectors[(text, embedder_id)] = vector
         return vector
 
     def embed_fresh(self, text: str, embedder_id: str) -> QueryVector | None:
@@ -201,8 +194,3 @@ class Embedders:
                 return embed_query(embedder, text)
         except Unavailable:
             return None
-
-    def _remember(self, key: tuple[str, str], vector: QueryVector) -> None:
-        if len(self._vectors) >= _VECTORS_REMEMBERED:
-            self._vectors.clear()
-        self._vectors[key] = vector

@@ -56,14 +56,15 @@ def make_reranker(name: str, *, download: bool = False) -> Reranker:
 class CrossEncoder:
     """Score with a cross-encoder of sentence-transformers; its logits through a logistic."""
 
-    def __init__(self, model: str = _DEFAULT, *, download: bool = False):
+    def __init__(self, model: str = "", *, download: bool = False):
         library = import_optional("sentence_transformers", "sentence-transformers", self)
-        path = os.path.expanduser(model or _DEFAULT)
+        model = model or _DEFAULT
+        path = os.path.expanduser(model)
         self.id = f"cross-encoder-{shorten_name(path)}"
         try:
             self._model = library.CrossEncoder(path, local_files_only=not download)
         except (OSError, ValueError) as error:
-            raise make_missing_error("cross-encoder", model or _DEFAULT, error) from error
+            raise make_missing_error("cross-encoder", model, error) from error
 
     def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return a probability for each text; see Reranker."""
@@ -72,13 +73,13 @@ class CrossEncoder:
         if not texts:
             return np.zeros(0, np.float32)
         pairs = [(query[:_CHARS], text[:_CHARS]) for text in texts]
-        logits = np.asarray(self._model.predict(pairs, activation_fn=_same), np.float32)
+        logits = np.asarray(self._model.predict(pairs, activation_fn=_keep_logits), np.float32)
         probabilities = 1 / (1 + np.exp(-np.clip(logits, -60, 60)))
         probabilities[np.isnan(logits)] = 0  # a pair without a score must not be the best
         return np.asarray(probabilities, np.float32)
 
 
-def _same(logits: object) -> object:
+def _keep_logits(logits: object) -> object:
     return logits
 
 

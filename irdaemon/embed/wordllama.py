@@ -43,9 +43,9 @@ class WordLlama(Embedder):
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from tokenizers import Tokenizer
 
-        folder = _package_folder()
+        folder = _find_folder()
         # Half precision, as in the file, and mapped: only what is used is in memory.
-        self._file, self._rows = _mapped(folder / "weights" / f"{_MODEL}_256.safetensors")
+        self._file, self._rows = _map_matrix(folder / "weights" / f"{_MODEL}_256.safetensors")
         names = folder / "tokenizers" / f"{_MODEL}_tokenizer_config.json"
         self._tokenizer = Tokenizer.from_file(str(names))
         self._tokenizer.no_padding()
@@ -60,7 +60,7 @@ class WordLlama(Embedder):
         """Return one unit row per text; see Embedder."""
         vectors = np.zeros((len(texts), self.dim), np.float32)
         for start in range(0, len(texts), _BATCH):
-            self._embed_into(vectors[start : start + _BATCH], texts[start : start + _BATCH])
+            self._embed_batch(vectors[start : start + _BATCH], texts[start : start + _BATCH])
         return vectors
 
     def read(self, text: str) -> tuple[NDArray[np.float32], float]:
@@ -80,7 +80,7 @@ class WordLlama(Embedder):
             known += size if latin and (size > _SHORT_PIECE or whole) else 0
         return self._mean(encoding.ids), known / total if total else 0.0
 
-    def _embed_into(self, out: NDArray[np.float32], texts: Sequence[str]) -> None:
+    def _embed_batch(self, out: NDArray[np.float32], texts: Sequence[str]) -> None:
         encoded = self._tokenizer.encode_batch_fast(
             [text[:_CHARS] for text in texts], add_special_tokens=False
         )
@@ -107,7 +107,7 @@ class WordLlama(Embedder):
         np.divide(out, norms, out=out, where=norms > 0)
 
 
-def _mapped(path: Path) -> tuple[mmap.mmap, NDArray[np.float16]]:
+def _map_matrix(path: Path) -> tuple[mmap.mmap, NDArray[np.float16]]:
     """Map the one matrix of a safetensors file: a header's length, the header, the numbers."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
@@ -117,7 +117,7 @@ def _mapped(path: Path) -> tuple[mmap.mmap, NDArray[np.float16]]:
     return memory, np.ndarray(described["shape"], np.float16, memory, start)
 
 
-def _package_folder() -> Path:
+def _find_folder() -> Path:
     spec = importlib.util.find_spec("wordllama")
     if spec is None or not spec.submodule_search_locations:
         from irclient.installation import install_command

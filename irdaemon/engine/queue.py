@@ -272,7 +272,7 @@ class Work:
         """Queue a job, wake the writer and return the job's number."""
         with self._wake:
             job = self._queue.add(job, self._clock())
-            self._remember(job)
+            self._remember_job(job)
             if job.kind == "reconcile" and job.urgency == CHANGE:
                 self._lag.changed(job.corpus, job.last)
             if job.collapsed:
@@ -420,7 +420,7 @@ class Work:
         """Count the jobs that wait or run."""
         return len(self._queue) + len(self.running())
 
-    def _remember(self, job: Job) -> None:
+    def _remember_job(self, job: Job) -> None:
         progress = self._progress.setdefault(job.number, Progress(job))
         progress.job = job
         if len(self._progress) > _JOBS_REMEMBERED:

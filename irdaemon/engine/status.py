@@ -73,7 +73,7 @@ def info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
         "floors": {mode: floor_facts(floor) for mode, floor in index.floors.items()},
         "recipe": corpus.recipe,
         "fields": sorted(index.columns.names()),
-        "surfaces": sorted({index.rows.kind_of(at) for at in index.rows.positions()}),
+        "surfaces": sorted({index.rows.get_kind(at) for at in index.rows.list_positions()}),
         "asset_types": index.columns.asset_types(),
     }
 

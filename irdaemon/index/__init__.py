@@ -73,7 +73,7 @@ class Elsewhere(Protocol):
         """Return the same corpus, of which every part has these artifacts, whatever the query."""
         ...
 
-    def frequency(self, word: str) -> int:
+    def count_records(self, word: str) -> int:
         """Return how many records hold a word."""
         ...
 
@@ -218,12 +218,12 @@ class Snapshot:
         """Return the vocabulary that a corpus' term ids are from."""
         return self.vocabulary if index.vocabulary is None else index.vocabulary
 
-    def frequency(self, word: str) -> int:
+    def count_records(self, word: str) -> int:
         """Return how many records of any corpus hold a word."""
         return sum(
-            index.elsewhere.frequency(word)
+            index.elsewhere.count_records(word)
             if index.elsewhere
-            else index.lexical.frequency(self.get_vocabulary(index).get(word, -1))
+            else index.lexical.count_records(self.get_vocabulary(index).get(word, -1))
             for index in self.corpora.values()
         )
 

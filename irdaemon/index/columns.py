@@ -48,7 +48,7 @@ class Column:
 
         As `mask(accepts)` where that takes just those, but without asking it of every value.
         """
-        keys = ((type(each).__name__, each) for scalar in wanted for each in _equals(scalar))
+        keys = ((type(each).__name__, each) for scalar in wanted for each in _list_equals(scalar))
         codes = [self.code_of[key] for key in keys if key in self.code_of]
         codes += [code for code in tuple(self.compound) if accepts(self.values[code])]
         mask: NDArray[np.bool_] = np.isin(self.codes, codes)
@@ -71,7 +71,7 @@ class Column:
         return code
 
 
-def _equals(scalar: Any) -> tuple[Any, ...]:
+def _list_equals(scalar: Any) -> tuple[Any, ...]:
     """Return the scalars of other types that equal this one: 1 and 1.0, but not true."""
     if isinstance(scalar, float) and scalar.is_integer():
         return scalar, int(scalar)
@@ -93,7 +93,7 @@ class Columns:
         """Return the columns of `rows`, adding what is new to the previous ones."""
         if previous is None or previous.rows.epoch != rows.epoch or not previous._built:
             return cls(rows)
-        return cls(rows, _with_records(previous._built, rows, len(previous.rows.present)))
+        return cls(rows, _add_records(previous._built, rows, len(previous.rows.present)))
 
     def names(self) -> set[str]:
         """Return every field name some record has."""
@@ -121,14 +121,14 @@ class Columns:
     def _columns(self) -> Mapping[str, Column]:
         if not self._built:
             # All at once: a query on another thread sees all or nothing.
-            self._built.update(_with_records({}, self.rows, 0))
+            self._built.update(_add_records({}, self.rows, 0))
         return self._built
 
 
-def _with_records(columns: Mapping[str, Column], rows: Rows, start: int) -> dict[str, Column]:
+def _add_records(columns: Mapping[str, Column], rows: Rows, start: int) -> dict[str, Column]:
     """Return the columns with the records from `start` on."""
     end = len(rows.present)
-    grown = {name: _longer(column, end) for name, column in columns.items()}
+    grown = {name: _lengthen(column, end) for name, column in columns.items()}
     owner, of_artifact = -1, dict[str, Any]()
     # Of what is gone an image may hold no more than blanks.
     for position in (start + np.flatnonzero(rows.present[start:end])).tolist():
@@ -141,7 +141,7 @@ def _with_records(columns: Mapping[str, Column], rows: Rows, start: int) -> dict
     return grown
 
 
-def _longer(column: Column, end: int) -> Column:
+def _lengthen(column: Column, end: int) -> Column:
     codes = np.zeros(end, np.int32)
     codes[: len(column.codes)] = column.codes
     return Column(codes, column.values, column.code_of, column.compound)
@@ -168,18 +168,19 @@ ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "$lt": operator.lt,
     "$lte": operator.le,
 }
+_NEGATED = {"$ne": "$eq", "$nin": "$in"}
 _SCALARS = (str, int, float, bool, type(None))
 
 
 def mask_column(condition: Any, column: Column) -> NDArray[np.bool_]:
     """Return for each code of a column whether its value meets a valid condition."""
-    wanted = _wanted(condition)
+    wanted = _list_wanted(condition)
     if wanted is not None:
-        return column.holding(wanted, _predicate(condition))
-    return column.mask(_predicate(condition))
+        return column.holding(wanted, _make_predicate(condition))
+    return column.mask(_make_predicate(condition))
 
 
-def _wanted(condition: Any) -> Sequence[Any] | None:
+def _list_wanted(condition: Any) -> Sequence[Any] | None:
     """Return the scalars that a condition asks to be equal to; None for any other condition."""
     if not isinstance(condition, Mapping):
         condition = {"$eq": condition}
@@ -190,31 +191,31 @@ def _wanted(condition: Any) -> Sequence[Any] | None:
     return operands if all(isinstance(o, _SCALARS) and o == o for o in operands) else None
 
 
-def _predicate(condition: Any) -> Accepts:
+def _make_predicate(condition: Any) -> Accepts:
     if not isinstance(condition, Mapping):
-        return _operation("$eq", condition)
-    tests = [_operation(str(name), operand) for name, operand in condition.items()]
+        return _make_operation("$eq", condition)
+    tests = [_make_operation(str(name), operand) for name, operand in condition.items()]
     return lambda value: all(test(value) for test in tests)
 
 
-def _operation(name: str, operand: Any) -> Accepts:
+def _make_operation(name: str, operand: Any) -> Accepts:
     if name == "$exists":
         return lambda value: (value is not MISSING) == bool(operand)
-    if name == "$ne":
-        return lambda value: not _any_item(value, lambda item: _equal(item, operand))
-    if name == "$in":
-        return lambda value: _any_item(value, lambda item: any(_equal(item, o) for o in operand))
-    if name == "$nin":
-        return lambda value: (
-            not _any_item(value, lambda item: any(_equal(item, o) for o in operand))
-        )
-    if name == "$eq":
-        return lambda value: _any_item(value, lambda item: _equal(item, operand))
-    compare = ORDER[name]
-    return lambda value: _any_item(value, lambda item: _ordered(compare, item, operand))
+    if name in _NEGATED:
+        accepts = _make_operation(_NEGATED[name], operand)
+        return lambda value: not accepts(value)
+
+    def test(item: Any) -> bool:
+        if name == "$eq":
+            return _is_equal(item, operand)
+        if name == "$in":
+            return any(_is_equal(item, each) for each in operand)
+        return _is_ordered(ORDER[name], item, operand)
+
+    return lambda value: _test_items(value, test)
 
 
-def _any_item(value: Any, test: Accepts) -> bool:
+def _test_items(value: Any, test: Accepts) -> bool:
     if value is MISSING:
         return False
     if isinstance(value, list):
@@ -222,11 +223,11 @@ def _any_item(value: Any, test: Accepts) -> bool:
     return test(value)
 
 
-def _equal(item: Any, operand: Any) -> bool:
+def _is_equal(item: Any, operand: Any) -> bool:
     return isinstance(item, bool) == isinstance(operand, bool) and bool(item == operand)
 
 
-def _ordered(compare: Callable[[Any, Any], bool], item: Any, operand: Any) -> bool:
+def _is_ordered(compare: Callable[[Any, Any], bool], item: Any, operand: Any) -> bool:
     try:
         return item is not None and compare(item, operand)
     except TypeError:

@@ -36,7 +36,7 @@ def find_top(scores: NDArray[np.float32], depth: int, above: float = _LOWEST) ->
 
     And of all that tie with the last of them.
     """
-    found = _likely(scores, depth, above)
+    found = _find_likely(scores, depth, above)
     if len(found) < depth:
         found = np.flatnonzero(scores > above) if above > _LOWEST else np.arange(len(scores))
     if len(found) <= depth:
@@ -51,7 +51,7 @@ def find_least(scores: NDArray[np.float32], depth: int) -> np.float32:
     return least
 
 
-def _likely(scores: NDArray[np.float32], depth: int, above: float) -> NDArray[np.int64]:
+def _find_likely(scores: NDArray[np.float32], depth: int, above: float) -> NDArray[np.int64]:
     """Return every place from some score on: most often more than `depth`, else too few."""
     step = max(_WIDER * depth, len(scores) // _SHARE) // _IN_SAMPLE
     sample = scores[::step] if step > 1 else scores[:0]
@@ -158,16 +158,16 @@ def make_dense(rows: Rows, graph: Graph | None = None, previous: Dense | None = 
     if previous is not None and previous.graph is graph and previous.rows.epoch == rows.epoch:
         position_of, in_graph = previous.position_of, previous.in_graph
     else:
-        position_of, in_graph = _placed(rows, graph)
+        position_of, in_graph = _place_graph(rows, graph)
     elsewhere = rows.embedded.copy()
     if in_graph is not None:
         elsewhere[: len(in_graph)] &= ~in_graph
     return Dense(rows, graph, position_of, in_graph, np.flatnonzero(elsewhere))
 
 
-def _placed(rows: Rows, graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _place_graph(rows: Rows, graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return where the vectors of a graph lie, -1 for those that are gone, and which it has."""
-    keys = _keys(rows)
+    keys = _make_keys(rows)
     at = np.minimum(np.searchsorted(keys, graph.keys), len(keys) - 1)
     held = (keys[at] == graph.keys) & rows.embedded[at]
     in_graph = np.zeros(len(keys), np.bool_)
@@ -196,7 +196,7 @@ def build_graph(rows: Rows, pause: Callable[[int, int], None] = lambda done, tod
         part = embedded[start : start + _ADDED_AT_ONCE]
         labels = np.arange(start, start + len(part))
         index.add_items(rows.vectors.array[part], labels, num_threads=1)
-    return Graph(index, _keys(rows)[embedded])
+    return Graph(index, _make_keys(rows)[embedded])
 
 
 def save_graph(graph: Graph, path: str) -> None:
@@ -219,7 +219,7 @@ def load_graph(path: str, dim: int, keys: NDArray[np.int64]) -> Graph | None:
     return Graph(index, keys, kept=True) if index.get_current_count() == len(keys) else None
 
 
-def _keys(rows: Rows) -> NDArray[np.int64]:
+def _make_keys(rows: Rows) -> NDArray[np.int64]:
     """Return the records' keys, which ascend as the records do."""
     numbers = rows.numbers.array[rows.artifact_of.array]
     keys: NDArray[np.int64] = (numbers << 20) + rows.surfaces.array
@@ -285,7 +285,7 @@ class Prefix:
         if embedded < FEWEST or rows.vectors.buffer.shape[1] <= WIDTH:
             return None
         if previous is None or previous.epoch != rows.epoch or embedded > _GROWN * previous.made_of:
-            axes, power = _principal_axes(rows)
+            axes, power = _find_axes(rows)
             helps = bool(power[:WIDTH].sum() >= _LEAST_SEEN * power.sum())
             heads, none = Growing.of(np.zeros((0, WIDTH), np.float32)), np.zeros(0, np.bool_)
             previous = cls(axes, power, heads, none, rows.epoch, embedded, helps)
@@ -294,7 +294,7 @@ class Prefix:
     def _with(self, rows: Rows) -> Prefix:
         """Return the prefix with what has been embedded since."""
         before, end = len(self.embedded), len(rows.embedded)
-        heads = self.heads.append(np.zeros((end - before, WIDTH), np.float32))
+        heads = self.heads.append(Growing.of(np.zeros((end - before, WIDTH), np.float32)))
         came = rows.embedded.copy()
         came[:before] &= ~self.embedded
         positions = np.flatnonzero(came)
@@ -348,7 +348,7 @@ def multiply_rows(
     return found
 
 
-def _principal_axes(rows: Rows) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _find_axes(rows: Rows) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return the axes of the vectors there are, a row each, and the mean square along each."""
     embedded = np.flatnonzero(rows.embedded)
     sample = rows.vectors.array[embedded[:: max(1, len(embedded) // _SAMPLED)]]

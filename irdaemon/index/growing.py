@@ -34,26 +34,26 @@ class Growing:
         """Return the rows there are."""
         return self.buffer[: self.size]
 
-    def append(self, more: NDArray[Any]) -> Growing:
+    def append(self, more: Growing) -> Growing:
         """Return these rows and `more`."""
-        if not len(more):
+        if not more.size:
             return self
-        size, buffer = self.size + len(more), self.buffer
+        size, buffer = self.size + more.size, self.buffer
         if size > len(buffer):
-            buffer = _roomy(size, buffer)
+            buffer = _make_room(size, buffer)
             buffer[: self.size] = self.array
-        buffer[self.size : size] = more
+        buffer[self.size : size] = more.array
         return Growing(buffer, size)
 
     def keep(self, kept: NDArray[np.bool_]) -> Growing:
         """Return the rows that `kept` selects, in a buffer of their own with room behind them."""
         size = int(np.count_nonzero(kept))
-        buffer = _roomy(size, self.buffer)
+        buffer = _make_room(size, self.buffer)
         np.compress(kept, self.array, axis=0, out=buffer[:size])
         return Growing(buffer, size)
 
 
-def _roomy(size: int, like: NDArray[Any]) -> NDArray[Any]:
+def _make_room(size: int, like: NDArray[Any]) -> NDArray[Any]:
     """Return a buffer for more than so many rows; what of it is not written takes no memory."""
     return np.empty((int(size * _ROOM), *like.shape[1:]), like.dtype)
 
@@ -105,10 +105,8 @@ class Ragged:
         """Return these rows and `more`."""
         total = self.values[0].size
         pairs = zip(self.values, more.values, strict=True)
-        return Ragged(
-            self.ends.append(more.ends.array + total),
-            tuple(mine.append(theirs.array) for mine, theirs in pairs),
-        )
+        ends = self.ends.append(Growing.of(more.ends.array + total))
+        return Ragged(ends, tuple(mine.append(theirs) for mine, theirs in pairs))
 
     def keep(self, kept: NDArray[np.bool_]) -> Ragged:
         """Return the rows that `kept` selects, in arrays of their own."""

@@ -68,16 +68,16 @@ class _Place(NamedTuple):
 def write_layout(path: str, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write facts and arrays to a new file, and have it on the disk. Raises OSError."""
     # The places stand in the header whose length they depend on: so first without an offset.
-    length = len(_header(facts, _places(arrays, 0)))
-    start = _page_after(len(_MAGIC) + _LENGTH_BYTES + length + 16 * len(arrays))
-    places = _places(arrays, start)
-    header = _header(facts, places)
-    with open(path, "xb", opener=_private) as file:
+    length = len(_pack_header(facts, _place_arrays(arrays, 0)))
+    start = _round_to_page(len(_MAGIC) + _LENGTH_BYTES + length + 16 * len(arrays))
+    places = _place_arrays(arrays, start)
+    header = _pack_header(facts, places)
+    with open(path, "xb", opener=_open_private) as file:
         file.write(_MAGIC + len(header).to_bytes(_LENGTH_BYTES, "little") + header)
         for name, array in arrays.items():
             file.seek(places[name].offset)
             file.write(np.ascontiguousarray(array).data)
-        file.truncate(_end(places))
+        file.truncate(_find_end(places))
         file.flush()
         os.fsync(file.fileno())
 
@@ -110,7 +110,7 @@ def map_layout(path: str) -> Mapped:
     with open(path, "rb") as file:
         facts, places = _read_header(file, path)
         memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-    arrays = {name: _growing(memory, place) for name, place in places.items()}
+    arrays = {name: _map_array(memory, place) for name, place in places.items()}
     return Mapped(facts, arrays, memory, places)
 
 
@@ -136,39 +136,39 @@ def _read_header(file: BinaryIO, path: str) -> tuple[dict[str, Any], dict[str, _
     header = file.read(min(length, os.fstat(file.fileno()).st_size))
     facts, listed = msgpack.unpackb(header)
     places = {name: _Place(each[0], tuple(each[1]), *each[2:]) for name, each in listed.items()}
-    if os.fstat(file.fileno()).st_size != _end(places):
+    if os.fstat(file.fileno()).st_size != _find_end(places):
         raise ValueError(f"{path} is cut short")
     return facts, places
 
 
-def _growing(memory: mmap.mmap, place: _Place) -> Growing:
+def _map_array(memory: mmap.mmap, place: _Place) -> Growing:
     shape = (place.room, *place.shape[1:])
     return Growing(np.ndarray(shape, place.dtype, memory, place.offset), place.shape[0])
 
 
-def _places(arrays: Mapping[str, NDArray[Any]], offset: int) -> dict[str, _Place]:
+def _place_arrays(arrays: Mapping[str, NDArray[Any]], offset: int) -> dict[str, _Place]:
     places: dict[str, _Place] = {}
     for name, array in arrays.items():
         room = int(len(array) * (1 + _ROOM_SHARE)) + _ROOM_ROWS
         places[name] = _Place(array.dtype.str, array.shape, room, offset)
-        offset = _page_after(places[name].end)
+        offset = _round_to_page(places[name].end)
     return places
 
 
-def _header(facts: Mapping[str, Any], places: Mapping[str, _Place]) -> bytes:
+def _pack_header(facts: Mapping[str, Any], places: Mapping[str, _Place]) -> bytes:
     packed: bytes = msgpack.packb([facts, places])
     return packed
 
 
-def _end(places: Mapping[str, _Place]) -> int:
+def _find_end(places: Mapping[str, _Place]) -> int:
     return max((place.end for place in places.values()), default=0)
 
 
-def _page_after(offset: int) -> int:
+def _round_to_page(offset: int) -> int:
     return -(-offset // mmap.PAGESIZE) * mmap.PAGESIZE
 
 
-def _private(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
@@ -220,8 +220,8 @@ class Images:
         try:
             if image.graph is not None:
                 save_graph(image.graph, str(made.with_suffix(".graph")))
-            facts = {"origin": asdict(origin), "generation": generation, **_facts(image)}
-            write_layout(str(made), facts, _arrays(image))
+            facts = {"origin": asdict(origin), "generation": generation, **_list_facts(image)}
+            write_layout(str(made), facts, _list_arrays(image))
         except BaseException:
             self._remove(origin.corpus, token)
             raise
@@ -239,7 +239,7 @@ class Images:
                 facts = mapped.facts
                 if facts["origin"] == asdict(origin) and facts["generation"] <= generation:
                     self._mapped[origin.corpus] = mapped
-                    return _image(facts, mapped.arrays, str(path.with_suffix(".graph")))
+                    return _read_image(facts, mapped.arrays, str(path.with_suffix(".graph")))
         self.drop(origin.corpus)
         return None
 
@@ -263,7 +263,7 @@ class Images:
                 gone_since = np.isin(arrays["numbers"].array, gone(mapped.facts["buried"]))
                 alive = arrays["alive"].array & ~gone_since
                 for name, kept in (("cards", alive), ("shown", alive[arrays["artifact_of"].array])):
-                    blank_layout(path, f"{name}.0", _legible(arrays, name, ~kept))
+                    blank_layout(path, f"{name}.0", _find_rows(arrays, name, ~kept))
 
     def drop(self, corpus: str) -> None:
         """Delete the image of a corpus, if there is one."""
@@ -284,7 +284,9 @@ class Images:
             path.unlink(missing_ok=True)
 
 
-def _legible(arrays: Mapping[str, Growing], name: str, gone: NDArray[np.bool_]) -> Iterator[slice]:
+def _find_rows(
+    arrays: Mapping[str, Growing], name: str, gone: NDArray[np.bool_]
+) -> Iterator[slice]:
     """Yield where the rows lie that are gone and not blanked yet."""
     rows = Ragged(arrays[f"{name}.ends"], (arrays[f"{name}.0"],))
     for place in map(rows.row, np.flatnonzero(gone).tolist()):
@@ -292,7 +294,7 @@ def _legible(arrays: Mapping[str, Growing], name: str, gone: NDArray[np.bool_]) 
             yield place
 
 
-def _vectors(mapped: Growing, has_graph: bool) -> Growing:
+def _choose_vectors(mapped: Growing, has_graph: bool) -> Growing:
     """Return vectors as they are mapped, or in memory where every query goes through all of them.
 
     That is quicker there; where there is a graph or a prefix a query needs a few.
@@ -301,7 +303,7 @@ def _vectors(mapped: Growing, has_graph: bool) -> Growing:
     return mapped if few_needed else Growing.of(mapped.array.copy())
 
 
-def _facts(image: Image) -> dict[str, Any]:
+def _list_facts(image: Image) -> dict[str, Any]:
     return {
         "kind_names": list(image.rows.kind_names),
         "last": image.rows.last,
@@ -312,21 +314,21 @@ def _facts(image: Image) -> dict[str, Any]:
     }
 
 
-def _arrays(image: Image) -> dict[str, NDArray[Any]]:
+def _list_arrays(image: Image) -> dict[str, NDArray[Any]]:
     rows, base = image.rows, image.lexical.base
     keys = image.graph.keys if image.graph else np.empty(0, np.int64)
     return {
         "numbers": rows.numbers.array,
-        **_ragged("cards", rows.cards.rows),
+        **_list_ragged("cards", rows.cards.rows),
         "called": rows.called.array,
         "alive": rows.alive,
         "artifact_of": rows.artifact_of.array,
-        **_ragged("shown", rows.shown.rows),
+        **_list_ragged("shown", rows.shown.rows),
         "kinds": rows.kinds.array,
         "present": rows.present,
-        **_ragged("terms", rows.terms),
-        **_ragged("names", rows.names),
-        **_ragged("symbols", rows.symbols),
+        **_list_ragged("terms", rows.terms),
+        **_list_ragged("names", rows.names),
+        **_list_ragged("symbols", rows.symbols),
         "lengths": rows.lengths.array,
         "surfaces": rows.surfaces.array,
         "vectors": rows.vectors.array,
@@ -339,12 +341,12 @@ def _arrays(image: Image) -> dict[str, NDArray[Any]]:
     }
 
 
-def _ragged(name: str, ragged: Ragged) -> dict[str, NDArray[Any]]:
+def _list_ragged(name: str, ragged: Ragged) -> dict[str, NDArray[Any]]:
     values = {f"{name}.{at}": values.array for at, values in enumerate(ragged.values)}
     return {f"{name}.ends": ragged.ends.array, **values}
 
 
-def _image(facts: Mapping[str, Any], arrays: Mapping[str, Growing], graph_path: str) -> Image:
+def _read_image(facts: Mapping[str, Any], arrays: Mapping[str, Growing], graph_path: str) -> Image:
     def ragged(name: str, width: int = 1) -> Ragged:
         values = tuple(arrays[f"{name}.{at}"] for at in range(width))
         return Ragged(arrays[f"{name}.ends"], values)
@@ -364,7 +366,7 @@ def _image(facts: Mapping[str, Any], arrays: Mapping[str, Growing], graph_path: 
         symbols=ragged("symbols"),
         lengths=arrays["lengths"],
         surfaces=arrays["surfaces"],
-        vectors=_vectors(arrays["vectors"], facts["graph"]),
+        vectors=_choose_vectors(arrays["vectors"], facts["graph"]),
         embedded=arrays["embedded"].array,
         last=facts["last"],
         last_tombstone=facts["buried"],

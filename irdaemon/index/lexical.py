@@ -43,7 +43,7 @@ class Postings:
         cls, term_ids: NDArray[np.int32], records: NDArray[np.int32], values: NDArray[np.float32]
     ) -> Postings:
         """Build them from one (term, record, value) for each place, records ascending."""
-        order = _by_term(term_ids)
+        order = _order_by_term(term_ids)
         starts = np.concatenate([[0], np.cumsum(np.bincount(term_ids))])
         return cls(starts, records[order], values[order])
 
@@ -59,7 +59,7 @@ class Postings:
         values = np.empty(len(records), np.float32)
         free = starts[:-1].copy()
         for term_ids, of, given in parts:
-            order = _by_term(term_ids)
+            order = _order_by_term(term_ids)
             held = np.bincount(term_ids, minlength=n_terms)
             # Where a term's places begin among all, less where they do in this part.
             offset = free - np.cumsum(held) + held
@@ -122,7 +122,7 @@ def count_terms(parts: Iterable[NDArray[np.int32]], n_terms: int = 0) -> NDArray
     return counts
 
 
-def _by_term(term_ids: NDArray[np.int32]) -> NDArray[np.int64]:
+def _order_by_term(term_ids: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the stable order of term ids.
 
     numpy sorts 16-bit numbers by radix, several times faster than wider ones: first the lower half,
@@ -169,13 +169,13 @@ class Lexical:
     @classmethod
     def of(cls, rows: Rows, previous: Lexical | None = None) -> Lexical:
         """Return the index of `rows`, on the base of the previous one where that still holds."""
-        mean, end = _mean_length(rows), len(rows.present)
+        mean, end = _measure_mean(rows), len(rows.present)
         same_rows = previous is not None and previous.rows.epoch == rows.epoch
-        if previous is not None and same_rows and _base_holds(previous, mean, end):
+        if previous is not None and same_rows and _is_base_current(previous, mean, end):
             base, based = previous.base, previous.based
         else:
-            base, based = _postings(rows, 0, end, mean), end
-        df = _updated_df(previous, rows) if previous is not None and same_rows else _df(rows)
+            base, based = _build_postings(rows, 0, end, mean), end
+        df = _update_df(previous, rows) if previous is not None and same_rows else _count_df(rows)
         return cls.on_base(rows, mean, base, based, df)
 
     @classmethod
@@ -183,35 +183,29 @@ class Lexical:
         cls, rows: Rows, mean: float, base: Postings, based: int, df: NDArray[np.int64]
     ) -> Lexical:
         """Return the index of `rows` on a base of its first `based` records."""
-        tail = _postings(rows, based, len(rows.present), mean)
+        tail = _build_postings(rows, based, len(rows.present), mean)
         return cls(rows, mean, base, tail, based, df, rows.n_records)
 
-    def ranked(self, terms: Sequence[int]) -> NDArray[np.float32]:
-        """Score every record against the ids of a query's terms; unknown ids add nothing."""
-        scores = np.zeros(len(self.rows.present), np.float32)
-        for term, weight in zip(terms, self.weights(np.array(terms, np.int64)), strict=True):
-            for postings in (self.base, self.tail):
-                records, values = postings.get_postings(term)
-                np.add.at(scores, records, weight * values)
-        if self.n < len(scores):
-            scores *= self.rows.present
-        return scores
+    def score_all(self, terms: Sequence[int], k1: float = K1, b: float = B) -> NDArray[np.float32]:
+        """Score every record against the ids of a query's terms; unknown ids add nothing.
 
-    def score_with(self, terms: Sequence[int], k1: float, b: float) -> NDArray[np.float32]:
-        """Score every record as `ranked` does, with other numbers than the postings are made with.
-
-        Their values are turned back into counts for it, so it costs several times as much.
+        Other numbers than postings are made with cost several times as much: their values are
+        turned back into counts.
         """
         scores = np.zeros(len(self.rows.present), np.float32)
         for term, weight in zip(terms, self.weights(np.array(terms, np.int64)), strict=True):
             for postings in (self.base, self.tail):
                 records, values = postings.get_postings(term)
-                lengths = self.rows.lengths.array[records]
-                counts = _counts(values, _norm(lengths, self.mean_length))
-                # A term may be noted with a count of zero, and with a k1 of zero so is the rest.
-                norm = np.maximum(_norm(lengths, self.mean_length, k1, b), _LEAST_LEFT)
-                scores[records] += weight * _saturated(counts, norm, k1)
-        return scores * self.rows.present
+                if (k1, b) != (K1, B):
+                    lengths = self.rows.lengths.array[records]
+                    counts = _restore_counts(values, _make_norm(lengths, self.mean_length))
+                    # A term may be noted with a count of zero; with a k1 of zero so is the rest.
+                    norm = np.maximum(_make_norm(lengths, self.mean_length, k1, b), _LEAST_LEFT)
+                    values = _saturate(counts, norm, k1)
+                np.add.at(scores, records, weight * values)
+        if self.n < len(scores):
+            scores *= self.rows.present
+        return scores
 
     def weights(self, terms: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the idf of terms, by id; one that no record holds weighs as much as any can."""
@@ -221,7 +215,7 @@ class Lexical:
         weights: NDArray[np.float32] = np.log1p((self.n - df + 0.5) / (df + 0.5)).astype(np.float32)
         return weights
 
-    def frequency(self, term: int) -> int:
+    def count_records(self, term: int) -> int:
         """Return how many records hold a term, by its id."""
         return int(self.df[term]) if 0 <= term < len(self.df) else 0
 
@@ -257,30 +251,32 @@ class Lexical:
         """Return the BM25 score of a record of a length that holds `counts` of a query's terms."""
         idf = self.weights(np.array(list(counts), np.int64))
         held = np.array(list(counts.values()), np.float32)
-        return float((idf * _saturated(held, _norm(length, self.mean_length))).sum())
+        return float((idf * _saturate(held, _make_norm(length, self.mean_length))).sum())
 
 
-def _norm(length: float | NDArray[np.float64], mean: float, k1: float = K1, b: float = B) -> Any:
+def _make_norm(
+    length: float | NDArray[np.float64], mean: float, k1: float = K1, b: float = B
+) -> Any:
     return k1 * (1 - b + b * length / mean)
 
 
-def _saturated(counts: NDArray[np.float32], norm: Any, k1: float = K1) -> NDArray[np.float32]:
+def _saturate(counts: NDArray[np.float32], norm: Any, k1: float = K1) -> NDArray[np.float32]:
     saturated: NDArray[np.float32] = (counts * (k1 + 1) / (counts + norm)).astype(np.float32)
     return saturated
 
 
-def _counts(saturated: NDArray[np.float32], norm: Any) -> Any:
-    """Return the counts that `_saturated` made these values of."""
+def _restore_counts(saturated: NDArray[np.float32], norm: Any) -> Any:
+    """Return the counts that `_saturate` made these values of."""
     return saturated * norm / np.maximum(K1 + 1 - saturated, _LEAST_LEFT)
 
 
-def _mean_length(rows: Rows) -> float:
+def _measure_mean(rows: Rows) -> float:
     """Return the mean length of the records, to the nearest step."""
     mean = float(rows.lengths.array.sum(where=rows.present)) / max(rows.n_records, 1)
     return _MEAN_STEP ** round(math.log(max(mean, 1e-9), _MEAN_STEP))
 
 
-def _base_holds(previous: Lexical, mean: float, end: int) -> bool:
+def _is_base_current(previous: Lexical, mean: float, end: int) -> bool:
     tail = end - previous.based
     return previous.mean_length == mean and tail <= max(_TAIL, _TAIL_SHARE * end)
 
@@ -291,41 +287,41 @@ def make_postings(
     """Return for each posting of some neighbouring records its term, its record and its value."""
     place, of = rows.terms.span(start, end)
     term_ids, counts = (values.array[place] for values in rows.terms.values)
-    norm = _norm(rows.lengths.array[start:end], mean).astype(np.float32)
-    return term_ids, of.astype(np.int32), _saturated(counts, norm[of - start])
+    norm = _make_norm(rows.lengths.array[start:end], mean).astype(np.float32)
+    return term_ids, of.astype(np.int32), _saturate(counts, norm[of - start])
 
 
-def _postings(rows: Rows, start: int, end: int, mean: float) -> Postings:
+def _build_postings(rows: Rows, start: int, end: int, mean: float) -> Postings:
     step = max(_AT_ONCE, (end - start) // _PARTS)
     if end - start <= step:
         return Postings.of(*make_postings(rows, start, end, mean))
     ids = rows.terms.values[0].array[rows.terms.between(start, end)]
     parts = (make_postings(rows, at, min(at + step, end), mean) for at in range(start, end, step))
-    return Postings.in_parts(_counted_all(ids), parts)
+    return Postings.in_parts(_count_all_terms(ids), parts)
 
 
-def _df(rows: Rows) -> NDArray[np.int64]:
+def _count_df(rows: Rows) -> NDArray[np.int64]:
     if rows.n_records == len(rows.present):
-        return _counted_all(rows.terms.values[0].array)
-    return _counted(rows, np.flatnonzero(rows.present), 0)
+        return _count_all_terms(rows.terms.values[0].array)
+    return _count_some_terms(rows, np.flatnonzero(rows.present), 0)
 
 
-def _counted_all(ids: NDArray[np.int32]) -> NDArray[np.int64]:
+def _count_all_terms(ids: NDArray[np.int32]) -> NDArray[np.int64]:
     return count_terms(ids[at : at + _COUNTED] for at in range(0, len(ids), _COUNTED))
 
 
-def _updated_df(previous: Lexical, rows: Rows) -> NDArray[np.int64]:
+def _update_df(previous: Lexical, rows: Rows) -> NDArray[np.int64]:
     """Return the counts of before, with what has come and without what went."""
     before = len(previous.rows.present)
     went = np.flatnonzero(previous.rows.present & ~rows.present[:before])
     came = np.flatnonzero(rows.present[before:]) + before
-    df = _counted(rows, came, len(previous.df))
+    df = _count_some_terms(rows, came, len(previous.df))
     df[: len(previous.df)] += previous.df
-    lost = _counted(rows, went, len(df))
+    lost = _count_some_terms(rows, went, len(df))
     return df - lost
 
 
-def _counted(rows: Rows, records: NDArray[np.int64], n_terms: int) -> NDArray[np.int64]:
+def _count_some_terms(rows: Rows, records: NDArray[np.int64], n_terms: int) -> NDArray[np.int64]:
     """Count the terms of some records, a part of them at a time: places take much room."""
     ids = rows.terms.values[0].array
     parts = (records[at : at + _AT_ONCE] for at in range(0, len(records), _AT_ONCE))

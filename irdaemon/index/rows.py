@@ -34,6 +34,12 @@ _READ_AT_ONCE = 2_000
 _NO_FIELDS = b"\x80"
 
 
+# Columns with a row for each artifact, and for each record, that are appended to and kept alike.
+_BY_ARTIFACT = ("numbers", "cards", "called", "names")
+_BY_RECORD = ("shown", "kinds", "terms", "symbols", "lengths", "surfaces", "vectors")
+_FLAGS = ("alive", "present", "embedded")
+
+
 class Card(NamedTuple):
     """What an answer shows of an artifact. `packed` holds its fields, `content` its hash."""
 
@@ -134,7 +140,7 @@ class Rows:
         numbers = np.array([row[0] for row in artifacts], np.int64)
         owners = np.array([row[0] for row in records], np.int64)
         terms = Ragged.of(
-            _sizes(records, 6),
+            _count(records, 6),
             np.frombuffer(b"".join(row[6] for row in records), np.int32),
             np.frombuffer(b"".join(row[7] for row in records), np.float32),
         )
@@ -153,9 +159,10 @@ class Rows:
             present=np.ones(len(records), np.bool_),
             terms=terms,
             names=Ragged.of(
-                _sizes(artifacts, 6), np.frombuffer(b"".join(row[6] for row in artifacts), np.int32)
+                _count(artifacts, 6),
+                np.frombuffer(b"".join(row[6] for row in artifacts), np.int32),
             ),
-            symbols=_symbols(records, vocabulary),
+            symbols=_number_symbols(records, vocabulary),
             lengths=Growing.of(lengths),
             surfaces=Growing.of(np.array([row[2] for row in records], np.int64)),
             vectors=Growing.of(np.zeros((len(records), dim), np.float32)),
@@ -175,21 +182,21 @@ class Rows:
         """Count the records there are."""
         return int(np.count_nonzero(self.present))
 
-    def owners(self) -> list[int]:
+    def list_owners(self) -> list[int]:
         """Return the positions of the artifacts there are, ascending."""
         positions: list[int] = np.flatnonzero(self.alive).tolist()
         return positions
 
-    def positions(self) -> list[int]:
+    def list_positions(self) -> list[int]:
         """Return the positions of the records there are, ascending."""
         positions: list[int] = np.flatnonzero(self.present).tolist()
         return positions
 
-    def kind_of(self, position: int) -> str:
+    def get_kind(self, position: int) -> str:
         """Return the surface kind of one record."""
         return self.kind_names[int(self.kinds.array[position])]
 
-    def records_of(self, owner: int) -> range:
+    def find_records(self, owner: int) -> range:
         """Return the positions of an artifact's records, in the order of its surfaces."""
         owners, wanted = self.artifact_of.array, np.int32(owner)
         first, behind = (int(np.searchsorted(owners, wanted, side)) for side in ("left", "right"))
@@ -206,7 +213,7 @@ class Rows:
     def synced(self, ledger: Ledger, corpus: str, embedder: str) -> Rows:
         """Return these rows brought level with the ledger, vectors included."""
         gone, last_tombstone = ledger.index_rows.list_tombstones(corpus, self.last_tombstone)
-        rows = self._without(gone)
+        rows = self._drop_gone(gone)
         # Part by part: of a large corpus the ledger's rows take several times what is kept.
         while artifacts := ledger.index_rows.list_artifacts(corpus, rows.last, _READ_AT_ONCE):
             records = ledger.index_rows.list_records(corpus, rows.last, artifacts[-1][0])
@@ -214,9 +221,9 @@ class Rows:
             rows = rows._append(Rows.built(artifacts, records, dim, vocabulary))
         if last_tombstone != self.last_tombstone:
             rows = replace(rows, last_tombstone=last_tombstone)
-        if rows._too_many_gone():
-            rows = rows._laid_out_anew()
-        return rows._with_vectors(ledger, embedder)
+        if rows._has_too_many_gone():
+            rows = rows._lay_out_again()
+        return rows._add_vectors(ledger, embedder)
 
     def recounted(self, changed: Mapping[int, Recounted]) -> Rows:
         """Return a copy in which some records, by position, have other terms and vectors."""
@@ -246,7 +253,7 @@ class Rows:
             laid_out=0,
         )
 
-    def _without(self, gone: Sequence[int]) -> Rows:
+    def _drop_gone(self, gone: Sequence[int]) -> Rows:
         """Mark artifacts as gone, by row number; those that were never here do not matter."""
         numbers = self.numbers.array
         at = np.searchsorted(numbers, gone)
@@ -257,7 +264,7 @@ class Rows:
         alive, present, embedded = self.alive.copy(), self.present.copy(), self.embedded.copy()
         alive[found] = False
         for owner in found.tolist():
-            theirs = self.records_of(owner)
+            theirs = self.find_records(owner)
             present[theirs.start : theirs.stop] = embedded[theirs.start : theirs.stop] = False
         return replace(self, alive=alive, present=present, embedded=embedded)
 
@@ -266,56 +273,43 @@ class Rows:
             return replace(more, last_tombstone=self.last_tombstone, epoch=self.epoch)
         self.kind_names.extend(kind for kind in more.kind_names if kind not in self.kind_names)
         codes = np.array([self.kind_names.index(kind) for kind in more.kind_names], np.int16)
-        return replace(
-            self,
-            numbers=self.numbers.append(more.numbers.array),
-            cards=self.cards.append(more.cards),
-            called=self.called.append(more.called.array),
-            alive=np.concatenate([self.alive, more.alive]),
-            artifact_of=self.artifact_of.append(more.artifact_of.array + np.int32(len(self.alive))),
-            shown=self.shown.append(more.shown),
-            kinds=self.kinds.append(codes[more.kinds.array]),
-            present=np.concatenate([self.present, more.present]),
-            terms=self.terms.append(more.terms),
-            names=self.names.append(more.names),
-            symbols=self.symbols.append(more.symbols),
-            lengths=self.lengths.append(more.lengths.array),
-            surfaces=self.surfaces.append(more.surfaces.array),
-            vectors=self.vectors.append(more.vectors.array),
-            embedded=np.concatenate([self.embedded, more.embedded]),
-            last=more.last,
+        owners = more.artifact_of.array + np.int32(len(self.alive))
+        more = replace(
+            more,
+            artifact_of=Growing.of(owners),
+            kinds=Growing.of(codes[more.kinds.array]),
         )
+        every = _BY_ARTIFACT + _BY_RECORD + ("artifact_of",)
+        grown: dict[str, Any] = {
+            **{name: getattr(self, name).append(getattr(more, name)) for name in every},
+            **{name: np.append(getattr(self, name), getattr(more, name)) for name in _FLAGS},
+        }
+        return replace(self, **grown, last=more.last)
 
-    def _too_many_gone(self) -> bool:
+    def _has_too_many_gone(self) -> bool:
         gone = len(self.present) - self.n_records + len(self.alive) - self.n_artifacts
         everything = len(self.present) + len(self.alive)
         return gone > max(_MOST_GONE, _GONE_SHARE * everything)
 
-    def _laid_out_anew(self) -> Rows:
+    def _lay_out_again(self) -> Rows:
         """Return the rows without what is gone, in arrays of their own."""
         position = np.cumsum(self.alive, dtype=np.int32) - 1
+        kept: dict[str, Any] = {
+            **{name: getattr(self, name).keep(self.alive) for name in _BY_ARTIFACT},
+            **{name: getattr(self, name).keep(self.present) for name in _BY_RECORD},
+        }
         return replace(
             self,
-            numbers=self.numbers.keep(self.alive),
-            cards=self.cards.keep(self.alive),
-            called=self.called.keep(self.alive),
+            **kept,
             alive=np.ones(self.n_artifacts, np.bool_),
             artifact_of=Growing.of(position[self.artifact_of.array[self.present]]),
-            shown=self.shown.keep(self.present),
-            kinds=self.kinds.keep(self.present),
             present=np.ones(self.n_records, np.bool_),
-            terms=self.terms.keep(self.present),
-            names=self.names.keep(self.alive),
-            symbols=self.symbols.keep(self.present),
-            lengths=self.lengths.keep(self.present),
-            surfaces=self.surfaces.keep(self.present),
-            vectors=self.vectors.keep(self.present),
             embedded=self.embedded[self.present],
             epoch=self.epoch + 1,
             laid_out=0,
         )
 
-    def _with_vectors(self, ledger: Ledger, embedder: str) -> Rows:
+    def _add_vectors(self, ledger: Ledger, embedder: str) -> Rows:
         dim = self.vectors.buffer.shape[1]
         if not dim:  # no query can be embedded for them
             return self
@@ -323,7 +317,7 @@ class Rows:
         for position in np.flatnonzero(self.present & ~self.embedded).tolist():
             waiting.setdefault(self.shown[position].digest, []).append(position)
         embedded = self.embedded.copy()
-        for part in _in_parts(_stored(ledger, embedder, waiting)):
+        for part in _split_parts(_read_vectors(ledger, embedder, waiting)):
             packed = b"".join(vector for _, vector in part)
             if len(packed) != 4 * dim * len(part):
                 raise Unavailable(
@@ -346,9 +340,9 @@ def hash_name(name: str) -> int:
     return int.from_bytes(digest, "little", signed=True)
 
 
-def _symbols(records: Sequence[tuple[Any, ...]], vocabulary: Mapping[str, int]) -> Ragged:
+def _number_symbols(records: Sequence[tuple[Any, ...]], vocabulary: Mapping[str, int]) -> Ragged:
     """Return the term ids of the name of each record's symbol; none for one without."""
-    names = [_symbol_of(row[4]) if row[1] == SYMBOL else "" for row in records]
+    names = [_read_symbol(row[4]) if row[1] == SYMBOL else "" for row in records]
     ids = [[vocabulary[t] for t in tokenize_name(n) if t in vocabulary] if n else [] for n in names]
     lengths = np.array([len(each) for each in ids], np.int64)
     return Ragged.of(lengths, np.array([number for each in ids for number in each], np.int32))
@@ -356,15 +350,15 @@ def _symbols(records: Sequence[tuple[Any, ...]], vocabulary: Mapping[str, int]) 
 
 def list_symbol_words(records: Iterable[tuple[Any, ...]]) -> set[str]:
     """Return the words of the symbols that records, as the ledger gives them, are about."""
-    symbols = (_symbol_of(row[4]) for row in records if row[1] == SYMBOL)
+    symbols = (_read_symbol(row[4]) for row in records if row[1] == SYMBOL)
     return {word for symbol in symbols for word in tokenize_name(symbol)}
 
 
-def _symbol_of(packed: bytes) -> str:
+def _read_symbol(packed: bytes) -> str:
     return str(msgpack.unpackb(packed).get("symbol") or "")
 
 
-def _in_parts(
+def _split_parts(
     stored: Iterable[tuple[bytes, bytes]],
 ) -> Iterator[list[tuple[bytes, bytes]]]:
     each = iter(stored)
@@ -372,7 +366,7 @@ def _in_parts(
         yield part
 
 
-def _stored(
+def _read_vectors(
     ledger: Ledger, embedder: str, wanted: Collection[bytes]
 ) -> Iterable[tuple[bytes, bytes]]:
     if len(wanted) <= _LOOKED_UP:
@@ -380,5 +374,5 @@ def _stored(
     return ((digest, v) for digest, v in ledger.vectors.iterate(embedder) if digest in wanted)
 
 
-def _sizes(rows: Sequence[tuple[Any, ...]], column: int) -> NDArray[np.int64]:
+def _count(rows: Sequence[tuple[Any, ...]], column: int) -> NDArray[np.int64]:
     return np.array([len(row[column]) // 4 for row in rows], np.int64)

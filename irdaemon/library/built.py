@@ -228,7 +228,7 @@ class Built:
     def items(self) -> Iterator[tuple[str, dict[str, str]]]:
         """Yield the id of each artifact with its name and the text of its first record."""
         rows = self.engine.snapshot.corpora[self.name].rows
-        for owner in rows.owners():
+        for owner in rows.list_owners():
             card = rows.cards[owner]
             records = self.engine.records(f"{self.name}/{card.artifact_id}")
             text = records[0]["text"] if records else ""

@@ -230,7 +230,7 @@ class _Scorer:
         question = analyse_query(query, snapshot.get_vocabulary(index), state.options.tuning)
         self._question = embed_question(question, index, state.models.embed)
         terms = (*question.terms, *question.unstemmed)
-        self._bm25 = index.lexical.ranked(terms)
+        self._bm25 = index.lexical.score_all(terms)
 
     def find_seeds(self, kinds: Sequence[str], k: int) -> list[Hit]:
         """Return the `k` best hits by surfaces of some kinds, of those that there are."""
@@ -247,7 +247,7 @@ class _Scorer:
         if owner >= len(rows.numbers.array) or rows.numbers.array[owner] != number:
             return np.empty(0, np.int64)
         theirs = np.flatnonzero((rows.artifact_of.array == owner) & rows.present)
-        wanted = [at for at in theirs.tolist() if not kinds or rows.kind_of(at) in kinds]
+        wanted = [at for at in theirs.tolist() if not kinds or rows.get_kind(at) in kinds]
         return np.array(wanted, np.int64)
 
     def score_records(self, positions: NDArray[np.int64]) -> list[Hit]:

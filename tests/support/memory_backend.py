@@ -59,7 +59,9 @@ class MemoryBackend:
             mask &= index.columns.kinds(wanted.surfaces)
         near = self._lexical(index, wanted, words, mask) | self._dense(index, wanted, mask)
         called = np.isin(index.rows.called.array, wanted.names)[index.rows.artifact_of.array] & mask
-        ids = [card.artifact_id for card in map(index.rows.cards.__getitem__, index.rows.owners())]
+        ids = [
+            card.artifact_id for card in map(index.rows.cards.__getitem__, index.rows.list_owners())
+        ]
         included = np.isin(ids, wanted.including)[index.rows.artifact_of.array]
         chosen = np.flatnonzero(near | called | included)
         records = [self._records(kept)[at] for at in chosen]
@@ -76,7 +78,7 @@ class MemoryBackend:
 
     def _lexical(self, index, wanted, words, mask):
         terms = [words[word] for word in wanted.ranked if word in words]
-        scores = np.where(mask, index.lexical.score_with(terms, wanted.k1, wanted.b), 0)
+        scores = np.where(mask, index.lexical.score_all(terms, wanted.k1, wanted.b), 0)
         return _top(scores, wanted.depth) & (scores > 0)
 
     def _dense(self, index, wanted, mask):
@@ -130,7 +132,7 @@ class MemoryBackend:
         if leg == "dense":
             return int((index.dense.scores(wanted.vector) > score + 1e-6).sum())
         words = self.words(corpus, wanted.ranked)
-        scores = index.lexical.score_with(list(words.values()), wanted.k1, wanted.b)
+        scores = index.lexical.score_all(list(words.values()), wanted.k1, wanted.b)
         return int((scores > score + 1e-6).sum())
 
     def stored(self, corpus, artifact_ids):

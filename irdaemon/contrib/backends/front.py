@@ -19,10 +19,10 @@ from irdaemon.contrib.backends.making import ranked_servers
 from irdaemon.contrib.backends.observer import CopyFacts
 from irdaemon.contrib.backends.remote import Vocabularies, remote_index
 from irdaemon.contrib.backends.state import seeing_only
+from irdaemon.contrib.backends.stored import disclose_stored, disclose_stored_hit, resolve_stored
 from irdaemon.discovery.disclose import check_level, parse_reference, unknown_corpus
 from irdaemon.discovery.expand import parse_expand
 from irdaemon.discovery.query import ParsedQuery, find_indexes
-from irdaemon.discovery.stored import disclose_stored, disclose_stored_hit, resolve_stored
 from irdaemon.embed import EMBEDDERS, FAMILIES, Embedder
 from irdaemon.embed.pool import ABSENT, Absent
 from irdaemon.engine.health import CorpusHealth, Health, Level, UnwatchedRoot

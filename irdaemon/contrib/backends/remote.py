@@ -236,7 +236,7 @@ class _Records(Iterable[SentRecord]):
     def _vector(self, number: int, surface: int) -> bytes | None:
         rows = self.index.rows
         owner = int(np.searchsorted(rows.numbers.array, number))
-        of = rows.records_of(owner)
+        of = rows.find_records(owner)
         at = of.start + int(np.searchsorted(rows.surfaces.array[of.start : of.stop], surface))
         return rows.vectors.array[at].tobytes() if rows.embedded[at] else None
 
@@ -297,7 +297,7 @@ class RemoteCorpus:
         missing = ids - known.keys()
         return self.backend.frequencies(self.totals.corpus, missing) if missing else {}
 
-    def frequency(self, word: str) -> int:
+    def count_records(self, word: str) -> int:
         """Return how many records hold a word."""
         corpus = self.totals.corpus
         term = self.backend.words(corpus, [word]).get(word)

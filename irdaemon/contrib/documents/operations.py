@@ -75,7 +75,7 @@ def _find_usual_embedder(state: QueryState) -> Embedder:
     if names:
         return state.embedders.named(names[0][0])
     ids = Counter(index.embedder for index in state.snapshot.corpora.values())
-    made = (state.embedders.by_id(each) for each, _ in ids.most_common())
+    made = (state.embedders.find_made(each) for each, _ in ids.most_common())
     return next((each for each in made if each and not isinstance(each, Absent)), NO_EMBEDDER)
 
 

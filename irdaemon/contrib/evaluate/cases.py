@@ -47,7 +47,7 @@ class Catalogue:
         """Return the artifacts of some corpora."""
         made = cls()
         for index in indexes:
-            cards = [index.rows.cards[owner] for owner in index.rows.owners()]
+            cards = [index.rows.cards[owner] for owner in index.rows.list_owners()]
             made.add(((card.artifact_id, card.name) for card in cards), index.corpus)
             made._content.update((card.artifact_id, card.content) for card in cards)
         return made

@@ -50,12 +50,12 @@ def plain_bm25(
 def _documents(rows: Rows) -> list[list[int]]:
     return [
         [term for term, count in rows.count_terms(at).items() for _ in range(int(count))]
-        for at in rows.positions()
+        for at in rows.list_positions()
     ]
 
 
 def _owners(rows: Rows) -> list[str]:
-    return [rows.cards[rows.artifact_of.array[at]].artifact_id for at in rows.positions()]
+    return [rows.cards[rows.artifact_of.array[at]].artifact_id for at in rows.list_positions()]
 
 
 def _best(scores: np.ndarray, owners: Sequence[str]) -> list[tuple[str, float]]:

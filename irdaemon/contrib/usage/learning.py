@@ -113,7 +113,7 @@ class Learning:
 
     def _names(self) -> dict[str, str]:
         rows = self.state.snapshot.corpora[self.corpus.name].rows
-        cards = (rows.cards[owner] for owner in rows.owners())
+        cards = (rows.cards[owner] for owner in rows.list_owners())
         return {card.artifact_id: card.name for card in cards}
 
     def _index_with(self, wanted: Mapping[str, Learned]) -> CorpusIndex:
@@ -123,7 +123,7 @@ class Learning:
         ids = {*served, *wanted}
         owners = {
             card.artifact_id: owner
-            for owner in index.rows.owners()
+            for owner in index.rows.list_owners()
             if (card := index.rows.cards[owner]).artifact_id in ids
         }
         changed = dict(self._recounted(index, owners, wanted))
@@ -137,7 +137,7 @@ class Learning:
         with ledger.transaction():  # words that are new get their ids
             for id, owner in owners.items():
                 own = ledger.learned.find_own_counts(self.corpus.name, id)
-                records = index.rows.records_of(owner)
+                records = index.rows.find_records(owner)
                 if own is None or not records:
                     continue
                 text, terms = own

@@ -117,7 +117,7 @@ def test_an_unknown_fusion_is_refused_with_the_nearest_and_so_is_a_weight_that_i
 
 
 def weighed(cosine, kinds, **weights):
-    index = SimpleNamespace(rows=SimpleNamespace(kind_of=lambda position: kinds[position]))
+    index = SimpleNamespace(rows=SimpleNamespace(get_kind=lambda position: kinds[position]))
     asked = replace(question(), fusion="blend", weights=weights)
     return fuse.fuse_legs(index, asked, legs(cosine, [0.0] * len(cosine)))
 

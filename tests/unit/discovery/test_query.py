@@ -43,7 +43,7 @@ def test_a_query_is_validated_once_whatever_sub_queries_it_has(monkeypatch, entr
     assert [len(calls) for calls in (whole, *parts)] == [1] * 6
 
 
-@pytest.mark.parametrize("name", ["tokenize", "unstemmed", "identifiers"])
+@pytest.mark.parametrize("name", ["tokenize", "find_unstemmed", "find_identifiers"])
 def test_the_words_of_a_query_and_of_each_sub_query_are_analysed_once_for_all_corpora(
     monkeypatch, name
 ):

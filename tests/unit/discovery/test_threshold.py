@@ -111,9 +111,9 @@ def test_a_plain_floor_is_asked_only_where_the_embedder_has_a_say(held, index):
 def test_a_candidate_is_the_less_distinct_the_more_it_lacks_and_a_named_one_above_all(held, index):
     source = held(index, INSIDE)
     best, *_, last = source.retrieved.candidates
-    assert source.distinction_of(best) > source.distinction_of(last)
+    assert source.measure_distinction(best) > source.measure_distinction(last)
     named = held(index, "fold-camera").retrieved.candidates[0]
-    assert source.distinction_of(named) == math.inf
+    assert source.measure_distinction(named) == math.inf
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irdaemon.discovery.where import parse_filter
-from irdaemon.index.columns import Column, _predicate
+from irdaemon.index.columns import Column, _make_predicate
 
 scalars = (
     st.sampled_from(
@@ -37,9 +37,9 @@ def test_looking_values_up_finds_what_asking_every_value_finds(held, wanted):
     columns = Columns(held)
     for condition in ({"$in": wanted}, *({"$eq": each} for each in wanted), *wanted):
         found = parse_filter({"field": condition}).masks[0](columns)
-        assert found.tolist() == columns.made.mask(_predicate(condition)).tolist()
+        assert found.tolist() == columns.made.mask(_make_predicate(condition)).tolist()
 
 
 def test_a_missing_field_is_never_what_is_looked_for():
     column = Column(np.zeros(2, np.int32))
-    assert not column.holding([None, 0, ""], _predicate({"$in": [None, 0, ""]})).any()
+    assert not column.holding([None, 0, ""], _make_predicate({"$in": [None, 0, ""]})).any()

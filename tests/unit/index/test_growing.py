@@ -26,7 +26,7 @@ def read(made):
 def test_what_was_seen_never_changes_whatever_is_appended(more):
     grown, seen, whole = Growing.of(array([])), [], []
     for part in more:
-        grown = grown.append(array(part))
+        grown = grown.append(Growing.of(array(part)))
         whole = whole + part
         seen.append((grown, whole))
     assert all(each.array.tolist() == held for each, held in seen)

@@ -26,9 +26,11 @@ def scores_of(engine, query):
     """Return our score of each artifact, by id."""
     index = engine.snapshot.corpora["m"]
     known = engine.snapshot.vocabulary
-    scores = index.lexical.ranked([known[t] for t in dict.fromkeys(tokenize(query)) if t in known])
+    scores = index.lexical.score_all(
+        [known[t] for t in dict.fromkeys(tokenize(query)) if t in known]
+    )
     cards, owner_of = index.rows.cards, index.rows.artifact_of.array
-    return {cards[owner_of[at]].artifact_id: scores[at] for at in index.rows.positions()}
+    return {cards[owner_of[at]].artifact_id: scores[at] for at in index.rows.list_positions()}
 
 
 @settings(max_examples=40, deadline=None)
@@ -55,10 +57,10 @@ def test_scores_by_other_numbers_are_those_of_the_formula(items, query, numbers)
     k1, b = numbers
     index = built(items).snapshot.corpora["m"]
     found, rows = index.lexical, index.rows
-    terms = sorted({term for at in rows.positions() for term in rows.count_terms(at)})[:4]
-    scores = found.score_with(terms, k1, b)
+    terms = sorted({term for at in rows.list_positions() for term in rows.count_terms(at)})[:4]
+    scores = found.score_all(terms, k1, b)
     idf = found.weights(np.array(terms, np.int64))
-    for at in rows.positions():
+    for at in rows.list_positions():
         held, length = rows.count_terms(at), float(rows.lengths.array[at])
         norm = k1 * (1 - b + b * length / found.mean_length)
         expected = sum(
@@ -68,7 +70,7 @@ def test_scores_by_other_numbers_are_those_of_the_formula(items, query, numbers)
         )
         assert scores[at] == pytest.approx(expected, rel=1e-4)
     if numbers == (lexical.K1, lexical.B):
-        assert scores == pytest.approx(found.ranked(terms), rel=1e-4)
+        assert scores == pytest.approx(found.score_all(terms), rel=1e-4)
 
 
 def test_what_is_gone_has_no_score_by_other_numbers_either():
@@ -78,7 +80,7 @@ def test_what_is_gone_has_no_score_by_other_numbers_either():
     made.request(Job("reconcile", "m"))
     made.drain()
     index, known = made.snapshot.corpora["m"], made.snapshot.vocabulary
-    scores = index.lexical.score_with([known["pdf"]], 1.2, 0.5)
+    scores = index.lexical.score_all([known["pdf"]], 1.2, 0.5)
     assert np.count_nonzero(scores) == index.rows.n_records == 19
 
 
@@ -115,13 +117,13 @@ def test_an_older_snapshot_scores_as_it_did_after_newer_ones_were_published():
     before = made.snapshot
     index = before.corpora["m"]
     terms = [before.vocabulary["pdf"]]
-    wanted = index.lexical.ranked(terms).tolist()
+    wanted = index.lexical.score_all(terms).tolist()
     vectors = index.rows.vectors.array.copy()
     for n in range(0, 20, 2):
         items[f"note {n}"] = f"pdf pdf pdf number{n}"
         made.request(Job("reconcile", "m"))
         made.drain()
-    assert index.lexical.ranked(terms).tolist() == wanted
+    assert index.lexical.score_all(terms).tolist() == wanted
     assert (index.rows.vectors.array == vectors).all()
     assert index.names.called("note 0") == [0]
     assert made.snapshot.corpora["m"].names.called("note 0") != [0]

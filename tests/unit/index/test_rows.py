@@ -24,7 +24,7 @@ def shown(rows):
     """Return what the rows hold: the text of each artifact that is there."""
     owner = rows.artifact_of.array
     cards, records = rows.cards, rows.shown
-    return {cards[int(owner[at])].artifact_id: records[at].summary for at in rows.positions()}
+    return {cards[int(owner[at])].artifact_id: records[at].summary for at in rows.list_positions()}
 
 
 def test_what_is_new_is_appended_and_what_is_gone_disappears(held):
@@ -44,7 +44,7 @@ def test_positions_stay_while_little_is_gone(held):
     first = Rows.empty(DIM).synced(held, "c", "e")
     held.entries.forget("c", ["a"])
     second = first.synced(held, "c", "e")
-    assert (second.epoch, second.positions()) == (first.epoch, [1])
+    assert (second.epoch, second.list_positions()) == (first.epoch, [1])
 
 
 def test_when_much_is_gone_the_rows_are_laid_out_anew(held):
@@ -54,7 +54,7 @@ def test_when_much_is_gone_the_rows_are_laid_out_anew(held):
     held.entries.forget("c", names[:-3])
     second = first.synced(held, "c", "e")
     assert second.epoch == first.epoch + 1
-    assert second.positions() == [0, 1, 2]
+    assert second.list_positions() == [0, 1, 2]
     assert shown(second) == {name: "text of " + name for name in names[-3:]}
 
 
@@ -71,7 +71,7 @@ def test_the_words_of_a_record_are_counted(held):
     counts = {words[number]: count for number, count in rows.count_terms(0).items()}
     assert counts == {"to": 2, "be": 2, "or": 1, "not": 1}
     assert rows.lengths.array.tolist() == [6]
-    assert rows.kind_of(0) == "document"
+    assert rows.get_kind(0) == "document"
 
 
 def test_vectors_are_taken_up_once_they_are_there(held):

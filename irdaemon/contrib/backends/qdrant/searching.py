@@ -369,9 +369,7 @@ def _scored(
 ) -> NDArray[np.float32]:
     """Return the exact BM25 of records by the mean length of the whole corpus."""
     at_mean = replace(Lexical.on_base(lexical.rows, mean, _NOTHING, 0, lexical.df), n=lexical.n)
-    if (wanted.k1, wanted.b) == (K1, B):
-        return at_mean.ranked(terms)
-    return at_mean.score_with(terms, wanted.k1, wanted.b)
+    return at_mean.score_all(terms, wanted.k1, wanted.b)
 
 
 _NOTHING = Lexical.of(Rows.empty(0)).base

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from irclient.errors import NotFound, QueryError
-from irdaemon.discovery.dedupe import SCOPES
 from irdaemon.discovery.disclose import BODY_CHARS, add_passage, find_hidden, find_hidden_in_names
 from irdaemon.discovery.expand import Expand, expand_record, find_symbol_passage
+from irdaemon.discovery.merge import SCOPES
 from irdaemon.index import Card, CorpusIndex
 from irdaemon.index.backend import StoredText, Wanted
 from irdaemon.index.lexical import K1, B
@@ -52,7 +52,7 @@ def _cards(index: CorpusIndex, wanted: str) -> list[Card]:
     if index.elsewhere is not None:
         asked = Wanted((), (), None, 0, K1, B, names=names, including=(wanted,))
         index = index.elsewhere.part(asked)
-    return [index.rows.cards[owner] for owner in index.rows.owners()]
+    return [index.rows.cards[owner] for owner in index.rows.list_owners()]
 
 
 def _is_called(card: Card, wanted: str) -> bool:
