@@ -27,7 +27,7 @@ def outside(tmp_path):
 
 
 def stored(pointer):
-    return StoredArtifact("c", "id", "name", str(pointer), None, "", {}, 0.0)
+    return StoredArtifact("c", "id", "name", str(pointer), None, "", 0.0, {})
 
 
 def exchange(one, other):

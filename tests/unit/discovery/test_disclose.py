@@ -22,7 +22,7 @@ from tests.support.planted import GITHUB, PASSWORD
 
 
 def stored(pointer="", body=None, digest=""):
-    return StoredArtifact("c", "id", "name", str(pointer), body, digest, {}, 0.0)
+    return StoredArtifact("c", "id", "name", str(pointer), body, digest, 0.0, {})
 
 
 @pytest.fixture

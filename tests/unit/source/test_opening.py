@@ -168,7 +168,7 @@ def exchanged_at_every_step(monkeypatch, path, spare, first):
 
 
 def stored(pointer):
-    return StoredArtifact("c", "id", "name", str(pointer), None, "", {}, 0.0)
+    return StoredArtifact("c", "id", "name", str(pointer), None, "", 0.0, {})
 
 
 def test_a_payload_swapped_for_a_link_after_the_check_is_not_read(monkeypatch, tmp_path, outside):
