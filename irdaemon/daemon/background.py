@@ -2,55 +2,39 @@
 
 from __future__ import annotations
 
-import logging
-import threading
-import time
 from collections.abc import Iterable
 
+from irdaemon.daemon.threads import TickThread
 from irdaemon.engine.observer import Background
-from irdaemon.runtime.tracebacks import describe_error
 
-log = logging.getLogger(__name__)
-
-_LOGGED_EVERY_S = 60.0
 _AGAIN_AFTER_S = 1.0
 
 
-class BackgroundThread(threading.Thread):
-    """Tick until stopped; a tick that fails is logged, and the next one tries again."""
+class BackgroundThread(TickThread):
+    """Tick as the work says until stopped, and close it at the end."""
 
     def __init__(self, work: Background):
-        super().__init__(name=work.name, daemon=True)
+        super().__init__(work.name, work.first_in_s)
+        self.failure = work.failure
         self._work = work
-        self._woken = threading.Event()
-        self._stopping = False
-        self._logged_at = float("-inf")
 
     def run(self) -> None:
-        """Tick, and close at the end."""
+        """Tick, not at once where the work wants that."""
         self._woken.wait(self._work.first_in_s)
-        while not self._stopping:
-            self._woken.clear()
-            self._woken.wait(self._tick())
+        super().run()
+
+    def tick(self, now: float) -> None:
+        """Do a piece of the work, and wait as long as that says; or as at first where it fails."""
+        self._tick_s = max(_AGAIN_AFTER_S, self._work.first_in_s)
+        self._tick_s = self._work.tick()
+
+    def close(self) -> None:
+        """End the work."""
         self._work.close()
-
-    def _tick(self) -> float:
-        try:
-            return self._work.tick()
-        except Exception as error:
-            if time.monotonic() - self._logged_at >= _LOGGED_EVERY_S:
-                self._logged_at = time.monotonic()
-                log.error("%s: %s", self._work.failure, describe_error(error))
-            return max(_AGAIN_AFTER_S, self._work.first_in_s)
-
-    def wake(self) -> None:
-        """Tick now."""
-        self._woken.set()
 
     def stop(self) -> None:
         """End after the present tick, where that ends soon."""
-        self._stopping = True
-        self._woken.set()
+        super().stop()
         self.join(self._work.stops_within_s)
 
 

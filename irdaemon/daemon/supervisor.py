@@ -8,7 +8,6 @@ up this thread and no other; what fails is tried again at the next tick.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping
 
@@ -16,6 +15,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.daemon.pace import BUSY_S
 from irdaemon.daemon.resources import ResourceLimits
 from irdaemon.daemon.schedule import Schedule
+from irdaemon.daemon.threads import TickThread
 from irdaemon.engine import Engine
 from irdaemon.engine.health import Health
 from irdaemon.watch import Watcher
@@ -28,7 +28,7 @@ _FOUND_EVERY_S = 2.0
 _LOGGED_EVERY_S = 60.0
 
 
-class SupervisorThread(threading.Thread):
+class SupervisorThread(TickThread):
     """Tick about once a second, or as often as its `sleep_s` says, until stopped.
 
     `ticked` is when, on the monotonic clock, the last tick succeeded; `sentence` is the health at
@@ -43,8 +43,7 @@ class SupervisorThread(threading.Thread):
         limits: ResourceLimits,
         find: Callable[[], None] = lambda: None,
     ):
-        super().__init__(name="supervisor", daemon=True)
-        self.ticked = time.monotonic()
+        super().__init__("supervisor", BUSY_S)
         self._begun = False
         self.sentence = "not yet examined"
         self._engine = engine
@@ -56,9 +55,7 @@ class SupervisorThread(threading.Thread):
         self._found_at = time.monotonic()
         self._watched: Mapping[str, Corpus] = {}
         self._examined_at = float("-inf")
-        self._logged_at = float("-inf")
         self._missed_at: dict[str, float | None] = {}
-        self._stopping = threading.Event()
 
     @property
     def watches(self) -> bool:
@@ -68,18 +65,15 @@ class SupervisorThread(threading.Thread):
         """
         return self._watched is self._engine.corpora
 
-    def run(self) -> None:
-        """Tick until stopped; a tick that fails is logged, and the next one tries again."""
-        while not self._stopping.is_set():
-            now = time.monotonic()
-            try:
-                self.tick(now)
-                self.ticked = now
-            except Exception:
-                if now - self._logged_at >= _LOGGED_EVERY_S:
-                    self._logged_at = now
-                    log.exception("the supervisor failed; it goes on")
-            self._stopping.wait(self.sleep_s())
+    def wait_s(self) -> float:
+        """Return for how many seconds to wait now."""
+        return self.sleep_s()
+
+    def log_failure(self, error: Exception, now: float) -> None:
+        """Log why a tick failed with its traceback, unless that was done within a minute."""
+        if now - self._logged_at >= _LOGGED_EVERY_S:
+            self._logged_at = now
+            log.exception("the supervisor failed; it goes on")
 
     def tick(self, now: float) -> None:
         """Start, update or restart what needs it, and examine the health now and then."""
@@ -107,10 +101,6 @@ class SupervisorThread(threading.Thread):
             self._examined_at = now
             self._limits.tick(now)
             self._examine(self._engine.health())
-
-    def stop(self) -> None:
-        """End after the present tick, without waiting for it."""
-        self._stopping.set()
 
     def _examine(self, health: Health) -> None:
         self.sentence = health.sentence()

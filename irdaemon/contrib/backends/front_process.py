@@ -25,8 +25,8 @@ from irdaemon.daemon.place import ServingPlace
 from irdaemon.daemon.resources import process_facts, set_open_files
 from irdaemon.daemon.sdnotify import notify
 from irdaemon.daemon.signals import NotedSignals
+from irdaemon.daemon.threads import TickThread
 from irdaemon.index.backend import IndexBackend
-from irdaemon.runtime.tracebacks import describe_error
 from irdaemon.serve.listen import Listener, make_rules
 from irdaemon.serve.loop import RequestLoop
 from irdaemon.serve.sockets import AlreadyRunning
@@ -36,38 +36,25 @@ log = logging.getLogger(__name__)
 _TICK_S = 1.0
 # The first answer of a backend is waited for before the front end says that it is ready.
 _FIRST_S = 5.0
-_LOGGED_EVERY_S = 60.0
 
 
-class RefreshThread(threading.Thread):
+class RefreshThread(TickThread):
     """Have a front end learn every second what its backends have, until the process ends."""
 
+    failure = "the backends could not be asked; going on"
+
     def __init__(self, engine: FrontEngine, tick_s: float = _TICK_S):
-        super().__init__(name="refresh", daemon=True)
+        super().__init__("refresh", tick_s)
         self.first = threading.Event()
         self._engine = engine
-        self._tick_s = tick_s
-        self._stopping = threading.Event()
-        self._logged_at = float("-inf")
 
-    def run(self) -> None:
-        """Refresh until stopped; what fails is logged, and tried again."""
-        while not self._stopping.is_set():
-            try:
-                self._engine.refresh()
-                self._engine.unload_idle()
-            except Exception as error:
-                if time.monotonic() - self._logged_at >= _LOGGED_EVERY_S:
-                    self._logged_at = time.monotonic()
-                    log.error(
-                        "the backends could not be asked; going on: %s", describe_error(error)
-                    )
+    def tick(self, now: float) -> None:
+        """Ask the backends, and give back what is not used."""
+        try:
+            self._engine.refresh()
+            self._engine.unload_idle()
+        finally:
             self.first.set()
-            self._stopping.wait(self._tick_s)
-
-    def stop(self) -> None:
-        """End after the present tick, without waiting for it."""
-        self._stopping.set()
 
 
 class FrontProcess:

@@ -61,7 +61,7 @@ def test_a_ledger_that_cannot_be_read_is_tried_again(monkeypatch):
             work.tick()
     work.tick()
     work.close()
-    assert backend.leases["m"][0] == holder(made.ledger.identity())
+    assert backend.leases["m"][0] == holder(made.ledger.read_identity())
 
 
 def unreadable():
