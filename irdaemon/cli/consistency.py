@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from irclient.counts import format_count
 from irclient.errors import IRError
 from irclient.results import Status
-from irdaemon.config.corpus import Corpus, corpora_of
+from irdaemon.config.corpus import Corpus, make_corpora
 from irdaemon.config.sections import Config
 from irdaemon.index import Rows
 from irdaemon.ingest.scan import OptOuts, ScanRequest, compare
@@ -29,7 +29,7 @@ def examine_ledger(ledger: Ledger, config: Config) -> list[IntegrityProblem]:
         found = ledger.check()
         if any(each.part == "sqlite" for each in found):
             return found
-        configured = {each.name: each for each in corpora_of(config, ledger.corpora.list_names())}
+        configured = {each.name: each for each in make_corpora(config, ledger.corpora.list_names())}
         for name in ledger.corpora.list_names():
             found += _compare_index(ledger, name)
             if name not in configured:

@@ -19,7 +19,7 @@ from irclient.terminal.help import argument, command
 from irclient.terminal.output import note, print_json, print_line
 from irdaemon.config.addons import call_addons
 from irdaemon.config.config import load_config
-from irdaemon.config.corpus import noted_fallback, with_examples
+from irdaemon.config.corpus import add_examples, read_fallback
 from irdaemon.config.sections import Config
 from irdaemon.daemon.lock import alone
 
@@ -52,8 +52,8 @@ def check_ledger(options: argparse.Namespace) -> int:
     from irdaemon.ledger import IntegrityProblem
 
     config = load_config(options.config)
-    examples = noted_fallback()
-    config = with_examples(config, load_config(examples).corpora if examples else None) or config
+    examples = read_fallback()
+    config = add_examples(config, load_config(examples).corpora if examples else None) or config
     path = config.ledger_path
     if not os.path.lexists(path):
         note(f"irdaemon: there is no ledger at {path}")

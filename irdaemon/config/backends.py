@@ -63,7 +63,7 @@ def shown(url: str) -> str:
     return f"{scheme}://{user}{at}{behind}{more}"
 
 
-def wrong_in_backend(value: Any) -> tuple[str, str]:
+def find_backend_fault(value: Any) -> tuple[str, str]:
     """Return what is wrong with a value of `backend`, and a hint; "" where nothing is.
 
     The message repeats no password.
@@ -75,17 +75,17 @@ def wrong_in_backend(value: Any) -> tuple[str, str]:
         return f"backend must be {LOCAL!r}, a URL or a list of URLs", f'backend = "{LOCAL}"'
     if len(set(urls)) < len(urls):
         return "backend names a server twice", "leave one out"
-    return next((wrong for url in urls if (wrong := _wrong_in_url(url))[0]), ("", ""))
+    return next((wrong for url in urls if (wrong := _find_url_fault(url))[0]), ("", ""))
 
 
-def _wrong_in_url(url: str) -> tuple[str, str]:
+def _find_url_fault(url: str) -> tuple[str, str]:
     known = f"backends: {LOCAL}, postgresql://HOST/DATABASE, qdrant://HOST:PORT"
     scheme, _, rest = url.partition("://")
     if scheme not in SCHEMES or not rest:
         return f"no backend has the scheme {scheme!r}", known
     place, _, query = rest.partition("#")[0].partition("?")
     user, _, behind = place.rpartition("@")
-    if user.partition(":")[2] or names_secret(query):
+    if user.partition(":")[2] or is_naming_secret(query):
         return f"the URL of a backend has a password in it ({shown(url)})", _HINT
     # What is no host may be a password with characters that would have to be written otherwise.
     if not _HOSTS.fullmatch(behind.partition("/")[0]):
@@ -93,22 +93,22 @@ def _wrong_in_url(url: str) -> tuple[str, str]:
     return "", ""
 
 
-def names_secret(query: str) -> bool:
+def is_naming_secret(query: str) -> bool:
     """Return whether a parameter of a URL's query is called like a secret, and is not empty."""
     return any(_SECRET.search(name) for name, _ in parse_qsl(query))
 
 
-def checked_backend(table: str, key: str, value: Any, where: ConfigText) -> Backend:
+def read_backend(table: str, key: str, value: Any, where: ConfigText) -> Backend:
     """Return a value of `backend`. Raises ConfigError."""
-    wrong, hint = wrong_in_backend(value)
+    wrong, hint = find_backend_fault(value)
     if wrong:
         raise where.error(table, key, wrong, hint)
     return tuple(value) if isinstance(value, list) else str(value)
 
 
-def checked_url(url: str) -> str:
+def check_url(url: str) -> str:
     """Return the URL of one backend. Raises ConfigError, which repeats no password."""
-    wrong, hint = _wrong_in_url(url)
+    wrong, hint = _find_url_fault(url)
     if wrong:
         raise ConfigError(wrong, hint)
     return url

@@ -16,10 +16,10 @@ from typing import Any
 import platformdirs
 
 from irclient.types import FUSIONS
-from irdaemon.config.backends import LOCAL, checked_backend, is_shared, names_secret
+from irdaemon.config.backends import LOCAL, is_naming_secret, is_shared, read_backend
 from irdaemon.config.checking import ConfigError, ConfigText
 from irdaemon.config.clients import parse_clients
-from irdaemon.config.reindex import CHANGE, INTERVAL, TRIGGERS, Reindex, quiet_hours
+from irdaemon.config.reindex import CHANGE, INTERVAL, TRIGGERS, Reindex, parse_quiet_hours
 from irdaemon.config.sections import (
     SECTIONS,
     Config,
@@ -81,7 +81,7 @@ def documents_dir() -> str:
 def load_config(path: str | None = None) -> Config:
     """Read the configuration; a file that was named must exist, the default one need not."""
     chosen = chosen_path(path)
-    return with_environment(parse_config(read_text(chosen) or "", chosen), os.environ)
+    return apply_environment(parse_config(read_text(chosen) or "", chosen), os.environ)
 
 
 def chosen_path(path: str | None = None) -> str:
@@ -92,7 +92,7 @@ def chosen_path(path: str | None = None) -> str:
     return chosen
 
 
-def with_environment(config: Config, env: Mapping[str, str]) -> Config:
+def apply_environment(config: Config, env: Mapping[str, str]) -> Config:
     """Return a configuration with what the environment sets in place of the file.
 
     Raises ConfigError naming the variable.
@@ -135,7 +135,7 @@ _RULES: Mapping[tuple[str, str], Sequence[Rule]] = {
     ("search", "mmr_lambda"): (_SHARE,),
     ("schedule", "quiet"): (
         (
-            quiet_hours,
+            parse_quiet_hours,
             "quiet must be like 22:00-06:00, not {value!r}: two different times of the clock",
         ),
     ),
@@ -145,7 +145,7 @@ _RULES: Mapping[tuple[str, str], Sequence[Rule]] = {
             "endpoint must be a base URL without a name or password in it, not {value!r}",
         ),
         (
-            lambda value: not names_secret(value.partition("?")[2]),
+            lambda value: not is_naming_secret(value.partition("?")[2]),
             "endpoint has a key in it; the environment has it, in the variable key_env",
         ),
     ),
@@ -252,7 +252,7 @@ def _read_section(kind: type[Any], data: Any, name: str, where: ConfigText) -> A
     if table.get("shared"):
         table = {**table, "shared": where.absolute(table["shared"])}
     if name == "index" and "backend" in table:
-        table = {**table, "backend": checked_backend(name, "backend", table["backend"], where)}
+        table = {**table, "backend": read_backend(name, "backend", table["backend"], where)}
     listed = _read_host_names if name == "web" else _read_paths
     lists = {key: listed(name, key, table[key], where) for key in table if types[key] is tuple}
     return kind(**{**table, **lists})
@@ -375,7 +375,7 @@ _READERS: Mapping[str, Reader] = {
     "writable": _of_type(bool),
     "selector": _one_of("selector", _SELECTORS),
     "synopsis": _of_type(bool),
-    "backend": checked_backend,
+    "backend": read_backend,
     "share": _of_type(bool),
 }
 

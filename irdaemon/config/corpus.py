@@ -141,7 +141,7 @@ class Corpus:
 _NONE: Mapping[str, Corpus] = MappingProxyType({})
 
 
-def corpora_of(
+def make_corpora(
     config: Config, held: Collection[str] = (), now: Mapping[str, Corpus] = _NONE
 ) -> tuple[Corpus, ...]:
     """Return the corpora of a configuration, those of this machine's known places included.
@@ -171,7 +171,7 @@ def newly_found(config: Config, now: Mapping[str, Corpus]) -> tuple[Corpus, ...]
     """
     corpora = tuple(
         now[each.name] if each.name in now and _same_places(each, now[each.name]) else each
-        for each in corpora_of(config, now, now)
+        for each in make_corpora(config, now, now)
     )
     return None if corpora == tuple(now.values()) else corpora
 
@@ -210,15 +210,15 @@ def wanted(config: Config, held: Collection[str] = ()) -> tuple[CorpusConfig, ..
     )
 
 
-def fallback_note() -> str:
+def find_fallback_note() -> str:
     """Return the path of the file that names the configuration of the examples in use."""
     return os.path.join(state_dir(), "fallback")
 
 
-def noted_fallback() -> str | None:
+def read_fallback() -> str | None:
     """Return the configuration of the examples that a daemon used last; None where it is gone."""
     try:
-        with open(fallback_note(), encoding="utf-8") as file:
+        with open(find_fallback_note(), encoding="utf-8") as file:
             path = file.read()
         load_config(path)
     except (OSError, ValueError, ConfigError):
@@ -226,7 +226,7 @@ def noted_fallback() -> str | None:
     return path
 
 
-def with_examples(config: Config, fallback: Sequence[CorpusConfig] | None) -> Config | None:
+def add_examples(config: Config, fallback: Sequence[CorpusConfig] | None) -> Config | None:
     """Return a configuration with the corpora of a fallback; None where it has its own."""
     if fallback is None or wanted(config):
         return None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 
 from irdaemon.config.checking import ConfigText
-from irdaemon.config.config import ENVIRONMENT, parse_config, read_text, with_environment
+from irdaemon.config.config import ENVIRONMENT, apply_environment, parse_config, read_text
 from irdaemon.config.edit import settings
 from irdaemon.config.sections import SECTIONS, Config
 
@@ -29,7 +29,7 @@ def effective_settings(path: str, env: Mapping[str, str]) -> dict[str, Effective
     The environment comes before the file, the file before the defaults. Raises ConfigError.
     """
     text = read_text(path) or ""
-    with_environment(parse_config(text, path), env)
+    apply_environment(parse_config(text, path), env)
     where = ConfigText(path, text)
     found = {
         key: EffectiveSetting(value, _line(where, key)) for key, value in settings(path).items()

@@ -58,7 +58,7 @@ class QuietHours:
 ALWAYS = QuietHours()
 
 
-def quiet_hours(text: str) -> QuietHours | None:
+def parse_quiet_hours(text: str) -> QuietHours | None:
     """Return the hours that a text like 22:00-06:00 names, all day for "", None for no hours."""
     if not text:
         return ALWAYS

@@ -13,16 +13,16 @@ from irdaemon.config.addons import load_addons, load_part
 from irdaemon.config.config import chosen_path, load_config
 from irdaemon.config.corpus import (
     Corpus,
-    corpora_of,
-    fallback_note,
+    add_examples,
+    find_fallback_note,
+    make_corpora,
     make_corpus,
     newly_found,
-    noted_fallback,
+    read_fallback,
     waited_for,
     wanted,
-    with_examples,
 )
-from irdaemon.config.reindex import ALWAYS, quiet_hours
+from irdaemon.config.reindex import ALWAYS, parse_quiet_hours
 from irdaemon.config.sections import SECTIONS, Config
 from irdaemon.daemon.lock import make_private
 from irdaemon.engine import EngineOptions
@@ -64,7 +64,7 @@ class ActiveConfig:
     def __init__(self, path: str | None, fallback: str | None):
         self._path = path
         # Read once: taking away the last corpus must not fail for a file of examples that is gone.
-        self._examples_path = os.path.abspath(fallback) if fallback else noted_fallback()
+        self._examples_path = os.path.abspath(fallback) if fallback else read_fallback()
         self._fallback = load_config(self._examples_path).corpora if self._examples_path else None
         self.demo = False
         self._noted: bool | None = None  # whether a file names the examples, once that is known
@@ -76,7 +76,7 @@ class ActiveConfig:
             make_corpus(each, self.config)
 
     def _or_fallback(self, config: Config) -> Config:
-        examples = with_examples(config, self._fallback)
+        examples = add_examples(config, self._fallback)
         self._own, self.demo = config, examples is not None
         if self.demo != self._noted:
             self._note_examples()
@@ -87,7 +87,7 @@ class ActiveConfig:
 
     def _note_examples(self) -> None:
         """Have the next start, which may be given no fallback, know the one that is in use."""
-        path, self._noted = fallback_note(), self.demo
+        path, self._noted = find_fallback_note(), self.demo
         try:
             if self.demo and self._examples_path:
                 make_private(os.path.dirname(path))
@@ -116,7 +116,7 @@ class ActiveConfig:
 
     def corpora(self, held: Collection[str]) -> tuple[Corpus, ...]:
         """Return the corpora of the configuration; `held` are those the ledger has."""
-        corpora = corpora_of(self.config, self._without_examples(held))
+        corpora = make_corpora(self.config, self._without_examples(held))
         return tuple(replace(each, example=True) for each in corpora) if self.demo else corpora
 
     def _without_examples(self, held: Collection[str]) -> Collection[str]:
@@ -182,7 +182,7 @@ def check_startable(config: Config) -> ServeRules:
 
     What starts, what reads the file again and what writes it ask this one function.
     """
-    corpora_of(config)
+    make_corpora(config)
     check_endpoints(config)
     return make_rules(config)
 
@@ -217,7 +217,7 @@ def engine_options(config: Config) -> EngineOptions:
         ),
         queued_paths=config.limits.queued_paths,
         tuning=Tuning(config.search.fusion, config.search.alpha, config.search.mmr_lambda),
-        quiet=quiet_hours(config.schedule.quiet) or ALWAYS,
+        quiet=parse_quiet_hours(config.schedule.quiet) or ALWAYS,
         compact_every_s=60 * config.schedule.compact_minutes,
         model=config.models.model_endpoint(),
         model_timeout_s=config.models.timeout_s,

@@ -15,7 +15,7 @@ from pathlib import Path
 from irclient import Query
 from irclient.errors import IRError, Unavailable
 from irdaemon.config.config import load_config
-from irdaemon.config.corpus import corpora_of
+from irdaemon.config.corpus import make_corpora
 from irdaemon.engine import Engine, EngineOptions
 from irdaemon.engine.queue import Job
 from irdaemon.ledger import IN_MEMORY, Ledger
@@ -201,7 +201,7 @@ class Soak:
     def _built_anew(self) -> Engine:
         engine = Engine(
             Ledger(IN_MEMORY),
-            corpora_of(load_config(str(self._home.config))),
+            make_corpora(load_config(str(self._home.config))),
             EngineOptions(calibrating=False),
         )
         for name in engine.corpora:

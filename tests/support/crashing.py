@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from irdaemon.config.config import load_config
-from irdaemon.config.corpus import corpora_of
+from irdaemon.config.corpus import make_corpora
 from irdaemon.engine import Engine, EngineOptions
 from irdaemon.engine.queue import Job
 from irdaemon.ledger import Ledger
@@ -105,7 +105,7 @@ def _is_whole(artifact_id: str, texts: list[str]) -> bool:
 def built_anew(config: str, embedder: str) -> dict[str, object]:
     """Return all that a ledger holds that is built from the sources in one go."""
     engine = Engine(
-        Ledger(":memory:"), corpora_of(load_config(config)), EngineOptions(calibrating=False)
+        Ledger(":memory:"), make_corpora(load_config(config)), EngineOptions(calibrating=False)
     )
     for name in engine.corpora:
         engine.request(Job("reconcile", name))

@@ -20,7 +20,7 @@ from irclient.terminal.output import print_data
 from irclient.terminal.width import detect_terminal
 from irclient.types import Plain
 from irdaemon.config.config import config_path, load_config, parse_config
-from irdaemon.config.corpus import corpora_of
+from irdaemon.config.corpus import make_corpora
 from irdaemon.config.sections import Config
 from irdaemon.runtime.plugins import load
 
@@ -120,7 +120,7 @@ def _load(path: str | None) -> tuple[Config, IRError | None]:
 
     try:
         config = load_config(path)
-        corpora_of(config)
+        make_corpora(config)
     except IRError as error:
         return parse_config("", os.path.abspath(path or config_path())), error
     try:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from irclient.errors import Unavailable
 from irclient.installation import make_extra_command
 from irdaemon.cli.doctor import Finding, note, ok, wrong
-from irdaemon.config.corpus import corpora_of
+from irdaemon.config.corpus import make_corpora
 from irdaemon.config.sections import Config
 from irdaemon.embed import make_embedder
 from irdaemon.source.files.asset import find_missing_ocr, list_readers
@@ -19,7 +19,7 @@ from irdaemon.watch.limits import Mount, mounted, network_kind
 
 def check_readers(config: Config) -> Iterable[Finding]:
     """Yield for each format whether its files are read, where there is a corpus that has them."""
-    kinds = {corpus.kind for corpus in corpora_of(config)}
+    kinds = {corpus.kind for corpus in make_corpora(config)}
     if "code" in kinds:
         yield judge_languages(list_missing_languages())
     if "files" in kinds:
@@ -54,7 +54,7 @@ def judge_ocr(cure: str) -> Finding:
 
 def check_roots(config: Config) -> Iterable[Finding]:
     """Yield how each root of each corpus is."""
-    corpora, mounts = corpora_of(config), mounted()
+    corpora, mounts = make_corpora(config), mounted()
     if not corpora:
         yield note("nothing to index was found here", fix="irc add notes files ~/notes")
     for each in config.corpora:
@@ -81,7 +81,7 @@ def judge_root(corpus: str, path: str, mounts: tuple[Mount, ...]) -> Finding:
 
 def check_embedders(config: Config) -> Iterable[Finding]:
     """Yield for each configured embedder whether its model is here."""
-    names = {config.embedder, *(corpus.embedder for corpus in corpora_of(config))}
+    names = {config.embedder, *(corpus.embedder for corpus in make_corpora(config))}
     return (_judge_embedder(name) for name in sorted(names))
 
 

@@ -20,7 +20,7 @@ import irdaemon
 from irclient.installation import find_source, install_command
 from irclient.places import socket_path
 from irdaemon.cli.doctor import Finding, note, ok, wrong
-from irdaemon.config.corpus import corpora_of
+from irdaemon.config.corpus import make_corpora
 from irdaemon.config.sections import Config
 from irdaemon.runtime.memory import MB
 from irdaemon.serve.listen import server_keys_path
@@ -107,7 +107,7 @@ def judge_event_queue(limit: int | None) -> Finding:
 
 def count_directories(config: Config) -> int:
     """Count the directories that need a watch."""
-    symlinks = Symlinks.of(root for each in corpora_of(config) for root in each.source.roots())
+    symlinks = Symlinks.of(root for each in make_corpora(config) for root in each.source.roots())
     walk = Walk(symlinks)
     return sum(1 for top in sorted(symlinks.roots) for _ in walk.directories(top, is_searched))
 

@@ -14,7 +14,7 @@ from irclient.terminal.exits import DONE, UNHEALTHY
 from irclient.terminal.help import argument, command
 from irclient.terminal.output import note, print_data
 from irclient.terminal.width import detect_terminal
-from irdaemon.config.backends import checked_url, shown
+from irdaemon.config.backends import check_url, shown
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import load_config
 
@@ -71,7 +71,7 @@ def _open_admins(options: argparse.Namespace) -> Iterator[tuple[str, BackendAdmi
     config = load_config(options.config)
     variable = config.index.backend_password_env
     if options.url:
-        yield shown(options.url), make_admin(checked_url(options.url), variable)
+        yield shown(options.url), make_admin(check_url(options.url), variable)
         return
     addresses = config.backends()
     if not addresses:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from irdaemon.config.reindex import Reindex, quiet_hours
+from irdaemon.config.reindex import Reindex, parse_quiet_hours
 from irdaemon.config.sections import ScheduleConfig
 from irdaemon.daemon.schedule import Schedule
 from irdaemon.engine.queue import Job
@@ -92,7 +92,7 @@ def scheduled(reindex, quiet="", on_battery=lambda: False):
     """Return an engine with a corpus that was scanned, its schedule, and how to set its clock."""
     time = [NOON]
     corpus = replace(mapped({"a": "fill a form"}), reindex=reindex)
-    made = engine(corpus, clock=lambda: time[0], calibrating=False, quiet=quiet_hours(quiet))
+    made = engine(corpus, clock=lambda: time[0], calibrating=False, quiet=parse_quiet_hours(quiet))
     made.state.options = replace(made.state.options, on_battery=on_battery)
     made.request(Job("reconcile", "m"))
     made.drain()

@@ -7,7 +7,7 @@ import pytest
 from irdaemon.config.backends import BackendAddress, shown
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import parse_config
-from irdaemon.config.corpus import corpora_of, make_corpus
+from irdaemon.config.corpus import make_corpora, make_corpus
 from irdaemon.config.origin import effective_settings
 
 SERVER = "postgresql://search@db.example/ir"
@@ -55,7 +55,7 @@ def test_sessions_are_sent_only_where_their_corpus_says_so(tmp_path, monkeypatch
     monkeypatch.setenv("HOME", str(tmp_path))
     os.makedirs(tmp_path / ".claude" / "projects" / "p")
     config = parse_config(f"[index]\nbackend = '{SERVER}'\n", "/etc/x/irdaemon.toml")
-    found = {each.name: each.backend for each in corpora_of(config)}
+    found = {each.name: each.backend for each in make_corpora(config)}
     assert found["sessions"] is None
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import load_config, parse_config
-from irdaemon.config.corpus import corpora_of, make_corpus, newly_found, waited_for
+from irdaemon.config.corpus import make_corpora, make_corpus, newly_found, waited_for
 from irdaemon.config.reindex import Reindex
 from irdaemon.config.template import initial_config
 from irdaemon.strategy import Chunked
@@ -121,13 +121,13 @@ def test_a_corpus_says_what_has_it_scanned_and_by_default_each_change_does():
         ("reindex = 'interval'\n", Reindex("interval", 86_400.0)),
         ("reindex = 'interval'\nreindex_minutes = 90\n", Reindex("interval", 5_400.0)),
     ):
-        (made,) = corpora_of(parse_config("known = false\n" + files + text, PATH))
+        (made,) = make_corpora(parse_config("known = false\n" + files + text, PATH))
         assert made.reindex == reindex
 
 
 @pytest.mark.parametrize("kind", ["skills", "packages", "reports", "files", "sessions"])
 def test_every_kind_follows_changes_by_default(kind):
-    (made,) = corpora_of(parse_config(f"known = false\n[corpora.{kind}]\nroots = ['/n']\n", PATH))
+    (made,) = make_corpora(parse_config(f"known = false\n[corpora.{kind}]\nroots = ['/n']\n", PATH))
     assert made.reindex.follows_changes
 
 
@@ -136,7 +136,7 @@ def test_what_is_written_of_a_corpus_is_what_it_is_made_of():
         "known = false\n[corpora.n]\nkind = 'files'\nroots = ['/n']\nreindex = 'interval'\n"
         "reindex_minutes = 720\nstrategy = {name = 'Chunked', params = {chunk_size = 900}}\n"
     )
-    (made,) = corpora_of(parse_config(text, PATH))
+    (made,) = make_corpora(parse_config(text, PATH))
     assert isinstance(made.strategy, Chunked)
     assert (made.strategy.chunk_size, made.reindex) == (900, Reindex("interval", 43_200.0))
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from irdaemon.config.reindex import ALWAYS, QuietHours, Reindex, quiet_hours
+from irdaemon.config.reindex import ALWAYS, QuietHours, Reindex, parse_quiet_hours
 
 HOUR = 3600.0
 NOW = datetime(2026, 6, 16, 12).timestamp()
@@ -33,7 +33,7 @@ def test_what_is_indexed_by_hand_is_never_due():
 
 
 def test_quiet_hours_end_before_their_end_and_may_go_beyond_midnight():
-    early, late = quiet_hours("02:00-06:30"), quiet_hours("22:00-06:00")
+    early, late = parse_quiet_hours("02:00-06:30"), parse_quiet_hours("22:00-06:00")
     assert [early.hold(at(*time)) for time in ((1, 59), (2, 0), (6, 29), (6, 30))] == [
         *(False, True, True, False)
     ]
@@ -43,13 +43,13 @@ def test_quiet_hours_end_before_their_end_and_may_go_beyond_midnight():
 
 
 def test_without_quiet_hours_every_time_is_one():
-    assert quiet_hours("") == ALWAYS
+    assert parse_quiet_hours("") == ALWAYS
     assert all(ALWAYS.hold(at(hour)) for hour in range(24))
 
 
 @pytest.mark.parametrize("text", ["2-6", "25:00-06:00", "02:60-06:00", "02:00-02:00"])
 def test_what_is_no_part_of_a_day_is_refused(text):
-    assert quiet_hours(text) is None
+    assert parse_quiet_hours(text) is None
 
 
 def test_hours_are_shown_as_times():

@@ -4,7 +4,7 @@ import pytest
 
 from irdaemon.config import quota
 from irdaemon.config.config import parse_config
-from irdaemon.config.corpus import Corpus, corpora_of
+from irdaemon.config.corpus import Corpus, make_corpora
 from irdaemon.config.quota import Quota
 from irdaemon.config.sections import LimitsConfig
 from irdaemon.daemon import resources
@@ -141,7 +141,7 @@ def test_the_common_size_limits_reach_the_sources_that_know_them_unless_a_corpus
         [corpora.packages]
         roots = ["/d"]
     """
-    made = {corpus.name: corpus for corpus in corpora_of(parse_config(text, "/c.toml"))}
+    made = {corpus.name: corpus for corpus in make_corpora(parse_config(text, "/c.toml"))}
     assert made["plain"].source._max_bytes == 10
     assert made["own"].source._max_bytes == 30
     assert made["sessions"].source._wanted.line_bytes == 20

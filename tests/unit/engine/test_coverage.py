@@ -7,7 +7,7 @@ import pytest
 
 from irclient.errors import NotFound, Unavailable
 from irdaemon.config.config import parse_config
-from irdaemon.config.corpus import corpora_of
+from irdaemon.config.corpus import make_corpora
 from irdaemon.engine.queue import Job
 from irdaemon.runtime.deadline import set_deadline
 from irdaemon.source.tree import Walk
@@ -21,7 +21,7 @@ def corpus(kind, *roots, **options):
         'known = false\nembedder = "hashing"\n[corpora.c]\n'
         f'kind = "{kind}"\nroots = {json.dumps([str(root) for root in roots])}\n{table}'
     )
-    return corpora_of(parse_config(text, "/x/irdaemon.toml"))[0]
+    return make_corpora(parse_config(text, "/x/irdaemon.toml"))[0]
 
 
 def indexed(made):

@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from irclient.errors import NotFound
-from irdaemon.config.reindex import Reindex, quiet_hours
+from irdaemon.config.reindex import Reindex, parse_quiet_hours
 from irdaemon.engine.due import due_jobs
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
@@ -97,7 +97,7 @@ def test_what_is_to_be_indexed_by_hand_is_not_said_to_be_building():
 def test_the_first_scan_at_an_interval_does_not_wait_for_the_quiet_hours_and_later_ones_do():
     clock = At()
     interval = corpus(Reindex("interval", HOUR))
-    made = running(interval, clock=clock, quiet=quiet_hours("22:00-06:00"))
+    made = running(interval, clock=clock, quiet=parse_quiet_hours("22:00-06:00"))
     assert due_jobs(made.state, clock.now) == [Job("reconcile", "m")]
     made.maintain("m")
     made.drain()
@@ -154,7 +154,7 @@ def test_the_ledger_is_compacted_at_its_interval_and_only_where_all_is_maintaine
 def test_a_compaction_that_is_switched_off_or_put_off_is_not_due():
     made = running(corpus(Reindex()))
     assert "compact_minutes = 0" in tasks(made, dry_run=True)["", "compact"].reason
-    hours = quiet_hours("22:00-06:00")
+    hours = parse_quiet_hours("22:00-06:00")
     made = running(corpus(Reindex()), compact_every_s=HOUR, quiet=hours)
     task = tasks(made, dry_run=True)["", "compact"]
     assert (task.due, "quiet hours" in task.reason) == (False, True)

@@ -4,7 +4,7 @@ import pytest
 
 from irclient.errors import Denied, NotFound, QueryError, Unavailable
 from irdaemon.config.config import parse_config
-from irdaemon.config.corpus import corpora_of
+from irdaemon.config.corpus import make_corpora
 from irdaemon.serve.access import Scope
 from irdaemon.serve.ops import OPS, fill_args, narrow_args
 from tests.support.corpora import engine, mapped
@@ -16,7 +16,7 @@ class Configured:
 
     def preview(self, name, kind, roots):
         text = f"known = false\n[corpora.{name}]\nkind = '{kind}'\nroots = {list(roots)}\n"
-        (corpus,) = corpora_of(parse_config(text, "/nowhere.toml"))
+        (corpus,) = make_corpora(parse_config(text, "/nowhere.toml"))
         return corpus
 
 

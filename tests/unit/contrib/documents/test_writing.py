@@ -7,7 +7,7 @@ import pytest
 
 from irclient.errors import Conflict, Denied, LimitError, NotFound, QueryError, Unavailable
 from irdaemon.config.config import parse_config
-from irdaemon.config.corpus import corpora_of
+from irdaemon.config.corpus import make_corpora
 from irdaemon.contrib.documents import writing
 from irdaemon.serve.access import Scope
 from irdaemon.serve.ops import OPS, fill_args, narrow_args, shown
@@ -26,7 +26,7 @@ def made(tmp_path, monkeypatch):
 
 def corpora(tmp_path, monkeypatch, text):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    return corpora_of(parse_config(text, "/c.toml"))
+    return make_corpora(parse_config(text, "/c.toml"))
 
 
 def add(made, title="Night shift", content="The quagga feeds at night.", **more):

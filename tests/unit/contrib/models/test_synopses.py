@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from irclient.errors import Unavailable
-from irdaemon.config.reindex import quiet_hours
+from irdaemon.config.reindex import parse_quiet_hours
 from irdaemon.contrib.models.observer import find_models
 from irdaemon.contrib.models.synopses import SynopsisBudget, SynopsisWriter, shown
 from irdaemon.engine.host import InProcess
@@ -128,7 +128,7 @@ def test_synopses_wait_for_the_quiet_hours_and_maintenance_says_so():
     state = made.engine.state
     noon = datetime.fromtimestamp(made.now).replace(hour=12, minute=0).timestamp()
     made.now = noon + 24 * 3_600
-    state.options = replace(state.options, quiet=quiet_hours("02:00-06:00"))
+    state.options = replace(state.options, quiet=parse_quiet_hours("02:00-06:00"))
     (task,) = (each for each in made.engine.maintain("m") if each.work == "synopsis")
     assert (task.due, task.job) == (False, 0)
     assert task.reason.endswith("put off until the quiet hours, 02:00 to 06:00")
