@@ -606,4 +606,5 @@ def holds(credential: Credential, text: str) -> bool:
     """Say whether a text holds a credential, or the half of it."""
     lines = [line for line in credential.secret.split("\n") if "-----" not in line]
     halves = [half for line in lines for half in (line[: len(line) // 2], line[len(line) // 2 :])]
-    return any(half.lower() in text.lower() for half in halves)
+    lowered = text.lower()
+    return any(half.lower() in lowered for half in halves)
