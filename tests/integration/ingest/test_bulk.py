@@ -251,3 +251,10 @@ def test_a_build_by_processes_that_is_killed_ends_as_if_it_had_not_been(root, tm
     ended = Ledger(str(path))
     assert contents(ended, "s") == one.held
     ended.close()
+
+
+def test_a_reading_process_loads_no_addon():
+    statement = "import sys, irdaemon.ingest.reader_process; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", statement], capture_output=True, text=True)
+    assert "irdaemon.ingest.reader_process" in done.stdout
+    assert "irdaemon.contrib" not in done.stdout
