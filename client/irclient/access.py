@@ -52,7 +52,7 @@ def _read_keys(path: str) -> Keys:
     path = path or os.environ.get("IRDAEMON_KEYS", "")
     if not path:
         raise Unavailable(
-            "a daemon is asked over TCP only with keys", "set IRDAEMON_KEYS to the file of yours"
+            "a daemon is asked over TCP only with keys", "set IRDAEMON_KEYS to your key file"
         )
     keys = read_keys(path)
     if not keys.server:

@@ -100,7 +100,7 @@ def _is_installed(package: str) -> bool:
     return True
 
 
-# -- uv: a tool is installed anew with all that it was installed with ------------------------------
+# -- uv: a tool is installed again with all that it was installed with -----------------------------
 
 
 def _read_uv_receipt() -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ DOCUMENT_KINDS = ("files", "reports")
 _SUGGESTED = 5
 _NAMED = 3
 _SIMILAR = 10
-# Less evidence than this is none: a function word in common, or a vector that is not far off.
+# Less evidence than this does not count: a shared function word, or a distant vector.
 _LEAST = 0.1
 
 

@@ -207,7 +207,7 @@ class WrittenDocument(Result):
     `status` is `stored`, `stored_partial` where it is found by its words but has no vector yet,
     `removed`, or `pending` where the index did not show the change in the time that was given.
     `document_id` is its reference (CORPUS/ID), `digest` the SHA-256 of what the file holds now, ""
-    where there is none; `trash` is where a deleted file lies for thirty days.
+    where there is none; `trash` is where a deleted file is kept for thirty days.
     """
 
     path: str
@@ -300,7 +300,7 @@ class GapReport(Result):
 
     A gap's `kind` is `missed` (its item was used and not offered), `nothing_found`, or
     `not_indexed` (what was used is not there). `watching` counts the prompts of which too few show
-    the same, `replayed` those that were asked anew because no answer to them is known.
+    the same, `replayed` those that were asked again because no answer to them is known.
     """
 
     since: float = 0.0

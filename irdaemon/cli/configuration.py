@@ -352,7 +352,7 @@ def _find_beside(config: Config, name: str) -> str:
 
 @manage_keys.action("rm", argument("name", metavar="NAME", help="the client's name"))
 def _remove_client(config: Config, options: argparse.Namespace) -> int:
-    """Admit a client no longer."""
+    """Remove a client."""
     from irdaemon.daemon.active_config import config_file
 
     files = [_find_beside(config, f"{options.name}.{kind}") for kind in ("client", "token")]

@@ -76,7 +76,7 @@ def _compare_disk(ledger: Ledger, corpus: Corpus) -> Iterator[IntegrityProblem]:
         return
     for problem in found.scan.problems:
         what = f"{problem.path}: {problem.reason}"
-        advice = "bring it back, or irc build --prune forgets what was in it"
+        advice = "restore it, or let irc build --prune forget its items"
         yield IntegrityProblem("disk", what, advice, corpus.name)
     if delta.gone:
         what = f"{format_count(len(delta.gone), 'entry', 'is')} gone: {_name_some(delta.gone)}"
@@ -109,7 +109,7 @@ def _find_outdated(delta: Delta, recipe: str) -> dict[str, list[str]]:
         elif known.stamp != entry.stamp:
             why = "changed since"
         elif known.recipe != recipe:
-            why = "decomposed in another way"
+            why = "decomposed differently"
         else:  # written moments before it was read: read again, not wrong
             continue
         behind.setdefault(why, []).append(entry.key)

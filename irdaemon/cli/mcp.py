@@ -29,9 +29,7 @@ _TIMEOUT_S = 10.0
         action="store_true",
         help="serve over streamable HTTP, on this machine only (stdio)",
     ),
-    argument(
-        "--web", action="store_true", help="with --http: serve the page of `irc web` beside it"
-    ),
+    argument("--web", action="store_true", help="with --http: also serve the page of `irc web`"),
     argument(
         "--host-name",
         action="append",

@@ -91,7 +91,7 @@ def stop_running(*, kill: bool = False) -> int:
         if _are_free(held):
             note(f"{late}, and was killed")
             return DONE
-    note(f"{late} and holds its lock: irdaemon stop --kill ends it, and costs nothing")
+    note(f"{late} and holds its lock: irdaemon stop --kill ends it; nothing is lost")
     return UNHEALTHY
 
 

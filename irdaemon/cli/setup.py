@@ -105,7 +105,7 @@ def _remove(removals: Sequence[Removal]) -> int:
                 return UNHEALTHY
         except (OSError, IRError) as error:
             note(f"irdaemon: {each.what}: {error}")
-            note("          what is listed below it was left; run this again")
+            note("          the items listed below it were not read; run this again")
             return UNHEALTHY
     note(f"the programs go with {make_removal_command()}")
     return DONE

@@ -181,7 +181,7 @@ def keep_tools(
 ) -> str:
     """Write the tools of a server as its dump, and return the path."""
     if not _NAME.match(server.name) or server.name.startswith("."):
-        raise QueryError(f"{server.name!r} is no name for a file", "rename the server")
+        raise QueryError(f"{server.name!r} is not a valid file name", "rename the server")
     path = os.path.join(find_dump_directory(home, env), f"{server.name}.json")
     write_privately(path, json.dumps({"tools": tools}, indent=1, ensure_ascii=False) + "\n")
     return path

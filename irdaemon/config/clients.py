@@ -36,7 +36,7 @@ _KNOWN_BY = ("key", "uid", "token")
 class ClientConfig:
     """One client, known by one of `key`, `uid` and the file `token`, and what it may do.
 
-    `corpora` None means all. `levels` are those that it may be disclosed.
+    `corpora` None means all. `levels` are those it may see.
     """
 
     name: str
@@ -71,7 +71,10 @@ def _client(data: Mapping[str, Any], where: ConfigText) -> ClientConfig:
     name = data.get("name", "")
     if not NAME.match(name):
         raise where.error(
-            "client", "name", f"{name!r} is no name for a client", "letters, digits, '-', '_', '.'"
+            "client",
+            "name",
+            f"{name!r} is not a valid client name",
+            "letters, digits, '-', '_', '.'",
         )
     _check(data, where)
     given: dict[str, Any] = {
@@ -89,11 +92,14 @@ def _check(data: Mapping[str, Any], where: ConfigText) -> None:
             "client",
             "name",
             f"{client} must have one of key, uid and token",
-            "and no more than one",
+            "and at most one",
         )
     if "key" in data and not is_key(data["key"]):
         raise where.error(
-            "client", "key", f"the key of {client} is no CURVE key", "irdaemon keys add writes one"
+            "client",
+            "key",
+            f"the key of {client} is not a CURVE key",
+            "irdaemon keys add writes one",
         )
     if data.get("uid", 0) < 0:
         raise where.error("client", "uid", f"the uid of {client} is negative")

@@ -178,7 +178,7 @@ def read_text(path: str) -> str | None:
     try:
         with open(path, "rb", opener=_open_unwaiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ConfigError(f"{path} is no regular file", "name a file with the settings")
+                raise ConfigError(f"{path} is not a regular file", "name a file with the settings")
             return file.read().decode("utf-8")
     except FileNotFoundError:
         return None
@@ -267,7 +267,9 @@ def _read_host_names(table: str, key: str, value: Any, where: ConfigText) -> tup
     names = [where.typed(table, key, each, str) for each in where.typed(table, key, value, list)]
     for name in names:
         if not _HOST_NAME.fullmatch(name):
-            raise where.error(table, key, f"{name!r} is no host name", "write NAME, or NAME:PORT")
+            raise where.error(
+                table, key, f"{name!r} is not a host name", "write NAME, or NAME:PORT"
+            )
     return tuple(names)
 
 
@@ -281,7 +283,7 @@ def _check_corpora(config: Config, where: ConfigText) -> None:
         key = "selector" if each.selector else "synopsis" if each.synopsis else ""
         if key and not config.models.endpoint:
             cure = 'add [models] with endpoint = "http://127.0.0.1:11434/v1" and model'
-            raise where.error(table, key, f"{key} needs a model, and none is configured", cure)
+            raise where.error(table, key, f"{key} needs a model; configure one", cure)
         if each.synopsis and each.kind in _WITHOUT_SYNOPSIS:
             message = f"a corpus of {each.kind} has no synopses"
             raise where.error(table, "synopsis", message, "leave synopsis out")
@@ -291,7 +293,10 @@ def _read_corpus(name: str, data: Any, where: ConfigText) -> CorpusConfig:
     table = f"corpora.{name}"
     if not NAME.match(name):
         raise where.error(
-            table, "", f"{name!r} is no name for a corpus", "use letters, digits, '-', '_' and '.'"
+            table,
+            "",
+            f"{name!r} is not a valid corpus name",
+            "use letters, digits, '-', '_' and '.'",
         )
     given = where.typed("corpora", name, data, dict)
     # A strategy's parameters are no paths: what separates its parts may be a line end.

@@ -186,13 +186,13 @@ class ConfigFile:
         return True
 
     def exchange(self, before: str, after: str) -> None:
-        """Write the whole file anew, unless it holds another text than `before`."""
+        """Write the whole file again, unless it holds another text than `before`."""
         with _locked(self.path):
             with _nothing_written():
                 self._check_text(after)
             if (read_text(self.path) or "") != before:
-                message = f"{self.path} was changed meanwhile, and stays as it is now"
-                raise ConfigError(message, "irdaemon config edit begins with what it holds now")
+                message = f"{self.path} has changed in the meantime and is left as it is now"
+                raise ConfigError(message, "irdaemon config edit starts from its present content")
             write_privately(self.path, after)
 
     def _edit(self, edit: Edit) -> Config:
@@ -266,10 +266,10 @@ def _kind_of(name: str) -> str:
 
 
 def _step_into(table: Any, part: str, key: str) -> Any:
-    """Return the table of a name in another. Raises QueryError where that is no table."""
+    """Return the table of a name in another. Raises QueryError where that is not a table."""
     found = table[part]
     if not isinstance(found, (Table, OutOfOrderTableProxy, InlineTable)):
-        raise QueryError(f"{part!r} of {key!r} is no table", "irdaemon config edit")
+        raise QueryError(f"{part!r} of {key!r} is not a table", "irdaemon config edit")
     return found
 
 
@@ -296,7 +296,7 @@ def _parts(key: str) -> list[str]:
         ((part, below),) = below.items()
         parts.append(part)
     if not parts or below != 0:
-        raise QueryError(f"{key!r} is no key", "write one such as embedder or watch.settle_ms")
+        raise QueryError(f"{key!r} is not a key", "write one such as embedder or watch.settle_ms")
     return parts
 
 

@@ -196,7 +196,7 @@ class Daemon:
                 while not (died := dead(self._heartbeats())) and not self._is_to_stop():
                     self._tick()
                 for name in died:
-                    log.critical("the %s died; ending, to be started anew", name)
+                    log.critical("the %s died; ending, to be started again", name)
             except AlreadyRunning as error:
                 log.critical("another daemon has this one's place; ending: %s", error)
                 return False

@@ -41,7 +41,7 @@ class Lock:
             raise
 
     def kept(self) -> Lock:
-        """Return this lock; where its file or directory was removed or exchanged, one made anew.
+        """Return this lock; where its file or directory was removed or exchanged, one made again.
 
         Raises AlreadyRunning where another process holds what lies in its place by now.
         """

@@ -150,7 +150,7 @@ def _install_unit(make_way: Callable[[], None]) -> str:
 def _uninstall_unit() -> str:
     path = unit_path()
     if not path.exists():
-        return f"{path} is not there; nothing to do"
+        return f"{path} does not exist; nothing to do"
     failed = _forget(path)
     return f"{path} removed; {failed}" if failed else f"stopped, disabled, {path} removed"
 
@@ -211,7 +211,7 @@ def _install_agent(make_way: Callable[[], None]) -> str:
 def _uninstall_agent() -> str:
     path = agent_path()
     if not path.exists():
-        return f"{path} is not there; nothing to do"
+        return f"{path} does not exist; nothing to do"
     _run("launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}")
     path.unlink()
     return f"stopped, {path} removed"

@@ -80,7 +80,7 @@ def _is_grade(given: object) -> bool:
 
 
 def parse_cases(lines: Iterable[str], name: str = "cases") -> list[Case]:
-    """Read cases from JSON lines. Raises QueryError naming the file, and the line that is none."""
+    """Read cases from JSON lines. Raises QueryError naming the file and the invalid line."""
     cases = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():

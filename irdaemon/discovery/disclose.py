@@ -82,7 +82,7 @@ def resolve_reference(ledger: Ledger, reference: str, corpora: Collection[str]) 
         f"no artifact {wanted!r} in corpus {corpus!r}",
         f"the nearest are {', '.join(near)}"
         if near
-        else f"irc search {wanted!r} -c {corpus} finds what is near",
+        else f"irc search {wanted!r} -c {corpus} lists similar items",
     )
 
 

@@ -238,7 +238,7 @@ def _explain_loss(ranking: CorpusRanking, candidate: Candidate, rank: int, trace
             f"its score {candidate.score:.3f} is {candidate.score / max(first.score, 1e-9):.2f} of"
             f" the first's; selection stopped before it ({trace.selection.reason})"
         ),
-    }.get(stage, "the duplicate of the best scope stands for all")
+    }.get(stage, "the duplicate of the best scope represents all")
     return {
         "stage": stage,
         "why": why,

@@ -79,7 +79,7 @@ def check_options(choosing: SelectionOptions, corpora: Collection[str]) -> None:
 
 
 def check_weights(weights: Mapping[str, float]) -> None:
-    """Raise QueryError for a weight of a source that is no number from 0 up."""
+    """Raise QueryError for a weight of a source that is not a number from 0 up."""
     for source, weight in weights.items():
         if not is_weight(weight):
             raise QueryError(f"the weight of {source!r} must be a number from 0, not {weight!r}")
@@ -201,7 +201,7 @@ def _sort_by_function(rankings: Sequence[CorpusRanking], merge: MergeHits) -> li
         found |= zip(map(_identify_hit, hits), candidates, strict=True)
     order = dict.fromkeys(_identify_hit(hit) for hit in merge(given))
     if foreign := [reference for reference in order if reference not in found]:
-        raise QueryError(f"merge returned what it was not given: {foreign[0]!r:.80}")
+        raise QueryError(f"merge returned hits it was not given: {foreign[0]!r:.80}")
     return [found[reference] for reference in order]
 
 

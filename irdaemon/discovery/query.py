@@ -242,7 +242,7 @@ def embed_question(question: Question, index: CorpusIndex, embed: Embed) -> Ques
     if question.mode == "dense":
         raise Unavailable(
             f"the embedder {index.embedder!r} of corpus {index.corpus!r} is not ready",
-            "use --mode lexical or hybrid meanwhile; `irc status` says why",
+            "use --mode lexical or hybrid in the meantime; `irc status` says why",
         )
     return question
 

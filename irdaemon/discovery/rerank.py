@@ -37,7 +37,7 @@ def _boost_candidate(candidate: Candidate, boost: ScoreBoost) -> Candidate:
     if isinstance(extra, bool) or not isinstance(extra, Real) or not math.isfinite(extra):
         raise QueryError(
             f"dep_boost gave {extra!r:.60} for {candidate.card.artifact_id!r:.100}",
-            "it must be a finite number, 0 for what is not boosted",
+            "it must be a finite number, 0 for no boost",
         )
     return replace(candidate, score=candidate.score + float(extra)) if extra else candidate
 

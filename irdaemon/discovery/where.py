@@ -118,7 +118,7 @@ def check_fields(filter: Filter, indexes: Sequence[CorpusIndex]) -> None:
         for sign in ORDER:
             if sign in ordered and not _is_date(condition[sign]):
                 raise QueryError(
-                    f"{name!r} holds dates, and {condition[sign]!r} is none",
+                    f"{name!r} has dates, and {condition[sign]!r} is not a date",
                     "write 2026-09-01, or 2026-09-01T12:30",
                 )
 

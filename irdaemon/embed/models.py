@@ -104,7 +104,7 @@ def adopt_embedder(given: object) -> Embedder:
     embed = getattr(given, "embed", given)
     if not callable(embed):
         raise QueryError(
-            f"{given!r:.60} is no embedder", "give a name, an object with embed, or a function"
+            f"{given!r:.60} is not an embedder", "give a name, an object with embed, or a function"
         )
     if not isinstance(id, str) or not id.strip():
         raise QueryError(

@@ -38,7 +38,7 @@ def jobs_for_hint(path: str, corpora: Iterable[Corpus]) -> list[Job]:
     ]
     if not inside:
         raise NotFound(
-            f"{path!r:.200} is no root and lies below no root", "irc status --json names the roots"
+            f"{path!r:.200} is not a root, nor below one", "irc status --json names the roots"
         )
     hinted = [corpus for corpus in inside if corpus.reindex.on != MANUAL]
     if not hinted:

@@ -42,7 +42,7 @@ def coverage(state: State, name: str) -> CorpusCoverage:
     corpus = known(name, state.corpora)
     judge: Callable[[], Expected] | None = getattr(corpus.source, "expected", None)
     if judge is None:
-        return CorpusCoverage(name, unchecked=f"what {corpus.kind} hold is not a tree of files")
+        return CorpusCoverage(name, unchecked=f"a corpus of {corpus.kind} is not a tree of files")
     seen = _Comparison(_Held.of(state, name))
     unchecked = seen.compare(corpus, judge())
     if seen.missing:

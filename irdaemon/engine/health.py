@@ -215,7 +215,7 @@ def _stale(facts: Facts, policy: Policy, now: float) -> Iterator[str]:
     if marks.missed_events:
         yield (
             f"{format_count(marks.missed_events, 'change', 'was')} found that no event had"
-            " reported; the watches were set anew"
+            " reported; the watches were set again"
         )
 
 

@@ -93,7 +93,7 @@ class Reader:
         """Answer a query with few hits, or none and a typed reason; see `discovery.discover`.
 
         Related items come from the `visible` corpora only, None for all. `traced` is given the
-        trace of an answer that is made anew. No turn of the `session` that asks is in it.
+        trace of an answer that is made again. No turn of the `session` that asks is in it.
         """
         state, valid = self._state, parse_query(query, custom)
         by_model = None if custom else self._make_selector(valid)

@@ -179,7 +179,7 @@ class State(QueryState):
         return self.work.add(job)
 
     def calibrate_by(self, corpus: str, cases: Sequence[Case]) -> int:
-        """Have the floors of a corpus found anew by labelled cases; return the job's number.
+        """Have the floors of a corpus found again by labelled cases; return the job's number.
 
         Raises QueryError where there are too few of them, or of artifacts.
         """

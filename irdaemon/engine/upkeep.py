@@ -31,8 +31,8 @@ from irdaemon.runtime.tracebacks import describe_error
 # pages as they were; pages in which SQLite has moved rows about, and left copies; words in the
 # vocabulary; and images. So the log is folded into the ledger soon after each change, and the
 # ledger
-# is written anew (VACUUM) once something was forgotten. Both wait for a quiet moment, and not for
-# long; writing anew gives way to a change, and gets no more than a hundredth of the time.
+# is written again (VACUUM) once something was forgotten. Both wait for a quiet moment, and not for
+# long; writing again gives way to a change, and gets no more than a hundredth of the time.
 
 # Where it is quiet, and at the latest.
 _FOLDED_WITHIN_S = (5.0, 20.0)
@@ -81,7 +81,7 @@ class Eraser:
         self._checked_at = float("-inf")
 
     def tick(self) -> None:
-        """Fold the log, write the ledger anew, or neither; what fails is tried again."""
+        """Fold the log, write the ledger again, or neither; what fails is tried again."""
         now, quiet, ledger = self._state.clock(), not self._state.work.waiting, self._state.ledger
         if 0 <= now - self._checked_at < _ERASURE_CHECKED_EVERY_S:
             return
@@ -187,8 +187,8 @@ def repair_ledger(context: JobContext) -> str:
     state, ledger = context.state, context.state.ledger
     if ledger.was_moved():
         ledger.put_back()
-        log.error("%s was gone; it is written anew, nothing is lost", ledger.path)
-        return "the ledger's file was gone and is written anew"
+        log.error("%s was missing; it is written again, nothing is lost", ledger.path)
+        return "the ledger's file was missing and is written again"
     why = find_first_problem(ledger.path) if state.host.writes else ""
     if why:
         replace_ledger(state, context.publisher, why)
@@ -317,7 +317,7 @@ def note_disclosures(context: JobContext) -> str:
 
 
 def compact(context: JobContext) -> str:
-    """Drop what nothing refers to any more, and write the ledger's file anew."""
+    """Drop what nothing refers to any more, and write the ledger's file again."""
     state = context.state
     state.compaction_waits = False
     for index in state.snapshot.corpora.values():

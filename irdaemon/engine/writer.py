@@ -110,7 +110,7 @@ class Writer:
         if JOBS[job.kind].reads_no_snapshot:
             self._eraser.tick()
         if state.ledger is not ledger:
-            raise Unavailable("the ledger was replaced; every corpus is scanned anew")
+            raise Unavailable("the ledger was replaced; every corpus is scanned again")
         if job.corpus not in state.corpora:
             raise NotFound(GONE)
         return scanned

@@ -244,7 +244,7 @@ def _make_keys(rows: Rows) -> NDArray[np.int64]:
 WIDTH = 128
 # Below so many vectors the whole product costs no more.
 FEWEST = 8_000
-# The axes are found in so many vectors, and anew when there are twice as many as then.
+# The axes are found in so many vectors, and again when there are twice as many as then.
 _SAMPLED = 10_000
 _GROWN = 2
 # A first look helps where it sees this share of the squared length.

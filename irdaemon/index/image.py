@@ -131,7 +131,7 @@ def blank_layout(path: str, name: str, parts: Iterable[slice]) -> None:
 
 def _read_header(file: BinaryIO, path: str) -> tuple[dict[str, Any], dict[str, _Place]]:
     if file.read(len(_MAGIC)) != _MAGIC:
-        raise ValueError(f"{path} is no layout")
+        raise ValueError(f"{path} is not a layout")
     length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
     header = file.read(min(length, os.fstat(file.fileno()).st_size))
     facts, listed = msgpack.unpackb(header)
@@ -172,7 +172,7 @@ def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-# Lay out anew once this share of the records is not in the image.
+# Lay out again once this share of the records is not in the image.
 _DRIFT = 0.1
 
 

@@ -5,9 +5,9 @@ length / mean)), with idf = ln(1 + (N - df + 0.5) / (df + 0.5)) (Robertson and Z
 Lucene's idf). Statistics are those of the whole corpus, whatever a query filters.
 
 Everything but idf is kept beside each posting, in a base and, for newer records, a small tail that
-each change builds anew; idf is counted at the query, without what is gone. So a change costs what
+each change rebuilds; idf is counted at the query, without what is gone. So a change costs what
 the tail costs, and scores are those of a fresh build: the one number that postings hold of the
-corpus is its mean length, in steps of 2%, and when that moves on the base is built anew.
+corpus is its mean length, in steps of 2%, and when that moves on the base is built again.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ class Lexical:
         return self.base.get_postings(term)[0], self.tail.get_postings(term)[0]
 
     def holds(self, term: int) -> bool:
-        """Return whether any record holds a term, by its id; -1 is none."""
+        """Return whether any record holds a term, by its id; -1 stands for no term."""
         return 0 <= term < len(self.df) and bool(self.df[term])
 
     def parts(self, position: int, terms: Sequence[int]) -> list[float]:

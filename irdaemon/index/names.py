@@ -34,7 +34,7 @@ _LONGEST_NAME = 200
 _MOST_NAMES = 256
 # The idf of a word that one record in twenty holds.
 _MORE_TO_IT = 3.0
-# Keys are sorted anew once so many are not in the order, and this share of those that are.
+# Keys are sorted again once so many are not in the order, and this share of those that are.
 _UNSORTED = 1_000
 _UNSORTED_SHARE = 0.02
 

@@ -2,7 +2,7 @@
 
 `synced` gives the next rows by appending what is new and marking what is gone, so a change costs
 what it changes. Ledger row numbers only grow and are never reused, and the ledger records which
-artifacts went; when too many are marked, the rows are laid out anew.
+artifacts went; when too many are marked, the rows are laid out again.
 """
 
 from __future__ import annotations

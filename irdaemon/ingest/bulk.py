@@ -129,7 +129,7 @@ def _start_readers(workers: int) -> Parallel:
 def _make_failure(entry: Entry) -> SourceError:
     return SourceError(
         f"{entry.path or entry.key}: two processes that read it ended without an answer",
-        "exclude it, or split what it holds",
+        "exclude it, or split its content",
     )
 
 

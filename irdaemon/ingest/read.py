@@ -143,7 +143,7 @@ def _find_lines(path: str, kinds: Mapping[str, str], *, by_name: bool) -> Iterat
 
 # What an entry takes that exceeds a limit, and what then helps.
 TOO_LARGE = "it takes more memory than it may"
-CURE = "exclude it, or split what it holds"
+CURE = "exclude it, or split its content"
 
 
 def read_entry(

@@ -180,11 +180,11 @@ def _mark_suspect_roots(ledger: Ledger, corpus: Corpus, request: ScanRequest, sc
         whole = () if request.under else tuple(roots)
         return replace(scan, covered=(*scan.covered, *whole), problems=())
     suspects = [
-        Problem(root, "gone; what was in it is kept until it is back")
+        Problem(root, "gone; its items are kept until it is back")
         for root in _find_lost_roots(ledger, corpus).values()
     ]
     suspects += [
-        Problem(root, "suddenly empty; what was in it is kept until it is back")
+        Problem(root, "suddenly empty; its items are kept until it is back")
         for root in sorted(filter(os.path.isdir, roots))
         if any(is_within(root, top) for top in scan.covered)
         and not any(is_within(entry.path, root) for entry in scan.entries)

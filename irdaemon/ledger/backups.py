@@ -29,7 +29,7 @@ def back_up(ledger_path: str, file: str, *, replace: bool = False) -> int:
     target = os.path.abspath(file)
     directory = os.path.dirname(target)
     if not os.path.isdir(directory):
-        raise BackupError(f"{directory} is no directory", "make it first")
+        raise BackupError(f"{directory} is not a directory", "make it first")
     if os.path.isdir(target) or (os.path.lexists(target) and not replace):
         raise BackupError(f"{file} exists already", "--force replaces a file, not a directory")
     try:
@@ -77,4 +77,4 @@ def check_backup(file: str) -> None:
     except LedgerError as error:
         raise BackupError(error.message, error.hint) from error
     if what:
-        raise BackupError(f"{file} is no sound ledger: {what}", _NOTHING)
+        raise BackupError(f"{file} is not a sound ledger: {what}", _NOTHING)

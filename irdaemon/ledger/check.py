@@ -115,11 +115,11 @@ def _select_tables(schema: Schema) -> dict[str, str]:
 def _find_wrong_tables(store: Store) -> list[str]:
     """Return which tables are not as the ledger's format has them."""
     if not store.format:
-        return ["it holds no ledger"]
+        return ["there is no ledger in it"]
     wanted = _select_tables(make_pattern(store.format))
     found = _select_tables(read_schema(store))
     wrong = [name for name in wanted if found.get(name) != wanted[name]]
-    return [f"table {name} is missing, or made in another way" for name in sorted(wrong)]
+    return [f"table {name} is missing, or has another layout" for name in sorted(wrong)]
 
 
 def _check_schema(store: Store) -> Iterator[str]:
@@ -167,7 +167,7 @@ def _read_all(store: Store) -> None:
     """Read what the other checks do not; invalid text or a value of a wrong type raises."""
     for table in _select_tables(make_pattern(store.format)):
         if count := count_rows(store, f"{table} WHERE {_match_other_types(store, table)}"):
-            raise TypeError(f"{count} rows of {table} hold values of another type")
+            raise TypeError(f"{count} rows of {table} contain values of another type")
     for table in _READ_WHOLE:
         for _ in store.each(f"SELECT * FROM {table}"):
             pass
@@ -211,7 +211,7 @@ def find_invalid_artifacts(store: Store) -> Iterator[InvalidArtifact]:
             yield InvalidArtifact(row, corpus, "their entry is of another corpus")
         if corpus in own and pointer and not (path and is_within(pointer, path)):
             yield InvalidArtifact(
-                row, corpus, "their pointer leads to elsewhere than they were read from"
+                row, corpus, "the pointer does not lead to where the artifact was read"
             )
         if not _does_unpack(fields) or not _are_terms(names, words):
             yield InvalidArtifact(row, corpus, "their fields or names are garbled")

@@ -123,7 +123,7 @@ class Store:
         self._db.execute("PRAGMA shrink_memory")
 
     def vacuum(self, stop: Callable[[], bool] | None) -> None:
-        """Write the file anew; `stop` is asked now and then whether to leave it as it is.
+        """Write the file again; `stop` is asked now and then whether to leave it as it is.
 
         Copies that were left unfinished hold what was forgotten since as well, and go first.
         """
@@ -194,7 +194,7 @@ class Store:
     # -- what the file may still hold of what was forgotten --------------------------------------
     #
     # SQLite overwrites what is deleted. But where it moved rows from page to page before, it left
-    # copies in parts of pages that nothing uses; only writing the file anew is sure to leave none.
+    # copies in parts of pages that nothing uses; only writing the file again is sure to leave none.
 
     def note_forgotten(self) -> None:
         """Note, within the caller's transaction, that something was forgotten."""

@@ -191,7 +191,7 @@ class Terms:
     def get_table(self) -> Vocabulary:
         """Return the term -> id table."""
         if self._lost != self._store.lost_transactions:
-            # Ids of a transaction that was rolled back do not exist: read the table anew.
+            # Ids of a transaction that was rolled back do not exist: read the table again.
             self._table = self._read()
             self._lost = self._store.lost_transactions
         return self._table

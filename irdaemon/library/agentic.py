@@ -75,7 +75,7 @@ def _find_corpus(given: Any) -> Built | None:
         try:
             return open_corpus(given)
         except NotFound as error:
-            raise TypeError(f"{given!r} is no stage: {error}") from error
+            raise TypeError(f"{given!r} is not a stage: {error}") from error
     return given if isinstance(given, Built) else None
 
 

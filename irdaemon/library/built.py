@@ -140,7 +140,7 @@ def _explain_fixed(source: CorpusSource, spec: Mapping[str, Any]) -> str:
     try:
         json.dumps(source.options)
     except (TypeError, ValueError):
-        return "its options are no plain data"
+        return "its options are not plain data"
     return ""
 
 
@@ -274,7 +274,9 @@ def build(
     indexed is warned of.
     """
     if not NAME.match(source.name):
-        raise QueryError(f"{source.name!r} is no name for a corpus", "use letters, digits, - _ .")
+        raise QueryError(
+            f"{source.name!r} is not a valid corpus name", "use letters, digits, - _ ."
+        )
     named, options = _choose_embedder(embedder)
     corpus = Corpus(
         source.name,

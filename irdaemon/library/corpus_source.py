@@ -108,14 +108,14 @@ def _check_id(item: object, at: int, where: str) -> str:
         raise QueryError(f"{where} is neither a text nor a mapping: it is a {kind}")
     id = item.get("id", str(at)) if isinstance(item, Mapping) else str(at)
     if not isinstance(id, str) or not id:
-        raise QueryError(f"{where}: its id is no text: {id!r:.60}")
+        raise QueryError(f"{where}: its id is not text: {id!r:.60}")
     return id
 
 
 def _check_parts(item: Mapping[str, Any], where: str) -> dict[str, Any]:
     meta = item.get("meta") or {}
     if not isinstance(meta, Mapping):
-        raise QueryError(f"{where}: its meta is no mapping but a {type(meta).__name__}")
+        raise QueryError(f"{where}: its meta is not a mapping but a {type(meta).__name__}")
     if taken := [key for key in _PARTS if key in meta]:
         raise QueryError(f"{where}: its meta has {taken[0]!r}", f"give {taken[0]} beside the text")
     if not any(item.get(part) for part in _PARTS):
@@ -343,7 +343,7 @@ def _check_definitions(tools: Sequence[object]) -> list[Mapping[str, Any]]:
         if not is_tool(tool):
             kind = "one without a name" if isinstance(tool, Mapping) else f"a {type(tool).__name__}"
             raise QueryError(
-                f"tool {position} of {len(tools)} is no definition: it is {kind}",
+                f"tool {position} of {len(tools)} is not a definition but {kind}",
                 "give a list of mappings with a name, or a mapping of names to such",
             )
     return [tool for tool in tools if is_tool(tool)]

@@ -234,7 +234,7 @@ def warn_of_drift(drift: Sequence[str]) -> None:
         more = f" and {len(drift) - _DRIFT_SHOWN} more" if len(drift) > _DRIFT_SHOWN else ""
         shown = ", ".join(map(repr, drift[:_DRIFT_SHOWN]))
         warnings.warn(
-            f"{shown}{more}: no artifact has this id, and it is no one artifact's name; it counts"
+            f"{shown}{more}: no artifact has this id, and the name is not unique; it counts"
             " as missed. The report's `drift` lists all",
             stacklevel=5,
         )
@@ -253,7 +253,7 @@ def _make_arm(
         return as_retriever(corpus, **(keywords or {}))
     if keywords is not None:
         raise QueryError(
-            f"{label!r} is no corpus built here, and takes no keywords of search",
+            f"{label!r} is not a corpus built here, and takes no search keywords",
             "give a function that searches as it should",
         )
     return corpus
@@ -350,7 +350,7 @@ def calibrate_min_score(
 
     With `persist` the cases also set the floors by which one built corpus answers with
     `min_score="auto"`: those are of confidence, for every mode, and hold until the corpus has
-    changed so much that it is calibrated anew. Raises QueryError where they are too few for that.
+    changed so much that it is calibrated again. Raises QueryError where they are too few for that.
     """
     choice.floor_of((), (), grid=floor_grid)  # refused before anything is asked
     made = choice.calibrate_min_score(
@@ -393,7 +393,7 @@ def distractor_robustness_curve(
 ) -> dict[int, float]:
     """Return, by catalogue size, the share of probes whose gold is among the first `k`.
 
-    A probe is a case, or a query with the id of its gold. Each catalogue is indexed anew by the
+    A probe is a case, or a query with the id of its gold. Each catalogue is indexed again by the
     `ranker`, by default `ranked_in_memory`; `functools.partial` gives that other settings. Raises
     QueryError naming the probe that has no gold, or one that is not in the scope.
     """
@@ -466,7 +466,7 @@ def _make_runs(
                 raise QueryError(
                     "runs were asked already: mode, strategy, max_k, rel and min_score say nothing"
                     " of them",
-                    "ask anew with answered(corpus, cases, Query(...)), or give corpus and cases",
+                    "ask again with answered(corpus, cases, Query(...)), or give corpus and cases",
                 )
             return corpus
         raise QueryError("cases are missing", "give a corpus and cases, or a list of runs alone")
@@ -494,7 +494,7 @@ def _make_searcher(corpus: Evaluated, custom: Selector | None) -> Searcher:
         built = [find_built(each) for each in several]
         return _Corpora(built, SelectionOptions(custom))
     if not (hasattr(given, "search") and hasattr(given, "discover")):
-        raise QueryError(f"{given!r:.60} is no corpus", "give what build returned, or its name")
+        raise QueryError(f"{given!r:.60} is not a corpus", "give what build returned, or its name")
     if custom is not None:
         raise QueryError("a selector of one's own is for corpora built here", "name a strategy")
     searcher: Searcher = given

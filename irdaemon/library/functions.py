@@ -180,7 +180,7 @@ def check_used(tuning: Tuning, fusion: str) -> None:
     for name, fusions in _FUSIONS.items():
         if fusion not in fusions and getattr(tuning, name) != getattr(UNTUNED, name):
             raise QueryError(
-                f"{name} says nothing of the fusion {fusion!r}",
+                f"{name} has no effect on the fusion {fusion!r}",
                 f"it is of {' and '.join(fusions)}: add fusion={fusions[0]!r}",
             )
 
@@ -373,7 +373,7 @@ def disclose(
     """Return the payload of selected hits, in their order; the hits stay as they are.
 
     Each has the summary and the score of its hit, at every level. It comes from the corpus that
-    was found in, noted `changed` where it was indexed anew since then, `gone` where it is held no
+    was found in, noted `changed` where it was indexed again since then, `gone` where it is held no
     more. Raises NotFound where that corpus is closed.
 
     `expand` is as on a Query, or a function (records, seed) -> records. The body comes from

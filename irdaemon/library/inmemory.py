@@ -132,7 +132,7 @@ def _make_document(given: object, where: str) -> Document:
     if not isinstance(text, str):
         raise _make_error(f"{where} has no text")
     if not isinstance(meta, (Mapping, type(None))):
-        raise _make_error(f"{where}: its meta is no mapping but a {type(meta).__name__}")
+        raise _make_error(f"{where}: its meta is not a mapping but a {type(meta).__name__}")
     return Document(text, deepcopy(dict(meta or {})))
 
 
@@ -281,7 +281,7 @@ def docs_tool(name: str, description: str, docs: Iterable[object], top_k: int = 
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise QueryError(
-            f"{name!r:.80} is no name for a tool",
+            f"{name!r:.80} is not a valid tool name",
             "use letters, digits and _, not a digit first, at most 64",
         )
     try:

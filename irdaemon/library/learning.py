@@ -32,7 +32,7 @@ def calibrate(
     """Find the floor for a corpus' answers as this reranker scores them, and keep it.
 
     `discover` applies it, with `min_score="auto"`, to queries that are reranked in just this way,
-    until the corpus is calibrated anew. Its `j` says how well it separates.
+    until the corpus is calibrated again. Its `j` says how well it separates.
 
     Raises QueryError for a reranker without a name to keep it by and for a corpus that is too
     small, Unavailable where the corpus is open for reading only or a model is missing.
@@ -44,7 +44,7 @@ def calibrate(
     rereading = Reranking(rerank, rerank_text, rerank_max_chars).check().bind({built.name: built})
     if not rereading.key:
         raise QueryError(
-            "a floor is kept by the name of what reads, and this has none that lasts",
+            "a floor is kept under the reranker's name, and this one has no stable name",
             'give the function an attribute: rerank.rerank_id = "NAME"',
         )
     index = engine.snapshot.corpora[built.name]

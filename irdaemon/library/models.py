@@ -130,7 +130,7 @@ def _find_endpoint(address: str | None) -> ModelEndpoint:
     configured = load_config().models.model_endpoint()
     if configured is None:
         raise QueryError(
-            "no model is given, and none is configured",
+            "no model was given and no model is configured",
             'give a function, endpoint="BASE_URL#MODEL", or [models] in the configuration',
         )
     return configured

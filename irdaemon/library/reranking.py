@@ -2,7 +2,7 @@
 
 Floors are kept by that name, so that none is applied to scores of another scale. A function has it
 from its attribute `rerank_id`, else `model_name`, else from where it is defined; one that is made
-anew each time (a lambda, a closure, a bound method, a partial) has none.
+again each time (a lambda, a closure, a bound method, a partial) has none.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def dependency_evidence_boost(
 
     It adds `weight` * min(n, saturate) / saturate, where n is how many of `relevant_libs` a hit's
     `deps_field` names. Scores lie between 0 and 1, so a weight of .02 to .05 is much. Raises
-    TypeError for a bare text, QueryError for a weight that is no number from 0.
+    TypeError for a bare text, QueryError for a weight that is not a number from 0.
     """
     if isinstance(relevant_libs, str):
         raise TypeError(f"relevant_libs is a collection of names, not the text {relevant_libs!r}")
@@ -116,7 +116,7 @@ class Reranking:
             )
         if self.rerank is None and (self.text, self.chars) != ("surface", RERANK_CHARS):
             raise QueryError(
-                "rerank_text and rerank_max_chars say what is reranked, and nothing is",
+                "rerank_text and rerank_max_chars say what is reranked, but no reranker is set",
                 "give rerank=, a function or a model's name",
             )
         if isinstance(self.chars, bool) or not isinstance(self.chars, int) or self.chars < 1:

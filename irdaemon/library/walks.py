@@ -201,7 +201,7 @@ def reverse_dependency_policy(
     corpus only leads on. A score is the best evidence of the artifact's records, plus
     `fan_in_weight` times its share of the greatest fan-in, plus `proximity_weight` / (1 + steps). A
     hit's `fields` hold its `fan_in`, and the `seed` of which it is a dependent. Raises TypeError
-    for a bare text, QueryError for a weight that is no number from 0.
+    for a bare text, QueryError for a weight that is not a number from 0.
     """
     if isinstance(seeds, str):
         raise TypeError(f"seeds are a collection of names, not the text {seeds!r:.60}")

@@ -36,7 +36,7 @@ def limit_time(seconds: float, what: str) -> Iterator[None]:
         if error.message != make_too_late().message or _deadline.get() < patience:
             raise
         message = f"{what} did not answer within {seconds:g} s"
-        raise Unavailable(message, "see what it does, and the network to it") from error
+        raise Unavailable(message, "check the server and the network") from error
 
 
 def check_clock() -> None:

@@ -44,7 +44,7 @@ class ModelEndpoint:
         base, _, model = address.partition("#")
         if not is_url(base) or not model:
             raise QueryError(
-                f"{address!r} is no endpoint",
+                f"{address!r} is not an endpoint",
                 "write BASE_URL#MODEL, such as http://127.0.0.1:11434/v1#MODEL",
             )
         return cls(base.rstrip("/"), model, key_env or KEY_ENV)
@@ -74,7 +74,7 @@ class ModelEndpoint:
             except TimeoutError as error:
                 raise Unavailable(f"{url} did not answer in time", "is it up?") from error
             except HTTPException as error:
-                message = f"{url} did not answer with HTTP: {error!r}"
+                message = f"{url} did not answer over HTTP: {error!r}"
                 raise Unavailable(message, "is it an OpenAI-compatible endpoint?") from error
             except (OSError, ValueError) as error:
                 raise Unavailable(*describe_failure(url, error)) from error

@@ -146,7 +146,7 @@ def allow_query_and_cases(scope: Scope, args: Args, visible: list[str]) -> Args:
 
 def refuse(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Refuse: it belongs to the daemon's own user."""
-    raise Denied(f"the client {scope.client!r} may not ask for this", "its owner can")
+    raise Denied(f"the client {scope.client!r} is not allowed to ask for this", "its owner can")
 
 
 def allow_disclosure(scope: Scope, args: Args, visible: list[str]) -> Args:
@@ -190,7 +190,9 @@ def allow_audit(scope: Scope, args: Args, visible: list[str]) -> Args:
 
 def refuse_hint(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Refuse: a limited client must not find out which corpora a path belongs to."""
-    raise Denied(f"the client {scope.client!r} may not give hints", "irc build CORPUS scans anew")
+    raise Denied(
+        f"the client {scope.client!r} is not allowed to give hints", "irc build CORPUS scans again"
+    )
 
 
 def allow_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
@@ -226,13 +228,13 @@ def allow_writing(scope: Scope, args: Args, visible: list[str]) -> Args:
 
 def refuse_configuration(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Refuse: what limits a client is part of the configuration."""
-    raise Denied(f"the client {scope.client!r} may not change the configuration")
+    raise Denied(f"the client {scope.client!r} is not allowed to change the configuration")
 
 
 def _check_level(scope: Scope, level: Any) -> None:
     if level in LEVELS and level not in scope.levels:
         raise Denied(
-            f"the client {scope.client!r} may not be disclosed {level}",
+            f"the client {scope.client!r} is not allowed to see {level}",
             f"levels: {', '.join(scope.levels) or 'none'}",
         )
 

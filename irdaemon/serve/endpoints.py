@@ -141,7 +141,7 @@ class Endpoint:
         return bool(self.path) and self._file != self._identify_file()
 
     def rebind(self) -> None:
-        """Make the file of an unlinked socket anew and cut its connections. Raises ConfigError.
+        """Make the file of an unlinked socket again and cut its connections. Raises ConfigError.
 
         Nothing may lie at its path.
         """
@@ -354,7 +354,7 @@ def check_shared(path: str) -> None:
         )
     if os.path.lexists(path) and not stat.S_ISSOCK(os.lstat(path).st_mode):
         raise ConfigError(
-            f"[serve] shared: {path} is there, and is no socket", "choose another path"
+            f"[serve] shared: {path} exists and is not a socket", "choose another path"
         )
 
 

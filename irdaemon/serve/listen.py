@@ -36,7 +36,7 @@ _TOKEN_CHARS = 16
 def check_endpoints(config: Config) -> None:
     """Raise ConfigError for endpoints beside the private one that could not be opened.
 
-    Nothing stays open, and an address that is in use is none of the configuration's mistakes.
+    Nothing stays open, and an address in use is not a mistake of the configuration.
     """
     key = "serve.shared"
     try:
@@ -155,7 +155,7 @@ class Listener:
         self._loop.add(endpoint)
 
     def restore(self) -> None:
-        """Make sockets anew whose files were removed or replaced.
+        """Make sockets again whose files were removed or replaced.
 
         Raises AlreadyRunning where another process listens at the path of one, ConfigError where it
         cannot be made.
@@ -164,7 +164,7 @@ class Listener:
             if endpoint.unlinked:
                 clear_socket(endpoint.path)
                 endpoint.rebind()
-                log.warning("the socket %s was gone; it is made anew", endpoint.path)
+                log.warning("the socket %s was missing; it is created again", endpoint.path)
 
     def close(self) -> None:
         """Finish the requests under way, and remove the sockets' files."""

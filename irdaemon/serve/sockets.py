@@ -20,7 +20,7 @@ def _remove(path: str) -> None:
         raise AlreadyRunning(f"{path} is a directory: no socket can be made there", "remove it")
     if not stat.S_ISSOCK(os.lstat(path).st_mode):  # a person's file may lie at a mistyped path
         raise AlreadyRunning(
-            f"{path} is there, and is no socket", "move it away, or choose another path"
+            f"{path} exists and is not a socket", "move it away, or choose another path"
         )
     os.unlink(path)
 

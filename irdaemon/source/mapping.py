@@ -15,7 +15,7 @@ _PARTS = ("name", "description", "text")
 class InMemory:
     """Serve a mapping of id to text, or to `{name, description, text, ...}`.
 
-    Further keys become metadata. The mapping is read anew in each scan, so its owner may
+    Further keys become metadata. The mapping is read again in each scan, so its owner may
     change it. A value of another type is that entry's SourceError.
     """
 

@@ -82,11 +82,11 @@ def explain_unused(path: str, part: str) -> str:
     try:
         plugins = [(each.path, find_places(each, part)) for each in list_plugins(store)]
     except SourceError:
-        return "of a plugin store that cannot be understood"
+        return "in a plugin store that cannot be read"
     for top, places in plugins:
         if os.path.dirname(path) == top or any(is_within(path, place) for place in places):
             return ""
-    return "of a plugin that is not in use"
+    return "in a plugin that is not in use"
 
 
 def find_places(plugin: Plugin, part: str) -> tuple[str, ...]:

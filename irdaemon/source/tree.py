@@ -191,7 +191,7 @@ def make_stamp(*stats: os.stat_result) -> str:
 
 
 def is_link(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is a symlink; one that vanished is none."""
+    """Return whether an entry is a symlink; False once it has vanished."""
     try:
         return entry.is_symlink()
     except OSError:
@@ -295,7 +295,7 @@ class Symlinks:
         if self._is_inside(target):
             return ""
         if any(is_within(target, top) for top in KERNEL):
-            return f"a link leads to {target}: that holds no documents"
+            return f"a link leads to {target}: there are no documents in it"
         if any(
             is_within(top, target) for top in (*self.roots, resolve_path(os.path.expanduser("~")))
         ):

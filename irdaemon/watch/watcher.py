@@ -398,7 +398,7 @@ class Watcher:
         self._probes_failed = 0 if received else self._probes_failed + 1
         if self._probes_failed < self._settings.failed_probes:
             return False
-        log.error("events are no longer read; replacing the watcher's backend")
+        log.error("the watcher stopped reading events; replacing its backend")
         # It may never return: it is not waited for.
         threading.Thread(target=self._running.stop, name="watch-abandoned", daemon=True).start()
         self._running, self._probes_failed = None, 0

@@ -282,7 +282,7 @@ def test_a_pipe_in_the_place_of_the_configuration_is_refused_at_once(home):
     os.mkfifo(home.config)
     refused = home.run("irdaemon", "start", "--config", str(home.config))
     assert refused.returncode == 2
-    assert f"{home.config} is no regular file" in refused.stderr
+    assert f"{home.config} is not a regular file" in refused.stderr
 
 
 def test_a_configuration_that_cannot_be_written_is_a_typed_error_with_the_cure(home, daemon):

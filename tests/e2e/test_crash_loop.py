@@ -97,7 +97,7 @@ class CrashLoop:
         self.totals["sound"] += 1
 
     def converge(self) -> None:
-        """Start once more, let it come to rest, and hold it against one built anew."""
+        """Start once more, let it come to rest, and hold it against one built again."""
         self._configure()
         with Running(self.home) as running:
             running.wait_idle()
@@ -112,7 +112,7 @@ class CrashLoop:
         assert wanted["vectors"]
         assert wanted["records"]
         assert not list(Path(self.path).parent.glob("*damaged*"))
-        self.totals["equal to one built anew"] += 1
+        self.totals["equal to one built again"] += 1
 
 
 def crash(loop: CrashLoop, kills: int) -> None:
@@ -124,7 +124,7 @@ def crash(loop: CrashLoop, kills: int) -> None:
 
 @pytest.fixture
 def home_of_ours(home, monkeypatch):
-    # What is built anew here must call its files as the daemon does.
+    # What is built again here must call its files as the daemon does.
     for name in ("HOME", "XDG_RUNTIME_DIR"):
         monkeypatch.setenv(name, home.env[name])
     return home
@@ -133,7 +133,7 @@ def home_of_ours(home, monkeypatch):
 def test_kill_9_at_random_moments_leaves_nothing_half_done_and_nothing_twice(home_of_ours):
     loop = CrashLoop(home_of_ours, seed=1)
     crash(loop, 8)
-    assert loop.totals["equal to one built anew"] == 1
+    assert loop.totals["equal to one built again"] == 1
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Write docs/protocol.md anew: `python -m tests.golden.protocol` asks a real daemon.
+"""Write docs/protocol.md again: `python -m tests.golden.protocol` asks a real daemon.
 
 The defaults of arguments are those of the rows of irclient.ops, the replies those of the daemon to
 the requests of the page, asked in its order. What differs from run to run (times,

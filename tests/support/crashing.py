@@ -128,7 +128,7 @@ def made_older(path: str, number: int) -> None:
             columns = ", ".join(row[1] for row in db.execute(f"PRAGMA table_info({table})"))
             db.execute(f"DELETE FROM main.{table}")
             db.execute(f"INSERT INTO main.{table}({columns}) SELECT {columns} FROM new.{table}")
-        # What an older version made is made anew by every later one: by its recipe.
+        # What an older version made is made again by every later one: by its recipe.
         db.execute("UPDATE main.entries SET recipe = 'older'")
         db.execute("UPDATE main.artifacts SET version = 'older'")
         db.execute(f"PRAGMA main.user_version = {number}")

@@ -43,7 +43,7 @@ def test_every_argument_is_documented(name):
 
 
 def test_the_document_has_the_defaults_of_the_rows():
-    assert with_defaults(PROTOCOL) == PROTOCOL, "python -m tests.golden.protocol makes them anew"
+    assert with_defaults(PROTOCOL) == PROTOCOL, "python -m tests.golden.protocol makes them again"
     assert with_defaults(PROTOCOL.replace("| `k` | 10 |", "| `k` | 12 |")) == PROTOCOL
 
 

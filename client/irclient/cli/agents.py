@@ -27,7 +27,7 @@ AGENT_OPTIONS = (
     flag("--hooks", "only the hooks"),
     flag("--mcp", "only the MCP server"),
     flag("--project", "in the files of the project in this directory"),
-    flag("--dry-run", "show the changes, make none"),
+    flag("--dry-run", "show the changes without making them"),
 )
 
 

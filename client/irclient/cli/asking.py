@@ -18,7 +18,7 @@ from irclient.terminal.width import detect_terminal
 from irclient.types import Selection
 
 PATHS = argument(
-    *("-l", "--paths"), action="store_true", help="print where the items lie and nothing else"
+    *("-l", "--paths"), action="store_true", help="print the paths of the items and nothing else"
 )
 
 

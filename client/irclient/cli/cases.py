@@ -45,7 +45,7 @@ def read_cases(path: str) -> list[PlainCase]:
 def read_json_lines(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the maps of a file of JSON lines, or of stdin for "-", with the numbers of the lines.
 
-    Raises QueryError naming the file and the line that is none.
+    Raises QueryError naming the file and the invalid line.
     """
     for number, line in _read_lines(path):
         where = f"{_name_source(path)}:{number}"

@@ -39,7 +39,7 @@ def manage_documents(client: Client, options: argparse.Namespace) -> int:
     """Write, read and list documents, and see where they lie.
 
     Documents that the daemon keeps in a directory of its own, the corpus
-    `documents`: add one, write it anew, take it out, read it, list them. A change
+    `documents`: add one, replace it, take it out, read it, list them. A change
     is done when it can be found. Writing is switched on by write = true under
     [documents] in the configuration; with it also into roots that are marked as
     writable = true. `overview` and `suggest` are about all corpora.
@@ -48,7 +48,7 @@ def manage_documents(client: Client, options: argparse.Namespace) -> int:
     # keep what a command prints
     git log -20 | irc docs add "Recent changes" - --tag git
 
-    # write it anew, unless it has changed meanwhile
+    # replace it, unless it has changed meanwhile
     irc docs update recent-changes.md notes.md --if-digest DIGEST
 
     # out of the index; with --delete-file into the trash, for thirty days
@@ -85,11 +85,11 @@ def _add(client: Client, options: argparse.Namespace) -> int:
     _PATH,
     _FILE,
     take_argument(
-        "doc_update", "if_digest", metavar="SHA256", help="only where it holds this still"
+        "doc_update", "if_digest", metavar="SHA256", help="only where it still has this value"
     ),
 )
 def _update(client: Client, options: argparse.Namespace) -> int:
-    """Write a document anew, as a whole."""
+    """Replace a whole document."""
     content = _read_content(options.file)
     return _report_written(options, client.doc_update(options.path, content, options.if_digest))
 
@@ -116,7 +116,7 @@ def _read(client: Client, options: argparse.Namespace) -> int:
 
 @manage_documents.action(
     "ls",
-    take_argument("artifacts", "limit", "-k", metavar="N", help="at most so many (100)"),
+    take_argument("artifacts", "limit", "-k", metavar="N", help="at most N (100)"),
 )
 def _list(client: Client, options: argparse.Namespace) -> int:
     """List the documents."""
@@ -260,7 +260,7 @@ def _suggest(client: Client, options: argparse.Namespace) -> int:
     text = f"{options.title} {options.summary}".strip()
     answer = client.discover(make_similar_query(text, corpora), noted=False)
     if not answer.results:
-        note("irc: no document is like it: nothing speaks for one directory rather than another")
+        note("irc: no document is similar, so no directory is better than another")
     found = [asdict(each) for each in suggest_directories(answer.results, corpora)]
     return print_data(options, found, lambda found: map(_format_suggestion, found))
 

@@ -61,7 +61,7 @@ def _parse_several(kind: Callable[[str], object]) -> Callable[[str], list[object
         try:
             return [kind(each) for each in text.split(",")]
         except ValueError:
-            message = f"{text!r} is no list of numbers with commas between"
+            message = f"{text!r} is not a comma-separated list of numbers"
             raise argparse.ArgumentTypeError(message) from None
 
     return read
@@ -147,7 +147,7 @@ evaluate_answers.describes_actions = True
     "run",
     *_CASES,
     flag("--sweep", "try other max_k and rel as well"),
-    flag("--baseline", "show plain BM25 beside it"),
+    flag("--baseline", "also show plain BM25"),
     flag("--curve", "show smaller catalogues as well"),
     argument("--save-run", default="", metavar="FILE", help="write a TREC run"),
     argument("--save-qrels", default="", metavar="FILE", help="write TREC qrels"),
@@ -213,7 +213,7 @@ def _sweep(client: Client, options: argparse.Namespace) -> int:
 @evaluate_answers.action(
     "calibrate",
     *_CASES,
-    flag("--persist", "set the floors of --corpus by these cases"),
+    flag("--persist", "set the floor of --corpus from these cases"),
     *_ASKING,
 )
 def _calibrate(client: Client, options: argparse.Namespace) -> int:
@@ -346,7 +346,7 @@ def _read_texts(client: Client, corpus: str, most: int) -> dict[str, list[str]]:
         metavar="USES.jsonl",
         help='{"prompt", "gold", "at"} a line; -',
     ),
-    argument("-c", "--corpus", default="", help="of the uses that the daemon knows of it"),
+    argument("-c", "--corpus", default="", help="of the uses that the daemon knows of"),
     argument("-o", "--output", required=True, metavar="FILE", help="the older cases"),
     argument("--newer", required=True, metavar="FILE", help="the newest cases"),
     argument(
@@ -414,7 +414,7 @@ def _report(client: Client, options: argparse.Namespace) -> int:
 
 def _name_drawing_command(missing: Sequence[str]) -> str:
     if "irdaemon" in missing:
-        return "the irc beside irdaemon"
+        return "the irc next to irdaemon"
 
     return make_extra_command("report")
 

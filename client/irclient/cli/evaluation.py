@@ -136,7 +136,7 @@ def format_selection(chosen: Mapping[str, Any]) -> Iterator[str]:
 def format_floor(floor: Mapping[str, Any]) -> Iterator[str]:
     """Yield the floor that separates the cases best, as lines of text, or why there is none."""
     if floor["floor"] is None and floor.get("reason"):
-        yield f"no floor by these labels: {floor['reason']}"
+        yield f"no floor from these labels: {floor['reason']}"
     if floor["floor"] is not None:
         yield (
             f"best floor on the score by these labels: {floor['floor']:.3f}, J {floor['j']:.3f}"

@@ -61,7 +61,7 @@ def explain_answer(client: Client, options: argparse.Namespace) -> int:
     """Why an answer is as it is, or is not.
 
     Why an answer is as it is: what was chosen, which corpora were sure enough to
-    answer, and what came next. With --all every corpus with the score of each
+    answer, and what came close. With --all every corpus with the score of each
     candidate by meaning and by words; with --item also how far one item got, and
     by how much it fell short.
 
@@ -112,7 +112,7 @@ def _format_verdict(selection: Mapping[str, Any]) -> Iterator[str]:
 def _describe_query(analysis: Mapping[str, Any]) -> str:
     unknown = set(analysis["unknown"])
     words = " ".join(f"{each}{'?' if each in unknown else ''}" for each in analysis["tokens"])
-    return f"asked: {words or 'no word'}{' (?: no corpus holds it)' if unknown else ''}"
+    return f"asked: {words or 'no word'}{' (?: not in any corpus)' if unknown else ''}"
 
 
 def _format_cut(explained: Mapping[str, Any]) -> list[str]:
@@ -174,7 +174,7 @@ def _format_analysis(analysis: Mapping[str, Any]) -> Iterator[str]:
     tokens = [f"{token}{'?' if token in unknown else ''}" for token in analysis["tokens"]]
     yield f"words    {' '.join(tokens) or 'none'}"
     if unknown:
-        yield "         ? no corpus holds it"
+        yield "         ? not in any corpus"
     for text in analysis["subqueries"]:
         yield f"subquery {text}"
     yield f"mode     {analysis['mode']}, fusion {analysis['fusion']}"

@@ -127,7 +127,7 @@ def remove_corpus(client: Client, options: argparse.Namespace) -> int:
 @command(
     ONE_CORPUS,
     flag("--full", "read every entry again, changed or not"),
-    flag("--prune", "delete what was indexed of roots that are missing or empty"),
+    flag("--prune", "delete the items of roots that are missing or empty"),
     NO_WAIT,
 )
 def build_corpora(client: Client, options: argparse.Namespace) -> int:
@@ -160,7 +160,7 @@ def maintain_corpora(client: Client, options: argparse.Namespace) -> int:
     """Do the upkeep that is due, or show it.
 
     Do the upkeep of one corpus, or of all, that is due: scans, vectors that are to
-    come, floors to be found anew, and the compaction of the ledger. Seldom needed:
+    come, floors to be found again, and the compaction of the ledger. Seldom needed:
     the daemon does each in its time. What is scanned at an interval, and
     compaction, wait for the quiet hours; a corpus that is indexed by hand is never
     due. Exit code 5 if something that was due failed.

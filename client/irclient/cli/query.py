@@ -80,7 +80,7 @@ def parse_floor(text: str) -> float | str | None:
             return floor
     except ValueError:
         pass
-    message = f"{text!r} is neither a number from 0 to 1 nor `auto` nor `none`"
+    message = f"{text!r} is not a number from 0 to 1, `auto` or `none`"
     raise argparse.ArgumentTypeError(message)
 
 
@@ -184,7 +184,7 @@ QUERY_SHAPE = (
         argument(
             *("--rerank", "--rerank-text"),
             action="store_true",
-            help="let the configured reranker order the best again",
+            help="let the configured reranker reorder the best",
         ),
     ),
     group(
@@ -227,7 +227,7 @@ def read_query(client: Client, options: argparse.Namespace) -> dict[str, Any]:
     """Return the query that the options ask, as plain data.
 
     With --since the daemon is asked which corpora have dates. Raises QueryError for empty words, a
-    moment that is none, and a corpus without dates.
+    invalid moment, and a corpus without dates.
     """
     _take_corpus(client, options)
     wanted = make_plain_query(options, read_words(options.query))
@@ -275,7 +275,9 @@ def parse_moment(since: str, now: datetime) -> str:
             return since
     except ValueError:
         pass
-    raise QueryError(f"--since {since!r} is no moment", "write 7d, 12h, 30m, 2w or 2026-09-01")
+    raise QueryError(
+        f"--since {since!r} is not a point in time", "write 7d, 12h, 30m, 2w or 2026-09-01"
+    )
 
 
 def _find_dated(client: Client, corpora: Sequence[str]) -> list[str]:
@@ -285,7 +287,7 @@ def _find_dated(client: Client, corpora: Sequence[str]) -> list[str]:
     lacking = [name for name in every if name not in dated]
     if (corpora and lacking) or not dated:
         raise QueryError(
-            f"--since needs dates, and there are none in {', '.join(lacking) or 'any corpus'}",
+            f"--since needs dates, and there is no date in {', '.join(lacking) or 'any corpus'}",
             "sessions have them; leave the others out",
         )
     return dated

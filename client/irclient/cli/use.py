@@ -64,7 +64,7 @@ def report_usage(client: Client, options: argparse.Namespace) -> int:
     # of one skill
     irc usage --item skills/fill-pdf-form
 
-    # learn from uses of elsewhere, and undo that
+    # learn from uses recorded elsewhere, and undo that
     irc usage import uses.jsonl -c skills
     irc usage rollback skills
 
@@ -107,7 +107,7 @@ def _forget(client: Client, options: argparse.Namespace) -> int:
     NO_WAIT,
 )
 def _import(client: Client, options: argparse.Namespace) -> int:
-    """Learn from uses of elsewhere."""
+    """Learn from uses recorded elsewhere."""
     uses = [use for _, use in read_json_lines(options.file)]
     return follow(client, client.usage_import(uses, options.corpus), options)
 
@@ -118,7 +118,7 @@ def _import(client: Client, options: argparse.Namespace) -> int:
     NO_WAIT,
 )
 def _roll_back(client: Client, options: argparse.Namespace) -> int:
-    """Serve what was learned before the last time."""
+    """Go back to what was learned the time before."""
     return follow(client, client.usage_rollback(options.corpus), options)
 
 
@@ -133,7 +133,7 @@ def report_gaps(client: Client, options: argparse.Namespace) -> int:
     and the edit that would cure it, such as the words that people use and the
     item's description lacks. What one prompt alone shows is counted, not listed
     (--least 1 lists it), and so is what was used and is not indexed.
-    Prompts of the time before use was noted are asked anew.
+    Prompts from before use was recorded are asked again.
 
     examples:
     # what do descriptions lack?
@@ -219,7 +219,7 @@ def format_usage(report: Mapping[str, Any], width: int) -> Iterator[str]:
     )
     if report["without_session"]:
         count = f"{format_count(report['without_session'], 'answer')} had no session"
-        yield wrap_line(f"{count}: they are joined only where a transcript tells of them", width)
+        yield wrap_line(f"{count}: they count only where a transcript shows them", width)
     if report["adoption"]:
         rows = [
             (e["by"], e["name"], e["offered"], e["adopted"], _format_share(e))
@@ -278,7 +278,7 @@ def format_gaps(report: Mapping[str, Any], width: int = UNCUT) -> str:
         )
     if report["replayed"]:
         lines.append(
-            f"{format_count(report['replayed'], 'prompt')} without a known answer asked anew"
+            f"{format_count(report['replayed'], 'prompt')} without a known answer asked again"
         )
     return "\n".join(lines)
 

@@ -201,7 +201,7 @@ def _open(path: str, url: str, page: _ServedPage) -> None:
     if not webbrowser.open(Path(path).as_uri()):
         print_line(url)
         return
-    note("irc: a browser was given the page; if it cannot read the file: irc web --print-url")
+    note("irc: the page was opened in a browser; if it cannot read the file: irc web --print-url")
     while time.monotonic() < ends and not page.has_taken(url):
         time.sleep(_LOOKS_EVERY_S)
     _remove(path)

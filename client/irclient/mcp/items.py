@@ -127,7 +127,7 @@ def _make_beside(item: RelatedItem) -> BesideItem:
 def _note_answer(answer: Selection) -> str:
     parts = []
     if answer.abstained and answer.freshness.get("building"):
-        parts.append("nothing was found yet, which is no verdict: ask again in a moment")
+        parts.append("nothing was found yet, and the index is incomplete: ask again in a moment")
     elif answer.abstained:
         parts.append(f"nothing applies: {REASONS.get(answer.reason, answer.reason)}")
     if cut := note_cut(answer):
@@ -203,7 +203,7 @@ def _note_disclosure(disclosure: Disclosure) -> str:
     if disclosure.note == "pointer_unreadable":
         parts.append("the file cannot be read any more; discover again")
     elif disclosure.stale:
-        parts.append("the file was changed since it was indexed; this is what it says now")
+        parts.append("the file has changed since it was indexed; this is its present text")
     if disclosure.truncated:
         parts.append(f"cut here; read {make_plain_place(disclosure.pointer)} for the rest")
     if disclosure.files_omitted:

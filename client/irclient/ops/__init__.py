@@ -280,9 +280,9 @@ class Operations:
 
     @operation(repeatable=False)
     def calibrate(self, corpus: str, cases: Sequence[Mapping[str, Any]]) -> list[int]:
-        """Have the floors of a corpus found anew by labelled cases; return the number of the job.
+        """Have the floors of a corpus found again by labelled cases; return the number of the job.
 
-        They hold until the corpus has changed so much that it is calibrated anew.
+        They hold until the corpus has changed so much that it is calibrated again.
         """
 
     @operation()
@@ -460,7 +460,7 @@ class Operations:
     def doc_update(
         self, path: str, content: str, if_digest: str = "", wait_ms: float = 5000.0
     ) -> WrittenDocument:
-        """Write a managed document anew, as a whole, and wait until that can be found.
+        """Replace a managed document as a whole, and wait until that can be found.
 
         With `if_digest`, the SHA-256 of what it is thought to hold, raises Conflict where it holds
         something else.

@@ -229,7 +229,7 @@ def _find_misplaced(program: Parser, argv: Sequence[str]) -> str:
     if not name or option not in pages[name]._option_string_actions:
         return ""
     rest = " ".join(argv[: argv.index(name)])
-    return f"{option!r} stands before the command; write it after: {program.prog} {name} {rest} ..."
+    return f"{option!r} comes before the command; write it after: {program.prog} {name} {rest} ..."
 
 
 def _describe_unknown(page: argparse.ArgumentParser, word: str) -> str:

@@ -41,8 +41,8 @@ _COMMON = frozenset(
 _SHORTEST_WORD, _SHORTEST_STEM, _LONGEST_ENDING = 3, 4, 3
 # Why nothing applies, in the terminal and to MCP clients.
 REASONS = {
-    "building": "what is still being read may hold it",
-    "below_floor": "the nearest is too far from what was asked",
+    "building": "it may be in an entry that is still being read",
+    "below_floor": "the nearest match is too far from the question",
     "no_candidates": "nothing indexed shares anything with the query",
     "no_task": "this says no task: it continues a conversation, orders a small edit or names files",
     "nothing_indexed": "there is nothing in the index yet; irc add NAME KIND ROOT adds a corpus",
@@ -142,7 +142,7 @@ def quote(reference: str) -> str:
 
 
 def _link_place(path: str, place: str, room: int, to: Terminal) -> str:
-    """Return a place as a link; one that is not the file's own name, being spelt, is none."""
+    """Return a place as a link; one that is not the file's own name, being spelt, gives no link."""
     if not to.host or "\\" in path:
         return place
     return to.linked(path, clip_beginning(place, room))

@@ -60,7 +60,7 @@ def _format_configuration(state: dict[str, Any]) -> Iterator[str]:
     if refused := state.get("refused"):
         hint = f" ({refused['hint']})" if refused["hint"] else ""
         yield (
-            f"configuration: refused, the one before is in use: {refused['message']}{hint};"
+            f"configuration: refused, the previous one is in use: {refused['message']}{hint};"
             " correct it, then irdaemon reload"
         )
     if later := state.get("next_start"):
@@ -118,7 +118,7 @@ _STATES = {
 
 
 def format_backends(state: Mapping[str, Any]) -> list[str]:
-    """Return the lines about the backends of a status: none where there is none."""
+    """Return the lines about the backends of a status: none where there are no backends."""
     if state.get("backends") is not None:
         return list(_format_front_end(state["backends"], state["corpora"]))
     return list(_format_copies(state["corpora"]))
@@ -165,7 +165,7 @@ def _format_front_end(
             yield f"front end: {each['backend']} has no corpus yet"
 
 
-DEMO = "demo: nothing of yours was found, so examples are indexed; they make way for what is yours"
+DEMO = "demo: nothing of yours was found, so examples are indexed; yours replace them"
 _EXAMPLES = 3
 # A rate over less is no rate.
 _RATED_AFTER_S = 0.5
@@ -262,7 +262,7 @@ def format_waiting(places: Sequence[dict[str, str]]) -> list[str]:
     first = {place["corpus"]: place["path"] for place in reversed(places)}
     examples = ", ".join(map(_shorten, list(reversed(first.values()))[:_EXAMPLES]))
     return [
-        f"waiting for {format_count(len(places), 'place')} not there yet ({examples}, ...);"
+        f"waiting for {format_count(len(places), 'place')} that do not exist yet ({examples}, ...);"
         " irc status --json names them"
     ]
 
@@ -279,10 +279,10 @@ def format_ledger(state: dict[str, Any]) -> list[str]:
     if rebuilt := state.get("rebuilt"):
         lines.append(
             f"ledger: damaged, and rebuilt since {format_moment(rebuilt['since'])}:"
-            f" {rebuilt['why']}; the old one lies in {rebuilt['kept']}"
+            f" {rebuilt['why']}; the old one is kept in {rebuilt['kept']}"
         )
     elif aside := state.get("set_aside"):
-        lines.append(f"ledger: {len(aside)} set aside before, the last as {aside[-1]}")
+        lines.append(f"ledger: {len(aside)} set aside earlier, the last as {aside[-1]}")
     return lines
 
 
@@ -355,7 +355,7 @@ def _format_job(job: dict[str, Any]) -> str:
     """Return how far a job is: done of total, and how many a second so far."""
     line = f"{job['kind']} {job['corpus']}".rstrip() + ": "
     if not job["todo"]:
-        return line + ("listing what is there" if job["kind"] == "reconcile" else "running")
+        return line + ("listing entries" if job["kind"] == "reconcile" else "running")
     line += f"{job['done']:,} of {job['todo']:,}"
     took = time.time() - job["since"] if job.get("since") else 0.0
     return f"{line}, {job['done'] / took:,.0f}/s" if took >= _RATED_AFTER_S else line
@@ -375,7 +375,7 @@ def format_secrets(found: Sequence[dict[str, Any]]) -> Iterator[str]:
     for each in found:
         yield f"{each['corpus']}  {each['path']}:{each['line'] or '?'}  {each['kind']}"
     if not found:
-        yield "no secrets were met"
+        yield "no secrets were found"
 
 
 def format_audit(changed: Sequence[dict[str, Any]]) -> Iterator[str]:

@@ -128,7 +128,7 @@ def _sign(key: bytes, use: str, told: str) -> str:
 # What happens in the daemon, to every open stream of the page: one subscription for them all.
 #
 # A browser opens one stream however many tabs it has; beyond the limit a tab polls. A reader that
-# is slow loses the oldest of what waits for it: what it shows it asks anew in any case.
+# is slow loses the oldest of what waits for it: what it shows it asks again in any case.
 
 _MOST = 64
 _WAITING = 64
@@ -291,7 +291,7 @@ def check_hosts(names: Sequence[str], port: int) -> tuple[str, ...]:
     found: list[str] = []
     for name in map(str.lower, names):
         if not _HOST.fullmatch(name):
-            raise QueryError(f"{name!r:.80} is no host name", "--host-name NAME, or NAME:PORT")
+            raise QueryError(f"{name!r:.80} is not a host name", "--host-name NAME, or NAME:PORT")
         found += [name] if ":" in name else [name, f"{name}:{port}"]
     return tuple(found)
 
@@ -334,12 +334,12 @@ class PageGuard:
         if scope["method"] != "GET":
             return PlainTextResponse("only GET", 405, {"Allow": "GET"})
         if headers.get("origin") not in (None, *self._origins):
-            return PlainTextResponse("a page from elsewhere may not ask", 403)
+            return PlainTextResponse("requests from other pages are refused", 403)
         foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site")
         # The file that a browser is opened with is of no site; who knows a link may follow it.
         follows = _read_token(scope) and headers.get("sec-fetch-dest") == "document"
         if foreign and not follows:
-            return PlainTextResponse("a page from elsewhere may not ask", 403)
+            return PlainTextResponse("requests from other pages are refused", 403)
         return None
 
     def _let_in(self, scope: Scope) -> Response | None:
@@ -462,7 +462,7 @@ async def _answer_static(request: Request) -> Response:
     name = request.path_params["name"]
     kind = _TYPES.get(os.path.splitext(name)[1])
     if kind is None or name not in os.listdir(_STATIC):
-        return PlainTextResponse("404: there is no such file", 404)
+        return PlainTextResponse("404: no such file", 404)
     return FileResponse(os.path.join(_STATIC, name), media_type=kind)
 
 

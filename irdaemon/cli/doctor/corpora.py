@@ -40,9 +40,9 @@ def judge_format(name: str, cure: str) -> Finding:
 def judge_languages(missing: tuple[str, ...]) -> Finding:
     """Judge the languages of program texts by those that are read without their symbols."""
     if missing:
-        message = f"no symbols are told of {', '.join(missing)}: nothing reads them"
+        message = f"no parser is installed for {', '.join(missing)}: their symbols are not indexed"
         return note(message, "", make_extra_command("code"))
-    return ok("symbols of program texts are told")
+    return ok("symbols of program texts are indexed")
 
 
 def judge_ocr(cure: str) -> Finding:

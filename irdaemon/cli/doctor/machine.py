@@ -200,7 +200,7 @@ def judge_release(daemon: str, client: str) -> Finding:
     if daemon == client:
         return ok(f"irdaemon and irclient {daemon}")
     message = f"irdaemon is {daemon}, irclient {client}"
-    return wrong(message, sys.prefix, f"install both anew, from {find_source('irdaemon')}")
+    return wrong(message, sys.prefix, f"install both again, from {find_source('irdaemon')}")
 
 
 def _format_version(version: Version) -> str:
@@ -228,7 +228,7 @@ def judge_directory(directory: str) -> Iterator[Finding]:
     try:
         status = os.lstat(directory)
     except FileNotFoundError:
-        yield note("is not there yet; the first start makes it", directory)
+        yield note("does not exist yet; the first start creates it", directory)
         return
     if not stat.S_ISDIR(status.st_mode):
         yield wrong("is not a directory", directory, f"mv {shown} {shown}.old")
@@ -254,7 +254,9 @@ def judge_config_file(path: str) -> Iterator[Finding]:
     try:
         status = os.stat(path)
     except FileNotFoundError:
-        yield note("no configuration file; what is found here is indexed", path, "irdaemon init")
+        yield note(
+            "no configuration file; the corpora found here are indexed", path, "irdaemon init"
+        )
         return
     if status.st_uid not in (os.getuid(), 0):
         yield wrong("belongs to another user", path, f"sudo chown $(id -u) {shlex.quote(path)}")

@@ -30,9 +30,9 @@ _OPTIONS = (
 
 @command()
 def manage_backends(options: argparse.Namespace) -> int:
-    """Look after the engines that corpora are copied into.
+    """Manage the backends that corpora are copied into.
 
-    Look after the engines that corpora are copied into ([index] backend, or that of
+    Manage the backends that corpora are copied into ([index] backend, or that of
     a corpus): whether each of their hosts answers and has what is needed, and what
     the corpora take there. `migrate` makes the tables, or brings them to the format
     of this version; it needs a role that owns them, whose URL can be given. Exit

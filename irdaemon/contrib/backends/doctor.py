@@ -28,7 +28,7 @@ def check(config: Config) -> Iterable[Finding]:
         ]
         sent = f"the text of {', '.join(names)}" if names else "nothing yet"
         yield note(
-            f"what is indexed is copied there: {sent}",
+            f"the index is copied there: {sent}",
             address.shown,
             "share = false keeps a corpus here (docs/backends.md)",
         )

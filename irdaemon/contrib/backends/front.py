@@ -304,7 +304,7 @@ class BackendStore:
             if made[-1].id == embedder_id:
                 return ""
         absent = next((each.error.message for each in made if isinstance(each, Absent)), "")
-        return absent or f"none of the embedders here is {embedder_id!r}"
+        return absent or f"no embedder here is {embedder_id!r}"
 
     # -- queries ---------------------------------------------------------------------------------
 
@@ -399,7 +399,7 @@ class BackendStore:
 
     def _check_level(self, level: str) -> None:
         if level == "bundled":
-            raise self.make_refusal("what lies beside an artifact's text")
+            raise self.make_refusal("the fields of an artifact besides its text")
 
     def _find_holder(self, corpus: str) -> tuple[FrontBackend, Totals]:
         """Return the backend that has a corpus, and what it said of it last. Raises NotFound."""

@@ -99,7 +99,7 @@ class FrontProcess:
             try:
                 self._refresh.start()
                 self._refresh.first.wait(_FIRST_S)
-                notify("READY=1", "STATUS=serving what backends hold")
+                notify("READY=1", "STATUS=serving from backends")
                 log.info("serving at %s, from %s", self._socket, self._names)
                 while not self._signals.ask_to_stop(self._on_hangup):
                     self._loop.tick(_TICK_S)
@@ -137,7 +137,7 @@ def _backends(config: Config) -> Sequence[tuple[str, IndexBackend]]:
     addresses = config.backends()
     if not addresses:
         raise ConfigError(
-            f"{config.path}: a front end needs a backend, and none is configured",
+            f"{config.path}: a front end needs a backend; configure one",
             '[index] backend = "postgresql://HOST/DATABASE"',
         )
     each = {url: address.password_env for address in addresses for url in address.urls}

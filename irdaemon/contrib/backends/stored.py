@@ -43,7 +43,7 @@ def resolve_stored(index: CorpusIndex, wanted: str) -> str:
     raise NotFound(
         f"no artifact {wanted!r} in corpus {index.corpus!r}"
         f"{did_you_mean(wanted, {card.name for card in cards})}",
-        f"irc search {wanted!r} -c {index.corpus} finds what is near",
+        f"irc search {wanted!r} -c {index.corpus} lists similar items",
     )
 
 

@@ -108,7 +108,7 @@ def _lines(fields: Mapping[str, object]) -> str:
 def _check_line(name: str, text: str) -> None:
     if len(text) > _TITLE_CHARS or not text.isprintable():
         raise QueryError(
-            f"{name}: {text!r:.60} is no single line of text",
+            f"{name}: {text!r:.60} is not a single line of text",
             f"at most {_TITLE_CHARS} characters, none of them a control character",
         )
 
@@ -271,7 +271,7 @@ class DocumentFiles:
             os.unlink(place.name, dir_fd=at)
 
     def replace(self, place: Place, renewed: Callable[[bytes], bytes], if_digest: str) -> bytes:
-        """Write a file anew, by what it holds; it keeps its mode and owner. Return its content.
+        """Write a file again, by what it holds; it keeps its mode and owner. Return its content.
 
         With `if_digest`, only where that is the SHA-256 of what it holds: Conflict otherwise.
         """
@@ -416,7 +416,7 @@ def _read(at: int, name: str) -> tuple[os.stat_result, bytes]:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
-        raise QueryError(f"{name!r:.200} is no regular file", "name a document")
+        raise QueryError(f"{name!r:.200} is not a regular file", "name a document")
     with open(descriptor, "rb") as file:
         return status, file.read()
 

@@ -91,7 +91,7 @@ def _allowed(given: str, roots: Collection[str]) -> str:
         if part.startswith(".") or part in PRUNED or not part.isprintable():
             raise QueryError(f"{given!r:.200} has a part that is not indexed ({part!r:.60})")
     if not os.path.isdir(directory):
-        raise NotFound(f"{given!r:.200} is no directory", "name one that is there")
+        raise NotFound(f"{given!r:.200} is not a directory", "name one that is there")
     return directory
 
 
@@ -144,7 +144,7 @@ def doc_add(engine: Engine, args: Args) -> WrittenDocument:
 
 @serves("doc_update", "waiting", access.allow_writing)
 def doc_update(engine: Engine, args: Args) -> WrittenDocument:
-    """Write a document anew; of Markdown the front matter stays that the content leaves out."""
+    """Write a document again; of Markdown the front matter stays that the content leaves out."""
     target, place = _document(engine, args)
     corpus, files = target.corpus, target.files
     content = args["content"]

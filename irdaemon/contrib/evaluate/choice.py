@@ -412,7 +412,7 @@ def sweep_selector(
     min_score: Sequence[float | None] = (None,),
     objective: str = OBJECTIVE,
 ) -> Sweep:
-    """Select anew from the candidates of `runs` in every combination; nothing is searched again.
+    """Select again from the candidates of `runs` in every combination; nothing is searched again.
 
     Raises QueryError for an impossible value or an unknown objective.
     """

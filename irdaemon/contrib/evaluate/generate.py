@@ -122,7 +122,9 @@ def build_eval_set(
 def made_cases(artifacts: Itemised, ask: Ask, k: int, making: CaseMaking) -> MadeCases:
     """Return up to `k` cases for each artifact, with what was left out; see `generate_cases`."""
     if k < 1:
-        raise QueryError(f"{k} queries for each artifact are none", "ask for 1 or more")
+        raise QueryError(
+            f"{k} queries for each artifact is not a number above 0", "ask for 1 or more"
+        )
     made, texts = MadeCases(), described(artifacts)
     first = set(sorted(texts)[: making.max_artifacts])
     wanted = {artifact_id: text for artifact_id, text in texts.items() if artifact_id in first}
@@ -181,8 +183,8 @@ def generate_abstentions(
 ) -> list[Case]:
     """Return cases that nothing answers, `share` of all together with `n_gold` others.
 
-    Where that is none the model is not asked. Raises QueryError for a share that is not from 0 to
-    below 1.
+    Where there is no such text the model is not asked. Raises QueryError for a share that is
+    not from 0 to below 1.
     """
     _check_share(share)
     wanted = math.ceil(share * n_gold / (1 - share))

@@ -347,7 +347,7 @@ def save_graded_cases(
 
 
 def load_graded_cases(path: str | os.PathLike[str]) -> list[GradedCase]:
-    """Read a file of cases. Raises QueryError naming the file, and the line that is none."""
+    """Read a file of cases. Raises QueryError naming the file and the invalid line."""
     return [
         GradedCase.from_dict(data, where)
         for where, data in _rows(path)

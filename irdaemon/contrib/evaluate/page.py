@@ -344,7 +344,7 @@ def _comparisons(
         return
     pairs = _pairs(now["cases"], before["cases"])
     if not pairs:
-        yield "<p>The evaluation before had none of these cases.</p>"
+        yield "<p>The previous evaluation had none of these cases.</p>"
         return
     found = compare_values(_MEASURE, [new for new, _ in pairs], [old for _, old in pairs])
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(before["at"]))

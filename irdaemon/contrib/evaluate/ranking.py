@@ -443,7 +443,7 @@ def _number(text: str, where: str) -> float:
     try:
         return float(text)
     except ValueError as error:
-        raise QueryError(f"{where}: {text!r:.40} is no number") from error
+        raise QueryError(f"{where}: {text!r:.40} is not a number") from error
 
 
 def _write(path: Path, rows: Iterator[str]) -> None:

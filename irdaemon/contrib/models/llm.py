@@ -150,7 +150,7 @@ def ids_in(reply: str, known: Collection[str]) -> list[str]:
 
 
 def _match_id(line: str, known: Collection[str]) -> str:
-    """Return the id that a line is, whatever marks it stands in; "" where it is none.
+    """Return the id that a line is, whatever marks it stands in; "" where it is not one.
 
     A model may repeat the candidate's whole line.
     """

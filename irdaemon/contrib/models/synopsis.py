@@ -63,7 +63,7 @@ class Gate:
 
     @classmethod
     def of(cls, when: str | Predicate, when_id: str | None) -> Gate:
-        """Return a gate. Raises QueryError or TypeError for what is none."""
+        """Return a gate. Raises QueryError or TypeError for an invalid gate."""
         if isinstance(when, str):
             if when != ALWAYS:
                 raise QueryError(f"when is {ALWAYS!r} or a function of an artifact, not {when!r}")

@@ -52,7 +52,7 @@ class MissedPrompt:
 
 
 class GapWorld:
-    """Where the texts of prompts and items are, and who answers a prompt anew."""
+    """Where the texts of prompts and items are, and who answers a prompt again."""
 
     def __init__(self, ledger: Ledger, ask: Ask):
         self._ledger = ledger
@@ -72,7 +72,7 @@ class GapWorld:
         }
 
     def replay(self, prompt: str, items: tuple[Item, ...]) -> tuple[str, ConsideredItem | None]:
-        """Ask a prompt anew; return how an item fares, "offered" or one of MISSED."""
+        """Ask a prompt again; return how an item fares, "offered" or one of MISSED."""
         if self.replayed >= _MOST_REPLAYED:
             return "offered", None
         self.replayed += 1
@@ -123,7 +123,7 @@ def _of_name(name: str, uses: Sequence[JoinedUse]) -> dict[str, Any]:
         "sessions": len({each.turn.entry for each in uses}),
         "states": {"not_installed": len(uses)},
         "words": [],
-        "cure": f"nothing indexed is called {name}: irc add where it lies, or install it",
+        "cure": f"nothing indexed is called {name}: irc add its directory, or install it",
     }
 
 

@@ -16,15 +16,17 @@ from irdaemon.types import Use
 
 
 def learn_corpus(context: JobContext, corpus: Corpus) -> str:
-    """Take in uses from elsewhere, forget what was taught by what is gone, and learn anew."""
+    """Take in uses from elsewhere, forget what was taught by what is gone, and learn again."""
     state, name = context.state, corpus.name
     ledger = state.ledger
     if not corpus.learns:
         find_observer(state).imported.pop(name, None)
-        return "use teaches nothing of what is copied elsewhere, unless it says share = true"
+        return (
+            "nothing is learned about a corpus that is copied elsewhere, unless it has share = true"
+        )
     ledger.learned.import_uses(name, find_observer(state).imported.pop(name, ()))
     if _is_incomplete(state):
-        return "not all transcripts were read for what was used"
+        return "not all transcripts were searched for uses"
     learning = Learning(state, context.publisher, corpus, context.pause)
     uses = _known_uses(state, corpus)
     learning.keep_attested(uses)

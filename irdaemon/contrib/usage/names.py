@@ -198,7 +198,7 @@ class JoinedLog:
     def uses(self) -> Iterator[JoinedUse]:
         """Yield every use of an item, those of the newest turn first.
 
-        A tool or command of the agent's own, which means no item, is none.
+        A tool or command of the agent's own, which means no item, does not count.
         """
         for turn in self.turns:
             offers = self.offers_of(turn)

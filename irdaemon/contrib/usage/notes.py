@@ -1,7 +1,7 @@
 """Notes: take up what was offered and what transcripts say was used, and write both down.
 
 All but `note` belongs to the writer's thread, which calls `tick` every second or so. What goes
-wrong here stops nothing else: a damaged file is set aside and made anew, answers wait for a disk
+wrong here stops nothing else: a damaged file is set aside and made again, answers wait for a disk
 that is full, and the transcripts that were missed are read again.
 """
 
@@ -169,7 +169,7 @@ class UsageNotes:
             self._store = None
 
     def _written(self, write: Callable[[UsageStore], Any]) -> bool:
-        """Write with the file open, made anew where it is damaged; return whether that was done."""
+        """Write with the file open, made again if it is damaged; return whether that was done."""
         try:
             write(self._opened())
             self.problem = ""
@@ -185,7 +185,7 @@ class UsageNotes:
         if self._key is None:
             self._key = DigestKey(self.options.key_path)
         if self._store is None:
-            self._store = _opened_or_anew(self.options.path)
+            self._store = _open_or_create(self.options.path)
         return self._store
 
     def _fail(self, error: sqlite3.Error | OSError) -> None:
@@ -248,7 +248,7 @@ class UsageNotes:
                 yield store
         except (sqlite3.Error, OSError) as error:
             raise Unavailable(
-                f"the log of use cannot be read: {error}", "it is made anew in a moment"
+                f"the log of use cannot be read: {error}", "it is created again in a moment"
             ) from error
 
     def changing(self) -> UsageStore:
@@ -275,7 +275,7 @@ class UsageNotes:
         return facts
 
 
-def _opened_or_anew(path: str) -> UsageStore:
+def _open_or_create(path: str) -> UsageStore:
     """Open the file; one that is damaged or of another format is set aside."""
     try:
         return UsageStore(path)

@@ -68,7 +68,7 @@ class UseReports:
         """Return what was used and not offered, or not found at all, and what would cure it.
 
         Listed is what at least so many prompts show. One for which no answer is known is asked
-        anew.
+        again.
         """
         with self._opened() as (store, ledger):
             names, since = self._names(ledger), self._since()

@@ -1,7 +1,7 @@
 """The log of use: what was offered, and what the transcripts say was used, in one private file.
 
 It holds no text, unless the configuration asks for it. Turns and their uses can be had again from
-the transcripts, so a file that is damaged or of another format is set aside and made anew.
+the transcripts, so a file that is damaged or of another format is set aside and made again.
 """
 
 from __future__ import annotations
@@ -442,7 +442,7 @@ def read_usage(path: str) -> Iterator[UsageStore]:
 # Backups of the log of use: a file beside the backup of the ledger, and back.
 #
 # The key of its digests is not among them. On another machine what is noted stays joined as it was;
-# prompts that are read anew there join nothing of before.
+# prompts that are read again there join nothing of before.
 
 _NOTHING = "the ledger's part is done"
 
@@ -476,7 +476,7 @@ def restore_usage(file: str, usage_path: str) -> str | None:
     """Put the log of use that lies beside a ledger's backup in its place.
 
     Returns where the one before lies now, None where there was none, or none beside the backup. No
-    process may have it open. Raises BackupError for a file that is none.
+    process may have it open. Raises BackupError for a file that is not one.
     """
     kept = os.path.abspath(saved_beside(file))
     if not os.path.exists(kept):
@@ -488,4 +488,4 @@ def restore_usage(file: str, usage_path: str) -> str | None:
         with closing(open_to_read(kept)) as source, copy_database(source, beside) as copy:
             return replace_ledger(usage_path, copy)
     except (sqlite3.Error, OSError) as error:
-        raise BackupError(f"{kept} is no log of use: {error}", _NOTHING) from error
+        raise BackupError(f"{kept} is not a usage log: {error}", _NOTHING) from error

@@ -35,7 +35,7 @@ _KEYS = ("prompt", "gold", "session", "at", "corpus")
 
 
 def given_uses(given: Iterable[Use | Mapping[str, Any]]) -> list[Use]:
-    """Return uses out of records; Raises QueryError naming the first that is none."""
+    """Return uses out of records; Raises QueryError naming the first that is invalid."""
     return [
         each if isinstance(each, Use) else _use(each, f"use {number}")
         for number, each in enumerate(given, start=1)
@@ -93,7 +93,7 @@ def _time(at: Any, where: str) -> float:
     try:
         moment = datetime.fromisoformat(at)
     except (TypeError, ValueError):
-        raise QueryError(f"{where}: `at` is no time: {at!r:.60}", _HOW) from None
+        raise QueryError(f"{where}: `at` is not a time: {at!r:.60}", _HOW) from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
@@ -104,8 +104,8 @@ def of_corpus(store: UsageStore, ledger: Ledger, names: ItemNames, corpus: str) 
     """Yield all uses known of a corpus' items, newest first, one for each turn.
 
     The prompt is read from the turn's own records in the ledger, so a use whose session is no
-    longer indexed, or whose prompt was a bare command, is none. Of items of one name the nearest
-    counts.
+    longer indexed, or whose prompt was a bare command, does not count. Of items of one name
+    the nearest counts.
     """
     for turn in store.turns(only_used=True):
         meant = [names.meant(how, what)[:1] for how, what in turn.uses]

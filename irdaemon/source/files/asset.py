@@ -63,13 +63,13 @@ _FORMATS = {
 # Why a reader gave nothing: what is said, what helps, and whether what was known is forgotten.
 _FAILURES = {
     "encrypted": ("encrypted with a password", "save it without one, or exclude it", True),
-    "cipher": ("encrypted, in a way that cannot be read here", "", False),
+    "cipher": ("encrypted in a way that cannot be read here", "", False),
     "no_text": ("no text layer", "run OCR over it, or exclude it", True),
     "pages": ("more than 2,000 pages", "split it, or exclude it", False),
     "long": ("more than 8,000,000 characters of text", "split it, or exclude it", False),
     "pixels": ("more than 100,000,000 pixels", "scale it down, or exclude it", False),
-    "memory": (f"more memory needed than {_LIMITS.memory // MB} MB", "exclude it", False),
-    "damaged": ("damaged or cut short", "save it anew, or exclude it", False),
+    "memory": (f"needs more than {_LIMITS.memory // MB} MB of memory", "exclude it", False),
+    "damaged": ("damaged or cut short", "save it again, or exclude it", False),
 }
 
 
@@ -118,7 +118,7 @@ def extract_text(path: str, max_bytes: int) -> Extraction:
     """
     format = _FORMATS[get_suffix(path)]
     if format.missing:
-        raise Refused(f"{path}: what reads this {format.name} is not installed", format.missing)
+        raise Refused(f"{path}: the reader for this {format.name} is not installed", format.missing)
     script = os.path.join(os.path.dirname(__file__), format.script)
     with open_bounded(path, max_bytes) as file:
         data = file.read(max_bytes)
@@ -140,7 +140,7 @@ def _parse_answer(path: str, printed: bytes, digest: str) -> Extraction:
         flags = tuple(map(str, found["flags"]))
         return Extraction(str(found["text"]), fields, flags, digest)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise SourceError(f"{path}: its reader gave no answer that can be used") from error
+        raise SourceError(f"{path}: its reader gave no usable answer") from error
 
 
 def _make_failure(path: str, failure: str) -> SourceError:

@@ -69,7 +69,7 @@ class Kind:
     endings: tuple[tuple[str, str], ...]
 
     def product(self, path: str, own: bool) -> str:
-        """Return in whose format the file at an absolute path is, "" when it is none of ours.
+        """Return in whose format the file at an absolute path is, "" when it is not ours.
 
         `own` is true where it lies in a directory of this kind's own.
         """

@@ -89,7 +89,7 @@ def find_metadata(path: str) -> str:
     held = (os.path.join(path, name) for name in METADATA)
     found = next((name for name in held if os.path.isfile(name)), None)
     if found is None:
-        raise SourceError(f"{path}: holds no METADATA", "reinstall or remove the distribution")
+        raise SourceError(f"{path}: has no METADATA", "reinstall or remove the distribution")
     return found
 
 

@@ -90,7 +90,7 @@ def _is_sent(text: str, match: re.Match[str]) -> bool:
         return False
     if len(value) >= 16 and has_letter_and_digit(value):
         return True
-    # A word in small letters that a sentence goes on after is none of a header.
+    # A word in small letters that a sentence goes on after does not belong to a header.
     mixed = len(value) >= 16 and value[1:] != value[1:].lower()
     return bool(match["scheme"] and (mixed or LINE_ENDS.match(text, match.end())))
 
@@ -127,7 +127,7 @@ def make_program_rule(word: str) -> Callable[[str, int], Iterator[Span]]:
     def given(text: str, at: int) -> Iterator[Span]:
         if not _PROGRAM_ENDS.match(text, at + len(word)) or text[at - 1 : at].isalnum():
             return
-        # Up to where the program is named again, from where it is looked at anew.
+        # Up to where the program is named again, from where it is looked at again.
         stop = text.find(word, at + len(word), at + _COMMAND)
         stop = stop if stop >= 0 else at + _COMMAND
         end = _COMMAND_ENDS.search(text, at, stop)

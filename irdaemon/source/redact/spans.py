@@ -38,6 +38,6 @@ class Effort:
         self._left -= characters
         if self._left < 0:
             raise Refused(
-                "one text with too many beginnings of secrets to look into",
+                "one text has too many possible secrets to check",
                 "it is not indexed; split it, or leave it out of the corpus",
             )

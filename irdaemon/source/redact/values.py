@@ -66,7 +66,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_sample(value: str) -> bool:
-    """Return whether a value says of itself that it is none: `my-password`, `fake_token`."""
+    """Return whether a value says that it is a placeholder: `my-password`, `fake_token`."""
     if len(value) > _LONGEST_SAMPLE:
         return False
     said = _SAMPLE.fullmatch(value) and _NAMES_SAMPLE.search(value)

@@ -163,7 +163,7 @@ def _may_hold_sessions(entry: os.DirEntry[str]) -> bool:
 def _explain_skipped(seen: SeenPath) -> str:
     if seen.name in PRUNED:
         return PRUNED_REASON
-    return "outputs and notes beside sessions" if seen.name in _NOT_SESSIONS else ""
+    return "outputs and notes of sessions" if seen.name in _NOT_SESSIONS else ""
 
 
 def _may_be_sessions(path: str) -> bool:

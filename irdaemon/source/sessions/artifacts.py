@@ -44,7 +44,7 @@ def _find_skill(use: ItemUse) -> str:
 
 
 def _strip_plugin(name: str) -> str:
-    """Return a name without the plugin that it is of; "" for what is none."""
+    """Return a name without the plugin it belongs to; "" for an invalid name."""
     own = name.strip().lstrip("/").rpartition(":")[2]
     return own if _NAME.fullmatch(own) else ""
 
@@ -120,7 +120,7 @@ def _make_session_turn(stream: Stream, session: SessionInfo, turn: Turn) -> Sess
 
 
 def parse_time(timestamp: str) -> float:
-    """Return a time as a transcript writes it in Unix seconds; 0.0 for what is none."""
+    """Return a time as a transcript writes it in Unix seconds; 0.0 for an invalid one."""
     try:
         return max(0.0, datetime.fromisoformat(timestamp).timestamp())
     except (ValueError, OverflowError, OSError):
@@ -222,6 +222,6 @@ def _get_last_part(path: str) -> str:
 
 
 def _shorten_prompt(prompt: str) -> str:
-    """Return how a prompt begins, without its secrets: one that is cut, or in one line, is none."""
+    """Return how a prompt begins, without its secrets: not one that is cut, or of one line."""
     opening = Redactor("all").text(prompt[:_OPENING])
     return textwrap.shorten(opening[: 4 * _NAME_WIDTH], _NAME_WIDTH, placeholder="…") or "…"

@@ -90,7 +90,7 @@ def select_columns(connection: sqlite3.Connection, table: str, *wanted: str) -> 
 
 
 def parse_column(text: object, skipped: Counter[str]) -> Mapping[str, Any]:
-    """Return the JSON object in a column; what is none counts as skipped, and is empty."""
+    """Return the JSON object in a column; anything else is skipped and gives an empty one."""
     try:
         value = parse_bounded_json(text) if isinstance(text, (str, bytes)) else None
     except (ValueError, RecursionError):

@@ -311,6 +311,6 @@ def _find_store(connection: sqlite3.Connection, path: str) -> tuple[str, Session
         if any(each <= names for each in store.tables):
             return agent, store
     raise SourceError(
-        f"{path}: its tables are those of no known agent ({', '.join(sorted(names)) or 'none'})",
+        f"{path}: its tables match no known agent ({', '.join(sorted(names)) or 'none'})",
         "leave it out of the corpus, or report its agent and version",
     )

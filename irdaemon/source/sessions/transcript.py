@@ -264,7 +264,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that happened. `fresh` text begins the answer anew; `uses` are those in it."""
+    """One thing that happened. `fresh` text begins the answer again; `uses` are those in it."""
 
     kind: Kind
     offset: int

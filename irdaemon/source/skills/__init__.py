@@ -142,7 +142,7 @@ class Skills:
 
 
 def _find_skill_directory(path: str) -> str:
-    """Return the skill directory a path is a telling file of, "" when it is none."""
+    """Return the skill directory a path is a telling file of, "" when it is not one."""
     if os.path.basename(path) in SKILL_NAMES:
         return os.path.dirname(path)
     return path.removesuffix("/" + CODEX_FILE) if path.endswith("/" + CODEX_FILE) else ""
@@ -220,7 +220,7 @@ def _resolve_skill_file(path: str) -> str:
     """Return the real path of a SKILL.md; refuse a link that passes off another file as one."""
     target = find_target(path) or path
     if not has_same_name(path, target):
-        raise Refused(f"{path}: a link to {target}, which is no SKILL.md", "remove the link")
+        raise Refused(f"{path}: a link to {target}, which is not a SKILL.md", "remove the link")
     return target
 
 

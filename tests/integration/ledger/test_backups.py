@@ -120,7 +120,7 @@ WRONG = {
     "the view v is not irdaemon's": lambda file: change(file, "CREATE VIEW v AS SELECT 1"),
     "the table t is not irdaemon's": lambda file: change(file, "CREATE TABLE t (a)"),
     "the index t is not irdaemon's": lambda file: change(file, "CREATE INDEX t ON jobs(kind)"),
-    "table jobs is missing, or made in another way": lambda file: change(
+    "table jobs is missing, or has another layout": lambda file: change(
         file,
         "ALTER TABLE jobs RENAME TO old",
         "CREATE TABLE jobs (id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,"

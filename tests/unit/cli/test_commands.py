@@ -123,10 +123,10 @@ def test_an_unknown_command_is_wrong_usage_and_names_the_known_ones(program, cap
         (["discover", "x", "--min-score", "7"], "'7' is neither a number from 0 to 1"),
         (["ping", "--timeout=-1"], "'-1' is not a number of seconds above 0"),
         (["ping", "--timeout", "nan"], "'nan' is not a number of seconds above 0"),
-        (["--json", "ping"], "'--json' stands before the command; write it after: irc ping --json"),
+        (["--json", "ping"], "'--json' comes before the command; write it after: irc ping --json"),
         (
             ["--timeout", "2", "discover", "x"],
-            "'--timeout' stands before the command; write it after: irc discover --timeout 2 ...",
+            "'--timeout' comes before the command; write it after: irc discover --timeout 2 ...",
         ),
         (["top", "--every", "0"], "not a number of seconds above 0"),
         (["ping", "pong"], "'pong' is one argument too many"),

@@ -127,4 +127,4 @@ def test_an_explanation_begins_with_the_verdict_and_takes_ten_lines_over_ten_cor
 
 def test_an_explanation_of_an_abstention_says_so_first_in_words():
     shown = format_explanation(told("zebra"))
-    assert shown.startswith("nothing applies: the nearest is too far from what was asked\n")
+    assert shown.startswith("nothing applies: the nearest match is too far from the question\n")

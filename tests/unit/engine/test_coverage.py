@@ -160,7 +160,7 @@ def test_a_skill_of_a_plugin_that_is_switched_off_is_left_out(tmp_path):
     (tmp_path / "settings.json").write_text('{"enabledPlugins": {"on@m": true, "off@m": false}}')
     found = covered(corpus("skills", store))
     assert (found.indexed, found.missing) == (1, 0)
-    assert found.excluded == {"of a plugin that is not in use": 1}
+    assert found.excluded == {"in a plugin that is not in use": 1}
 
 
 def test_a_report_is_told_from_what_else_docs_folders_hold(tmp_path):
@@ -236,7 +236,7 @@ def test_a_session_is_expected_within_its_window_and_notes_beside_it_are_not(tmp
     assert (found.indexed, found.missing) == (1, 0)
     assert found.excluded == {
         "older than since_days": 1,
-        "directory: outputs and notes beside sessions": 1,
+        "directory: outputs and notes of sessions": 1,
     }
     write(tmp_path, "q/two.jsonl")
     assert running.coverage("c")[0].missing_paths == [str(tmp_path / "q/two.jsonl")]
@@ -252,7 +252,7 @@ def test_an_entry_in_which_nothing_was_is_not_counted_as_indexed(tmp_path):
 def test_a_corpus_that_is_no_tree_of_files_says_so():
     (found,) = indexed(mapped({"a": "fill a form"})).coverage()
     assert found.ratio is None
-    assert found.unchecked == "what mapping hold is not a tree of files"
+    assert found.unchecked == "a corpus of mapping is not a tree of files"
 
 
 def test_a_walk_ends_when_the_time_of_its_request_is_up(tmp_path):

@@ -100,7 +100,7 @@ def test_what_an_image_shows_of_a_forgotten_artifact_is_blanked_and_the_rest_is_
     assert image.name in kept.files_with(PRIVATE.format(7))
     kept.hold({key: text for key, text in kept.items.items() if key != "t7"})
     kept.wait(30)
-    assert next((kept.directory / "index").glob("*.rows")) == image  # laid out anew it is not
+    assert next((kept.directory / "index").glob("*.rows")) == image  # laid out again it is not
     assert kept.files_with(PRIVATE.format(7)) == set()
     # Filters read every field there is, of the image too.
     filtered = Query("sang loudly", k=500, where={"none": {"$exists": False}})

@@ -54,5 +54,5 @@ def test_names_and_the_number_of_artifacts_are_as_wanted(source):
 
 
 def test_a_model_may_be_the_address_of_an_endpoint(source):
-    with pytest.raises(QueryError, match="'nonsense' is no endpoint"):
+    with pytest.raises(QueryError, match="'nonsense' is not an endpoint"):
         ir.eval_gen.generate_cases(source, ask="nonsense")

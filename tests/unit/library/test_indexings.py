@@ -91,7 +91,7 @@ def test_a_function_that_gives_more_or_twice_or_one_by_one_is_cut(tools):
         ({"search_by_label": {"tolls": {}}}, "unknown label 'tolls'; did you mean 'tools'"),
         ({"search_by_label": {"tools": {"k": 3}}}, "sets k of 'tools'"),
         ({"search_by_label": {"tools": {"per_artifact": False}}}, "sets per_artifact of 'tools'"),
-        ({"search_by_label": {"own": {"mode": "lexical"}}}, "'own' is no corpus built here"),
+        ({"search_by_label": {"own": {"mode": "lexical"}}}, "'own' is not a corpus built here"),
         ({"search_by_label": {"tools": {"moed": "dense"}}}, "search takes no 'moed'"),
         ({"k": 20, "rank_depth": 5}, "rank_depth must be at least k, 20"),
     ],

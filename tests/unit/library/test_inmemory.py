@@ -109,7 +109,7 @@ def test_a_word_that_the_query_has_twice_counts_twice():
         (["a", None], "document 2 of 2 is neither"),
         ([{"meta": {}}], "document 1 of 1 has no text"),
         ([{"text": None}], "document 1 of 1 has no text"),
-        ([{"text": "a", "meta": ["x"]}], "document 1 of 1: its meta is no mapping but a list"),
+        ([{"text": "a", "meta": ["x"]}], "document 1 of 1: its meta is not a mapping but a list"),
         (
             [{"text": "a", "metadata": {}}],
             "document 1 of 1 has an unknown key 'metadata'; .*'meta'",

@@ -65,7 +65,7 @@ def test_a_corpus_is_a_stage_by_its_handle_or_by_its_name():
     assert make_selector(built)([hit], "pdf form", 1) == (hit,)
     assert make_evaluator("stage-tools")("pdf form", [hit])["is_sufficient"]
     built.close()
-    with pytest.raises(TypeError, match="'stage-tools' is no stage: no corpus"):
+    with pytest.raises(TypeError, match="'stage-tools' is not a stage: no corpus"):
         make_retriever("stage-tools")
 
 

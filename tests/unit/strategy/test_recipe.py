@@ -1,4 +1,4 @@
-"""The identity of a strategy, by which a changed one is indexed anew and an equal one is not."""
+"""The identity of a strategy, by which a changed one is indexed again and an equal one is not."""
 
 import json
 from functools import partial

@@ -59,7 +59,7 @@ def parse_options(words: list[str]) -> HookOptions:
 
 
 def _choose_wording(text: str) -> str:
-    """Return a wording, the usual one for what is none."""
+    """Return the wording; unknown names give the default."""
     wording = text or os.environ.get("IRDAEMON_HOOK_WORDING", "")
     return wording if wording in WORDINGS else FACTS
 

@@ -185,7 +185,7 @@ def _encode(like: bytes | None, text: str) -> bytes:
 
 def _check_unchanged(path: str, expected: bytes | None) -> None:
     if _read_content(path) != expected:
-        raise ValueError("it was changed meanwhile; run the command again")
+        raise ValueError("it has changed in the meantime; run the command again")
 
 
 def _replace(path: str, data: bytes, like: str, expected: bytes | None = None) -> None:

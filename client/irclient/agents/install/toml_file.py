@@ -77,9 +77,9 @@ def _check(text: str, expected: dict[str, Any], table: str) -> None:
     try:
         found = tomllib.loads(text)
     except ValueError as error:
-        raise ValueError(f"{table} is written in a way that cannot be edited: {error}") from error
+        raise ValueError(f"{table} has a form that cannot be edited: {error}") from error
     if {table: {}, **found} != {table: {}, **expected}:
-        raise ValueError(f"{table} is written in a way that cannot be edited safely")
+        raise ValueError(f"{table} has a form that cannot be edited safely")
 
 
 def _write_table(server: ServerEntry, newline: str) -> str:

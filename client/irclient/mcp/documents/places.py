@@ -315,7 +315,7 @@ async def _make_suggestions(client: AsyncClient, text: str) -> Suggestions:
     ]
     note = "Write the file there; it is in the library within a second."
     if not answer.results:
-        note = "No document is like it, so nothing speaks for one of these: ask the user."
+        note = "No document is similar, so none of these is better than another: ask the user."
     return Suggestions(suggestions=suggestions, note=note)
 
 

@@ -1,4 +1,4 @@
-"""The library profile's tools that write: add a managed document, write it anew, remove it."""
+"""The library profile's tools that write: add a managed document, replace it, remove it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Stored(BaseModel, frozen=True):
     status: str
     generation: int
     digest: str = Field(description="for if_digest; empty once it is removed")
-    trash: str = Field(description="where a deleted file lies")
+    trash: str = Field(description="where a deleted file is kept")
 
 
 class WritingTools(ToolSet):
@@ -81,7 +81,9 @@ class WritingTools(ToolSet):
         context: Context[Any, Any],
         path: Annotated[str, Field(description="absolute path, or a document_id")],
         content: Annotated[str, Field(description="the whole content from now on")],
-        if_digest: Annotated[str, Field(description="refuse where it holds another by now")] = "",
+        if_digest: Annotated[
+            str, Field(description="refuse where it has another value by now")
+        ] = "",
     ) -> Annotated[CallToolResult, Stored]:
         """Replace the whole content of a document that AddToLibrary wrote. Use it after
         ReadFromLibrary, with all that is to stay; title, date, source and tags stay where the
@@ -115,9 +117,9 @@ def _add_metadata(content: str, metadata: Mapping[str, _Value]) -> str:
     Raises ToolError for a name that is none, and for what has an argument of its own.
     """
     if own := sorted(metadata.keys() & {"title", "source", "tags"}):
-        raise ToolError(f"metadata: {', '.join(own)} is an argument of its own. Move it there.")
+        raise ToolError(f"metadata: {', '.join(own)} is a separate argument. Move it there.")
     if wrong := [f"{key!r:.60}" for key in metadata if not _KEY.fullmatch(key)]:
-        raise ToolError(f"metadata: {wrong[0]} is no name of a field: letters, digits, - and _.")
+        raise ToolError(f"metadata: {wrong[0]} is not a field name: use letters, digits, - and _.")
     lines = "".join(
         f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in metadata.items()
     )

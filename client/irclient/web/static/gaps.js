@@ -38,7 +38,7 @@ export function draw({ gaps, evaluations: first, next, agents }) {
     section("Needed, and not found", gaps.gaps.length
       ? [h("div", { class: "cards" }, gaps.gaps.map(gap)), rest(gaps.gaps.length, gaps.n_gaps)]
       : untold("No gap: nothing was missed often enough to say so.", agents, "Gaps come from transcripts of an agent that is set up:"),
-      h("p", { class: "quiet" }, `${count(gaps.watching)} prompts are alone so far; ${count(gaps.replayed)} without a known answer were asked anew. `, copyable("irc gaps --least 1"))),
+      h("p", { class: "quiet" }, `${count(gaps.watching)} prompts are alone so far; ${count(gaps.replayed)} without a known answer were asked again. `, copyable("irc gaps --least 1"))),
     section("Last evaluations", evaluations.length
       ? evaluations.map(evaluation)
       : empty("No corpus was evaluated yet. Make labelled queries, and ask them:", "irc eval CASES.jsonl"),

@@ -21,7 +21,7 @@ export function draw(data) {
   const healths = new Map((status.health?.corpora ?? []).map((each) => [each.name, each]));
   return [
     head(status),
-    status.demo && h("p", { class: "note" }, "These are examples: nothing of yours was found. They make way for what you add: ", copyable("irc add notes files ~/notes")),
+    status.demo && h("p", { class: "note" }, "These are examples: nothing of yours was found. Yours replace them: ", copyable("irc add notes files ~/notes")),
     model(status.model),
     h("div", { class: "cards" }, status.corpora.map((each, place) => card(each, healths.get(each.name), data, place))),
   ];

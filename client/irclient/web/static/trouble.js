@@ -9,8 +9,8 @@ export function draw({ status, failures, secrets, audit, counts }, events, now =
     section("Could not be read", failures.length
       ? [table(["corpus", "path", "reason", "since", "#tries", "after it is mended"], failures.map((each) => [name(each.corpus), name(each.path, "path"), name(each.reason, "reason"), ago(each.since, now), count(each.tries), copyable(each.command)]), "Failures"), rest(failures.length, counts.failures)]
       : h("p", { class: "quiet" }, "Everything that was seen could be read.")),
-    section("Credentials in what is indexed", secrets.length
-      ? [h("p", {}, "They were taken out of what is stored; they still lie in these files. Take them out there, and revoke them. ", copyable("irc status --secrets")),
+    section("Credentials in indexed files", secrets.length
+      ? [h("p", {}, "They were removed from the index and are still in these files. Remove them there, and revoke them. ", copyable("irc status --secrets")),
         h("p", {}, Object.entries(counts.secret_kinds).map(([kind, n]) => [pill(`${kind} ${count(n)}`, "bad"), " "])),
         h("details", {}, h("summary", {}, `${count(counts.secrets)} places`), table(["corpus", "path", "#line", "kind"], secrets.map((each) => [name(each.corpus), name(each.path, "path"), each.line || "–", name(each.kind)]), "Places of credentials"), rest(secrets.length, counts.secrets))]
       : h("p", { class: "quiet" }, "None was found.")),

@@ -59,7 +59,7 @@ function corpora(names) {
 export function draw(data) {
   corpora(data.corpora);
   const { answer, explanation } = data;
-  if (!answer) return [empty("Type what you need: the answer comes as you type, with the reasons for it. What is typed here is noted nowhere.")];
+  if (!answer) return [empty("Type what you need: the answer comes as you type, with its reasons. Nothing typed here is recorded.")];
   return h("div", { class: "beside" },
     h("div", {},
       verdict(answer),

@@ -9,7 +9,7 @@ export function draw({ usage, listing, agents }) {
       tile("answers", count(usage.answers)), tile("offered nothing", count(usage.abstained)),
       tile("without a session", count(usage.without_session)), tile("turns read", count(usage.turns)),
       tile("uses", count(usage.uses)), tile("tokens offered", count(usage.context.tokens))),
-    section("Uses, by what had been offered", states(usage, agents)),
+    section("Uses, by what was offered", states(usage, agents)),
     section("Adoption by week", weeks(usage.adoption.filter((each) => each.by === "week"))),
     section("Adoption by agent and wording", adoption(usage.adoption.filter((each) => each.by !== "week"))),
     section("Items", items(usage), rest(usage.items.length, usage.n_items)),

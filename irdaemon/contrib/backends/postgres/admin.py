@@ -101,11 +101,11 @@ def _rights(connection: Connection) -> CheckLine:
 def _policies(connection: Connection) -> CheckLine:
     bound = _one(connection, "SELECT row_security_active('irdaemon.postings')")
     if bound:
-        return CheckLine(True, "row-level security holds for this role")
+        return CheckLine(True, "row-level security applies to this role")
     return CheckLine(
         True,
-        "row-level security does not hold for this role, which is the owner or a superuser:"
-        " what clients may see is left to the daemons",
+        "row-level security does not apply to this role, the owner or a superuser:"
+        " the daemons alone decide what clients see",
     )
 
 
@@ -178,7 +178,7 @@ class PostgresAdmin:
         """Look at every host of the URL: whether it answers, and can be searched and written."""
         hosts = [look_at_host(host) for host in self._server.hosts()]
         if len(hosts) > 1 and not any(host.writable for host in hosts):
-            lines = CheckLine(False, "none of the hosts takes writes", "promote a standby")
+            lines = CheckLine(False, "no host accepts writes", "promote a standby")
             hosts.append(HostState(str(self._server), (lines,)))
         return BackendState(str(self._server), tuple(hosts))
 

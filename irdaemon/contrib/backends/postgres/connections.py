@@ -28,7 +28,7 @@ _CONNECT_S = 3
 _FAILED_FOR_S = 1.0
 # Of several hosts one that failed is asked last for so long.
 _DOWN_FOR_S = 5.0
-# Idle connections kept, and after how long each is made anew, so that load spreads over servers.
+# Idle connections kept, and after how long each is made again, so that load spreads over servers.
 _KEPT_IDLE = 16
 _KEPT_FOR_S = 300.0
 _TRIES = 3
@@ -281,7 +281,7 @@ def check_format(connection: Connection, server: Server) -> None:
         raise Unavailable(
             f"{server}: its tables have format {number}, this version needs {FORMAT}"
             if number
-            else f"{server}: there are no tables of irdaemon in this database",
+            else f"{server}: this database has no irdaemon tables",
             "run `irdaemon backend migrate` as their owner",
         )
 
@@ -301,7 +301,7 @@ _ADVICE: tuple[tuple[tuple[type[psycopg.Error], ...], str, str], ...] = (
     (
         (_E.DiskFull,),
         "it has no room left on its disk",
-        "make room on the server; nothing is lost, what was to be written is tried again",
+        "free space on the server; nothing is lost, the write is tried again",
     ),
     (
         (_E.ReadOnlySqlTransaction,),

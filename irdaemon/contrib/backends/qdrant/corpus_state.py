@@ -7,7 +7,7 @@ set where it still has the marks that were read. Points of an attempt that did n
 they arrive, are of a number that the state has as failed, or not yet, and no reader sees them.
 
 A reader reads the state, searches what is of it, and reads the state again: where that is another
-it begins anew, as what was replaced is deleted after a state is written.
+it begins again, as what was replaced is deleted after a state is written.
 """
 
 from __future__ import annotations

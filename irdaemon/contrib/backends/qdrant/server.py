@@ -250,7 +250,7 @@ def _placing(name: str, given: dict[str, str]) -> Placing:
     wrong = [key for key, value in given.items() if key not in known or not _counts(value)]
     if wrong:
         raise ConfigError(
-            f"{name}: {wrong[0]} is no parameter with a number from 1",
+            f"{name}: {wrong[0]} is not a parameter with a number from 1",
             f"parameters: {', '.join(known)}, tls=1",
         )
     copies, enough, shards = (int(given.get(key, "1")) for key in known)

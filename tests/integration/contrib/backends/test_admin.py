@@ -79,7 +79,7 @@ def test_a_check_tells_what_a_role_may_do(server, database, connect):
     ):
         lines = said(make_admin(server.url(database, role)).check())
         assert text in lines
-        assert "row-level security holds for this role" in lines
+        assert "row-level security applies to this role" in lines
     owner = said(make_admin(server.url(database)).check())
     assert any("row-level security does not hold" in line for line in owner)
     server.run("DROP ROLE IF EXISTS outsider")

@@ -56,7 +56,7 @@ def test_a_file_that_exists_is_not_written_over(given, tmp_path, capsys):
 
 def test_what_is_no_address_of_a_model_is_refused(given, tmp_path, capsys):
     assert main([str(tmp_path / "cases.jsonl"), "--model", "small"]) == 2
-    assert "'small' is no endpoint" in capsys.readouterr().err
+    assert "'small' is not an endpoint" in capsys.readouterr().err
 
 
 def test_a_model_that_cannot_be_asked_is_an_error_and_writes_nothing(given, tmp_path, capsys):

@@ -105,7 +105,7 @@ def test_a_value_is_read_as_toml_and_other_words_are_a_text(file):
         ("watch.setle_ms", "5", "settle_ms"),
         ("embedder.x", "5", "is no table"),
         ("client.0.name", "x", "is no table"),
-        ("a b", "5", "'a b' is no key"),
+        ("a b", "5", "'a b' is not a key"),
         ("a\nb", "5", "is no key"),
         ("", "5", "is no key"),
     ],

@@ -119,7 +119,7 @@ def test_while_transcripts_are_still_to_be_read_nothing_that_was_learned_is_take
 
 
 class NotRead:
-    """A log of use that was made anew."""
+    """A log of use that was made again."""
 
     def must_read_all(self, corpus):
         return corpus == "s"

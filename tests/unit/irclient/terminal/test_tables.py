@@ -43,7 +43,7 @@ def test_a_job_that_runs_is_shown_as_done_of_total_with_its_rate():
     assert "reconcile skills: 1,200 of 23,301, 1" in rated
     assert "/s\n" in rated
     listing = {**job, "done": 0, "todo": 0}
-    assert "reconcile skills: listing what is there\n" in tables.format_status(state(listing))
+    assert "reconcile skills: listing entries\n" in tables.format_status(state(listing))
     assert "compact: running" in tables.format_status(
         state({"kind": "compact", "corpus": "", "done": 0, "todo": 0})
     )
@@ -52,7 +52,8 @@ def test_a_job_that_runs_is_shown_as_done_of_total_with_its_rate():
 def test_the_places_that_are_waited_for_are_one_line():
     places = [{"corpus": f"c{n % 5}", "path": f"/p{n}"} for n in range(60)]
     assert tables.format_waiting(places) == [
-        "waiting for 60 places not there yet (/p0, /p1, /p2, ...); irc status --json names them"
+        "waiting for 60 places that do not exist yet (/p0, /p1, /p2, ...);"
+        " irc status --json names them"
     ]
     assert tables.format_waiting([]) == []
 
