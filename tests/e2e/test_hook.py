@@ -83,7 +83,7 @@ def test_a_file_can_be_pointed_out_by_hand(home, daemon):
     assert knows(home, "skills/late")
     refused = home.irc("hint", str(home.path / "elsewhere"))
     assert refused.returncode == 4
-    assert "below no root" in refused.stderr
+    assert "nor below one" in refused.stderr
 
 
 def test_the_command_that_install_writes_answers_from_anywhere_and_fails_nowhere(home, daemon):

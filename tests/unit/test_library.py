@@ -244,7 +244,7 @@ def test_a_second_build_reads_only_what_changed(tmp_path):
 def test_a_corpus_that_was_not_built_is_not_found_and_a_bad_name_refused():
     with pytest.raises(NotFound, match="no corpus 'nothing'"):
         ir.search("nothing", "x")
-    with pytest.raises(QueryError, match="no name"):
+    with pytest.raises(QueryError, match="not a valid corpus name"):
         ir.build(ir.CorpusSource.from_mapping({}, name="../x"), store=":memory:")
 
 
@@ -342,7 +342,7 @@ def test_tools_may_be_a_mapping_of_names_to_definitions():
     ],
 )
 def test_what_is_no_definition_of_a_tool_is_refused_by_its_place(tools):
-    with pytest.raises(QueryError, match=r"tool \d of \d is no definition"):
+    with pytest.raises(QueryError, match=r"tool \d of \d is not a definition"):
         ir.CorpusSource.from_mcp_tools(tools)
 
 

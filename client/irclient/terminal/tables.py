@@ -262,7 +262,7 @@ def format_waiting(places: Sequence[dict[str, str]]) -> list[str]:
     first = {place["corpus"]: place["path"] for place in reversed(places)}
     examples = ", ".join(map(_shorten, list(reversed(first.values()))[:_EXAMPLES]))
     return [
-        f"waiting for {format_count(len(places), 'place')} that do not exist yet ({examples}, ...);"
+        f"waiting for {format_count(len(places), 'missing place')} ({examples}, ...);"
         " irc status --json names them"
     ]
 

@@ -118,7 +118,7 @@ def test_a_dead_socket_is_removed_a_live_one_never(tmp_path):
 def test_what_is_no_socket_is_never_removed(tmp_path):
     notes = tmp_path / "notes.md"
     notes.write_text("mine")
-    with pytest.raises(AlreadyRunning, match="is no socket"):
+    with pytest.raises(AlreadyRunning, match="is not a socket"):
         clear_socket(str(notes))
     assert notes.read_text() == "mine"
 

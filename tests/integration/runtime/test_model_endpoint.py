@@ -79,7 +79,7 @@ def test_a_model_that_failed_is_left_alone_for_a_while_and_then_asked_again():
 
 @pytest.mark.parametrize("address", ["", "tiny", "ftp://host/v1#m", "http://host/v1", "http://#m"])
 def test_what_is_no_address_of_a_model_is_refused(address):
-    with pytest.raises(QueryError, match="is no endpoint"):
+    with pytest.raises(QueryError, match="is not an endpoint"):
         ModelEndpoint.from_address(address)
 
 

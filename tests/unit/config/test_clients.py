@@ -57,13 +57,13 @@ def test_a_client_is_read_with_its_limits():
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ("uid = 1", "is no name"),
-        ('name = "a/b"\nuid = 1', "is no name"),
+        ("uid = 1", "is not a valid client name"),
+        ('name = "a/b"\nuid = 1', "is not a valid client name"),
         ('name = "a"', "must have one of key, uid and token"),
         ('name = "a"\nuid = 1\ntoken = "t"', "must have one of"),
         ('name = "a"\nuid = -1', "negative"),
         ('name = "a"\nuid = true', "whole number"),
-        ('name = "a"\nkey = "short"', "no CURVE key"),
+        ('name = "a"\nkey = "short"', "not a CURVE key"),
         ('name = "a"\nuid = 1\nlevels = ["text"]', "unknown level 'text'"),
         ('name = "a"\nuid = 1\ncorpora = [1]', "must be a text"),
         ('name = "a"\nuid = 1\ncorpus = ["s"]', "did you mean 'corpora'"),

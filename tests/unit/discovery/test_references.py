@@ -72,7 +72,7 @@ def test_a_corpus_alone_is_no_artifact(held, reference):
 def test_what_nothing_is_called_is_not_found_and_the_hint_is_a_search(held):
     with pytest.raises(NotFound, match="no artifact 'flil' in corpus 'notes'") as raised:
         resolve_reference(held, "notes/flil", ("notes", "other"))
-    assert raised.value.hint == "irc search 'flil' -c notes finds what is near"
+    assert raised.value.hint == "irc search 'flil' -c notes lists similar items"
 
 
 def test_an_unknown_corpus_is_told_with_the_nearest_and_all_there_are(held):

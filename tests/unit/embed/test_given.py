@@ -50,7 +50,7 @@ def test_an_embedder_without_an_id_is_refused_with_how_to_give_one():
     with pytest.raises(QueryError, match="has no id") as refused:
         built(lambda texts: letters(texts))
     assert "embed.id = " in refused.value.hint
-    with pytest.raises(QueryError, match="is no embedder"):
+    with pytest.raises(QueryError, match="is not an embedder"):
         built(3)
 
 

@@ -75,7 +75,7 @@ def test_a_root_itself_is_scanned_whole(tmp_path):
 
 def test_a_path_elsewhere_is_not_found_nor_is_what_is_above_a_root(tmp_path):
     for path in (tmp_path / "b" / "x", tmp_path, tmp_path / "a" / ".." / "b"):
-        with pytest.raises(NotFound, match="below no root"):
+        with pytest.raises(NotFound, match="nor below one"):
             jobs_for_hint(str(path), [corpus("c", tmp_path / "a")])
 
 

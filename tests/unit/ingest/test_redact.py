@@ -265,7 +265,7 @@ def test_a_skill_that_is_a_link_to_some_other_file_is_refused(tmp_path):
     (tmp_path / "root" / "evil" / "SKILL.md").symlink_to(tmp_path / "id_rsa")
     corpus = Watched(skills(tmp_path / "root"))
     assert corpus.look().written == 0
-    assert "which is no SKILL.md" in "".join(corpus.failures.values())
+    assert "which is not a SKILL.md" in "".join(corpus.failures.values())
 
 
 def test_a_skill_that_was_replaced_by_such_a_link_is_forgotten(tmp_path):

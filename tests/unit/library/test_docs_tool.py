@@ -88,7 +88,7 @@ def test_an_unknown_schema_is_refused_with_those_there_are(tool):
 
 @pytest.mark.parametrize("name", ["", "search docs", "2nd", "such-docs", "é", "a" * 65, 3, None])
 def test_a_name_that_is_no_identifier_is_refused(name):
-    with pytest.raises(QueryError, match="is no name for a tool"):
+    with pytest.raises(QueryError, match="is not a valid tool name"):
         ir.docs_tool(name, "Search.", DOCS)
 
 
@@ -114,7 +114,7 @@ def test_a_top_k_below_one_is_refused_when_made_and_when_called(top_k, tool):
 
 
 def test_the_errors_are_value_errors_with_what_to_do():
-    with pytest.raises(ValueError, match="no name for a tool") as caught:
+    with pytest.raises(ValueError, match="not a valid tool name") as caught:
         ir.docs_tool("a b", "Search.", DOCS)
     assert caught.value.hint
 

@@ -159,7 +159,7 @@ def test_a_function_that_returns_no_hits_is_refused(skills, packages, merge):
 
 def test_a_function_that_returns_hits_it_was_not_given_is_refused(skills, packages):
     (hit,) = ir.search(packages, "lint", k=1)
-    with pytest.raises(QueryError, match="merge returned what it was not given"):
+    with pytest.raises(QueryError, match="merge returned hits it was not given"):
         ir.search([skills], "deploy the app", merge=lambda found: [hit])
 
 

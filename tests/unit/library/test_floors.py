@@ -96,7 +96,7 @@ def test_no_floor_is_kept_for_a_function_without_a_lasting_name(tools):
         (scorer(1.0), "artifact"),
         (by_words, lambda corpus, hit: hit.summary),
     ):
-        with pytest.raises(QueryError, match="has none that lasts") as caught:
+        with pytest.raises(QueryError, match="has no stable name") as caught:
             ir.calibrate(tools, rerank, rerank_text=text)
         assert "rerank_id" in caught.value.hint
     assert tools.engine.snapshot.corpora["tools"].floors == kept

@@ -67,7 +67,7 @@ def test_a_formulator_of_a_function_asks_no_endpoint(configured):
     ],
 )
 def test_without_a_function_and_without_a_configured_model_one_is_asked_for(make, configured):
-    with pytest.raises(QueryError, match="none is configured"):
+    with pytest.raises(QueryError, match="no model is configured"):
         make()
     configured("tiny")
     make()  # and nothing is asked

@@ -63,7 +63,7 @@ _MATCH = (
 )
 _BUILDING = " Still being indexed, so more may apply: {}."
 _ITEM = '- "{}": "{}", "{}", from "{}"'
-_HOW = 'irc discover "WORDS" finds those that apply, or says that nothing applies.'
+_HOW = 'irc discover "WORDS" finds those that apply, or says that none does.'
 _NAME, _SUMMARY, _PLACE = 80, 320, 300
 _FEWEST = 60
 
@@ -143,7 +143,7 @@ _UNSURE = " They are possibly relevant."
 _SKILL_TOOL = " To use a skill, call the Skill tool with its name before other work, if it fits."
 _SKILL_FILE = " To use a skill, read its SKILL.md before other work, if it fits."
 _SESSION = " Read what was done then (irc disclose CORPUS/ID) before other work, if it fits."
-_OTHER = " If one fits, use it instead of writing the same again."
+_OTHER = " Use one rather than make the same anew, if it fits."
 _HAS_SKILL_TOOL = ("claude",)
 
 

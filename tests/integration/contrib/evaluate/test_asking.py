@@ -54,7 +54,7 @@ def test_a_model_that_hangs_or_is_not_there_is_unavailable():
 
 @pytest.mark.parametrize("address", ["", "small", "http://host/v1", "ftp://host/v1#small"])
 def test_what_is_no_address_of_a_model_is_refused(address):
-    with pytest.raises(QueryError, match="is no endpoint"):
+    with pytest.raises(QueryError, match="is not an endpoint"):
         ask_endpoint(address)
 
 

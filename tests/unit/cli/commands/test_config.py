@@ -103,11 +103,11 @@ def test_a_value_is_read_as_toml_and_other_words_are_a_text(file):
     [
         ("watch.settle_ms", "soon", "settle_ms"),
         ("watch.setle_ms", "5", "settle_ms"),
-        ("embedder.x", "5", "is no table"),
-        ("client.0.name", "x", "is no table"),
+        ("embedder.x", "5", "is not a table"),
+        ("client.0.name", "x", "is not a table"),
         ("a b", "5", "'a b' is not a key"),
-        ("a\nb", "5", "is no key"),
-        ("", "5", "is no key"),
+        ("a\nb", "5", "is not a key"),
+        ("", "5", "is not a key"),
     ],
 )
 def test_a_change_that_would_not_be_valid_is_refused_and_the_file_stays(
@@ -147,7 +147,7 @@ def test_the_first_setting_makes_the_file(file):
         ("serve.max_message_bytes", "99999999999999999999", "must be at most"),
         ("serve.tcp", "127.0.0.1:7411", "irdaemon keys make"),
         ("serve.shared", "/no/such/directory/s", "/no/such/directory"),
-        ("serve.shared", "irdaemon.toml", "is no socket"),
+        ("serve.shared", "irdaemon.toml", "is not a socket"),
         ("serve.shared", "a" * 120, "too long"),
     ],
 )
@@ -262,7 +262,7 @@ def test_a_file_that_changed_while_it_was_edited_is_not_overwritten(file, monkey
 
     monkeypatch.setattr("irdaemon.runtime.pool.run_on_terminal", edited)
     assert main(["config", "edit"]) == 2
-    assert "was changed meanwhile" in capsys.readouterr().err
+    assert "has changed in the meantime" in capsys.readouterr().err
     assert file.read_text() == "known = false\n"
 
 

@@ -51,5 +51,5 @@ def test_nothing_is_overwritten_and_nothing_else_restored(tmp_path, path):
     assert save_usage(path, file, replace=True)
     with open(saved_beside(file), "wb") as damaged:
         damaged.write(b"no database")
-    with pytest.raises(BackupError, match="no log of use"):
+    with pytest.raises(BackupError, match="not a usage log"):
         restore_usage(file, path)

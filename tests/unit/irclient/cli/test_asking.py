@@ -97,7 +97,7 @@ def test_since_is_a_time_ago_or_a_date(since, start):
 
 @pytest.mark.parametrize("since", ["yesterday", "7", "-7d", "7y", "2026-13-01", "99999w", "d"])
 def test_since_no_moment_is_an_error_that_says_how_to_write_one(since):
-    with pytest.raises(QueryError, match="is no moment") as refused:
+    with pytest.raises(QueryError, match="is not a point in time") as refused:
         parse_moment(since, NOW)
     assert "7d" in refused.value.hint
 
@@ -111,7 +111,7 @@ def test_since_asks_the_corpora_that_have_dates():
 
 def test_since_names_the_corpora_that_have_none():
     wanted = options("x", "--since", "7d", "-c", "sessions", "-c", "skills")
-    with pytest.raises(QueryError, match=r"there are none in skills\n"):
+    with pytest.raises(QueryError, match=r"there is no date in skills\n"):
         read_query(Answers(), wanted)
 
 

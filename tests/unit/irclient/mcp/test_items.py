@@ -29,7 +29,7 @@ def test_an_answer_of_a_corpus_that_is_building_is_no_verdict():
     answer = Selection("q", "hybrid", (), True, "building", {}, 0, 0, 1, fresh, 0.1)
     said = format_result(make_result(answer))
     assert said == (
-        "Nothing was found yet, which is no verdict: ask again in a moment;"
+        "Nothing was found yet, and the index is incomplete: ask again in a moment;"
         " still being read: skills."
     )
     assert make_result(answer).reason == "building"

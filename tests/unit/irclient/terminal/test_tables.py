@@ -52,8 +52,7 @@ def test_a_job_that_runs_is_shown_as_done_of_total_with_its_rate():
 def test_the_places_that_are_waited_for_are_one_line():
     places = [{"corpus": f"c{n % 5}", "path": f"/p{n}"} for n in range(60)]
     assert tables.format_waiting(places) == [
-        "waiting for 60 places that do not exist yet (/p0, /p1, /p2, ...);"
-        " irc status --json names them"
+        "waiting for 60 missing places (/p0, /p1, /p2, ...); irc status --json names them"
     ]
     assert tables.format_waiting([]) == []
 
@@ -62,8 +61,8 @@ def test_they_are_named_only_where_nothing_of_ones_own_is_indexed():
     places = [{"corpus": "skills", "path": "/p"}]
     found = {**state(), "waiting_for": places}
     assert "waiting for" not in tables.format_status(found)
-    assert "waiting for 1 place not" in tables.format_status({**found, "demo": True})
-    assert "waiting for 1 place not" in tables.format_status({**found, "corpora": []})
+    assert "waiting for 1 missing place" in tables.format_status({**found, "demo": True})
+    assert "waiting for 1 missing place" in tables.format_status({**found, "corpora": []})
 
 
 def test_what_was_passed_over_is_a_line_for_each_corpus_with_the_most_frequent_reasons():

@@ -110,7 +110,7 @@ def test_a_dist_info_without_metadata_is_an_error_and_one_that_vanished_is_gone(
     source = Packages((Root(str(tmp_path)),), {})
     (entry,) = source.scan().entries
 
-    with pytest.raises(SourceError, match="holds no METADATA"):
+    with pytest.raises(SourceError, match="has no METADATA"):
         source.read(entry)
     info.rmdir()
     with pytest.raises(FileNotFoundError):

@@ -125,7 +125,7 @@ def test_a_server_that_refuses_the_key_is_said_to():
 @pytest.mark.parametrize(
     ("url", "wrong"),
     [
-        ("qdrant://there:6333?replicas=2", "replicas is no parameter"),
+        ("qdrant://there:6333?replicas=2", "replicas is not a parameter"),
         ("qdrant://there:6333?shards=0", "shards is not a parameter with a number from 1"),
         ("qdrant://there:6333?write_consistency_factor=2", "above replication_factor"),
     ],

@@ -24,7 +24,7 @@ def answer(confidence, **hit):
         (answer(0.5), "claude", "possibly relevant"),
         (answer(None), "claude", "possibly relevant"),
         (answer(0.95, pointer="/w/x", fields={"session_id": "S"}), "claude", "what was done then"),
-        (answer(0.95, pointer="/w/README.md"), "claude", "rather than make the same again"),
+        (answer(0.95, pointer="/w/README.md"), "claude", "rather than make the same anew"),
     ],
 )
 def test_the_sentence_goes_by_kind_and_confidence_and_has_no_word_of_the_item(given, agent, said):

@@ -313,7 +313,7 @@ def test_a_file_that_cannot_be_understood_is_refused_by_name_and_not_touched(
     ("text", "said"),
     [
         ("model = ", "Invalid value"),
-        ("mcp_servers = { a = { command = 'x' } }\n", "written in a way"),
+        ("mcp_servers = { a = { command = 'x' } }\n", "has a form"),
         ("mcp_servers = 3\n", "not a table"),
         ("[mcp_servers.irdaemon]\ncommand = 'other'\n", "starts something else"),
     ],
@@ -393,7 +393,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(here, meanwhile):
     (whole, _) = SETTINGS_FILES["claude"](here, False)
     change = plan_install(whole, whole)
     path.write_bytes(meanwhile) if meanwhile else path.unlink()
-    with pytest.raises(SettingsError, match="changed meanwhile"):
+    with pytest.raises(SettingsError, match="changed in the meantime"):
         change.make()
     assert (path.read_bytes() if path.exists() else None) == meanwhile
 
@@ -404,7 +404,7 @@ def test_a_file_that_appeared_meanwhile_is_not_overwritten(here):
     path = Path(whole.path)
     path.parent.mkdir()
     path.write_text("{}")
-    with pytest.raises(SettingsError, match="changed meanwhile"):
+    with pytest.raises(SettingsError, match="changed in the meantime"):
         change.make()
     assert path.read_text() == "{}"
 
