@@ -316,7 +316,8 @@ def read_transcript(reader: LineReader, start: Start) -> Transcript:
     on_branch = anchor is None or (bool(branch) and branch[0] is anchor)
     opening = turns[-1].opening.offset if turns else 0
     resume = 0 if opening in log.amid_queue else opening
-    holds = on_branch and not log.has_foreign_summary and not (start.is_tail and log.queue.missed)
+    placed = not start.is_tail or not (log.queue.missed or log.added_to_stray)
+    holds = on_branch and not log.has_foreign_summary and placed
     return Transcript(tuple(turns), log.session, start.place, resume, holds)
 
 
@@ -325,7 +326,8 @@ class _ClaudeLog:
     """The records of a file as they come in.
 
     `amid_queue` are the offsets of those before which messages were queued that still waited: a
-    read that began there would not know them.
+    read that began there would not know them. `added_to_stray` is true once something was added
+    to a record whose parent was not read: in a tail it may repeat one from before.
     """
 
     skipped: Counter[str]
@@ -335,6 +337,7 @@ class _ClaudeLog:
     version: str = ""
     queue: ClaudeQueue = field(default_factory=ClaudeQueue)
     amid_queue: set[int] = field(default_factory=set)
+    added_to_stray: bool = False
     session: SessionInfo = field(init=False)
 
     def __post_init__(self) -> None:
@@ -397,6 +400,8 @@ class _ClaudeLog:
 
     def _add(self, step: Step) -> None:
         node = self.nodes[self.last_main]
+        is_first = node is next(iter(self.nodes.values()))
+        self.added_to_stray |= not is_first and node.parent not in self.nodes
         self.nodes[self.last_main] = replace(node, steps=(*node.steps, step))
 
     def _follow_queue(self, line: Line) -> None:

@@ -365,6 +365,15 @@ def test_reading_in_steps_gives_what_reading_at_once_does(
         assert growing.known == growing.whole()
 
 
+def test_what_is_taken_out_after_a_repeated_record_is_of_the_turn_it_came_in(tmp_path):
+    growing = Growing(tmp_path / "S.jsonl")
+    opening = [user(f"n{n}", f"n{n - 1}" if n else None, f"ask n{n}") for n in range(3)]
+    said = queue("remove", content="more", reason="absorbed_mid_turn")
+    growing.append("".join(opening).encode())
+    growing.append("".join([opening[1], said, user("n3", "n2", "ask n3")]).encode())
+    assert growing.known == growing.whole()
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
