@@ -246,7 +246,7 @@ def test_the_commands_write_into_a_writable_root_and_say_where_documents_lie(gar
         in home.irc("docs", "suggest", "Turn the compost").stdout
     )
     none = home.irc("docs", "suggest", "Tax return of a bakery")
-    assert "no document is like it" in none.stderr
+    assert "no document is similar" in none.stderr
     assert {line[:4] for line in none.stdout.splitlines()} == {"0.00"}
     assert "notes (files, ready, writable): 2" in home.irc("docs", "overview").stdout
     assert home.irc("docs", "overview", "--view", "tree", "--depth", "0").returncode == 2

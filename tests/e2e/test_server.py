@@ -54,8 +54,8 @@ def path(home):
 def stuck(monkeypatch):
     """Make `info` an operation that hangs until the end of the test, deaf to its clock."""
     released = threading.Event()
-    hanging = ServedOp(lambda engine, args: released.wait(20), "slow", allowed.as_given)
-    nothing = ServedOp(lambda engine, args: [], "slow", allowed.as_given)
+    hanging = ServedOp(lambda engine, args: released.wait(20), "slow", allowed.allow)
+    nothing = ServedOp(lambda engine, args: [], "slow", allowed.allow)
     monkeypatch.setattr(serve, "OPS", {**serve.OPS, "info": hanging, "failures": nothing})
     yield
     released.set()
@@ -96,9 +96,7 @@ def test_long_work_that_looks_at_its_clock_ends_with_its_clients_patience(path, 
         finally:
             ended.set()
 
-    monkeypatch.setattr(
-        serve, "OPS", {**serve.OPS, "info": ServedOp(work, "slow", allowed.as_given)}
-    )
+    monkeypatch.setattr(serve, "OPS", {**serve.OPS, "info": ServedOp(work, "slow", allowed.allow)})
     with serving(path), Client(path, timeout=0.2) as client:
         with pytest.raises((Timeout, Unavailable)):
             client.info("m")

@@ -59,7 +59,7 @@ def test_a_backup_replaces_no_file_unless_told_to(made, file):
 
 
 def test_a_backup_that_cannot_be_written_leaves_nothing(made, tmp_path):
-    with pytest.raises(BackupError, match="no directory"):
+    with pytest.raises(BackupError, match="not a directory"):
         back_up(made.ledger.path, str(tmp_path / "missing" / "kept.db"))
     with pytest.raises(BackupError, match="exists already"):
         back_up(made.ledger.path, str(tmp_path), replace=True)
@@ -128,7 +128,7 @@ WRONG = {
         " took_ms REAL NOT NULL CHECK (took_ms < 0))",
         "DROP TABLE old",
     ),
-    "pointer leads to elsewhere": lambda file: change(
+    "pointer does not lead to where": lambda file: change(
         file, "UPDATE artifacts SET pointer = '/etc/passwd' WHERE id = 3"
     ),
     "digest": lambda file: change(file, "UPDATE records SET text = 'x' WHERE id = 3"),

@@ -24,7 +24,7 @@ def empty(server):
 
 def test_a_database_without_tables_says_so_until_it_is_migrated(server, empty, connect):
     url = server.url(empty)
-    with pytest.raises(Unavailable, match="no tables of irdaemon") as error:
+    with pytest.raises(Unavailable, match="no irdaemon tables") as error:
         connect("owner", empty).totals()
     assert "irdaemon backend migrate" in error.value.hint
     state = make_admin(url).check()
@@ -81,7 +81,7 @@ def test_a_check_tells_what_a_role_may_do(server, database, connect):
         assert text in lines
         assert "row-level security applies to this role" in lines
     owner = said(make_admin(server.url(database)).check())
-    assert any("row-level security does not hold" in line for line in owner)
+    assert any("row-level security does not apply" in line for line in owner)
     server.run("DROP ROLE IF EXISTS outsider")
     server.run("CREATE ROLE outsider LOGIN")
     state = make_admin(server.url(database, "outsider")).check()

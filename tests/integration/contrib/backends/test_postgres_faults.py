@@ -186,7 +186,7 @@ def check_full_disk(server, disk):
         delta = corpus.delta(fence, large)
         with pytest.raises(Unavailable, match="no room left on its disk") as error:
             backend.apply(delta)
-        assert "make room on the server" in error.value.hint
+        assert "free space on the server" in error.value.hint
         filler.unlink()
         totals = backend.totals()
         assert (totals["c"].generation, totals["c"].n_records) == (1, 1)

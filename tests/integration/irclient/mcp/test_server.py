@@ -200,9 +200,9 @@ def test_front_matter_of_the_content_goes_before_metadata_and_a_rule_is_none():
 @pytest.mark.parametrize(
     ("metadata", "said"),
     [
-        ({"title": "x"}, "title is an argument of its own"),
-        ({"a\nb": "x"}, "no name of a field"),
-        ({"a: b": "x"}, "no name of a field"),
+        ({"title": "x"}, "title is a separate argument"),
+        ({"a\nb": "x"}, "is not a field name"),
+        ({"a: b": "x"}, "is not a field name"),
         ({"a": {"b": 1}}, "wrong arguments for AddToLibrary"),
     ],
 )

@@ -54,7 +54,7 @@ def test_a_reader_gets_the_file_from_its_beginning_and_its_answer_is_data(printe
     ],
 )
 def test_an_answer_of_another_form_is_an_error(printed_by, source):
-    with pytest.raises(SourceError, match="no answer that can be used"):
+    with pytest.raises(SourceError, match="gave no usable answer"):
         printed_by(source)
 
 
