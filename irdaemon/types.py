@@ -44,11 +44,29 @@ LINK_POLICIES: tuple[LinkPolicy, ...] = ("none", "direct", "any")
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A directory or file of a source. `scope` is `project`, `user`, `plugin` or `other`."""
+    """A directory or file of a source. `scope` is `project`, `user`, `plugin` or `other`.
+
+    `within` is the root of the project that a root belongs to: where a link leads out of that is
+    not even looked at, and what git ignores in it is left out.
+    """
 
     path: str
     scope: str = "user"
     links: LinkPolicy = "direct"
+    within: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A repository or workspace that queries come from.
+
+    `root` is its real path, `name` what people see; `marks` are the names of the files and
+    directories in `root` by which it was recognised, such as `.git` and `package.json`.
+    """
+
+    root: str
+    name: str
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ SOURCES: dict[str, str] = {
     "rules": "irdaemon.source.guidance.rules:Rules",
     "plugins": "irdaemon.source.guidance.plugins:Plugins",
     "packages": "irdaemon.source.packages:Packages",
+    "dependencies": "irdaemon.source.dependencies:Dependencies",
     "sessions": "irdaemon.source.sessions:Sessions",
     "files": "irdaemon.source.files:Files",
     "code": "irdaemon.source.code:CodeFiles",

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from irdaemon.source.asset_types import CODE
 from irdaemon.source.files import OPTIONS, Files
-from irdaemon.source.files.file_finder import compile_patterns, ignore_case
+from irdaemon.source.ignores import compile_patterns, ignore_case
 from irdaemon.source.options import check_options, get_switch
 from irdaemon.types import Entry, Reading, Root
 

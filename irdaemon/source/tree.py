@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from irdaemon.source.ignores import Ignores
+from irdaemon.source.locate_project import read_mounts, resolve_place
 from irdaemon.source.opening import KERNEL, is_within, resolve_path
 from irdaemon.types import Entry, LinkPolicy, Problem, Root, Scan
 
@@ -32,6 +34,7 @@ __all__ = [
     "make_scan",
     "make_stamp",
     "resolve_entry",
+    "resolve_root",
     "shorten_path",
 ]
 
@@ -91,6 +94,13 @@ class Walk:
     seen: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
     passed: list[str] = field(default_factory=list)
+    ignores: Ignores | None = field(init=False)
+    mounts: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        limit = self.symlinks.limit
+        self.ignores = Ignores((limit,), limit) if limit else None
+        self.mounts = list_mounts_inside(limit) if limit else frozenset()
 
     def directories(
         self, top: str, descend: Callable[[os.DirEntry[str]], bool], max_depth: int = 32
@@ -101,7 +111,7 @@ class Walk:
         symlink or another root, are not visited again.
         """
         self.reached.setdefault(top, top)
-        pending = [(top, 0)]
+        pending = [] if self._is_left_out(top) else [(top, 0)]
         while pending:
             directory, depth = pending.pop()
             if directory in self.seen:
@@ -133,6 +143,10 @@ class Walk:
         return ""
 
     def _pass_over(self, link: str, target: str) -> None:
+        if self.symlinks.limit:
+            reason = f"a link leads to {target}, where no agent looks; it is not followed"
+            self.problems.append(Problem(link, reason))
+            return
         self.passed.append(link)
         if self.symlinks.policy == "none":
             reason = f"a link leads out of the corpus' roots, to {target}; it is not followed: "
@@ -152,6 +166,8 @@ class Walk:
 
         That can be neither stored nor shown.
         """
+        if self.ignores and not self._is_inside_project(entry, self.ignores):
+            return False
         if is_editor_file(entry.name) and not is_directory(entry):
             return False
         if entry.name.isprintable() or not any("\udc80" <= c <= "\udcff" for c in entry.name):
@@ -159,6 +175,26 @@ class Walk:
         shown = os.fsencode(entry.path).decode("utf-8", "backslashreplace")
         self.problems.append(Problem(shown, "the file name is not valid UTF-8"))
         return False
+
+    def _is_left_out(self, top: str) -> bool:
+        """Return whether a directory, or one around it, is mounted in a project or ignored."""
+        if self.ignores is None:
+            return False
+        mounted = any(is_within(top, mount) for mount in self.mounts)
+        return mounted or self.ignores.ignores_around(top)
+
+    def _is_inside_project(self, entry: os.DirEntry[str], ignores: Ignores) -> bool:
+        """Return whether an entry is the project's: not mounted there, and not ignored by git.
+
+        This comes first: to ask whether a link is a directory asks about what it leads to.
+        """
+        if is_link(entry) and not find_inside(entry.path, self.symlinks.limit):
+            reason = "a link leads out of the project; it is not followed"
+            self.problems.append(Problem(entry.path, reason))
+            return False
+        if entry.path in self.mounts:
+            return False
+        return not ignores.ignores(entry.path, is_directory(entry))
 
 
 def is_searched(entry: os.DirEntry[str]) -> bool:
@@ -201,6 +237,33 @@ def is_link(entry: os.DirEntry[str]) -> bool:
 def resolve_entry(entry: os.DirEntry[str]) -> str:
     """Return the real path of an entry of a directory that was scanned by its own real path."""
     return resolve_path(entry.path) if is_link(entry) else entry.path
+
+
+def list_mounts_inside(root: str) -> frozenset[str]:
+    """Return the mount points strictly inside a project: another machine may answer for them."""
+    mounted = (path for path, _, _ in read_mounts() or ())
+    return frozenset(path for path in mounted if path != root and is_within(path, root))
+
+
+def resolve_root(root: Root) -> str:
+    """Return the real path of a root, "" where it leads out of the project that it belongs to."""
+    return find_inside(root.path, root.within) if root.within else resolve_path(root.path)
+
+
+def find_inside(path: str, top: str) -> str:
+    """Return the real path of what lies in a real directory, "" where a link leads out of that.
+
+    What a link leads to out there is not asked for: it may be another machine's.
+    """
+
+    def is_beside(here: str) -> bool:
+        return not (is_within(here, top) or is_within(top, here))
+
+    try:
+        real, is_out = resolve_place(path, is_beside, top=top if is_within(path, top) else "/")
+    except OSError:
+        return ""
+    return real if is_within(real, top) and not is_out else ""
 
 
 def shorten_path(path: str) -> str:
@@ -272,19 +335,22 @@ class Symlinks:
     """Which links below a corpus' roots, given by their real paths, are followed.
 
     `within` are further directories into which a link may lead. What a policy allows is written at
-    `LinkPolicy`.
+    `LinkPolicy`. `limit` is the root of the project that the roots belong to, "" for none: a link
+    out of it is not looked at.
     """
 
     roots: tuple[str, ...] = ()
     policy: LinkPolicy = "direct"
     within: tuple[str, ...] = ()
+    limit: str = ""
 
     @classmethod
     def of(cls, roots: Iterable[Root]) -> Symlinks:
         """Return the rule of a corpus' roots, which all have one policy."""
         given = tuple(roots)
-        tops = dict.fromkeys(resolve_path(root.path) for root in given)
-        return cls(tuple(tops), given[0].links if given else "direct")
+        tops = dict.fromkeys(filter(None, map(resolve_root, given)))
+        policy = given[0].links if given else "direct"
+        return cls(tuple(tops), policy, limit=given[0].within if given else "")
 
     def with_top(self, path: str) -> Symlinks:
         """Return the rule that also lets links lead to what lies below `path`."""

@@ -16,7 +16,7 @@ from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.strategy.chunked import Chunked, WholeText, text_of
 from irdaemon.strategy.code import Code
 from irdaemon.strategy.kinds import ClaudeTurn, Rule, Skill
-from irdaemon.strategy.package import Package
+from irdaemon.strategy.package import Dependency, Package
 from irdaemon.strategy.recipe import identify_parts, make_spec
 from irdaemon.text import ANALYZER
 from irdaemon.types import IndexPlan
@@ -26,6 +26,7 @@ __all__ = [
     "Chunked",
     "ClaudeTurn",
     "Code",
+    "Dependency",
     "IndexingStrategy",
     "Package",
     "Rule",
@@ -62,6 +63,7 @@ STRATEGY_REGISTRY: dict[str, type[Any]] = {
     "Chunked": Chunked,
     "ClaudeTurn": ClaudeTurn,
     "Code": Code,
+    "Dependency": Dependency,
     "Package": Package,
     "Rule": Rule,
     "Skill": Skill,

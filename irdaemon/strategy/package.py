@@ -1,4 +1,7 @@
-"""A package: its description, its README in chunks, and optionally what it depends on."""
+"""A package: its description, its README in chunks, and optionally what it depends on.
+
+A project's dependency is the same thing in one record, however long its README.
+"""
 
 from __future__ import annotations
 
@@ -106,3 +109,41 @@ class Package:
                 artifact_id, "deps", (self.deps_template or describe_dependencies)(deps), "field"
             )
         ]
+
+
+# More keywords than these describe nothing.
+_MOST_KEYWORDS = 20
+
+
+class Dependency:
+    """Make one surface, the description.
+
+    Embedded are name, description and keywords; README and exported names are read by the lexical
+    leg alone, so that no line which describes a dependency quotes them. Measured on two projects,
+    that ranks above a README in chunks, and above records of their own for exported names.
+    """
+
+    named: ClassVar[bool] = True
+    synopsis_fields: ClassVar[tuple[str, ...]] = ("name", "description", "readme")
+
+    def decompose(
+        self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None
+    ) -> IndexPlan:
+        """Return the plan for `raw`; see IndexingStrategy."""
+        parts = raw if isinstance(raw, Mapping) else {"name": str(raw)}
+        name = str(parts.get("name") or artifact_id)
+        readme = str(parts.get("readme") or "").strip()
+        keywords = ", ".join(map(str, (parts.get("keywords") or ())[:_MOST_KEYWORDS]))
+        described = f"{name}: {parts.get('description') or ''}".strip(": ").strip()
+        described += f" ({keywords})" if keywords else ""
+        given = parts.get("exports") or ""
+        exports = given if isinstance(given, str) else " ".join(map(str, given))
+        fields = {
+            "name": name,
+            "has_readme": bool(readme),
+            "deps": list(parts.get("deps") or ()),
+            **(metadata or {}),
+        }
+        words = f"{exports}\n{readme}".strip()
+        surface = Surface(artifact_id, "description", described, "field", lexical=words)
+        return IndexPlan(fields, (surface,))

@@ -21,13 +21,18 @@ from irdaemon.source.files.document import read_text
 from irdaemon.source.files.file_finder import (
     FileFinder,
     Filter,
-    Ignores,
-    compile_patterns,
-    ignore_case,
 )
-from irdaemon.source.opening import is_within, resolve_path
+from irdaemon.source.ignores import Ignores, compile_patterns, ignore_case
+from irdaemon.source.opening import is_within
 from irdaemon.source.options import check_options, get_number, get_strings, get_switch
-from irdaemon.source.tree import EVERYTHING, Symlinks, confine_change, make_scan, shorten_path
+from irdaemon.source.tree import (
+    EVERYTHING,
+    Symlinks,
+    confine_change,
+    make_scan,
+    resolve_root,
+    shorten_path,
+)
 from irdaemon.types import Entry, Reading, Root, Scan
 
 if TYPE_CHECKING:
@@ -51,8 +56,8 @@ class Files:
     list of globs on the path below the root, in gitignore's syntax (Markdown and other text files,
     PDFs, images); `exclude`, the same for what to leave out; `gitignore` (true), leave out what git
     would ignore; `max_bytes` (2,000,000; of PDFs and images 16,000,000), the largest file to read.
-    With one root a file's id is its path below it, or the name of a root that is a file; else its
-    path in the home directory.
+    With one root a file's id is its path below it, or the name of a root that is a file; else, and
+    in a project, its path in the home directory.
     """
 
     limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
@@ -113,7 +118,7 @@ class Files:
         return Filter(self._wanted, self._excluded, ignores, unreadable, self._unwanted)
 
     def _list_tops(self) -> tuple[Root, ...]:
-        real = [replace(root, path=resolve_path(root.path)) for root in self._roots]
+        real = [replace(r, path=path) for r in self._roots if (path := resolve_root(r))]
         return tuple({root.path: root for root in reversed(real)}.values())[::-1]
 
     def _confine(self, under: str, tops: tuple[Root, ...]) -> str | None:
@@ -137,7 +142,9 @@ class Files:
         return make_scan(map(self._name_entry, found), where, finder.problems, left_out)
 
     def _name_entry(self, found: Entry) -> Entry:
-        top = resolve_path(self._roots[0].path) if len(self._roots) == 1 else ""
+        # A project's documents have one root today and two tomorrow.
+        alone = len(self._roots) == 1 and self._roots[0].scope != "project"
+        top = resolve_root(self._roots[0]) if alone else ""
         inside = top and is_within(found.path, top)
         above = os.path.dirname(top) if found.path == top else top
         key = os.path.relpath(found.path, above) if inside else shorten_path(found.path)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from irdaemon.source.asset_types import get_suffix
 from irdaemon.source.expected import PRUNED_REASON
-from irdaemon.source.opening import follow_link, read_regular, resolve_path
+from irdaemon.source.ignores import Ignores
+from irdaemon.source.opening import resolve_path
 from irdaemon.source.tree import (
     PRUNED,
     LeftOut,
@@ -22,135 +21,10 @@ from irdaemon.source.tree import (
     is_regular,
     make_entry,
 )
-from irdaemon.types import Entry, Problem, Root, SourceError
+from irdaemon.types import Entry, Problem, Root
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
-
-
-# Honour git's ignore files: nested, negated, and the repository's own exclude file.
-
-_LIMIT = 1_000_000
-# Each path is compared with every pattern of an ignore file: those beyond are passed over.
-_MOST_PATTERNS = 10_000
-# How a star is written in the regular expression of a pattern, and any one character.
-_STAR, _CHARACTER = "[^/]*", "[^/]"
-# With so many `**` that can end anywhere, a path is compared in every way that they may lie in it.
-_MOST_DEEP = 3
-
-
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    """The patterns of one ignore file, which speak about paths below `base`."""
-
-    base: str
-    spec: GitIgnoreSpec
-
-    def verdict(self, path: str) -> bool | None:
-        return self.spec.check_file(path[len(self.base.rstrip("/")) + 1 :]).include
-
-
-class Ignores:
-    """Decide which paths git would ignore; reads each ignore file once.
-
-    Rules come from a directory up to its repository, or up to one of `tops` where no repository
-    is around it.
-    """
-
-    def __init__(self, tops: Iterable[str]):
-        self._tops = frozenset(tops)
-        self._chains: dict[str, tuple[_Rules, ...] | None] = {}
-
-    def ignores(self, path: str, is_directory: bool) -> bool:
-        """Return whether an absolute path is ignored, its parent directory not being so."""
-        asked = path + "/" if is_directory else path
-        for rules in self._chain(os.path.dirname(path)) or ():
-            verdict = rules.verdict(asked)
-            if verdict is not None:
-                return verdict
-        return False
-
-    def _chain(self, directory: str) -> tuple[_Rules, ...] | None:
-        """Return the rules that apply in a directory, strongest first; None outside any scope."""
-        if directory not in self._chains:
-            self._chains[directory] = self._gathered(directory)
-        return self._chains[directory]
-
-    def _gathered(self, directory: str) -> tuple[_Rules, ...] | None:
-        own = _read_rules(directory, os.path.join(directory, ".gitignore"))
-        git = os.path.join(directory, ".git")
-        if os.path.exists(git):
-            return own + _read_rules(directory, os.path.join(git, "info", "exclude"))
-        parent = os.path.dirname(directory)
-        above = self._chain(parent) if parent != directory else None
-        if above is None and directory not in self._tops:
-            return None
-        return own + (above or ())
-
-
-def compile_patterns(lines: Iterable[str]) -> GitIgnoreSpec:
-    """Compile gitignore-style patterns, passing over those git would not understand.
-
-    None takes long for a path, whatever it is made of: a star matches as little as it can, and for
-    good; of a pattern with more `**` than are tried, the beginning stands for all below it.
-    """
-    from pathspec import GitIgnoreSpec
-
-    spec = GitIgnoreSpec.from_lines(line for line in _cut_deep_patterns(lines) if _is_valid(line))
-    for pattern in spec.patterns:
-        if pattern.regex is not None and pattern.regex.pattern.count(_STAR) > 1:
-            pattern.regex = re.compile(_remove_backtracking(pattern.regex.pattern))
-    return spec
-
-
-def _cut_deep_patterns(lines: Iterable[str]) -> Iterator[str]:
-    """Yield patterns, the beginning of those with too many `**`; none that would include more."""
-    for line in islice(lines, _MOST_PATTERNS):
-        parts = line.split("/")
-        deep = [at for at in range(1, len(parts)) if parts[at] == "**" != parts[at - 1]]
-        if len(deep) <= _MOST_DEEP:
-            yield line
-        elif not line.startswith("!"):
-            yield "/".join(parts[: deep[_MOST_DEEP - 1] + 1])
-
-
-def _remove_backtracking(regex: str) -> str:
-    """Return the regular expression of a pattern in which no star is tried twice from one place.
-
-    Within a name what stands between two stars is best where it comes first: what matches later
-    leaves less for the rest.
-    """
-    first, *rest = regex.split(_STAR)
-    parts = (
-        f"{_STAR}{part}" if "/" in part.replace(_CHARACTER, "") else f"(?>{_STAR}?{part})"
-        for part in rest
-    )
-    return first + "".join(parts)
-
-
-def ignore_case(suffix: str) -> str:
-    """Return a pattern that matches a suffix in capitals too."""
-    return "".join(f"[{c}{c.upper()}]" if c.isalpha() else c for c in suffix)
-
-
-def _is_valid(line: str) -> bool:
-    from pathspec import GitIgnoreSpec
-
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except ValueError:
-        return False
-    return True
-
-
-def _read_rules(base: str, path: str) -> tuple[_Rules, ...]:
-    try:
-        data = read_regular(follow_link(path), _LIMIT)
-    except (FileNotFoundError, SourceError):
-        return ()
-    return (
-        _Rules(base, compile_patterns(data.decode("utf-8-sig", errors="replace").splitlines())),
-    )
 
 
 _OUTSIDE = "outside the pattern"

@@ -26,6 +26,8 @@ KIND = Kind(
         ("cursor", "**/.cursor/agents/**/*.md"),
         ("gemini", "**/.gemini/agents/**/*.md"),
         ("gemini", "**/.gemini/extensions/*/agents/**/*.md"),
+        ("qwen", "**/.qwen/agents/**/*.md"),
+        ("droid", "**/.factory/droids/*.md"),
     ),
     endings=(("copilot", ".agent.md"), ("codex", ".toml"), ("claude", ".md")),
 )

@@ -27,6 +27,13 @@ KIND = Kind(
         ("cursor", "**/.cursor/commands/**/*.md"),
         ("copilot", "**/.github/prompts/**/*.prompt.md"),
         ("windsurf", "**/.windsurf/workflows/*.md"),
+        ("antigravity", "**/.agent/workflows/*.md"),
+        ("augment", "**/.augment/commands/**/*.md"),
+        ("droid", "**/.factory/commands/**/*.md"),
+        ("kilo", "**/.kilocode/workflows/*.md"),
+        ("qwen", "**/.qwen/commands/**/*.toml"),
+        ("qwen", "**/.qwen/commands/**/*.md"),
+        ("roo", "**/.roo/commands/**/*.md"),
     ),
     endings=(("copilot", ".prompt.md"), ("gemini", ".toml"), ("claude", ".md")),
 )
@@ -46,7 +53,7 @@ _ROOTS = (
 known_roots = partial(list_existing, _ROOTS)
 known_places = partial(list_places, _ROOTS)
 # What stands between the directories and the name of a command, where it is called with both.
-_JOINED = {"gemini": ":", "opencode": "/"}
+_JOINED = {"gemini": ":", "qwen": ":", "opencode": "/"}
 
 
 class Commands(GuidanceFiles):

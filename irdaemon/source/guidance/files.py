@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from irdaemon.runtime import toml
 from irdaemon.source.expected import Expected, SeenPath, explain_skip
 from irdaemon.source.frontmatter import Front, decode, split_front
-from irdaemon.source.opening import find_target, follow_link, read_regular, resolve_path
+from irdaemon.source.ignores import Ignores
+from irdaemon.source.opening import find_target, follow_link, read_regular
 from irdaemon.source.options import check_options, get_number
 from irdaemon.source.plugin_store import (
     Plugin,
@@ -32,6 +33,7 @@ from irdaemon.source.tree import (
     Walk,
     check_root,
     confine_change,
+    find_inside,
     is_directory,
     is_regular,
     is_searched,
@@ -39,6 +41,7 @@ from irdaemon.source.tree import (
     make_entry,
     make_scan,
     resolve_entry,
+    resolve_root,
     shorten_path,
 )
 from irdaemon.types import Artifact, Entry, Problem, Reading, Refused, Root, Scan, SourceError
@@ -68,17 +71,18 @@ class Kind:
     places: tuple[tuple[str, str], ...]
     endings: tuple[tuple[str, str], ...]
 
-    def product(self, path: str, own: bool) -> str:
+    def product(self, path: str, own: bool, in_plugin: bool | None = None) -> str:
         """Return in whose format the file at an absolute path is, "" when it is not ours.
 
-        `own` is true where it lies in a directory of this kind's own.
+        `own` is true where it lies in a directory of this kind's own; `in_plugin` is whether it
+        lies in that of a plugin, None where the directories around it are to tell.
         """
         if not self.may_be(path):
             return ""
         for product, pattern in self.places:
             if _compile_pattern(pattern).match_file(path):
                 return product
-        if not (own or self._in_plugin(path)):
+        if not (own or (self._in_plugin(path) if in_plugin is None else in_plugin)):
             return ""
         return next((product for product, ending in self.endings if path.endswith(ending)), "")
 
@@ -144,13 +148,15 @@ class GuidanceFinder:
 
     def search(self, top: GuidanceTop) -> None:
         """Search a file, below a directory, or in the plugins of a store."""
+        limit = self.symlinks.limit
         if os.path.isfile(top.path):
-            self._keep(top.path, top.given, top)
+            if not (limit and Ignores((limit,), limit).ignores_file(top.path)):
+                self._keep(top.path, top.given, top)
         elif self._is_deleted_file(top):
             return
         elif problem := check_root(Root(top.path)):
             self.problems.append(problem)
-        elif find_store(top.path) == top.path:
+        elif not limit and find_store(top.path) == top.path:
             self._store(top)
         else:
             self._walk(top)
@@ -169,6 +175,8 @@ class GuidanceFinder:
             return top.known_as(os.path.join(walk.reached[directory], name))
 
         def descend(entry: os.DirEntry[str]) -> bool:
+            if self.symlinks.limit:  # no project brings plugins
+                return is_searched(entry)
             real = resolve_entry(entry)
             if entry.name == "plugins" and find_store(real) == real:
                 if walk.enter(entry):
@@ -213,8 +221,13 @@ class GuidanceFinder:
         """Return where a file really is, "" for a link that is not followed.
 
         Beside what every link may lead to, one directly in a root may lead to any file of the kind,
-        and any to a file that is guidance where it lies: AGENTS.md under the name of CLAUDE.md.
+        and any to a file that is guidance where it lies: AGENTS.md under the name of CLAUDE.md. In
+        a project one may lead into the roots alone.
         """
+        if self.symlinks.limit:
+            real = find_inside(entry.path, self.symlinks.limit)
+            inside = any(is_within(real, top.path) for top in self.tops)
+            return real if inside else ""
         try:
             return follow_link(entry.path, self.symlinks.roots, by_name=True)
         except Refused as error:
@@ -244,15 +257,18 @@ class GuidanceFinder:
         So a scan of one changed path gives what a whole scan would.
         """
         around = [each for each in self.tops if is_within(path, each.path)]
+        in_plugin = False if self.symlinks.limit else None
         if not around or top.own:
-            return self.kind.product(known, top.own)
-        return find_product(self.kind, path, around)
+            return self.kind.product(known, top.own, in_plugin)
+        return find_product(self.kind, path, around, in_plugin)
 
 
-def find_product(kind: Kind, path: str, around: list[GuidanceTop]) -> str:
+def find_product(
+    kind: Kind, path: str, around: list[GuidanceTop], in_plugin: bool | None = None
+) -> str:
     """Return whose the file at a real path is, by the roots around it."""
-    products = (kind.product(top.known_as(path), top.own) for top in around)
-    return next(filter(None, products), "") or kind.product(path, own=False)
+    products = (kind.product(top.known_as(path), top.own, in_plugin) for top in around)
+    return next(filter(None, products), "") or kind.product(path, own=False, in_plugin=in_plugin)
 
 
 _OPTIONS = {"max_depth": int, "max_bytes": int}
@@ -320,6 +336,7 @@ class GuidanceFiles:
         self._roots = roots
         self._depth = get_number(given, "max_depth", 8)
         self._max_bytes = get_number(given, "max_bytes", 2_000_000)
+        self._project = roots[0].within if roots else ""
 
     def roots(self) -> tuple[Root, ...]:
         """Return the given places, and the settings that enable the plugins in them."""
@@ -333,7 +350,7 @@ class GuidanceFiles:
         if where and os.path.isfile(where) and not self._kind.may_be(where):
             return Scan((), ())
         finder = GuidanceFinder(self._kind, tops, Symlinks.of(self._roots))
-        for top in _narrow_tops(tops, where):
+        for top in _narrow_tops(tops, where, bool(self._project)):
             if os.path.lexists(where) or not where:
                 finder.search(top)
         return _cut_scan(finder, where)
@@ -347,6 +364,8 @@ class GuidanceFiles:
             if top is None:
                 return None
             known = top.given if seen.path == seen.top else os.path.join(top.given, seen.relative)
+            if self._project:
+                return "" if self._kind.product(known, top.own, in_plugin=False) else None
             if not self._kind.product(known, top.own):
                 return None
             return explain_unused(seen.path, self._kind.name)
@@ -363,7 +382,9 @@ class GuidanceFiles:
         text, flags = decode(data)
         tops = [top for top in self._list_tops() if is_within(entry.path, top.path)]
         path = tops[0].known_as(entry.path) if tops else entry.path
-        product = find_product(self._kind, entry.path, tops) or self._kind.product(path, own=True)
+        in_plugin = False if self._project else None
+        product = find_product(self._kind, entry.path, tops, in_plugin)
+        product = product or self._kind.product(path, own=True)
         plugin = find_plugin(entry.path, self._list_stores()) if entry.scope == "plugin" else ""
         parts = _parse_parts(entry.path, text)
         digest = hashlib.sha256(data).hexdigest()
@@ -372,7 +393,9 @@ class GuidanceFiles:
     def _list_tops(self) -> tuple[GuidanceTop, ...]:
         tops: dict[str, GuidanceTop] = {}
         for root in self._roots:
-            path = resolve_path(root.path)
+            path = resolve_root(root)
+            if not path:
+                continue
             own = os.path.basename(root.path.rstrip("/")) in self._kind.folders
             tops.setdefault(
                 path, GuidanceTop(path, root.path.rstrip("/"), root.scope, self._depth, own)
@@ -380,9 +403,13 @@ class GuidanceFiles:
         return tuple(tops.values())
 
     def _list_stores(self) -> list[str]:
+        if self._project:  # none brings plugins
+            return []
         return [top.path for top in self._list_tops() if find_store(top.path) == top.path]
 
     def _confine(self, under: str, tops: tuple[GuidanceTop, ...]) -> str:
+        if self._project:
+            return confine_change(under, tuple(top.path for top in tops))
         stores = [store for store in [find_store(under), *self._list_stores()] if store]
         if any(under in list_control_files(store) for store in stores):
             return EVERYTHING
@@ -396,13 +423,13 @@ def _drop_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value or value is False}
 
 
-def _narrow_tops(tops: tuple[GuidanceTop, ...], where: str) -> list[GuidanceTop]:
+def _narrow_tops(tops: tuple[GuidanceTop, ...], where: str, is_project: bool) -> list[GuidanceTop]:
     """Return what of the roots a change at `where` can affect.
 
     In a store, and where only a link can lead, that is all: the answer is then cut to `where`.
     """
     around = [top for top in tops if where and is_within(where, top.path)]
-    if not around or find_store(where):
+    if not around or (not is_project and find_store(where)):
         return list(tops)
     return [narrow for top in around if (narrow := top.narrow(where))]
 

@@ -34,6 +34,13 @@ KIND = Kind(
         ("cline", "**/.clinerules/**/*.md"),
         ("cline", ".clinerules"),
         ("goose", ".goosehints"),
+        ("antigravity", "**/.agent/rules/**/*.md"),
+        ("augment", "**/.augment/rules/**/*.md"),
+        ("continue", "**/.continue/rules/**/*.md"),
+        ("kilo", "**/.kilocode/rules/**/*.md"),
+        ("kiro", "**/.kiro/steering/**/*.md"),
+        ("roo", "**/.roo/rules/**/*.md"),
+        ("trae", "**/.trae/rules/**/*.md"),
     ),
     endings=(("cursor", ".mdc"), ("copilot", ".instructions.md"), ("claude", ".md")),
 )

@@ -25,6 +25,7 @@ from irdaemon.types import Entry, Reading, Root, Scan
 
 _SITE = "lib/python3*/site-packages"
 _MODULES = "lib/node_modules"
+_OWN = ("irdaemon", "irclient")
 _PROJECTS = ("src", "code", "projects", "dev", "work", "repos", "git", "workspace")
 
 
@@ -40,8 +41,8 @@ def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
 def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     """Return the same directories, existing or not; those named by a pattern where they exist.
 
-    The virtual environment that runs this program is not among them: what it needs is not what the
-    person uses.
+    The environment that runs this program is not among them, nor is one of pipx or uv that holds
+    it: what it needs is not what the person uses.
     """
     own = resolve_path(sys.prefix) if sys.prefix != sys.base_prefix else ""
     known = (
@@ -63,12 +64,16 @@ def _list_user_installed(home: str, env: Mapping[str, str]) -> Iterator[str]:
     pipx = env.get("PIPX_HOME") or os.path.join(data, "pipx")
     tools = env.get("UV_TOOL_DIR") or os.path.join(data, "uv/tools")
     yield from _match_paths(os.path.join(home, ".local"), _SITE)
-    yield from _match_paths(os.path.join(pipx, "venvs"), os.path.join("*", _SITE))
-    yield from _match_paths(os.path.join(home, ".local/pipx/venvs"), os.path.join("*", _SITE))
-    yield from _match_paths(tools, os.path.join("*", _SITE))
+    for directory in (os.path.join(pipx, "venvs"), os.path.join(home, ".local/pipx/venvs"), tools):
+        sites = _match_paths(directory, os.path.join("*", _SITE))
+        yield from (site for site in sites if not _holds_this(site))
     yield os.path.join(home, ".npm-global", _MODULES)
     if prefix := env.get("NPM_CONFIG_PREFIX"):
         yield os.path.join(prefix, _MODULES)
+
+
+def _holds_this(site: str) -> bool:
+    return any(os.path.isdir(os.path.join(site, name)) for name in _OWN)
 
 
 def _list_active(env: Mapping[str, str]) -> Iterator[str]:

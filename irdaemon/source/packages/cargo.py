@@ -39,7 +39,18 @@ def load(directory: str) -> Manifest | None:
     package = as_table(content.get("package") or content.get("project"))
     if not package:
         return None
-    workspace = _find_workspace(directory, content, package)
+    return _inherit(package, content, _find_workspace(directory, content, package))
+
+
+def describe_crate(content: Mapping[str, object]) -> Manifest:
+    """Return what the content of a Cargo.toml says of its crate, without its workspace."""
+    package = as_table(content.get("package") or content.get("project"))
+    return _inherit(package, content, _Workspace({}, {}))
+
+
+def _inherit(
+    package: Mapping[str, object], content: Mapping[str, object], workspace: _Workspace
+) -> Manifest:
     inherited = {key: workspace.package.get(key) for key in package if _is_inherited(package[key])}
     return _make_manifest({**package, **inherited}, content, workspace)
 

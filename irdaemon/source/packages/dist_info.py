@@ -95,8 +95,12 @@ def find_metadata(path: str) -> str:
 
 def load(path: str, source: str) -> Manifest:
     """Read the distribution in `path` from the text of its metadata file."""
-    message = Parser(policy=compat32).parsestr(source)
-    return merge_manifests((_make_manifest(message), _read_sibling_manifest(path)))
+    return merge_manifests((parse_metadata(source), _read_sibling_manifest(path)))
+
+
+def parse_metadata(source: str) -> Manifest:
+    """Return what the text of a METADATA or PKG-INFO says."""
+    return _make_manifest(Parser(policy=compat32).parsestr(source))
 
 
 def read_name(path: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from irdaemon.source.packages.manifest import (
     Manifest,
@@ -18,7 +18,7 @@ from irdaemon.types import SourceError
 
 
 @dataclass(frozen=True, slots=True)
-class _Directive:
+class Directive:
     """One go.mod line: `require golang.org/x/text v0.3.0 // indirect`."""
 
     verb: str
@@ -29,7 +29,13 @@ class _Directive:
 def load(directory: str) -> Manifest:
     """Read the module in `directory`; its versions are git tags, so it has none here."""
     path = os.path.join(directory, "go.mod")
-    directives = tuple(_list_directives(read_text(path)))
+    manifest = describe_module(read_text(path), path)
+    return replace(manifest, description=_read_comment(os.path.join(directory, "doc.go")))
+
+
+def describe_module(source: str, path: str) -> Manifest:
+    """Return what the text of a go.mod says of its module. Raises SourceError without a name."""
+    directives = tuple(list_directives(source))
     name = next((d.arguments[0] for d in directives if d.verb == "module" and d.arguments), "")
     if not name:
         raise make_error(path, "no module line")
@@ -43,7 +49,6 @@ def load(directory: str) -> Manifest:
     ]
     return Manifest(
         name=name,
-        description=_read_comment(os.path.join(directory, "doc.go")),
         owner=_find_owner(name),
         repository=_find_repository(name),
         deps=clean_texts([each for each, indirect in required if not indirect]),
@@ -51,7 +56,8 @@ def load(directory: str) -> Manifest:
     )
 
 
-def _list_directives(source: str) -> Iterator[_Directive]:
+def list_directives(source: str) -> Iterator[Directive]:
+    """Yield the lines of a go.mod or go.work, those in blocks with their verb."""
     block = ""
     for line in source.splitlines():
         code, _, comment = line.partition("//")
@@ -61,9 +67,9 @@ def _list_directives(source: str) -> Iterator[_Directive]:
         elif words[1:] == ("(",):
             block = words[0]
         elif words and block:
-            yield _Directive(block, words, comment)
+            yield Directive(block, words, comment)
         elif words:
-            yield _Directive(words[0], words[1:], comment)
+            yield Directive(words[0], words[1:], comment)
 
 
 def _find_owner(module: str) -> str:
@@ -78,13 +84,16 @@ def _find_repository(module: str) -> str:
 
 
 def _read_comment(path: str) -> str:
-    """Return the first paragraph of the comment right above the package clause."""
     try:
-        lines = read_text(path).splitlines()
+        return find_package_comment(read_text(path))
     except (FileNotFoundError, SourceError):
         return ""
+
+
+def find_package_comment(source: str) -> str:
+    """Return the first paragraph of the comment right above the package clause."""
     comment: list[str] = []
-    for line in _flatten_comments(lines):
+    for line in _flatten_comments(source.splitlines()):
         if line.startswith("package "):
             break
         if not line.startswith("//"):

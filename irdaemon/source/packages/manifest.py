@@ -164,7 +164,11 @@ def read_text(path: str) -> str:
 
 def read_toml(path: str) -> Mapping[str, object]:
     """Read a TOML file."""
-    source = read_text(path)
+    return parse_toml(read_text(path), path)
+
+
+def parse_toml(source: str, path: str) -> Mapping[str, object]:
+    """Parse the TOML text of a file."""
     try:
         return toml.parse_toml(source)
     except (ValueError, RecursionError) as error:  # the message names the line
@@ -173,7 +177,11 @@ def read_toml(path: str) -> Mapping[str, object]:
 
 def read_json(path: str) -> Mapping[str, object]:
     """Read a JSON file that holds an object."""
-    source = read_text(path)
+    return parse_json(read_text(path), path)
+
+
+def parse_json(source: str, path: str) -> Mapping[str, object]:
+    """Parse the JSON text of a file that holds an object."""
     try:
         value = json.loads(source)
     except json.JSONDecodeError as error:

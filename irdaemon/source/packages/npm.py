@@ -31,7 +31,7 @@ def load(directory: str) -> Manifest | None:
     (`{"type": "module"}`); members of a workspace are packages of their own directories.
     """
     content = read_json(os.path.join(directory, "package.json"))
-    return _make_manifest(content) if _defines_package(content) else None
+    return describe_package(content) if _defines_package(content) else None
 
 
 def _defines_package(content: Mapping[str, object]) -> bool:
@@ -40,7 +40,8 @@ def _defines_package(content: Mapping[str, object]) -> bool:
     return not content.get("workspaces") and any(content.get(key) for key in _DEFINING)
 
 
-def _make_manifest(content: Mapping[str, object]) -> Manifest:
+def describe_package(content: Mapping[str, object]) -> Manifest:
+    """Return what the content of a package.json says of its package."""
     author = choose_person(
         content.get("author"), content.get("maintainers"), content.get("contributors")
     )
@@ -67,13 +68,10 @@ def _find_license(content: Mapping[str, object]) -> str:
 
 
 def _list_dependencies(content: Mapping[str, object], *keys: str) -> tuple[str, ...]:
-    split_requirements = [item for key in keys for item in as_table(content.get(key)).items()]
-    first = {name: spec for name, spec in reversed(split_requirements)}
+    stated = [item for key in keys for item in as_table(content.get(key)).items()]
+    first = {name: spec for name, spec in reversed(stated)}
     return clean_texts(
-        [
-            write_dependency(name, first[name])
-            for name in dict.fromkeys(n for n, _ in split_requirements)
-        ]
+        [write_dependency(name, first[name]) for name in dict.fromkeys(n for n, _ in stated)]
     )
 
 

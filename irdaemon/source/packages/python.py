@@ -26,8 +26,9 @@ from irdaemon.source.packages.manifest import (
     make_error,
     make_manifest,
     merge_manifests,
-    read_ini,
-    read_toml,
+    parse_ini,
+    parse_toml,
+    read_text,
     split_lines,
     split_requirements,
     write_dependency,
@@ -45,8 +46,16 @@ _EMPTY_COUNTS = {
 
 
 def _read_pyproject(path: str) -> Manifest | None:
-    """Read a pyproject.toml; None when it only configures tools and so defines no package."""
-    content = read_toml(path)
+    return parse_pyproject(read_text(path), path)
+
+
+def parse_pyproject(source: str, path: str) -> Manifest | None:
+    """Parse a pyproject.toml; None when it only configures tools and so defines no package."""
+    return describe_pyproject(parse_toml(source, path))
+
+
+def describe_pyproject(content: Mapping[str, object]) -> Manifest | None:
+    """Return what a pyproject.toml says; None when it only configures tools, and no package."""
     poetry = as_table(as_table(content.get("tool")).get("poetry"))
     if not (poetry or "project" in content or "build-system" in content):
         return None
@@ -127,8 +136,12 @@ _STATED = (
 
 
 def _read_setup_cfg(path: str) -> Manifest | None:
-    """Read a setup.cfg; None when it only configures tools and so defines no package."""
-    config = read_ini(path)
+    return parse_setup_cfg(read_text(path), path)
+
+
+def parse_setup_cfg(source: str, path: str) -> Manifest | None:
+    """Parse a setup.cfg; None when it only configures tools and so defines no package."""
+    config = parse_ini(source, path)
     if not (config.has_section("metadata") or config.has_section("options")):
         return None
     stated = {key: _get_value(config, key) for key in _STATED}
@@ -192,16 +205,19 @@ def _list_ini_lines(config: ConfigParser, section: str, keys: tuple[str, ...] = 
 
 # A syntax tree takes some hundred times the memory of its source, and an f-string time with the
 # square of its length: half a megabyte keeps the parser, and the interpreter, busy for 25 seconds.
-_SIZE_LIMIT = 64 * 1024
+SETUP_PY_LIMIT = 64 * 1024
 # `a = a + a`, forty times over, must not fill the memory.
 _LONGEST = 100_000
 
 
 def _read_setup_py(path: str) -> Manifest | None:
-    """Read a setup.py; None when nothing in it calls `setup`."""
+    return parse_setup_py(read_regular(follow_link(path, by_name=True), SETUP_PY_LIMIT), path)
+
+
+def parse_setup_py(source: str | bytes, path: str) -> Manifest | None:
+    """Parse a setup.py; None when nothing in it calls `setup`."""
     try:
-        tree = _parse_python(read_regular(follow_link(path, by_name=True), _SIZE_LIMIT))
-        given = _find_arguments(tree)
+        given = _find_arguments(_parse_python(source))
     except SyntaxError as error:
         raise make_error(path, f"not valid Python: {error.msg}", error.lineno) from error
     except (ValueError, RecursionError, MemoryError) as error:
@@ -210,7 +226,7 @@ def _read_setup_py(path: str) -> Manifest | None:
     return None if given is None else _make_setup_manifest(given)
 
 
-def _parse_python(source: bytes) -> ast.Module:
+def _parse_python(source: str | bytes) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an old file's escapes are not our user's concern
         return ast.parse(source)

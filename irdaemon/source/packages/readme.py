@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from irdaemon.source.markdown import make_parser
-from irdaemon.source.opening import follow_link, read_regular
+from irdaemon.source.opening import follow_link, has_same_name, read_regular
 from irdaemon.source.packages.manifest import clean_prose, clean_text
 from irdaemon.source.tree import is_regular
 from irdaemon.types import Refused, SourceError
@@ -45,12 +45,16 @@ def choose_readme(names: Iterable[str]) -> str:
     return found[0] if found else ""
 
 
-def read_readme(directory: str) -> Readme:
-    """Read the README in `directory`; flag one that cannot be read `unreadable_readme`."""
+def read_readme(directory: str, *, by_name: bool = True) -> Readme:
+    """Read the README in `directory`; flag one that cannot be read `unreadable_readme`.
+
+    `by_name` is whether it may be a link to a file of its name elsewhere.
+    """
     try:
         with os.scandir(directory) as entries:
-            name = choose_readme([entry.name for entry in entries if _is_own(entry)])
-        path = follow_link(os.path.join(directory, name), by_name=True) if name else ""
+            named = [each for each in entries if is_readme(each.name)]
+        name = choose_readme(each.name for each in named if _is_own(each, by_name))
+        path = follow_link(os.path.join(directory, name), by_name=by_name) if name else ""
         data = read_regular(path, README_LIMIT) if name else b""
     except FileNotFoundError:
         return Readme()
@@ -60,10 +64,14 @@ def read_readme(directory: str) -> Readme:
     return Readme(opening, hash_bytes(data) if name else "")
 
 
-def _is_own(entry: os.DirEntry[str]) -> bool:
-    """Return whether a file is the package's own, or a link to a file of its kind elsewhere."""
+def _is_own(entry: os.DirEntry[str], by_name: bool) -> bool:
+    """Return whether a file is the package's own, or a link to one of its name in the package.
+
+    With `by_name` that one may lie elsewhere.
+    """
     try:
-        return is_regular(entry) and bool(follow_link(entry.path, by_name=True))
+        real = follow_link(entry.path, by_name=by_name)
+        return is_regular(entry) and (by_name or has_same_name(entry.path, real))
     except Refused:
         return False
 

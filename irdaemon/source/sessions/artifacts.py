@@ -222,6 +222,6 @@ def _get_last_part(path: str) -> str:
 
 
 def _shorten_prompt(prompt: str) -> str:
-    """Return how a prompt begins, without its secrets: not one that is cut, or of one line."""
+    """Return how a prompt begins; secrets go first, as one that was cut is not recognised."""
     opening = Redactor("all").text(prompt[:_OPENING])
     return textwrap.shorten(opening[: 4 * _NAME_WIDTH], _NAME_WIDTH, placeholder="…") or "…"

@@ -18,7 +18,6 @@ from irdaemon.source.opening import (
     has_same_name,
     is_within,
     read_regular,
-    resolve_path,
 )
 from irdaemon.source.options import check_options, get_number
 from irdaemon.source.plugin_store import (
@@ -38,7 +37,15 @@ from irdaemon.source.skills.skill_finder import (
     known_roots,
     rank_scope,
 )
-from irdaemon.source.tree import EVERYTHING, PRUNED, Symlinks, confine_change, make_scan
+from irdaemon.source.tree import (
+    EVERYTHING,
+    PRUNED,
+    Symlinks,
+    confine_change,
+    find_inside,
+    make_scan,
+    resolve_root,
+)
 from irdaemon.types import Artifact, Entry, Reading, Refused, Root, Scan, SourceError
 
 __all__ = ["Skills", "known_places", "known_roots"]
@@ -62,6 +69,7 @@ class Skills:
         self._roots = roots
         self._depth = get_number(given, "max_depth", 8)
         self._max_bytes = get_number(given, "max_bytes", 4_000_000)
+        self._project = roots[0].within if roots else ""
 
     def roots(self) -> tuple[Root, ...]:
         """Return the given directories, and the settings that enable the plugins in them."""
@@ -89,13 +97,15 @@ class Skills:
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one skill, whatever state its frontmatter is in."""
         plugin = find_plugin(entry.path, self._list_stores()) if entry.scope == "plugin" else ""
-        return Reading((read_skill(entry, plugin, self._max_bytes),))
+        return Reading((read_skill(entry, plugin, self._max_bytes, self._project),))
 
     def expected(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""
 
         def file(seen: SeenPath) -> str | None:
-            return explain_unused(seen.path, "skills") if seen.name in SKILL_NAMES else None
+            if seen.name not in SKILL_NAMES:
+                return None
+            return "" if self._project else explain_unused(seen.path, "skills")
 
         return Expected(file, lambda seen: explain_skip(seen, self._depth), get_directory)
 
@@ -112,6 +122,8 @@ class Skills:
         return where if _may_be_a_linked_skill(under) else None
 
     def _decides_plugins(self, path: str) -> bool:
+        if self._project:
+            return False
         if os.path.basename(path) == "plugin.json":
             return bool(find_store(path))
         return any(path in list_control_files(store) for store in self._list_stores())
@@ -119,8 +131,8 @@ class Skills:
     def _list_tops(self) -> tuple[SkillTop, ...]:
         tops: dict[str, SkillTop] = {}
         for root in sorted(self._roots, key=lambda root: rank_scope(root.scope)):
-            path = resolve_path(root.path)
-            tops.setdefault(path, SkillTop(path, root.scope, self._depth))
+            if path := resolve_root(root):
+                tops.setdefault(path, SkillTop(path, root.scope, self._depth))
         return tuple(tops.values())
 
     def _choose_tops(self, where: str) -> list[SkillTop]:
@@ -130,14 +142,26 @@ class Skills:
         if not os.path.isdir(where):
             return []
         around = [top for top in self._list_tops() if is_within(where, top.path)]
-        near = [top for top in (_narrow_top(top, where) for top in around) if top]
+        near = [top for top in (self._narrow_top(top, where) for top in around) if top]
         if around and not near:
             return []
         best = min((rank_scope(top.scope) for top in near), default=len(RANKS) + 1)
         rest = (top for top in self._list_tops() if top not in around)
         return near + [t for t in rest if rank_scope(t.scope) < best or is_within(t.path, where)]
 
+    def _narrow_top(self, top: SkillTop, where: str) -> SkillTop | None:
+        """Start a search at `where` instead of above it; None when it would not get there."""
+        store = "" if self._project else find_store(where)
+        if store and is_within(store, top.path):
+            return top
+        inside = os.path.relpath(where, top.path).split(os.sep)
+        if len(inside) > top.depth or not PRUNED.isdisjoint(inside):
+            return None
+        return SkillTop(where, top.scope, top.depth - len(inside))
+
     def _list_stores(self) -> list[str]:
+        if self._project:  # none brings plugins
+            return []
         return [top.path for top in self._list_tops() if find_store(top.path) == top.path]
 
 
@@ -154,17 +178,6 @@ def _may_be_a_linked_skill(path: str) -> bool:
     return not os.path.splitext(path)[1]
 
 
-def _narrow_top(top: SkillTop, where: str) -> SkillTop | None:
-    """Start a search at `where` instead of above it; None when it would not get there."""
-    store = find_store(where)
-    if store and is_within(store, top.path):
-        return top
-    inside = os.path.relpath(where, top.path).split(os.sep)
-    if len(inside) > top.depth or not PRUNED.isdisjoint(inside):
-        return None
-    return SkillTop(where, top.scope, top.depth - len(inside))
-
-
 def _merge_scans(where: str, near: SkillFinder, far: SkillFinder) -> Scan:
     for entry in far.entries.values():
         if is_within(entry.path, where) or entry.key in near.entries:
@@ -179,12 +192,12 @@ _MAX_NAME = 64
 _MAX_DESCRIPTION = 1024
 
 
-def read_skill(entry: Entry, plugin: str, max_bytes: int) -> Artifact:
-    """Read one skill. `plugin` is its plugin's id or "".
+def read_skill(entry: Entry, plugin: str, max_bytes: int, project: str = "") -> Artifact:
+    """Read one skill. `plugin` is its plugin's id or "", `project` the root of its project or "".
 
     Raises FileNotFoundError when it has no SKILL.md any more, SourceError when it cannot be read.
     """
-    path, data = _read_skill_file(entry.path, max_bytes)
+    path, data = _read_skill_file(entry.path, max_bytes, project)
     text, decoding = f.decode(data)
     parts = f.split_front(text)
     name = f.get_text(parts.fields, "name") or os.path.basename(entry.path)
@@ -197,7 +210,8 @@ def read_skill(entry: Entry, plugin: str, max_bytes: int) -> Artifact:
         raw={"name": name, "description": description, "text": parts.body, "parent": parent},
         name=name,
         pointer=path,
-        metadata=_make_metadata(parts.fields, _read_codex(entry.path)) | f.drop_empty(place),
+        metadata=_make_metadata(parts.fields, _read_codex(entry.path, project))
+        | f.drop_empty(place),
         digest=hashlib.sha256(data).hexdigest(),
         flags=flags,
     )
@@ -208,10 +222,12 @@ def _make_description(parts: f.Front) -> str:
     return f"{described} {f.get_text(parts.fields, 'when_to_use')}".strip()
 
 
-def _read_skill_file(directory: str, max_bytes: int) -> tuple[str, bytes]:
+def _read_skill_file(directory: str, max_bytes: int, project: str) -> tuple[str, bytes]:
     for name in SKILL_NAMES:
         path = os.path.join(directory, name)
         if os.path.lexists(path):
+            if project and not find_inside(path, project):
+                raise Refused(f"{path}: a link leads out of the project", "remove the link")
             return path, read_regular(_resolve_skill_file(path), max_bytes)
     raise FileNotFoundError(os.path.join(directory, SKILL_NAMES[0]))
 
@@ -265,9 +281,11 @@ def _find_oddities(name: str, directory: str, fields: f.Fields) -> tuple[str, ..
     return tuple(flag for flag, is_so in found.items() if is_so)
 
 
-def _read_codex(directory: str) -> dict[str, object]:
+def _read_codex(directory: str, project: str) -> dict[str, object]:
     """Return how Codex displays a skill; a file of that which is not valid gives nothing."""
     beside = os.path.join(directory, CODEX_FILE)
+    if project and not find_inside(beside, project):
+        return {}
     if not os.path.lexists(beside):  # which most have not
         return {}
     try:

@@ -14,6 +14,7 @@ from irdaemon.source.tree import (
     Symlinks,
     Walk,
     check_root,
+    find_inside,
     is_regular,
     is_searched,
     make_entry,
@@ -110,7 +111,7 @@ class SkillFinder:
         problem = check_root(Root(top.path))
         if problem:
             self.problems.append(problem)
-        elif find_store(top.path) == top.path:
+        elif not self.symlinks.limit and find_store(top.path) == top.path:
             self._store(top.path, top.depth)
         else:
             self._walk(top)
@@ -120,6 +121,8 @@ class SkillFinder:
         stores: list[str] = []
 
         def descend(entry: os.DirEntry[str]) -> bool:
+            if self.symlinks.limit:  # no project brings plugins
+                return is_searched(entry)
             if entry.name == "plugins" and find_store(entry.path) == entry.path:
                 stores.append(walk.enter(entry))
                 return False
@@ -162,9 +165,19 @@ class SkillFinder:
             self.problems.append(Problem(directory, reason))
             return
         try:
-            self.keep(_make_entry(directory, file, "agents" in named, scope))
+            self.keep(self._make_entry(directory, file, "agents" in named, scope))
         except OSError as error:
             self.problems.append(Problem(directory, error.strerror or str(error)))
+
+    def _make_entry(
+        self, directory: str, file: os.DirEntry[str], has_agents: bool, scope: str
+    ) -> Entry:
+        stats = [file.stat()]
+        codex = os.path.join(directory, CODEX_FILE)
+        limit = self.symlinks.limit
+        if has_agents and (not limit or find_inside(codex, limit)) and os.path.isfile(codex):
+            stats.append(os.stat(codex))
+        return make_entry(directory, scope, *stats)
 
     def keep(self, entry: Entry) -> None:
         """Keep an entry unless the same is known in a better scope."""
@@ -187,11 +200,3 @@ def _make_problem(link: str) -> Problem:
 def rank_scope(scope: str) -> int:
     """Order scopes by precedence: project, user, plugin, other."""
     return RANKS.index(scope) if scope in RANKS else len(RANKS)
-
-
-def _make_entry(directory: str, file: os.DirEntry[str], has_agents: bool, scope: str) -> Entry:
-    stats = [file.stat()]
-    codex = os.path.join(directory, CODEX_FILE)
-    if has_agents and os.path.isfile(codex):
-        stats.append(os.stat(codex))
-    return make_entry(directory, scope, *stats)

@@ -123,6 +123,10 @@ def answers():
     floor |= {"calibrated_at": 1.0, "applied": True}
     written = {"path": f"/{NAME}", "document_id": NAME, "status": NAME, "trash": f"/{NAME}"}
     written |= {"digest": NAME}
+    project = {"root": f"/{NAME}", "name": NAME, "state": NAME, "why": REASON}
+    here = {"project": NAME, "root": f"/{NAME}", "marks": [NAME], "ecosystems": [NAME]}
+    here |= {"notes": [REASON], "lately": [NAME], "reading": True}
+    here["corpora"] = [{"corpus": NAME, "items": 1, "indexed_at": 1.0, "reading": False}]
     job = {"kind": "build", "corpus": NAME, "state": "failed", "done": 1, "todo": 1}
     return {
         "discover": found,
@@ -149,6 +153,10 @@ def answers():
         "maintain": [{"corpus": NAME, "work": NAME, "due": True, "reason": REASON, "job": 1}],
         **used(),
         **{op: [1] for op in ("add", "rm", "build", "hint", "usage_rollback")},
+        "here": here,
+        "projects": [project],
+        **dict.fromkeys(("add_project", "forget_project"), project),
+        "reads": [{"path": f"/{NAME}", "project": NAME, "why": REASON, "how_to_end": NAME}],
         "progress": {**job, "report": REASON},
         "impressions": [{"at": 1.0, "reference": NAME}],
         "wait": {"generation": 3, "reached": True},
@@ -182,11 +190,13 @@ LINES = {
         *(["report", "-c", NAME, "-o", NAME], ["report", "cases.jsonl", "-o", "report.html"]),
     ],
     "disclose": [[NAME]],
+    "here": [["."], [NAME]],
+    "projects": [[], ["add", "."], ["add", NAME], ["forget", NAME]],
     "ls": [[]],
     "info": [[NAME]],
     "records": [[NAME]],
     "artifacts": [[NAME]],
-    "status": [[], ["--failures"], ["--secrets"], ["--profile"], ["--prometheus"]],
+    "status": [[], ["--failures"], ["--secrets"], ["--reads"], ["--profile"], ["--prometheus"]],
     "audit": [[]],
     "coverage": [[], [NAME]],
     "usage": [[], ["--item", NAME], ["forget", "--session", NAME], ["rollback", NAME]],
@@ -367,9 +377,9 @@ def test_no_command_of_the_daemon_prints_a_line_that_a_name_wrote(
 
 
 def test_only_the_functions_that_show_data_print():
-    # What reads long Markdown runs as a file alone, in a child process, and prints JSON.
-    alone = "irdaemon/source/markdown.py"
-    allowed = {"client/irclient/terminal/output.py", "client/irclient/quick.py", alone}
+    # What reads long Markdown and Python runs as a file alone, in a child process, and prints JSON.
+    alone = {"irdaemon/source/markdown.py", "irdaemon/source/dependencies/outline_python.py"}
+    allowed = {"client/irclient/terminal/output.py", "client/irclient/quick.py", *alone}
     sources = [*ROOT.glob("client/irclient/**/*.py"), *ROOT.glob("irdaemon/**/*.py")]
     printing = {
         str(path.relative_to(ROOT))

@@ -8,7 +8,7 @@ from pathspec import GitIgnoreSpec
 from irclient.errors import QueryError
 from irdaemon.source.files import Files
 from irdaemon.source.files.document import find_timestamp
-from irdaemon.source.files.file_finder import compile_patterns
+from irdaemon.source.ignores import compile_patterns
 from irdaemon.types import Refused, Root, Scan, SourceError
 
 NOTHING = Scan((), ())

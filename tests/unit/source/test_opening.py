@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from irdaemon.discovery import disclose as disclosing
 from irdaemon.discovery.disclose import Bounds, collect_bundle, disclose
 from irdaemon.ledger import StoredArtifact
 from irdaemon.source import opening
@@ -52,8 +53,8 @@ def swapped_after_the_check(monkeypatch, path, target):
     """Put a link in the place of `path` as soon as anybody has found out where it leads."""
 
     def with_swap(check):
-        def then_swap(asked, **how):
-            found = check(asked, **how)
+        def then_swap(asked, *rest, **how):
+            found = check(asked, *rest, **how)
             if os.fspath(asked) == str(path) and not path.is_symlink():
                 path.rename(path.with_name(".before"))
                 path.symlink_to(target)
@@ -63,6 +64,7 @@ def swapped_after_the_check(monkeypatch, path, target):
 
     monkeypatch.setattr(os.path, "realpath", with_swap(os.path.realpath))
     monkeypatch.setattr(opening, "find_target", with_swap(opening.find_target))
+    monkeypatch.setattr(disclosing, "find_inside", with_swap(disclosing.find_inside))
 
 
 def test_a_file_is_read_by_its_real_path(tmp_path, way):
@@ -277,3 +279,13 @@ def test_a_database_exchanged_while_sqlite_opens_it_is_gone(monkeypatch, tmp_pat
     monkeypatch.setattr(databases.sqlite3, "connect", swapped)
     with pytest.raises(FileNotFoundError), databases.open_database(str(path)):
         pass
+
+
+def test_nothing_of_a_project_travels_with_its_own_package(tmp_path):
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / ".env").write_text("PASSWORD=hunter22")
+    bounds = Bounds.of(replace(mapped({}), kind="dependencies"))
+
+    bundle = collect_bundle(str(tmp_path), bounds, Redactor("all"))
+
+    assert (bundle.files, bundle.omitted) == ((), 0)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.requirements import Requirement
 
-from irdaemon.strategy.package import Package, describe_dependencies, strip_requirement
+from irdaemon.strategy.package import Dependency, Package, describe_dependencies, strip_requirement
 
 
 def kinds(plan):
@@ -90,3 +90,42 @@ def test_the_bare_name_of_a_python_requirement_is_the_one_that_packaging_finds(p
 )
 def test_the_bare_name_of_what_is_no_python_requirement_ends_before_its_version(requirement, name):
     assert strip_requirement(requirement) == name
+
+
+def test_a_dependency_is_what_describes_it_and_is_found_by_readme_and_exported_names():
+    raw = {
+        "name": "qrcode",
+        "description": "Draws QR codes",
+        "keywords": ["barcode", "svg"],
+        "readme": "# QR\n\nLong text",
+        "exports": "toDataURL toString",
+        "deps": ["pngjs ^5"],
+    }
+    plan = Dependency().decompose("~/code/shop#npm/qrcode", raw, {"ecosystem": "npm"})
+    (surface,) = plan.surfaces
+    assert surface.kind == "description"
+    assert surface.text == "qrcode: Draws QR codes (barcode, svg)"
+    assert surface.lexical == "toDataURL toString\n# QR\n\nLong text"
+    listed = Dependency().decompose("x", {**raw, "exports": ["toDataURL", "toString"]})
+    assert listed.surfaces[0].lexical == surface.lexical
+    assert plan.filter_fields == {
+        "name": "qrcode",
+        "has_readme": True,
+        "deps": ["pngjs ^5"],
+        "ecosystem": "npm",
+    }
+
+
+def test_a_dependency_of_which_the_name_alone_is_known_is_found_by_that():
+    plan = Dependency().decompose("x", {"name": "left-pad"})
+    assert [(surface.kind, surface.text) for surface in plan.surfaces] == [
+        ("description", "left-pad")
+    ]
+    assert plan.filter_fields["has_readme"] is False
+
+
+def test_what_describes_a_dependency_does_not_quote_its_readme_and_has_few_keywords():
+    raw = {"name": "x", "readme": "SECRETWORD", "keywords": [f"k{n}" for n in range(500)]}
+    described = Dependency().decompose("x", raw).surfaces[0]
+    assert "SECRETWORD" not in described.text
+    assert described.text.endswith("k19)")

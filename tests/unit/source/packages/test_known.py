@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 from irdaemon.source.packages import known_roots
 from irdaemon.types import Root
 
@@ -44,6 +46,14 @@ def test_existing_places_are_found_with_their_scopes(tmp_path):
         Root(venv, "other"),
         Root(conda, "other"),
     )
+
+
+@pytest.mark.parametrize("name", ["irdaemon", "irclient"])
+def test_a_tools_environment_that_holds_this_program_is_none_of_the_persons(tmp_path, name):
+    made(tmp_path / f".local/share/uv/tools/{name}/lib/python3.12/site-packages/{name}")
+    made(tmp_path / f".local/share/pipx/venvs/both/lib/python3.12/site-packages/{name}")
+    black = made(tmp_path / ".local/share/pipx/venvs/black/lib/python3.12/site-packages")
+    assert known_roots(str(tmp_path), {}) == (Root(black, "user"),)
 
 
 def test_one_directory_under_two_names_is_watched_once(tmp_path):

@@ -1,0 +1,218 @@
+"""The dependencies source: what a project depends on directly, in the versions it has.
+
+Manifests, locks and installed packages are parsed; nothing in them is executed or imported, and no
+directory of installed packages is listed. An entry's stamp holds what was found of its dependency,
+so that reading one looks at nothing but its own text.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from typing import Any, ClassVar
+
+from irclient.errors import QueryError
+from irdaemon.source.dependencies.cargo import find_cargo, read_cargo
+from irdaemon.source.dependencies.found import Dependency, Found, Options, PackageText
+from irdaemon.source.dependencies.go import find_go, read_go
+from irdaemon.source.dependencies.npm import find_npm, read_npm
+from irdaemon.source.dependencies.python import find_python
+from irdaemon.source.dependencies.site_packages import read_python
+from irdaemon.source.opening import is_within, read_status, resolve_path
+from irdaemon.source.options import check_options, get_number, get_string
+from irdaemon.source.packages.manifest import Manifest
+from irdaemon.source.packages.readme import find_prose
+from irdaemon.source.tree import check_root, make_stamp, shorten_path
+from irdaemon.types import Artifact, Entry, Reading, Root, Scan, SourceError
+
+__all__ = ["FINDERS", "Dependencies", "Dependency", "Found", "Options", "PackageText"]
+
+# By ecosystem: how the dependencies of a project are found, how the text of one is read from its
+# directory, and which files there show by their status that it has changed.
+FINDERS: Mapping[str, Callable[[str, Options], Found]] = {
+    "npm": find_npm,
+    "pypi": find_python,
+    "cargo": find_cargo,
+    "go": find_go,
+}
+READERS: Mapping[str, Callable[[str], PackageText]] = {
+    "npm": read_npm,
+    "pypi": read_python,
+    "cargo": read_cargo,
+    "go": read_go,
+}
+
+STAMPED: Mapping[str, tuple[str, ...]] = {
+    "npm": ("package.json", "README.md"),
+    "pypi": (
+        *("METADATA", "RECORD", "PKG-INFO"),
+        *("pyproject.toml", "setup.cfg", "setup.py", "README.md"),
+    ),
+    "cargo": ("Cargo.toml", "README.md"),
+    "go": ("go.mod", "README.md"),
+}
+# What shows by its name that it says what there is, or which version of it.
+_CONCERNING = re.compile(
+    r"package(?:-lock)?\.json|\.package-lock\.json|npm-shrinkwrap\.json|pnpm-(?:lock|workspace)\.yaml"
+    r"|yarn\.lock|bun\.lock|\.pnp\.c?js|node_modules"
+    r"|pyproject\.toml|setup\.(?:py|cfg)|.*requirements.*\.(?:txt|in)|(?:uv|poetry|pdm)\.lock"
+    r"|pylock\.toml|Pipfile(?:\.lock)?|requirements"
+    r"|pyvenv\.cfg|\.venv|venv|.*\.dist-info|METADATA"
+    r"|Cargo\.(?:toml|lock)|go\.(?:mod|work)|README\.md"
+)
+
+README_CHARS = 4_000
+_DESCRIPTION_CHARS = 2_000
+_MOST_KEYWORDS = 20
+_FIELDS = tuple(each.name for each in fields(Dependency))
+_VALID: dict[str, type] = {"environment": str, "max": int}
+
+
+class Dependencies:
+    """Find and read the direct dependencies of the projects at the roots.
+
+    Options: `environment`, the Python environment of a project without one of its own; `max`, the
+    most dependencies of an ecosystem (20,000).
+    """
+
+    limits: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
+        given = check_options("dependencies", options, _VALID)
+        self._roots = roots
+        self._options = Options(
+            get_string(given, "environment", ""), get_number(given, "max", Options().max)
+        )
+        if self._options.max < 1:
+            raise QueryError("dependencies: option 'max' is below 1", "leave it out for 20,000")
+
+    def roots(self) -> tuple[Root, ...]:
+        """Return the roots of the projects."""
+        return self._roots
+
+    def find(self) -> tuple[Found, ...]:
+        """Return what is found of each root and ecosystem, with what is to be said about it."""
+        return tuple(found for _, found in self._look_around())
+
+    def scan(self, under: str | None = None) -> Scan:
+        """Enumerate the dependencies; a change of a manifest, lock or package looks at all."""
+        if under is not None and not self._may_concern(under):
+            return Scan((), ())
+        problems = [lost for top in self._list_tops() if (lost := check_root(Root(top)))]
+        entries: dict[str, Entry] = {}
+        left_out = Counter[str]()
+        for top, found in self._look_around():
+            made = [_make_entry(top, each) for each in found.dependencies]
+            entries = {entry.key: entry for entry in made} | entries
+            problems += found.problems
+            left_out.update(found.left_out)
+        ordered = sorted(entries.values(), key=lambda entry: entry.key)
+        return Scan(tuple(ordered), ("",), tuple(problems), left_out)
+
+    def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
+        """Read one dependency: the manifest, README and exported names of what is installed."""
+        return Reading((_make_artifact(entry, _parse_stamp(entry.stamp)),))
+
+    def _look_around(self) -> Iterator[tuple[str, Found]]:
+        """Yield the real path of each root with what is found there, by ecosystem."""
+        for top in self._list_tops():
+            for find in FINDERS.values():
+                yield top, find(top, self._options)
+
+    def _list_tops(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(resolve_path(root.path) for root in self._roots))
+
+    def _may_concern(self, path: str) -> bool:
+        """Return whether what changed may be a manifest, a lock, or something installed."""
+        tops = self._list_tops()
+        if any(is_within(top, path) for top in tops):
+            return True
+        if not any(is_within(path, top) for top in tops):
+            return False
+        name = os.path.basename(path)
+        return bool(_CONCERNING.fullmatch(name)) or not ("." in name or os.path.isfile(path))
+
+
+def _make_entry(top: str, dependency: Dependency) -> Entry:
+    """Make the entry of a dependency: it lies at the manifest that asks for it."""
+    path = os.path.join(top, dependency.manifest)
+    key = f"{shorten_path(top)}#{dependency.ecosystem}/{dependency.name}"
+    statuses = tuple(_list_statuses(dependency))
+    newest = max((status.st_mtime_ns for status in statuses), default=0)
+    return Entry(key, path, f"{make_stamp(*statuses)}|{_write(dependency)}", newest, "project")
+
+
+def _list_statuses(dependency: Dependency) -> Iterator[os.stat_result]:
+    names = STAMPED[dependency.ecosystem] if dependency.directory else ()
+    for name in names:
+        try:
+            yield read_status(os.path.join(dependency.directory, name))
+        except (FileNotFoundError, SourceError):
+            continue
+
+
+def _write(dependency: Dependency) -> str:
+    return json.dumps({name: getattr(dependency, name) for name in _FIELDS})
+
+
+def _parse_stamp(stamp: str) -> Dependency:
+    told: dict[str, Any] = json.loads(stamp.partition("|")[2])
+    return Dependency(**{**told, "also": tuple(told["also"])})
+
+
+def _make_artifact(entry: Entry, dependency: Dependency) -> Artifact:
+    text = _read_text(dependency)
+    manifest = text.manifest
+    readme = text.readme or manifest.readme
+    description = manifest.description or find_prose(readme)
+    return Artifact(
+        artifact_id=entry.key,
+        raw={
+            "name": dependency.name,
+            "description": description[:_DESCRIPTION_CHARS],
+            "keywords": list(manifest.keywords[:_MOST_KEYWORDS]),
+            "readme": readme[:README_CHARS],
+            "exports": " ".join(text.exports),  # one text, to be searched for secrets once
+            "deps": list(manifest.deps),
+        },
+        name=dependency.name,
+        pointer=text.pointer,
+        metadata=_list_fields(dependency, manifest),
+        body=None if text.pointer else _describe(dependency),
+        digest=text.digest,
+        flags=text.flags,
+    )
+
+
+def _read_text(dependency: Dependency) -> PackageText:
+    if not dependency.directory:
+        return PackageText(Manifest(), "")
+    return READERS[dependency.ecosystem](dependency.directory)
+
+
+def _list_fields(dependency: Dependency, manifest: Manifest) -> dict[str, object]:
+    installed = dependency.origin == "installed"
+    given: dict[str, object] = {
+        "ecosystem": dependency.ecosystem,
+        "version": dependency.version,
+        "wanted": dependency.wanted,
+        "origin": dependency.origin,
+        "manifest": dependency.manifest,
+        "also": list(dependency.also),
+        "note": dependency.note,
+        "license": manifest.license,
+        "repository": manifest.repository,
+    }
+    stated = {name: value for name, value in given.items() if value}
+    return stated | {"dev": dependency.dev, "own": dependency.own, "installed": installed}
+
+
+def _describe(dependency: Dependency) -> str:
+    """Say what is known of a dependency that has no text here."""
+    named = f"{dependency.name} {dependency.version}".strip()
+    asked = f"{dependency.manifest} asks for {dependency.wanted or 'any version'}"
+    return f"{named} ({dependency.ecosystem}): {asked}; it is not installed here."
