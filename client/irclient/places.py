@@ -19,6 +19,8 @@ EVENTS = "irevents.sock"
 END_FROZEN = "irdaemon restart; where that does not help, irdaemon stop --kill"
 
 
+# Of a path in a request, in bytes.
+_LONGEST_PLACE = 4_096
 # A directory that holds it, and all below, leaves no trace.
 _OPTED_OUT = ".noirdaemon"
 # The value 0 keeps what a program asks out of the log of use.
@@ -38,6 +40,26 @@ def may_be_noted(directory: str = "") -> bool:
         if above == below:
             return True
     return False
+
+
+def find_here() -> str:
+    """Return the working directory as the place of a query.
+
+    It is "" where that is gone or cannot be read: nobody named it, so that is no error.
+    """
+    try:
+        here = os.getcwd()
+    except OSError:
+        return ""
+    return check_place(here) if os.access(here, os.R_OK | os.X_OK) else ""
+
+
+def check_place(path: str) -> str:
+    """Return a path where it can be the place of a query, "" where it cannot; it is not opened."""
+    # Its length first: what comes from elsewhere may be of any.
+    if not path.startswith("/") or len(path) > _LONGEST_PLACE or "\0" in path:
+        return ""
+    return path if _is_utf8(path) and len(path.encode()) <= _LONGEST_PLACE else ""
 
 
 def endpoint() -> str:

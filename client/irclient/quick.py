@@ -87,7 +87,7 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
     from irclient.errors import Unavailable
     from irclient.fast.packing import PROTOCOL, is_same_protocol, pack, unpack
     from irclient.fast.zmtp import exchange
-    from irclient.places import may_be_noted, socket_path
+    from irclient.places import find_here, may_be_noted, socket_path
 
     if os.environ.get("IRDAEMON_TOKEN"):
         return None
@@ -96,6 +96,8 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
     if "max_k" in numbers:
         args["select"] = {"max_k": numbers.pop("max_k")}
     args.update(numbers)
+    if here := find_here():
+        args["place"] = here
     request = {"v": PROTOCOL, "id": 1, "op": "discover", "args": args}
     request["timeout_ms"] = int(1000 * _TIMEOUT_S)
     try:

@@ -150,6 +150,60 @@ class MaintenanceTask(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class Here(Result):
+    """The project that a place lies in, and what of it is indexed; where there is none, why.
+
+    `project` is its name, "" for none, and then `reason` says why. `marks` are the names by which
+    it was recognised, `ecosystems` those whose dependencies it declares (`npm`, `pypi`, ...).
+    `reading` is true until it was read as a whole once. `corpora` are `{corpus, items, indexed_at,
+    reading}`, `indexed_at` None before the first whole scan; `notes` say what is left out, and
+    `lately` are the newest references (CORPUS/ID) that answers to places in it showed.
+    """
+
+    project: str = ""
+    root: str = ""
+    marks: Sequence[str] = ()
+    reading: bool = False
+    ecosystems: Sequence[str] = ()
+    corpora: Sequence[Mapping[str, Any]] = ()
+    notes: Sequence[str] = ()
+    lately: Sequence[str] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRow(Result):
+    """A project that is known.
+
+    `state` is `read`, `reading`, `listed` (by sessions, and not read) or `put aside` (it was not
+    asked from for long: its rows are kept for a month). `why` says how it became known. `asked_at`
+    is when something was last asked from it, 0 for never.
+    """
+
+    root: str
+    name: str = ""
+    state: str = "listed"
+    items: int = 0
+    asked_at: float = 0.0
+    why: str = ""
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDirectory(Result):
+    """A directory that is read: why, since when, and the command that ends it.
+
+    `project` is the name of the project that it is read for, "" for a corpus of the person's own.
+    """
+
+    path: str
+    project: str = ""
+    why: str = ""
+    since: float = 0.0
+    how_to_end: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ShownItem(Result):
     """An item (CORPUS/ID) that a session was shown, and when."""
 
@@ -387,7 +441,8 @@ class Status(Result):
     language model that is configured, None where none is. `backends` are those that a front end
     answers from, `{backend, problem, since}`; None of a daemon that has a ledger. `refused` is
     why the configuration file cannot be used, `{message, hint}`, None where it is in use, and
-    `next_start` which changed settings of it wait for the next start.
+    `next_start` which changed settings of it wait for the next start. `projects` is None where none
+    is known, else `{known, in_step, reading, items}`.
     """
 
     version: str = ""
@@ -406,6 +461,7 @@ class Status(Result):
     generation: int = 0
     ledger: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
     usage: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
+    projects: Mapping[str, int] | None = field(default=None, metadata=_OPTIONAL)
     queue: int = 0
     queue_s: float | None = field(default=None, metadata=_OPTIONAL)
     health: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
@@ -430,7 +486,8 @@ class Explanation(Result):
     """What each stage of a query did, and what became of one item where that was asked for.
 
     `stages` are in the order in which they began: `{stage, at_ms, ms, n}`, of which `n` times took
-    `ms` in all. A stage within another is in both.
+    `ms` in all. A stage within another is in both. `project` is the one that was asked from, where
+    there is one: `{name, root, artifacts}`, of which each corpus has so many.
     """
 
     query: str
@@ -440,6 +497,7 @@ class Explanation(Result):
     selection: Mapping[str, Any] = field(default_factory=dict)
     stages: Sequence[Mapping[str, Any]] = ()
     item: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
+    project: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True)

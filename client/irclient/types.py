@@ -46,7 +46,7 @@ class SelectSpec(Plain):
 
 
 # What a query says of these where nothing is chosen; older daemons refuse what they do not know.
-_LEFT_OUT = {"fusion": "", "passages": 1, "related": False}
+_LEFT_OUT = {"fusion": "", "passages": 1, "related": False, "place": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,8 @@ class Query(Plain):
     `budget_ms` above 0 it comes from the best tier that usually takes no longer. With `rounds`
     (1 to 8) the parts of the query that nothing found serves are asked again, in so many at most.
     `passages` is how many records of one artifact a search may answer with, each as a hit.
-    With `related` each committed hit comes with what belongs to it.
+    With `related` each committed hit comes with what belongs to it. `place` is the absolute path of
+    the directory it comes from: what belongs to the project there is searched too ("": nowhere).
     """
 
     text: str
@@ -84,6 +85,7 @@ class Query(Plain):
     rounds: int | None = None
     passages: int = 1
     related: bool = False
+    place: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data, those that older daemons do not know only where set."""
@@ -219,6 +221,8 @@ class Selection(Plain):
     whole, or with a root that cannot be read) and `legs` (the retrievers that took part). Where a
     fresh answer was asked for, `unproved` lists the roots of which that could not be shown. `tier`
     is what answered: `rerank`, a mode, or `cached`. `rounds` is empty where none were asked for.
+    `project` is the name of the project that the query's place lies in, "" for none; while that is
+    still being read `freshness` has `reading`, its name.
     """
 
     query: str
@@ -234,6 +238,7 @@ class Selection(Plain):
     took_ms: float
     tier: str = ""
     rounds: tuple[Round, ...] = ()
+    project: str = ""
 
     @property
     def sufficient(self) -> bool:
@@ -245,10 +250,11 @@ class Selection(Plain):
         return committed and (not self.rounds or self.rounds[-1].sufficient)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data, with `sufficient`, without rounds where none were."""
+        """Return the fields as plain data, with `sufficient`, and rounds and project if any."""
         plain = plain_fields(self)
-        if not self.rounds:
-            del plain["rounds"]
+        for name in ("rounds", "project"):
+            if not plain[name]:
+                del plain[name]
         return {**plain, "sufficient": self.sufficient}
 
     @classmethod

@@ -12,6 +12,8 @@ from irclient.errors import IRError
 from irclient.results import Status
 from irdaemon.config.corpus import Corpus, make_corpora
 from irdaemon.config.sections import Config
+from irdaemon.engine.project_parts import leave_to_projects
+from irdaemon.engine.projects import AT
 from irdaemon.index import Rows
 from irdaemon.ingest.scan import OptOuts, ScanRequest, compare
 from irdaemon.ledger import Delta, IntegrityProblem, Ledger
@@ -32,7 +34,7 @@ def examine_ledger(ledger: Ledger, config: Config) -> list[IntegrityProblem]:
         configured = {each.name: each for each in make_corpora(config, ledger.corpora.list_names())}
         for name in ledger.corpora.list_names():
             found += _compare_index(ledger, name)
-            if name not in configured:
+            if name not in configured and AT not in name:
                 found.append(_find_unconfigured(name))
         for corpus in configured.values():
             found += _compare_disk(ledger, corpus)
@@ -70,7 +72,8 @@ def _compare_index(ledger: Ledger, name: str) -> Iterator[IntegrityProblem]:
 def _compare_disk(ledger: Ledger, corpus: Corpus) -> Iterator[IntegrityProblem]:
     """Scan the corpus' source, without reading its entries."""
     try:
-        found, delta = compare(ledger, corpus, ScanRequest(), OptOuts())
+        request = ScanRequest(without=leave_to_projects(corpus, ledger.known_projects.list_all()))
+        found, delta = compare(ledger, corpus, request, OptOuts())
     except (OSError, IRError) as error:
         yield IntegrityProblem("disk", f"it cannot be scanned: {error}", "irc status", corpus.name)
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from irclient.errors import QueryError
 from irclient.mcp import PROFILES, require_sdk
-from irclient.places import socket_path
+from irclient.places import find_here, socket_path
 from irclient.terminal.exits import DONE
 from irclient.terminal.help import argument, command
 from irclient.terminal.output import note
@@ -71,7 +71,9 @@ def serve_mcp(options: argparse.Namespace) -> int:
     from irclient.mcp.daemon import DaemonCaller
     from irclient.mcp.server import make_server
 
-    tools = make_server(options.profile, DaemonCaller(socket_path(), _TIMEOUT_S))
+    # Over HTTP there are many clients, and the place of none is known.
+    place = "" if options.http else find_here()
+    tools = make_server(options.profile, DaemonCaller(socket_path(), _TIMEOUT_S, place))
     if options.http:
         _serve_http(tools, options)
     else:

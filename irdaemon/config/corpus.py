@@ -24,9 +24,10 @@ from irdaemon.source import SOURCES, Source
 from irdaemon.source.invalid import InvalidSource
 from irdaemon.source.opening import resolve_path
 from irdaemon.source.redact import make_recipe
+from irdaemon.source.tree import resolve_root
 from irdaemon.strategy import IndexingStrategy, build_recipe, strategy_from_spec
 from irdaemon.strategy.edges import EdgeExtractor
-from irdaemon.types import LinkPolicy, Problem, Root
+from irdaemon.types import LinkPolicy, Problem, Project, Root
 
 DEFAULT_STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     "skills": {"name": "Skill"},
@@ -35,6 +36,7 @@ DEFAULT_STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     "rules": {"name": "Rule"},
     "plugins": {"name": "Skill"},
     "packages": {"name": "Package"},
+    "dependencies": {"name": "Dependency"},
     "sessions": {"name": "ClaudeTurn"},
     "files": {"name": "Chunked", "params": {"headings": True}},
     "code": {"name": "Code"},
@@ -53,6 +55,7 @@ REDACTION: Mapping[str, str] = {
     "plugins": "tokens",
     "mcp_tools": "tokens",
     "packages": "tokens",
+    "dependencies": "all",
     "rules": "all",
     "sessions": "all",
     "files": "all",
@@ -63,7 +66,7 @@ REDACTION: Mapping[str, str] = {
 }
 # Installers link one skill into many agents' directories. Trees of documents have no such custom,
 # and one that came with a checkout may link to anything.
-_CONFINED_KINDS = ("files", "code", "reports", "mcp_tools")
+_CONFINED_KINDS = ("files", "code", "reports", "mcp_tools", "dependencies")
 # What a pointer leads to in these may be a link that an installer made, to a file of the same name:
 # a SKILL.md, a README. The pointers of all others are the real paths of what was read.
 _LINKED_KINDS = ("skills", "packages")
@@ -87,6 +90,7 @@ class Corpus:
     artifact, None: as `irdaemon.strategy.edges` does. `backend` is the engine that gets a copy of
     it, None for none; `learns` is whether use may teach its artifacts, whose words a copy has.
     `example` is whether it is one of the fallback's, which makes way for what is the person's own.
+    `project` is set of a project's part of a corpus, `part_of` is the name of that corpus then.
     """
 
     name: str
@@ -109,6 +113,8 @@ class Corpus:
     backend: BackendAddress | None = None
     learns: bool = True
     example: bool = False
+    project: Project | None = None
+    part_of: str = ""
 
     @cached_property
     def recipe(self) -> str:
@@ -123,7 +129,9 @@ class Corpus:
 
     @property
     def may_leave_roots(self) -> bool:
-        """Return whether a link may lead out of the roots."""
+        """Return whether a link may lead out of the roots; never out of a project's."""
+        if self.project is not None:
+            return False
         if self.follow_links is None:
             return self.kind not in _CONFINED_KINDS
         return self.follow_links
@@ -131,11 +139,17 @@ class Corpus:
     @property
     def has_linked_files(self) -> bool:
         """Return whether a payload may be a link to a file of the same name out of the roots."""
-        return self.kind in _LINKED_KINDS
+        return self.kind in _LINKED_KINDS and self.project is None
+
+    @property
+    def has_bundles(self) -> bool:
+        """Return whether files travel with an artifact; a package of a project lies in its code."""
+        return self.kind != "dependencies"
 
     def real_roots(self) -> dict[str, str]:
         """Return the roots as they are given, each with its real path as it is now."""
-        return {root.path: resolve_path(root.path) for root in self.source.roots()}
+        real = {root.path: resolve_root(root) for root in self.source.roots()}
+        return {path: top for path, top in real.items() if top}
 
 
 _NONE: Mapping[str, Corpus] = MappingProxyType({})
@@ -284,6 +298,36 @@ def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = 
         given.synopsis,
         backend=_backend(given, config),
         learns=given.share is True or _backend(given, config) is None,
+    )
+
+
+def make_part(
+    given: CorpusConfig, roots: tuple[Root, ...], part_of: str, project: Project, config: Config
+) -> Corpus:
+    """Make a project's part of a corpus. Raises ConfigError naming the file and what is wrong.
+
+    A checkout is another person's text: no link is followed out of it, all that looks like a secret
+    is taken out, nothing of it is sent anywhere, and no use of it teaches.
+    """
+    try:
+        make: Callable[..., Source] = load("source", given.kind, SOURCES)
+        source = make(roots, _options(given, make, config.limits))
+        strategy = strategy_from_spec(given.strategy or DEFAULT_STRATEGIES[given.kind])
+        assert strategy is not None
+    except IRError as error:
+        raise _misconfigured(given, config, error) from error
+    return Corpus(
+        given.name,
+        given.kind,
+        source,
+        strategy,
+        given.embedder or config.embedder,
+        redact="all",
+        follow_links=False,
+        quota=Quota(config.projects.max_artifacts, config.limits.memory_mb * MB),
+        learns=False,
+        project=project,
+        part_of=part_of,
     )
 
 

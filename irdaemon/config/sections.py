@@ -99,6 +99,28 @@ class SearchConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectsConfig:
+    """What is indexed of the projects that queries come from, and served inside each alone.
+
+    `enabled`: index them; `roots`: directories in which every project may be read, also outside of
+    the home directory and on other file systems; `ignore`: directories that are never read, nor
+    what is below them; `environment`: the Python environment of projects without one of their own;
+    `offer_packages`: the hook, and discover over all corpora, offer dependencies too;
+    `max_projects`: how many are kept in step at a time; `max_artifacts`: how many artifacts each
+    may have; `share`: rows of projects may go to a backend.
+    """
+
+    enabled: bool = True
+    roots: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    environment: str = ""
+    offer_packages: bool = False
+    max_projects: int = 64
+    max_artifacts: int = 20_000
+    share: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class WatchConfig:
     """How file events are taken in.
 
@@ -274,6 +296,7 @@ class Config:
     corpora: tuple[CorpusConfig, ...] = ()
     index: IndexConfig = field(default_factory=IndexConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
+    projects: ProjectsConfig = field(default_factory=ProjectsConfig)
     watch: WatchConfig = field(default_factory=WatchConfig)
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
     serve: ServeConfig = field(default_factory=ServeConfig)

@@ -228,6 +228,7 @@ def engine_options(config: Config) -> EngineOptions:
         },
         on_battery=is_on_battery,
         workers=reading_workers(),
+        projects=config,
     )
 
 

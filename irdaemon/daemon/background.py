@@ -63,5 +63,5 @@ class BackgroundThreads:
     def stop(self) -> None:
         """End all for good."""
         self._stopped = True
-        for thread in self._threads.values():
+        for thread in tuple(self._threads.values()):
             thread.stop()

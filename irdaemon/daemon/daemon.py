@@ -37,7 +37,7 @@ from irdaemon.daemon.supervisor import SupervisorThread
 from irdaemon.daemon.web_process import WebProcess
 from irdaemon.daemon.writer_thread import WriterThread
 from irdaemon.engine import Engine
-from irdaemon.engine.changes import jobs_for_changes
+from irdaemon.engine.changes import jobs_for_changes, jobs_for_projects
 from irdaemon.engine.due import due_jobs
 from irdaemon.engine.health import ProcessHealth
 from irdaemon.engine.host import NO_OPTIONS
@@ -123,6 +123,7 @@ class Daemon:
             "watch": [
                 {"path": w.path, "mode": w.mode, "reason": w.reason, "directories": w.directories}
                 for w in self._watcher.status()
+                if not self.engine.state.projects.find_around(w.path)
             ],
             **self._settings.facts(),
             "demo": self._settings.demo,
@@ -133,7 +134,8 @@ class Daemon:
 
     def health(self) -> ProcessHealth:
         """Return how watches, threads, limits and the configuration are."""
-        watched = self._watcher.status() if self._supervisor.watches else None
+        leave_out = self.engine.state.projects.leave_out
+        watched = leave_out(self._watcher.status()) if self._supervisor.watches else None
         return ProcessHealth(
             watched,
             self._stuck(time.monotonic()),
@@ -183,6 +185,7 @@ class Daemon:
 
     def _take_up(self) -> list[int]:
         self._corpora = self._settings.corpora(self.engine.corpora)
+        self.engine.state.projects.configure(self._settings.config)
         return self.engine.reconfigure(self._corpora)
 
     # -- life ------------------------------------------------------------------------------------
@@ -211,8 +214,8 @@ class Daemon:
         log.info("serving at %s", self._socket)
         for job in due_jobs(self.engine.state, time.time(), at_start=True):
             self.engine.request(job)
+        self._background.tick()  # from now on the supervisor calls it
         self._supervisor.start()
-        self._background.tick()
 
     def _tick(self) -> None:
         self._loop.tick(self._tick_s)
@@ -335,8 +338,9 @@ class Daemon:
 
     def _on_changes(self, paths: tuple[str, ...]) -> None:
         """Request a scan of what changed from every corpus that it concerns and that follows."""
-        every = self.engine.corpora.values()
+        state, every = self.engine.state, self.engine.corpora.values()
         corpora = tuple(corpus for corpus in every if corpus.reindex.follows_changes)
-        for job in jobs_for_changes(paths, corpora, self._watcher.links()):
+        jobs = jobs_for_changes(paths, corpora, self._watcher.links())
+        for job in (*jobs, *jobs_for_projects(paths, state.projects, state.parts)):
             with contextlib.suppress(IRError):  # a corpus that was just removed
                 self.engine.request(job)

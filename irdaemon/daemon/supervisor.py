@@ -18,6 +18,7 @@ from irdaemon.daemon.schedule import Schedule
 from irdaemon.daemon.threads import TickThread
 from irdaemon.engine import Engine
 from irdaemon.engine.health import Health
+from irdaemon.engine.projects import Tended
 from irdaemon.watch import Watcher
 
 log = logging.getLogger(__name__)
@@ -54,6 +55,7 @@ class SupervisorThread(TickThread):
         self.sleep_s: Callable[[], float] = lambda: BUSY_S
         self._found_at = time.monotonic()
         self._watched: Mapping[str, Corpus] = {}
+        self._tended: Mapping[str, Tended] = {}
         self._examined_at = float("-inf")
         self._missed_at: dict[str, float | None] = {}
 
@@ -82,15 +84,7 @@ class SupervisorThread(TickThread):
             self._schedule.start()
             self._begun = True
         self._engine.unload_idle()
-        corpora = self._engine.corpora
-        if corpora is not self._watched:
-            self._watcher.set_roots(
-                root
-                for corpus in corpora.values()
-                if corpus.reindex.follows_changes
-                for root in corpus.source.roots()
-            )
-            self._watched = corpora
+        self._watch_roots()
         self._watcher.tick(now)
         self._schedule.revive()
         if now - self._found_at >= _FOUND_EVERY_S:
@@ -101,6 +95,21 @@ class SupervisorThread(TickThread):
             self._examined_at = now
             self._limits.tick(now)
             self._examine(self._engine.health())
+
+    def _watch_roots(self) -> None:
+        """Watch the roots of the corpora, and of projects what matters, where either changed."""
+        corpora, tended = self._engine.corpora, self._engine.state.projects.tended
+        if corpora is self._watched and tended is self._tended:
+            return
+        own = (
+            root
+            for corpus in corpora.values()
+            if corpus.reindex.follows_changes
+            for root in corpus.source.roots()
+        )
+        of_projects = (root for each in tended.values() for root in each.watched)
+        self._watcher.set_roots((*own, *of_projects))
+        self._watched, self._tended = corpora, tended
 
     def _examine(self, health: Health) -> None:
         self.sentence = health.sentence()

@@ -16,7 +16,7 @@ import hashlib
 import os
 import stat
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -47,6 +47,7 @@ from irdaemon.source.opening import (
     resolve_path,
 )
 from irdaemon.source.redact import Redactor
+from irdaemon.source.tree import find_inside
 from irdaemon.strategy import IndexingStrategy
 from irdaemon.strategy.code import SYMBOL
 from irdaemon.types import BundledFile, Disclosure, Hit, SourceError
@@ -65,25 +66,53 @@ def resolve_reference(ledger: Ledger, reference: str, corpora: Collection[str]) 
 
     Raises NotFound naming what there is, QueryError for one that means several.
     """
-    check_clock()
     corpus, wanted = parse_reference(reference, corpora)
-    if ledger.artifacts.get(corpus, wanted) is not None:
-        return corpus, wanted
-    found = ledger.artifacts.find_named(corpus, wanted)
+    return corpus, find_artifact(ledger, corpus, wanted)
+
+
+def find_artifact(
+    ledger: Ledger,
+    stored: str,
+    wanted: str,
+    corpus: str = "",
+    measure: Callable[[StoredArtifact], int] = lambda artifact: 0,
+) -> str:
+    """Return the id of the artifact that is called so in a corpus.
+
+    `corpus` is the name that people know it by, where it is stored under another one. Of several
+    that are called so those count that lie nearest, as `measure` has it. Raises as
+    `resolve_reference` does.
+    """
+    check_clock()
+    corpus = corpus or stored
+    if ledger.artifacts.get(stored, wanted) is not None:
+        return wanted
+    found = _keep_nearest(ledger, stored, ledger.artifacts.find_named(stored, wanted), measure)
     if len({each.content for each in found}) == 1:
-        return corpus, min(found, key=_rank_scope).artifact_id
+        return min(found, key=_rank_scope).artifact_id
     if found:
         raise QueryError(
-            f"{reference!r} is not one artifact but {len(found)}",
+            f"{f'{corpus}/{wanted}'!r} is not one artifact but {len(found)}",
             f"one of: {', '.join(f'{corpus}/{each.artifact_id}' for each in found)}",
         )
-    near = [f"{corpus}/{each}" for each in _find_near(ledger, corpus, wanted)]
+    near = [f"{corpus}/{each}" for each in _find_near(ledger, stored, wanted)]
     raise NotFound(
         f"no artifact {wanted!r} in corpus {corpus!r}",
         f"the nearest are {', '.join(near)}"
         if near
         else f"irc search {wanted!r} -c {corpus} lists similar items",
     )
+
+
+def _keep_nearest(
+    ledger: Ledger,
+    stored: str,
+    found: Sequence[Namesake],
+    measure: Callable[[StoredArtifact], int],
+) -> list[Namesake]:
+    held = ((each, ledger.artifacts.get(stored, each.artifact_id)) for each in found)
+    far = [(each, measure(artifact)) for each, artifact in held if artifact]
+    return [each for each, distance in far if distance == min(d for _, d in far)]
 
 
 def _rank_scope(each: Namesake) -> int:
@@ -181,23 +210,34 @@ _READMES = ("readme.md", "readme.rst", "readme.txt", "readme")  # in any case
 class Bounds:
     """Within which real directories a corpus' payloads lie, and how their secrets are redacted.
 
-    `by_name` is whether a link may lead out of them, to a file of its own name.
+    `by_name` is whether a link may lead out of them, to a file of its own name; `bundled` whether
+    anything travels with an artifact. `project` is the root of a project's part, "" for others:
+    where a link out of that leads to is not looked at.
     """
 
     roots: tuple[str, ...] = ()
     redaction: str = "tokens"
     by_name: bool = False
+    bundled: bool = True
+    project: str = ""
 
     @classmethod
     def of(cls, corpus: Corpus) -> Bounds:
         """Return the bounds of a corpus."""
         roots = tuple(dict.fromkeys(corpus.real_roots().values()))
-        return cls(roots, corpus.redaction, corpus.has_linked_files)
+        project = corpus.project.root if corpus.project else ""
+        by_name, bundled = corpus.has_linked_files, corpus.has_bundles
+        return cls(roots, corpus.redaction, by_name, bundled, project)
 
     def root_of(self, path: str) -> str:
         """Return the innermost root a path lies at or under, "" for none."""
         around = [root for root in self.roots if path and is_within(os.path.normpath(path), root)]
         return max(around, key=len, default="")
+
+    def leads_out(self, path: str) -> bool:
+        """Return whether a path in a project is, by now, a link out of that."""
+        inside = bool(self.project) and is_within(path, self.project)
+        return inside and not find_inside(path, self.project)
 
 
 # Of an artifact whose corpus is not known: no root to lie in.
@@ -219,6 +259,8 @@ def read_payload(pointer: str, bounds: Bounds) -> PointerContent:
     """
     if os.pardir in pointer.split(os.sep):
         raise SourceError(f"{pointer}: a pointer that leads upwards")
+    if bounds.leads_out(pointer):
+        raise SourceError(f"{pointer}: a link leads out of the project")
     path = _find_readme(pointer) if os.path.isdir(pointer) else pointer
     with open_regular(follow_link(path, bounds.roots, by_name=bounds.by_name)) as file:
         status = os.fstat(file.fileno())
@@ -277,6 +319,8 @@ def collect_bundle(pointer: str, bounds: Bounds, cleaner: Redactor) -> Bundle:
 
     Where the artifact's directory has become a link out of the roots, nothing does.
     """
+    if not bounds.bundled or bounds.leads_out(pointer):
+        return Bundle((), 0)
     home = pointer if os.path.isdir(pointer) else os.path.dirname(pointer)
     real = resolve_path(home)
     if real != home and not bounds.root_of(real):
@@ -288,8 +332,8 @@ def collect_bundle(pointer: str, bounds: Bounds, cleaner: Redactor) -> Bundle:
 
 def _list_files(home: str) -> Iterator[_Named]:
     for folder in _FOLDERS:
-        top = resolve_path(os.path.join(home, folder))
-        if not is_within(top, home):
+        top = find_inside(os.path.join(home, folder), home)
+        if not top:
             yield _Named(folder, os.path.join(home, folder))
             continue
         try:
@@ -328,10 +372,9 @@ def _read_file(home: str, named: _Named, left: int, cleaner: Redactor) -> Bundle
     shown = named.shown.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     if shown != named.shown:
         return BundledFile(shown, 0, None, NO_UTF8)
-    real, size = resolve_path(named.path), 0
-    if not is_within(real, home):  # not even the size of what lies elsewhere is given
-        exists = os.path.lexists(real)
-        return BundledFile(shown, 0, None, LEADS_OUT if exists else UNREADABLE)
+    real, size = find_inside(named.path, home), 0
+    if not real:  # not even whether something lies elsewhere is looked at
+        return BundledFile(shown, 0, None, LEADS_OUT)
     try:
         status = read_status(real)
         size = status.st_size
@@ -378,7 +421,9 @@ def disclose_artifact(
     """Disclose one artifact, its first record expanded. Raises NotFound where it is gone."""
     artifact = ledger.artifacts.get(corpus.name, artifact_id)
     if artifact is None:
-        raise NotFound(f"{corpus.name}/{artifact_id} is gone", "ask discover again")
+        raise NotFound(
+            f"{corpus.part_of or corpus.name}/{artifact_id} is gone", "ask discover again"
+        )
     disclosed = disclose(artifact, level, Bounds.of(corpus))
     return _expand(ledger, disclosed, None, expand)
 
@@ -387,12 +432,12 @@ def disclose_hit(
     ledger: Ledger, corpus: Corpus, hit: Hit, level: str, expand: Expand | None
 ) -> Hit:
     """Return a hit with its disclosure, expanded around the record that matched."""
-    artifact = ledger.artifacts.get(hit.corpus, hit.artifact_id)
+    artifact = ledger.artifacts.get(corpus.name, hit.artifact_id)
     if artifact is None:
         return hit
     disclosed = disclose(artifact, level, Bounds.of(corpus))
     if expand is None and hit.kind == SYMBOL and level != "metadata":
-        records = ledger.artifacts.list_records(hit.corpus, hit.artifact_id)
+        records = ledger.artifacts.list_records(corpus.name, hit.artifact_id)
         shown = add_symbol(disclosed, records, hit.surface_index, corpus.strategy)
         return replace(hit, disclosure=shown)
     return replace(hit, disclosure=_expand(ledger, disclosed, hit.surface_index, expand))

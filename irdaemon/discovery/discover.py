@@ -45,6 +45,7 @@ from irdaemon.discovery.query import (
     cut_text,
     embed_question,
     fetch_part,
+    narrow_question,
     read_words,
     restrict_snapshot,
 )
@@ -56,6 +57,7 @@ from irdaemon.discovery.rerank import (
     rerank_candidates,
 )
 from irdaemon.discovery.retrieve import UNTUNED, Question, retrieve
+from irdaemon.discovery.times import TIME, TimeWindow, holds_sessions
 from irdaemon.discovery.variants import replace_words, respell_words, split_query
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.runtime.deadline import check_clock
@@ -209,7 +211,7 @@ def search(
     run = _Run(restrict_snapshot(snapshot, query), query, models, pending, started, choosing)
     rankings = _rank_all(run, query, _pose(run, query))
     candidates = merge_rankings(rankings, choosing)
-    found = join_duplicates(candidates, by_passage=query.passages > 1)
+    found = join_duplicates(candidates, by_passage=query.passages > 1, here=query.here)
     merged = Merged(rankings, tuple(islice(found, query.k)))
     hits = tuple(each.hit() for each in merged.found)
     signals = {"n_candidates": len(hits), "n_selected": len(hits)}
@@ -241,7 +243,8 @@ def _merge(run: _Run, query: ParsedQuery, asked: Sequence[Asked]) -> Merged:
         terms = {each.index.corpus: each.question.terms for each in above}
         # Who asks for the turns of a session gets them.
         near = NearDuplicates(query.select.max_k, terms, turns=query.filter.names(SESSION))
-        found = join_duplicates(merge_rankings(above, run.choosing), near=near)
+        ranked = merge_rankings(above, run.choosing)
+        found = join_duplicates(ranked, near=near, here=query.here)
         return Merged(rankings, tuple(islice(found, query.k)))
 
 
@@ -257,9 +260,12 @@ def _pose(run: _Run, query: ParsedQuery) -> list[Asked]:
         for index in run.snapshot.corpora.values():
             vocabulary = _NOWHERE if index.elsewhere else run.snapshot.get_vocabulary(index)
             if id(vocabulary) not in shared:
-                question = analyse_query(query, vocabulary, models.tuning, words)
+                known = _NOWHERE if index.elsewhere else run.snapshot.find_words(index)
+                question = analyse_query(query, known, models.tuning, words)
                 shared[id(vocabulary)] = replace(question, k=k)
             question = embed_question(shared[id(vocabulary)], index, models.embed)
+            if query.window:
+                question = narrow_question(question, index, query.window)
             part = fetch_part(index.elsewhere, question) if index.elsewhere else (index, question)
             asked.append(part)
     return asked
@@ -355,6 +361,8 @@ def _trace(run: _Run, merged: Merged, choice: Choice) -> Trace:
     query, tier = run.query, name_tier(run.query)
     per_source = {each.index.corpus: each.signals() for each in merged.rankings}
     signals = {**choice.signals, "per_source": per_source}
+    if query.window and (narrowed := _tell_window(merged, query.window)):
+        signals["narrowed"] = narrowed
     if (searched := len(cut_text(query.text))) < len(query.text):
         signals["cut"] = {"characters": searched, "of": len(query.text)}
     selection = Selection(
@@ -373,6 +381,15 @@ def _trace(run: _Run, merged: Merged, choice: Choice) -> Trace:
     )
     note(f"tier {tier}", selection.took_ms)
     return Trace(query, merged, choice, selection)
+
+
+def _tell_window(merged: Merged, window: TimeWindow) -> dict[str, Any] | None:
+    """Return the time that sessions were narrowed to; it is `empty` where there were none of it."""
+    asked = [each for each in merged.rankings if holds_sessions(each.index)]
+    if not asked:
+        return None
+    narrowed = any(TIME in each.question.filter.where for each in asked)
+    return {**window.describe(), **({} if narrowed else {"empty": True})}
 
 
 def _flag_hidden(hit: Hit) -> Hit:

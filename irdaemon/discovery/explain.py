@@ -5,7 +5,7 @@ It prints the trace of a query that was run once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from irdaemon.discovery import fuse
 from irdaemon.discovery.decide import CorpusRanking
 from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.discovery.discover import Models, Trace
+from irdaemon.discovery.here import ROOT
 from irdaemon.discovery.legs import score_all_cosines
 from irdaemon.discovery.merge import Found
 from irdaemon.discovery.query import ParsedQuery, make_wanted, read_words
@@ -25,6 +26,7 @@ from irdaemon.discovery.variants import split_query
 from irdaemon.discovery.where import parse_filter
 from irdaemon.index import Card, CorpusIndex, Snapshot
 from irdaemon.index.backend import Wanted
+from irdaemon.index.columns import mask_column
 from irdaemon.index.lexical import K1, B
 from irdaemon.index.rows import hash_name
 from irdaemon.runtime.plugins import did_you_mean
@@ -33,14 +35,27 @@ from irdaemon.types import Hit, Query
 Report = dict[str, Any]
 
 
-def explain(snapshot: Snapshot, query: ParsedQuery, models: Models, item: str = "") -> Report:
+def explain(
+    snapshot: Snapshot,
+    query: ParsedQuery,
+    models: Models,
+    item: str = "",
+    others: Sequence[CorpusIndex] = (),
+) -> Report:
     """Return, stage by stage, how a valid query is answered; with `item` (CORPUS/ID) also its fate.
 
-    Raises as `discover` does, and NotFound for an item that is not in the index.
+    `others` are the parts of its corpus that are not searched, as they are other projects'. Raises
+    as `discover` does, and NotFound for an item that is not in the index.
     """
     if not item:
         return _explain_trace(snapshot, discover_in_rounds(snapshot, query, models))
-    corpus, artifact_id = _find(snapshot, item)
+    try:
+        corpus, artifact_id = _find(snapshot, item)
+    except NotFound:
+        if (card := _find_other(others, item)) is None:
+            raise
+        explained = _explain_trace(snapshot, discover_in_rounds(snapshot, query, models))
+        return {**explained, "item": _explain_other(item.partition("/")[0], card)}
     snapshot = _include_artifact(snapshot, corpus, artifact_id)
     if query.corpora and corpus not in query.corpora:
         query = replace(query, corpora=(*query.corpora, corpus))
@@ -53,14 +68,38 @@ def explain(snapshot: Snapshot, query: ParsedQuery, models: Models, item: str = 
 
 
 def _explain_trace(snapshot: Snapshot, trace: Trace) -> Report:
-    answer = trace.selection
+    answer, here = trace.selection, trace.query.here
+    if here:
+        answer = replace(answer, project=here.project.name)
     return {
         "query": answer.query,
         "generation": answer.generation,
         "analysis": _explain_words(snapshot, trace),
+        **_explain_place(trace),
         "corpora": [_explain_corpus(snapshot, each, trace) for each in trace.merged.rankings],
         "selection": {**answer.to_dict(), "results": [_make_reference(h) for h in answer.results]},
     }
+
+
+def _explain_place(trace: Trace) -> Report:
+    """Return the project that the query comes from, and how much of what was asked is its own."""
+    if (here := trace.query.here) is None:
+        return {}
+    joined = {
+        each.index.corpus: n
+        for each in trace.merged.rankings
+        if (n := _count_own(each.index, here.project.root))
+    }
+    project = {"name": here.project.name, "root": here.project.root, "artifacts": joined}
+    return {"project": project}
+
+
+def _count_own(index: CorpusIndex, root: str) -> int:
+    """Count the artifacts of an index that are of the project at a root."""
+    if index.elsewhere:
+        return 0
+    owned = mask_column(root, index.columns.column(ROOT)) & index.rows.present
+    return len(np.unique(index.rows.artifact_of.array[owned]))
 
 
 def _explain_words(snapshot: Snapshot, trace: Trace) -> Report:
@@ -181,6 +220,25 @@ def _find(snapshot: Snapshot, reference: str) -> tuple[str, str]:
         f"no artifact {wanted!r} in the index of {corpus!r}{near}",
         "irc status --failures lists what could not be read",
     )
+
+
+def _find_other(others: Sequence[CorpusIndex], reference: str) -> Card | None:
+    """Return what shows an artifact that is another project's."""
+    wanted = reference.partition("/")[2]
+    cards = [index.rows.cards[owner] for index in others for owner in index.rows.list_owners()]
+    found = [card for card in cards if card.artifact_id == wanted]
+    found = found or [card for card in cards if _is_called(card, wanted)]
+    return found[0] if found else None
+
+
+def _explain_other(corpus: str, card: Card) -> Report:
+    owner = card.fields.get("project") or "another project"
+    return {
+        "reference": f"{corpus}/{card.artifact_id}",
+        "name": card.name,
+        "stage": "out_of_scope",
+        "why": f"out of scope: belongs to {owner}",
+    }
 
 
 def _make_wanted(wanted: str) -> Wanted:

@@ -155,7 +155,7 @@ def _order_unlike(relevance: Scores, index: CorpusIndex, question: Question, leg
     """
     share = question.tuning.mmr_lambda
     first = np.argsort(-relevance, kind="stable")[: _MMR_DEPTH * question.k]
-    vectors = index.rows.vectors.array[legs.positions[first]]
+    vectors = index.rows.vectors.take(legs.positions[first])
     likeness = np.zeros(len(first), np.float32)
     waiting = np.ones(len(first), np.bool_)
     scores = relevance - 2  # below any that is taken

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from irdaemon.discovery.here import Here
 from irdaemon.discovery.where import NO_FILTER, Filter
 from irdaemon.index import CorpusIndex
 from irdaemon.index.dense import find_top
@@ -83,7 +84,7 @@ class Question:
     much of the query its embedder knows.
     `weights` multiply the fused score of surfaces, by kind; `tuning` has the fusions' numbers.
     `passages` is how many records of one artifact may be candidates. `words` are all of its words,
-    to be numbered again in another vocabulary.
+    to be numbered again in another vocabulary. `here` is where it comes from, None for nowhere.
     """
 
     text: str
@@ -103,6 +104,7 @@ class Question:
     tuning: Tuning = UNTUNED
     passages: int = 1
     words: Words = NO_WORDS
+    here: Here | None = None
 
 
 Positions = NDArray[np.int64]

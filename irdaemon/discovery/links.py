@@ -171,10 +171,18 @@ _WORKED = "answered"
 
 @dataclass(frozen=True, slots=True)
 class LinkScope:
-    """A ledger's links, and those of its corpora in which may be looked."""
+    """A ledger's links, and those of its corpora in which may be looked.
+
+    `shown` are the names that people know corpora by which are stored under others.
+    """
 
     links: ArtifactLinks
     corpora: Sequence[str]
+    shown: Mapping[str, str] = field(default_factory=dict)
+
+    def list_stored(self, corpus: str) -> list[str]:
+        """Return the names under which what people know as a corpus is stored."""
+        return [corpus, *(stored for stored, name in self.shown.items() if name == corpus)]
 
 
 def classify_fields(fields: Mapping[str, Any]) -> str:
@@ -205,16 +213,20 @@ class _RelatedFinder:
 
     def __init__(self, scopes: Sequence[LinkScope]):
         self._scopes = [scope for scope in scopes if scope.corpora]
+        self._shown = {stored: name for each in scopes for stored, name in each.shown.items()}
 
     def related_to(self, hit: Hit) -> Iterator[RelatedItem]:
         own = (str(hit.corpus), hit.artifact_id)
         found: dict[tuple[str, str], RelatedItem] = {}
-        for item in self._find_items(hit):
+        for item in map(self._name_corpus, self._find_items(hit)):
             same_kind = [each for each in found.values() if each.kind == item.kind]
             is_own = (item.corpus, item.artifact_id) == own
             if not is_own and len(same_kind) < MOST:
                 found.setdefault((item.kind, _identify_item(item)), item)
         yield from found.values()
+
+    def _name_corpus(self, item: RelatedItem) -> RelatedItem:
+        return replace(item, corpus=self._shown.get(item.corpus, item.corpus))
 
     def _find_items(self, hit: Hit) -> Iterator[RelatedItem]:
         """Yield what may be shown beside a hit, nearest first."""
@@ -241,7 +253,8 @@ class _RelatedFinder:
     ) -> Iterator[StoredArtifact]:
         """Yield the artifacts of a kind that the edges of one name, in the order of its edges."""
         for scope in self._scopes:
-            for edge in scope.links.list_edges(corpus, artifact_id):
+            stored = scope.list_stored(corpus)
+            for edge in (e for name in stored for e in scope.links.list_edges(name, artifact_id)):
                 if edge.type == type and not edge.corpus:
                     yield from self._find_named(edge.target, kind)
 

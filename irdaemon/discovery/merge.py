@@ -18,6 +18,7 @@ from typing import Any
 
 from irclient.errors import QueryError
 from irdaemon.discovery.decide import AUTO, CorpusRanking, Selector
+from irdaemon.discovery.here import Here
 from irdaemon.discovery.rerank import ScoreBoost
 from irdaemon.discovery.retrieve import RRF_K, Candidate
 from irdaemon.runtime.plugins import did_you_mean
@@ -289,18 +290,45 @@ def join_duplicates(
     *,
     near: NearDuplicates | None = None,
     by_passage: bool = False,
+    here: Here | None = None,
 ) -> Iterator[Found]:
     """Yield each content once, at its best rank, the others in `duplicates`.
 
     With `by_passage` the records of a content are kept apart. Further turns of a session are left
-    out.
+    out. An item of the project that the query comes from stands for those of its name that lie
+    farther away.
     """
     groups: dict[tuple[str, int], list[Candidate]] = {}
     for candidate in candidates:
         record = candidate.surface_index if by_passage else 0
         groups.setdefault((candidate.content, record), []).append(candidate)
-    kept = _join_near(list(groups.values()), near) if near else groups.values()
-    return map(_merge_group, kept)
+    found = list(groups.values())
+    found = _join_namesakes(found, here) if here else found
+    kept = _join_near(found, near) if near else found
+    return (_merge_group(group, here) for group in kept)
+
+
+def _join_namesakes(groups: Sequence[list[Candidate]], here: Here) -> list[list[Candidate]]:
+    """Join the nearest item of a name with those that lie farther away, at the best rank of them.
+
+    Those that lie as near stay apart, and so do those of the person alone.
+    """
+    places: dict[tuple[str, str], list[int]] = {}
+    for place, group in enumerate(groups):
+        first = group[0]
+        if first.index.corpus in here.one_of_a_name:
+            places.setdefault((first.index.corpus, first.card.name.casefold()), []).append(place)
+    joined: dict[int, list[Candidate]] = dict(enumerate(groups))
+    for namesakes in places.values():
+        far = [min(here.measure_distance(each.card) for each in groups[at]) for at in namesakes]
+        least = min(far)
+        farther = [at for at, distance in zip(namesakes, far, strict=True) if distance > least]
+        if not farther:
+            continue
+        taken = sorted([namesakes[far.index(least)], *farther])
+        whole = [each for at in taken for each in joined.pop(at)]
+        joined[taken[0]] = whole
+    return [joined[at] for at in sorted(joined)]
 
 
 def _join_near(groups: Sequence[list[Candidate]], near: NearDuplicates) -> list[list[Candidate]]:
@@ -337,7 +365,7 @@ def _is_one_voice(one: Candidate, other: Candidate, near: NearDuplicates) -> boo
     if len(records) > 2:  # what says so much has a name of its own: a package, a document
         return False
     if one.index.has_vectors:
-        first, second = rows.vectors.array[records]
+        first, second = rows.vectors.take(records)
         if float(first @ second) < _ALIKE:
             return False
     mine, theirs = map(rows.count_terms, records)
@@ -376,8 +404,11 @@ def _count_words(candidate: Candidate) -> Counts:
     return Counter(tokenize(candidate.index.rows.shown[candidate.position].text))
 
 
-def _merge_group(group: list[Candidate]) -> Found:
-    best = min(group, key=_rank_scope) if len(group) > 1 else group[0]
+def _merge_group(group: list[Candidate], here: Here | None) -> Found:
+    def rank(each: Candidate) -> tuple[int, int]:
+        return here.measure_distance(each.card) if here else 0, _rank_scope(each)
+
+    best = min(group, key=rank) if len(group) > 1 else group[0]
     others = (f"{each.index.corpus}/{each.card.artifact_id}" for each in group if each is not best)
     return Found(best, round(group[0].score, 4), tuple(others))
 

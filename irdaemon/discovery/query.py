@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from datetime import date
 from functools import lru_cache
 from typing import Any
 
@@ -13,9 +14,17 @@ from irclient.types import MODES, as_query
 from irdaemon.discovery.decide import Selector, check_spec
 from irdaemon.discovery.disclose import check_level, unknown_corpus
 from irdaemon.discovery.expand import Expand, parse_expand
+from irdaemon.discovery.here import Here
 from irdaemon.discovery.legs import Words, choose_depth
 from irdaemon.discovery.merge import is_weight
 from irdaemon.discovery.retrieve import FUSIONS, UNTUNED, Question
+from irdaemon.discovery.times import (
+    TIME,
+    TimeWindow,
+    find_window,
+    holds_sessions,
+    narrow_filter,
+)
 from irdaemon.discovery.where import NO_FILTER, Filter, check_fields, parse_filter
 from irdaemon.embed import QueryVector
 from irdaemon.index import CorpusIndex, Elsewhere, Snapshot
@@ -23,6 +32,7 @@ from irdaemon.index.backend import Wanted
 from irdaemon.index.names import find_names
 from irdaemon.index.rows import hash_name
 from irdaemon.runtime.plugins import did_you_mean
+from irdaemon.source.projects import clean_place
 from irdaemon.text import find_identifiers, find_unstemmed, tokenize, tokenize_typed
 from irdaemon.types import Query, SelectSpec, Tuning
 
@@ -44,11 +54,15 @@ Embed = Callable[[str, str], QueryVector | None]
 class ParsedQuery(Query):
     """A query that can be run: `parse_query` makes it where a query enters, `replace` keeps it so.
 
-    `filter` is its `where`, compiled, `expansion` what its `expand` asks for.
+    `filter` is its `where`, compiled, `expansion` what its `expand` asks for. `here` is the project
+    that its place lies in, None for none, `window` the time that it asks for the sessions of: the
+    reader finds both.
     """
 
     filter: Filter = field(default=NO_FILTER, repr=False, compare=False)
     expansion: Expand | None = None
+    here: Here | None = field(default=None, repr=False)
+    window: TimeWindow | None = field(default=None, repr=False)
 
 
 _FIELDS = tuple(each.name for each in fields(Query))
@@ -77,9 +91,11 @@ def parse_query(
     if not isinstance(query.related, bool):
         raise QueryError(f"related must be true or false, not {query.related!r:.60}")
     check_level(query.level)
+    place = clean_place(query.place) if query.place else ""
     expansion, filter = parse_expand(query.expand), parse_filter(query.where)
     check_spec(query.select, custom)
     values: dict[str, Any] = {name: getattr(query, name) for name in _FIELDS}
+    values["place"] = place
     return ParsedQuery(**values, filter=filter, expansion=expansion)
 
 
@@ -145,14 +161,17 @@ def restrict_snapshot(snapshot: Snapshot, query: ParsedQuery) -> Snapshot:
     if query.where:
         check_fields(query.filter, indexes)
     asked = (*query.surfaces, *query.weights)
-    known = {kind for index in indexes for kind in index.kinds} if asked else set()
+    known = (
+        {kind for index in snapshot.corpora.values() for kind in index.kinds} if asked else set()
+    )
     for kind in asked if known else ():
         if kind not in known:
             raise QueryError(
                 f"unknown surface kind {kind!r}{did_you_mean(kind, known)}",
                 f"kinds here: {', '.join(sorted(known))}",
             )
-    return replace(snapshot, corpora={index.corpus: index for index in indexes})
+    asked_of = {index.corpus: index for index in indexes}
+    return replace(snapshot, corpora=asked_of, beside=snapshot.beside or snapshot.corpora)
 
 
 # -- words and vectors ---------------------------------------------------------------------------
@@ -198,6 +217,7 @@ def analyse_query(
         tuning=tuning,
         passages=query.passages,
         weights=query.weights,
+        here=query.here,
         trust=0.0,
         words=words,
     )
@@ -245,6 +265,24 @@ def embed_question(question: Question, index: CorpusIndex, embed: Embed) -> Ques
             "use --mode lexical or hybrid in the meantime; `irc status` says why",
         )
     return question
+
+
+def add_window(query: ParsedQuery, snapshot: Snapshot, today: date) -> ParsedQuery:
+    """Return a query with the time whose sessions it asks for, where it names one."""
+    if query.filter.names(TIME):
+        return query
+    asked = [snapshot.corpora[name] for name in query.corpora if name in snapshot.corpora]
+    only = bool(asked) and all(map(holds_sessions, asked))
+    window = find_window(query.text, today, sessions_only=only)
+    return replace(query, window=window) if window else query
+
+
+def narrow_question(question: Question, index: CorpusIndex, window: TimeWindow) -> Question:
+    """Return what a corpus of sessions is asked: those of a time, where there are any."""
+    if not holds_sessions(index):
+        return question
+    narrowed = narrow_filter(question.filter, index, window)
+    return replace(question, filter=narrowed) if narrowed else question
 
 
 # -- a corpus that lies in a backend -------------------------------------------------------------

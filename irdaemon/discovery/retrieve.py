@@ -317,7 +317,8 @@ def _rank_candidates(index: CorpusIndex, question: Question, legs: Legs) -> tupl
     """Return the `k` best artifacts, those called by name first, each by its best record.
 
     Where several passages of an artifact are asked for, each is a candidate of its own, and the
-    best of one called by name comes first. Ties go by id, then in plan order.
+    best of one called by name comes first. Ties go to what lies nearest to the query's
+    place, then by id, then in plan order.
     """
     rounded = np.round(fuse_legs(index, question, legs), _EXACT)
     of = index.rows.artifact_of.array[legs.positions]
@@ -328,10 +329,14 @@ def _rank_candidates(index: CorpusIndex, question: Question, legs: Legs) -> tupl
         best = np.array(_find_passages(owners, scores, question.passages), np.int64)
     leading = _find_leading(best, rounded, called, question.k)
     cards = {owners[place]: index.rows.cards[owners[place]] for place in leading}
-    order = sorted(
-        leading,
-        key=lambda at: (at not in called, -scores[at], cards[owners[at]].artifact_id, at),
-    )
+    here = question.here
+
+    def rank(at: int) -> tuple[Any, ...]:
+        card = cards[owners[at]]
+        distance = here.measure_distance(card) if here else 0
+        return at not in called, -scores[at], distance, card.artifact_id, at
+
+    order = sorted(leading, key=rank)
     order = order[: question.k]
     grounds = compute_evidence(question.mode, question.trust, legs.cosine, legs.bm25)
     own = [1.0 if place in called else float(grounds[place]) for place in order]

@@ -228,6 +228,6 @@ def _stay_offline() -> Iterator[None]:
     try:
         yield
     finally:
-        os.environ.pop("HF_HUB_OFFLINE")
+        os.environ.pop("HF_HUB_OFFLINE", None)
         if before is not None:
             os.environ["HF_HUB_OFFLINE"] = before

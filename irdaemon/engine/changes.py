@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from irclient.errors import NotFound, QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
+from irdaemon.engine.projects import Projects
 from irdaemon.engine.queue import Job
-from irdaemon.ingest.scan import ScanRequest
+from irdaemon.ingest.scan import MARKER, ScanRequest
 from irdaemon.source.opening import is_within, resolve_path
 from irdaemon.source.tree import is_editor_file
 
@@ -73,6 +74,33 @@ def jobs_for_changes(
         for name in concerned:
             under[name].append(path)
     return [_job(name, tops[name], tuple(mine)) for name, mine in under.items() if mine]
+
+
+def jobs_for_projects(
+    paths: Sequence[str], projects: Projects, parts: Mapping[str, Corpus]
+) -> list[Job]:
+    """Return what changed paths make due of the projects that they lie in, and that are in step.
+
+    A manifest or a lock has the packages scanned, a marker the whole project looked at again.
+    """
+    jobs: list[Job] = []
+    inside: dict[str, list[str]] = {}
+    for path in paths:
+        for root in projects.find_around(path):
+            inside.setdefault(root, []).append(path)
+    for root, changed in inside.items():
+        if (tended := projects.get_tended(root)) is None:
+            continue
+        if any(path in (root, os.path.join(root, MARKER)) for path in changed):
+            jobs.append(Job("project", root))
+        watched = {each.path for each in tended.watched}
+        mine = [part for part in parts.values() if part.project and part.project.root == root]
+        for part in mine:
+            if part.kind != "dependencies":
+                jobs += jobs_for_changes(changed, (part,), {})
+            elif watched.intersection(changed):
+                jobs.append(Job("reconcile", part.name))
+    return jobs
 
 
 def _is_editors_file(path: str, tops: Iterable[str]) -> bool:

@@ -48,7 +48,7 @@ def _examples(before: Corpora, after: Corpora) -> Iterator[str]:
     """Yield that the examples make way, where they were shown and are no longer."""
     gone = [name for name, each in before.items() if each.example]
     if gone and not any(each.example for each in after.values()):
-        yield f"yours replace the examples ({', '.join(gone)})"
+        yield f"your own corpora replace the examples ({', '.join(gone)})"
 
 
 def _gone(corpus: Corpus, held: int) -> str:

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 
 from irclient.results import CorpusCoverage
 from irdaemon.config.corpus import Corpus
+from irdaemon.engine.project_parts import list_held_elsewhere
 from irdaemon.engine.state import State, known
 from irdaemon.ingest.scan import MARKER, OptOuts
 from irdaemon.ledger.rows import make_storable
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.source.expected import Expected, SeenPath
-from irdaemon.source.opening import resolve_path
+from irdaemon.source.opening import is_within, resolve_path
 from irdaemon.source.tree import Symlinks, is_editor_file
 
 MOST_PATHS = 1_000
@@ -31,6 +32,7 @@ _LETS_OTHERS_RUN_EVERY = 100
 _MOMENT_S = 1e-4
 _UNREADABLE = "could not be read: irc status --failures"
 _EDITORS = "editors' locks, backups and drafts"
+_OF_PROJECTS = "held by the project that it lies in: irc projects"
 _EMPTY = "read, and nothing to index was in it"
 
 
@@ -43,7 +45,7 @@ def coverage(state: State, name: str) -> CorpusCoverage:
     judge: Callable[[], Expected] | None = getattr(corpus.source, "expected", None)
     if judge is None:
         return CorpusCoverage(name, unchecked=f"a corpus of {corpus.kind} is not a tree of files")
-    seen = _Comparison(_Held.of(state, name))
+    seen = _Comparison(_Held.of(state, name), list_held_elsewhere(state, corpus))
     unchecked = seen.compare(corpus, judge())
     if seen.missing:
         now = _Held.of(state, name)
@@ -74,6 +76,7 @@ class _Comparison:
     """What one walk has found: entries by path, and counts by reason."""
 
     held: _Held
+    elsewhere: tuple[str, ...] = ()
     optouts: OptOuts = field(default_factory=OptOuts)
     met: set[str] = field(default_factory=set)
     on_disk: int = 0
@@ -118,6 +121,8 @@ class _Comparison:
             return _UNREADABLE
         if self.optouts.covers(entry):
             return f"opted out by {MARKER}"
+        if any(is_within(entry, top) for top in self.elsewhere):
+            return _OF_PROJECTS
         return _EMPTY if known else ""
 
     def result(self, name: str, unchecked: str) -> CorpusCoverage:

@@ -20,11 +20,13 @@ from irdaemon.discovery.decide import keep_current_floors, name_reranked_mode
 from irdaemon.engine.health import lasting
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
-from irdaemon.index import CorpusIndex, floors_are_due
+from irdaemon.index import CorpusIndex, Snapshot, floors_are_due
 from irdaemon.ledger import Ledger
 
 # Texts embedded in one go: short enough that a change need not wait for the rest.
 EMBEDDED_AT_ONCE = 512
+# A project that was asked from since then is in step from the start on.
+_LATELY_S = 7 * 86_400.0
 _KINDS = {"scan": "reconcile"}
 
 
@@ -33,8 +35,9 @@ def due_jobs(state: State, now: float, at_start: bool = False) -> list[Job]:
 
     At a start every corpus may be scanned, the small ones first: they wait for no large one.
     """
-    corpora, snapshot = state.served
-    jobs = [
+    corpora, snapshot, _ = state.served
+    jobs = list(_find_projects(state, now)) if at_start else []
+    jobs += [
         Job("reconcile", index.corpus)
         for index in sorted(snapshot.corpora.values(), key=lambda index: index.rows.n_artifacts)
         if at_start or corpora[index.corpus].reindex.on == INTERVAL
@@ -45,13 +48,21 @@ def due_jobs(state: State, now: float, at_start: bool = False) -> list[Job]:
     return jobs
 
 
+def _find_projects(state: State, now: float) -> Iterator[Job]:
+    """Yield what brings back the projects that were asked from of late."""
+    settings = state.projects.settings
+    for known in state.projects.list_known()[: settings.max_projects if settings else 0]:
+        if now - known.asked_at < _LATELY_S and not known.gone_at:
+            yield Job("project", known.project.root)
+
+
 def maintain(state: State, name: str | None = None, dry_run: bool = False) -> list[MaintenanceTask]:
     """Return the upkeep of a corpus, or of all and of the ledger; request what of it is due.
 
     With `dry_run` nothing is requested.
     """
     state.check_known(name)
-    corpora, snapshot = state.served
+    corpora, snapshot, _ = state.served
     with state.reading() as ledger:
         tasks = [
             task
@@ -66,7 +77,7 @@ def maintain(state: State, name: str | None = None, dry_run: bool = False) -> li
 
 def request_followups(state: State, corpus: Corpus) -> None:
     """Request what a corpus lacks that was just published: vectors, and floors once it has them."""
-    index = state.snapshot.corpora[corpus.name]
+    index = state.snapshot.get_index(corpus.name)
     switching = index.embedder != state.embedders.named(corpus.embedder).id
     if index.unembedded or switching:
         few = index.unembedded <= EMBEDDED_AT_ONCE and not switching
@@ -78,8 +89,21 @@ def request_followups(state: State, corpus: Corpus) -> None:
 
 def request_calibration(state: State, corpus: Corpus) -> None:
     """Request new floors where they are due."""
-    if _calibration_is_due(state, corpus, state.snapshot.corpora[corpus.name]):
+    snapshot, name = see_corpus(state, corpus)
+    index = snapshot.find_index(name)
+    if index is not None and _calibration_is_due(state, corpus, index):
         state.request(Job("calibrate", corpus.name))
+
+
+def see_corpus(state: State, corpus: Corpus) -> tuple[Snapshot, str]:
+    """Return the snapshot in which a corpus is searched, and the name that it has there.
+
+    A project's part is searched beside the person's own: its floors are those of both.
+    """
+    if corpus.project is None:
+        return state.snapshot, corpus.name
+    parts = state.projects.parts_of(corpus.project)
+    return state.scopes.scope_snapshot(state.snapshot, parts), corpus.part_of
 
 
 def why_put_off(state: State, now: float) -> str:

@@ -188,7 +188,9 @@ def _offline(facts: Facts, process: ProcessHealth, now: float) -> Iterator[Unwat
         if not roots or problem.path in roots or problem.path in roots.values()
     }
     for watch in _watches(facts, process):
-        if watch.mode == "missing" and facts.reindex.follows_changes:
+        # What is watched of a project that lies in a root may come and go.
+        of_corpus = watch.path in roots and facts.reindex.follows_changes
+        if watch.mode == "missing" and of_corpus:
             unseen.setdefault(roots.get(watch.path, watch.path), watch.reason)
     settled = facts.scanned_at is not None and now - facts.scanned_at > _WATCHED_WITHIN_S
     if process.watched is not None and settled and facts.reindex.follows_changes:

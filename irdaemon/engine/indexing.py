@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,7 +14,20 @@ from irdaemon.discovery.calibrate import Labelled, add_labels, make_floors, run_
 from irdaemon.discovery.cases import load_cases
 from irdaemon.embed import QueryVector
 from irdaemon.embed.pool import Absent
-from irdaemon.engine.due import EMBEDDED_AT_ONCE, hash_file, request_calibration, request_followups
+from irdaemon.engine.due import (
+    EMBEDDED_AT_ONCE,
+    hash_file,
+    request_calibration,
+    request_followups,
+    see_corpus,
+)
+from irdaemon.engine.observer import Observer
+from irdaemon.engine.project_parts import (
+    PACKAGES,
+    limit_part,
+    list_held_elsewhere,
+    note_watched,
+)
 from irdaemon.engine.publish import JobContext
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
@@ -28,12 +42,22 @@ _EMBEDDED_WITH_CHANGE = 64
 def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
     """Scan a corpus' source, store what changed, and publish it."""
     state, job = context.state, context.job
+    # What a checkout holds teaches nothing of what is served elsewhere.
+    addons = () if corpus.project else tuple(state.addons.values())
     above = state.ledger.index_rows.find_last_record()
-    scan, addons = job.scan, state.addons.values()
+    scan, limited = job.scan, limit_part(state, corpus)
+    if corpus.project and os.path.isdir(corpus.project.root):
+        # Another branch may have none of what this one has: its place is there, and empty.
+        scan = replace(scan, prune=True)
     if not scan.under and any(each.must_read_all(corpus) for each in addons):
         scan = replace(scan, full=True, from_start=True)
-    request = replace(scan, workers=state.options.workers)
-    report = reconcile(state.ledger, corpus, request, state.clock, _observer(context, corpus))
+    held = list_held_elsewhere(state, corpus)
+    request = replace(scan, workers=state.options.workers, without=held)
+    observer = _observer(context, corpus, addons)
+    report = reconcile(state.ledger, limited, request, state.clock, observer)
+    if request.from_start:
+        for addon in addons:
+            addon.note_all_read(corpus)
     state.work.scanned(job, report)
     context.progress.done = context.progress.todo
     _embed_few(state, corpus, above)
@@ -43,8 +67,10 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
     elif report.changed or not job.scan.under:
         context.publisher.publish(corpus)
     request_followups(state, corpus)
+    if corpus.project and corpus.part_of == PACKAGES:
+        note_watched(state, corpus.project)
     for addon in addons:
-        addon.note_scan(corpus, report, request.from_start)
+        addon.note_scan(corpus, report)
     if report.outdated:
         state.ledger.pins.rewrite(corpus.name, lambda text: redact_kept(text, corpus.redaction))
         # What an earlier version stored otherwise is not to linger in free pages.
@@ -55,7 +81,7 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
     return str(report)
 
 
-def _observer(context: JobContext, corpus: Corpus) -> ScanObserver:
+def _observer(context: JobContext, corpus: Corpus, addons: Sequence[Observer]) -> ScanObserver:
     """Return what lets changes through while a scan runs, and tells add-ons what was read."""
 
     def advance(done: int, todo: int) -> bool:
@@ -70,7 +96,6 @@ def _observer(context: JobContext, corpus: Corpus) -> ScanObserver:
         for addon in addons:
             addon.note_gone(corpus, keys)
 
-    addons = context.state.addons.values()
     return ScanObserver(advance, note_read, note_gone)
 
 
@@ -86,7 +111,7 @@ def embed_corpus(context: JobContext, corpus: Corpus) -> str:
     """Embed what has no vector yet, and serve by those vectors from then on."""
     state, progress = context.state, context.progress
     embedder = state.embedders.named(corpus.embedder)
-    index = state.snapshot.corpora[corpus.name]
+    index = state.snapshot.get_index(corpus.name)
     switching = index.embedder != embedder.id
     progress.todo = index.rows.n_records if switching else index.unembedded
     for batch in embed(state.ledger, corpus.name, embedder, EMBEDDED_AT_ONCE):
@@ -103,13 +128,14 @@ def embed_corpus(context: JobContext, corpus: Corpus) -> str:
 def calibrate_corpus(context: JobContext, corpus: Corpus) -> str:
     """Find and keep the floors of a corpus, by labelled queries or by made-up ones."""
     state = context.state
-    index = state.snapshot.corpora[corpus.name]
+    snapshot, name = see_corpus(state, corpus)
+    index = snapshot.get_index(name)
 
     def vector(text: str) -> QueryVector | None:
         return state.embedders.embed_fresh(text, index.embedder)
 
     rereading = state.models.rereading if state.models.rereading.key else None
-    trial = run_trial(state.snapshot, corpus.name, vector, context.pause, rereading)
+    trial = run_trial(snapshot, name, vector, context.pause, rereading)
     if trial is None:
         return "too small to calibrate"
     # Noted even where it cannot be used, so that it is tried again only once it has changed.

@@ -8,7 +8,8 @@ from functools import cache
 
 from irdaemon.config.addons import load_addons, load_part
 
-CHANGE = 0
+# How soon: a change at once, and before whole scans the first ones of a project.
+CHANGE, EARLY = 0, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class JobKind:
     """
 
     run: str
-    urgency: int
+    urgency: float
     of_corpus: bool = True
     logged: bool = True
     reads_no_snapshot: bool = False
@@ -34,6 +35,9 @@ JOBS: dict[str, JobKind] = {
     "repair": JobKind(f"{_ENGINE}.upkeep:repair_ledger", CHANGE, of_corpus=False),
     "configure": JobKind(f"{_ENGINE}.configure:configure", CHANGE, of_corpus=False),
     "shed": JobKind(f"{_ENGINE}.upkeep:shed", CHANGE, of_corpus=False),
+    "project": JobKind(f"{_ENGINE}.project_parts:tend_project", CHANGE, of_corpus=False),
+    "forget": JobKind(f"{_ENGINE}.project_parts:forget_known", CHANGE, of_corpus=False),
+    "projects": JobKind(f"{_ENGINE}.project_parts:tend_projects", 3, of_corpus=False, logged=False),
     "reconcile": JobKind(f"{_ENGINE}.indexing:reconcile_corpus", 1, reads_no_snapshot=True),
     "embed": JobKind(f"{_ENGINE}.indexing:embed_corpus", 2, logged=False, reads_no_snapshot=True),
     "retry": JobKind(f"{_ENGINE}.upkeep:retry_failures", 3, of_corpus=False),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from irclient.errors import NotFound
 from irclient.results import CorpusCoverage
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
@@ -16,17 +17,20 @@ from irdaemon.discovery.disclose import (
     check_level,
     disclose_artifact,
     disclose_hit,
-    resolve_reference,
+    unknown_corpus,
 )
 from irdaemon.discovery.expand import parse_expand
 from irdaemon.discovery.links import LinkScope, add_related
-from irdaemon.discovery.query import ParsedQuery, find_indexes
+from irdaemon.discovery.query import ParsedQuery
 from irdaemon.engine import status as overview
 from irdaemon.engine.coverage import coverage
 from irdaemon.engine.health import Health
+from irdaemon.engine.projects import AT
 from irdaemon.engine.queue import Job, Work
+from irdaemon.engine.scope import PlaceScope, find_owner, find_scope, tell_owner
 from irdaemon.engine.state import State
-from irdaemon.ledger import ArtifactPage
+from irdaemon.ledger import ArtifactPage, Ledger
+from irdaemon.source.projects import clean_place
 from irdaemon.types import Disclosure, Hit, Selection
 
 # Freshness one can prove: wait until the snapshot includes every change made up to now.
@@ -94,10 +98,19 @@ class LedgerStore:
     def catch_up(self, query: ParsedQuery) -> tuple[str, ...]:
         """Wait until a fresh answer can be given; return the roots of which it is not proved."""
         state, host = self._state, self._state.host
-        names = [index.corpus for index in find_indexes(state.snapshot, query.corpora)]
-        corpora = [corpus for name in names if (corpus := state.corpora.get(name))]
         wait = state.work.wait_until if host.writes else self._drained
-        return catch_up(corpora, state.work, host.caught_up, wait, query.wait_ms / 1e3)
+        until = time.monotonic() + query.wait_ms / 1e3
+        if query.place and (project := state.projects.find(query.place)):
+            # Places that are new are nobody's roots yet.
+            job = state.request(Job("project", project.root))
+            wait(lambda: state.work.progress(job).ended, query.wait_ms / 1e3)
+        scope = find_scope(state, query.place)
+        for name in query.corpora:
+            if name not in scope.names:
+                raise unknown_corpus(name, scope.names)
+        corpora = [c for name in query.corpora or scope.names for c in scope.list_stored(name)]
+        left_s = max(0.0, until - time.monotonic())
+        return catch_up(corpora, state.work, host.caught_up, wait, left_s)
 
     def _drained(self, happened: Callable[[], bool], timeout: float) -> None:
         self._drain()
@@ -111,23 +124,41 @@ class LedgerStore:
         return state.snapshot.generation
 
     def disclose(
-        self, references: Sequence[str], level: str = "body", expand: str = "none"
+        self,
+        references: Sequence[str],
+        level: str = "body",
+        expand: str = "none",
+        place: str | None = "",
     ) -> list[Disclosure]:
         """Return the payload of artifacts named CORPUS/ID, or CORPUS/NAME where that is unique.
 
-        `expand` is as on a Query, around the artifact's first record. Raises NotFound naming what
-        there is, QueryError for an ambiguous name.
+        `expand` is as on a Query, around the artifact's first record; `place` too, None of who is
+        told nothing of projects. Raises NotFound naming what there is, QueryError for an ambiguous
+        name.
         """
         check_level(level)
-        expansion, corpora = parse_expand(expand), self._state.corpora
+        expansion, scope = parse_expand(expand), self._find_scope(place)
         with self._state.reading() as ledger:
-            found = [resolve_reference(ledger, each, corpora) for each in references]
+            found = [self._resolve(ledger, scope, each, place) for each in references]
             disclosed = [
-                disclose_artifact(ledger, corpora[corpus], artifact_id, level, expansion)
+                disclose_artifact(ledger, corpus, artifact_id, level, expansion)
                 for corpus, artifact_id in found
             ]
         self._note_disclosed(disclosed)
-        return disclosed
+        return [_name_corpus(each) for each in disclosed]
+
+    def _find_scope(self, place: str | None) -> PlaceScope:
+        return find_scope(self._state, clean_place(place) if place else "")
+
+    def _resolve(
+        self, ledger: Ledger, scope: PlaceScope, reference: str, place: str | None
+    ) -> tuple[Corpus, str]:
+        """Return the part of a corpus and the id of the artifact that a reference means."""
+        try:
+            return scope.resolve(ledger, reference)
+        except NotFound as missed:
+            owner = find_owner(ledger, scope, reference) if place is not None else None
+            raise (tell_owner(reference, owner) if owner else missed) from None
 
     def _note_disclosed(self, disclosed: Iterable[Disclosure]) -> None:
         """Have the writer keep what was disclosed, without waiting for it."""
@@ -141,15 +172,19 @@ class LedgerStore:
 
         Those of corpora that are gone are left out.
         """
-        corpora, expand = self._state.corpora, query.expansion
+        scope, expand = find_scope(self._state, query.place), query.expansion
         with self._state.reading() as ledger:
+            held = ((hit, _choose_corpus(ledger, scope, hit)) for hit in hits)
             disclosed = tuple(
-                disclose_hit(ledger, corpora[hit.corpus], hit, query.level, expand)
-                for hit in hits
-                if hit.corpus in corpora
+                disclose_hit(ledger, corpus, hit, query.level, expand)
+                for hit, corpus in held
+                if corpus
             )
         self._note_disclosed(hit.disclosure for hit in disclosed if hit.disclosure)
-        return disclosed
+        return tuple(
+            replace(hit, disclosure=_name_corpus(hit.disclosure)) if hit.disclosure else hit
+            for hit in disclosed
+        )
 
     def complete(
         self, answer: Selection, query: ParsedQuery, visible: Collection[str] | None = None
@@ -159,22 +194,35 @@ class LedgerStore:
             answer = replace(answer, results=self.add_payloads(answer.results, query))
         if not query.related or not answer.results:
             return answer
-        names = [each for each in self._state.corpora if visible is None or each in visible]
+        scope = find_scope(self._state, query.place)
+        names = [each for each in scope.names if visible is None or each in visible]
+        stored = [corpus for name in names for corpus in scope.list_stored(name)]
         with self._state.reading() as ledger:
-            shelves = [LinkScope(ledger.links, names)]
+            shown = {corpus.name: corpus.part_of for corpus in stored if corpus.part_of}
+            shelves = [LinkScope(ledger.links, [corpus.name for corpus in stored], shown)]
             return replace(answer, results=add_related(answer.results, shelves))
 
-    def records(self, reference: str) -> list[dict[str, Any]]:
-        """Return the records of one artifact, in plan order."""
+    def records(self, reference: str, place: str | None = "") -> list[dict[str, Any]]:
+        """Return the records of one artifact, in plan order; `place` as of disclose."""
+        scope = self._find_scope(place)
         with self._state.reading() as ledger:
-            corpus, artifact_id = resolve_reference(ledger, reference, self._state.corpora)
-            return ledger.artifacts.list_records(corpus, artifact_id)
+            corpus, artifact_id = self._resolve(ledger, scope, reference, place)
+            return ledger.artifacts.list_records(corpus.name, artifact_id)
 
-    def artifacts(self, wanted: ArtifactPage) -> list[dict[str, Any]]:
-        """Return a page of the artifacts that are held, in the order of their references."""
-        self._state.check_known(wanted.corpus or None)
+    def artifacts(self, wanted: ArtifactPage, place: str = "") -> list[dict[str, Any]]:
+        """Return a page of the artifacts that are seen from a place, by their references."""
+        scope = self._find_scope(place)
+        if wanted.corpus and wanted.corpus not in scope.names:
+            raise unknown_corpus(wanted.corpus, scope.names)
         with self._state.reading() as ledger:
-            return overview.artifacts(ledger, wanted)
+            rows = overview.artifacts(ledger, wanted)
+            for corpus, part in scope.parts.items():
+                if corpus >= wanted.after[0] and wanted.corpus in ("", corpus):
+                    after = (part.name, wanted.after[1] if corpus == wanted.after[0] else "")
+                    page = replace(wanted, corpus=part.name, after=after)
+                    more = ledger.artifacts.list_page(page)
+                    rows += overview.name_artifacts((corpus, *row[1:]) for row in more)
+        return sorted(rows, key=_refer)[: wanted.limit]
 
     def failures(self, corpus: str | None = None) -> list[dict[str, Any]]:
         """Return what could not be read: corpus, path, reason, and since when."""
@@ -218,3 +266,19 @@ class LedgerStore:
         """Judge how every corpus is by what was seen and what was done."""
         with self._state.reading() as ledger:
             return overview.health_of(self._state, ledger)
+
+
+def _refer(row: dict[str, Any]) -> tuple[str, str]:
+    return row["corpus"], row["artifact_id"]
+
+
+def _choose_corpus(ledger: Ledger, scope: PlaceScope, hit: Hit) -> Corpus | None:
+    """Return the part of a corpus that holds a hit; of one that is gone whatever there is."""
+    if hit.corpus in scope.parts:
+        return scope.find_stored(ledger, hit.corpus, hit.artifact_id) or scope.parts[hit.corpus]
+    return scope.served.corpora.get(hit.corpus)
+
+
+def _name_corpus(disclosed: Disclosure) -> Disclosure:
+    """Return a disclosure under the name by which people know its corpus."""
+    return replace(disclosed, corpus=disclosed.corpus.partition(AT)[0])

@@ -84,8 +84,11 @@ class Observer:
     def note_gone(self, corpus: Corpus, keys: Sequence[str]) -> None:
         """Note the keys of entries that are gone."""
 
-    def note_scan(self, corpus: Corpus, report: Report, from_start: bool) -> None:
-        """Note that a scan ended, and whether it read all entries from their start."""
+    def note_all_read(self, corpus: Corpus) -> None:
+        """Note that all entries of a corpus were read from their start, published or not."""
+
+    def note_scan(self, corpus: Corpus, report: Report) -> None:
+        """Note that a scan ended."""
 
 
 class Background:

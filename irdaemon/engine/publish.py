@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from irclient.counts import format_count
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
 from irdaemon.embed.pool import Absent
+from irdaemon.engine.projects import is_part_of
 from irdaemon.engine.queue import Job, Progress
 from irdaemon.engine.state import Served, State
 from irdaemon.index import (
@@ -22,6 +23,7 @@ from irdaemon.index import (
     graph_is_due,
     index_corpus,
 )
+from irdaemon.types import Floor
 
 _PUBLISHED_EVERY_S = 0.5
 GONE = "the corpus is gone"
@@ -47,16 +49,58 @@ class Publisher:
         chosen = {corpus.name: corpus for corpus in corpora}
         if any(corpus.backend for corpus in chosen.values()):
             ledger.read_identity()  # by which backends know it
-        for corpus in chosen.values():
+        parts = state.parts
+        for corpus in (*chosen.values(), *parts.values()):
             self._declare(corpus)
         indexes = {name: self._index(corpus) for name, corpus in chosen.items()}
+        of_parts = {name: self._index(corpus) for name, corpus in parts.items()}
         for name in ledger.corpora.list_names():
-            if name not in chosen:
+            if name not in chosen and not state.projects.has_part(name):
                 self._forget(name)
         generation = ledger.read_generation()
         if state.snapshot.corpora and set(state.snapshot.corpora) != set(indexes):
             generation = ledger.advance_generation()
-        state.served = Served(chosen, Snapshot(generation, indexes, ledger.terms.get_table()))
+        snapshot = Snapshot(generation, indexes, ledger.terms.get_table(), of_parts)
+        state.served = Served(chosen, snapshot, parts)
+
+    def set_parts(self, root: str, corpora: Iterable[Corpus]) -> None:
+        """Make these the parts of the project at a root; those it has no longer are forgotten."""
+        state = self._state
+        chosen = {corpus.name: corpus for corpus in corpora}
+        for corpus in chosen.values():
+            self._declare(corpus)
+        for name in state.ledger.corpora.list_names():
+            if name not in chosen and is_part_of(name, root):
+                self._forget(name)
+        self._serve_parts(root, chosen)
+
+    def put_aside(self, root: str) -> None:
+        """Unload the parts of the project at a root; the ledger keeps what it has of them."""
+        for name in self._state.parts:
+            if is_part_of(name, root):
+                self._state.work.drop(name, GONE)
+                self._state.retries.forget(name)
+        self._serve_parts(root, {})
+        self._state.projects.note_tended(root, None)
+
+    def _serve_parts(self, root: str, chosen: Mapping[str, Corpus]) -> None:
+        state, ledger, before = self._state, self._state.ledger, self._state.parts
+        others = {name: part for name, part in before.items() if not is_part_of(name, root)}
+        indexes = {name: state.snapshot.parts[name] for name in others}
+        indexes |= {name: self._index(corpus) for name, corpus in chosen.items()}
+        known = set(others) | set(chosen)
+        changed = known != set(before)
+        generation = ledger.advance_generation() if changed else state.snapshot.generation
+        snapshot = replace(
+            state.snapshot,
+            generation=generation,
+            vocabulary=ledger.terms.get_table(),
+            parts=indexes,
+        )
+        state.served = Served(state.corpora, snapshot, {**others, **chosen})
+        names = {corpus.part_of: name for name, corpus in chosen.items()}
+        state.projects.set_parts(root, names)
+        state.work.wake_waiting()
 
     def show_corpora(self, corpora: Iterable[Corpus]) -> None:
         """Serve corpora as a ledger has them now that is only read: nothing is noted in it."""
@@ -103,13 +147,13 @@ class Publisher:
         `graph` takes the place of the index's. A graph or an image that is due is requested.
         """
         state = self._state
-        if corpus.name not in state.corpora:
+        if state.find_corpus(corpus.name) is None:
             return
         index = self._index(corpus, graph)
         self._request_due(index)
-        indexes = {**state.snapshot.corpora, corpus.name: index}
         generation = state.ledger.advance_generation()
-        state.publish(Snapshot(generation, indexes, state.ledger.terms.get_table()))
+        snapshot = replace(state.snapshot.with_index(index), generation=generation)
+        state.publish(replace(snapshot, vocabulary=state.ledger.terms.get_table()))
         state.work.wake_waiting()
         state.notify("generation", {"generation": generation, "corpus": corpus.name})
 
@@ -119,12 +163,11 @@ class Publisher:
         But one is where what an earlier scan stored was not published, as a write had failed.
         """
         state, index = self._state, self._index(corpus)
-        if index.rows is not state.snapshot.corpora[corpus.name].rows:
+        if index.rows is not state.snapshot.get_index(corpus.name).rows:
             self.publish(corpus)
             return
         self._request_due(index)
-        indexes = {**state.snapshot.corpora, corpus.name: index}
-        state.publish(replace(state.snapshot, corpora=indexes))
+        state.publish(state.snapshot.with_index(index))
         state.work.wake_waiting()
 
     def _request_due(self, index: CorpusIndex) -> None:
@@ -135,7 +178,7 @@ class Publisher:
 
     def _index(self, corpus: Corpus, graph: Graph | None = None) -> CorpusIndex:
         state = self._state
-        previous = state.snapshot.corpora.get(corpus.name)
+        previous = state.snapshot.find_index(corpus.name)
         if previous and corpus.name in self._not_reread:
             if state.ledger.corpora.read_state(corpus.name)[0] is None:
                 return previous
@@ -145,13 +188,21 @@ class Publisher:
         space = Space(corpus.recipe, embedder.id, embedder.dim)
         known = previous or self._imaged(corpus.name, space)
         index = _told(index_corpus(state.ledger, corpus.name, space, known, graph), corpus)
+        if corpus.project:
+            index = replace(index, floors=self._read_floors(corpus, index))
         if known is None:
             self.drop_tombstones(index)
         return index
 
+    def _read_floors(self, corpus: Corpus, index: CorpusIndex) -> dict[str, Floor]:
+        """Return the floors of a part: found beside the person's, there it is seen if they fit."""
+        kept = self._state.ledger.corpora.read_floors(corpus.name)
+        fit = (index.embedder, corpus.recipe)
+        return {mode: each for mode, each in kept.items() if (each.embedder, each.recipe) == fit}
+
     def keep_until_reread(self) -> None:
         """Serve each corpus as it is until a new, empty ledger has it whole."""
-        self._not_reread = set(self._state.corpora)
+        self._not_reread = {*self._state.corpora, *self._state.parts}
 
     # -- graphs ----------------------------------------------------------------------------------
 
@@ -183,7 +234,7 @@ class Publisher:
     def save_image(self, corpus: str) -> str:
         """Lay a large corpus out in files, and go on from those; return what was done."""
         state = self._state
-        index = state.snapshot.corpora.get(corpus)
+        index = state.snapshot.find_index(corpus)
         if index is None or self._images is None or not self._image_is_due(index):
             return "the image there is will do"
         origin, generation = self._origin(index), state.snapshot.generation
@@ -193,8 +244,7 @@ class Publisher:
             return f"no image: {error}"
         state.ledger.index_rows.drop_tombstones(corpus, index.rows.last_tombstone)
         if image := self._images.load(origin, generation):
-            indexes = {**state.snapshot.corpora, corpus: index.on(image)}
-            state.publish(replace(state.snapshot, corpora=indexes))
+            state.publish(state.snapshot.with_index(index.on(image)))
         return f"an image of {format_count(index.rows.n_records, 'record')}"
 
     def _image_is_due(self, index: CorpusIndex) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from irclient.errors import NotFound
-from irdaemon.engine.jobs import CHANGE, JOBS
+from irdaemon.engine.jobs import CHANGE, EARLY, JOBS
 from irdaemon.ingest.reconcile import Report
 from irdaemon.ingest.scan import ScanRequest
 
@@ -118,7 +118,8 @@ class Job:
 
     `first` and `last` are when it was first and last requested. A `short` one is soon done, and
     waits for nothing longer. A `collapsed` one stands for more
-    changed paths than may wait.
+    changed paths than may wait. An `early` one is the first scan of what a project adds: the
+    question that made the project known waits for it.
     """
 
     kind: str
@@ -129,12 +130,15 @@ class Job:
     last: float = 0.0
     collapsed: bool = False
     short: bool = False
+    early: bool = False
 
     @property
-    def urgency(self) -> int:
+    def urgency(self) -> float:
         """Return how soon this is to be done: 0 is at once."""
         changed = self.kind == "reconcile" and self.scan.under
-        return CHANGE if changed or self.short else JOBS[self.kind].urgency
+        if changed or self.short:
+            return CHANGE
+        return EARLY if self.early else JOBS[self.kind].urgency
 
     def is_scan_of(self, corpus: str) -> bool:
         """Return whether this is a scan of a corpus."""
@@ -184,7 +188,7 @@ class JobQueue:
 
     def __init__(self, most_paths: int = 0) -> None:
         self._most_paths = most_paths
-        self._waiting: dict[tuple[str, str, int], Job] = {}
+        self._waiting: dict[tuple[str, str, float], Job] = {}
         self._numbers = itertools.count(1)
 
     def __len__(self) -> int:
@@ -210,7 +214,7 @@ class JobQueue:
         requested = (job.first for job in jobs if corpus is None or job.is_scan_of(corpus))
         return min(requested, default=None)
 
-    def take(self, at_most: int = 99) -> Job | None:
+    def take(self, at_most: float = 99) -> Job | None:
         """Remove and return the most urgent job, of urgency `at_most` or sooner; None if none."""
         fit = [job for job in self._waiting.values() if job.urgency <= at_most]
         if not fit:
@@ -225,7 +229,7 @@ class JobQueue:
         free = [job for job in scans if job.urgency != CHANGE and job.corpus not in busy]
         if not free:
             return None
-        job = min(free, key=lambda each: each.number)
+        job = min(free, key=lambda each: (each.urgency, each.number))
         del self._waiting[(job.kind, job.corpus, job.urgency)]
         return job
 
@@ -321,7 +325,7 @@ class Work:
 
     def _note_end(self, progress: Progress) -> None:
         job = progress.job
-        if not job.corpus or self.stopping:
+        if not job.corpus or self.stopping or job.kind == "project":
             return
         failed, now = progress.state == "failed", self._clock()
         why = progress.report if failed else ""

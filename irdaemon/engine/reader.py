@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import date
 from typing import Any, Protocol
 
 from irdaemon.discovery import discover as discovery
@@ -13,11 +14,13 @@ from irdaemon.discovery.budget import Tiers
 from irdaemon.discovery.decide import Selector
 from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.explain import explain
+from irdaemon.discovery.here import Here
 from irdaemon.discovery.impressions import parse_session_id
 from irdaemon.discovery.merge import SelectionOptions
-from irdaemon.discovery.query import ParsedQuery, parse_query, parse_search
+from irdaemon.discovery.query import ParsedQuery, add_window, parse_query, parse_search
 from irdaemon.discovery.rounds import discover_in_rounds, judge_coverage
 from irdaemon.engine.host import ServingHost
+from irdaemon.engine.scope import list_others, narrow_query
 from irdaemon.engine.state import QueryState
 from irdaemon.index import Snapshot
 from irdaemon.types import Disclosure, Hit, Query, Selection
@@ -45,13 +48,20 @@ class ArtifactStore(Protocol):
         ...
 
     def disclose(
-        self, references: Sequence[str], level: str = "body", expand: str = "none"
+        self,
+        references: Sequence[str],
+        level: str = "body",
+        expand: str = "none",
+        place: str | None = "",
     ) -> list[Disclosure]:
-        """Return the payload of artifacts. Raises NotFound, QueryError."""
+        """Return the payload of artifacts, as they are seen from a place.
+
+        None is the place of who is told nothing of projects. Raises NotFound, QueryError.
+        """
         ...
 
-    def records(self, reference: str) -> list[dict[str, Any]]:
-        """Return the records of one artifact, in plan order."""
+    def records(self, reference: str, place: str | None = "") -> list[dict[str, Any]]:
+        """Return the records of one artifact, in plan order; `place` as of disclose."""
         ...
 
     def wait(self, generation: int, timeout: float) -> int:
@@ -100,7 +110,8 @@ class Reader:
         choosing = SelectionOptions(custom or by_model, session=parse_session_id(session))
 
         def run(query: ParsedQuery) -> Selection:
-            trace = discover_in_rounds(state.snapshot, query, state.models, state.pending, choosing)
+            snapshot, query = self._narrow(query, offering=True)
+            trace = discover_in_rounds(snapshot, query, state.models, state.pending, choosing)
             traced(trace)
             return trace.selection
 
@@ -120,7 +131,8 @@ class Reader:
         state = self._state
 
         def run(query: ParsedQuery) -> Selection:
-            trace = discovery.search(state.snapshot, query, state.models, state.pending)
+            snapshot, query = self._narrow(query, offering=False)
+            trace = discovery.search(snapshot, query, state.models, state.pending)
             traced(trace)
             return trace.selection
 
@@ -128,10 +140,11 @@ class Reader:
 
     def judged(self, query: Query | str, hits: Sequence[Hit]) -> dict[str, Any]:
         """Return whether hits serve every part of a query; see `judge_coverage`."""
-        state, asked = self._state, parse_query(query)
+        models = self._state.models
+        snapshot, asked = self._narrow(parse_query(query), offering=True)
 
         def ask(text: str) -> Trace:
-            return discovery.discover(state.snapshot, replace(asked, text=text), state.models)
+            return discovery.discover(snapshot, replace(asked, text=text), models)
 
         return judge_coverage(ask, asked.text, hits)
 
@@ -152,13 +165,39 @@ class Reader:
         if unproved is not None:
             freshness = {**answer.freshness, "unproved": list(unproved)}
             answer = replace(answer, freshness=freshness)
+        if query.place:
+            answer = self._tell_project(answer, query.place)
         return self._store.complete(answer, query, visible)
 
-    def explain(self, query: Query | str, item: str = "") -> dict[str, Any]:
-        """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
+    def _narrow(self, query: ParsedQuery, offering: bool) -> tuple[Snapshot, ParsedQuery]:
+        """Return what a query is answered from, and the query with its place and time found."""
+        snapshot, query = narrow_query(self._state, query, offering)
+        return snapshot, add_window(query, snapshot, date.fromtimestamp(self._state.clock()))
+
+    def _tell_project(self, answer: Selection, place: str) -> Selection:
+        """Return an answer that names the project it was asked from, and those of sessions."""
+        projects = self._state.projects
+        project = projects.find(place)
+        if project is None:
+            return answer
+        here, freshness = Here(project, place), answer.freshness
+        if projects.is_reading(project):
+            freshness = {**freshness, "reading": project.name}
+        results = tuple(map(here.name_other, answer.results))
+        return replace(answer, project=project.name, freshness=freshness, results=results)
+
+    def explain(
+        self, query: Query | str, item: str = "", *, of_projects: bool = True
+    ) -> dict[str, Any]:
+        """Return what each stage of a query did, and what became of one artifact (CORPUS/ID).
+
+        `of_projects` is whether to say that it is another project's.
+        """
         valid = parse_query(query)
         self._store.check_corpora(valid.corpora)
-        return explain(self._state.snapshot, valid, self._state.models, item)
+        snapshot, valid = self._narrow(valid, offering=True)
+        others = list_others(self._state, valid.place, item) if of_projects else ()
+        return explain(snapshot, valid, self._state.models, item, others)
 
 
 class QueryEngine:

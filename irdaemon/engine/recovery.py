@@ -75,7 +75,7 @@ def renewed(
     old.close()
     ledger = Ledger(old.path)
     ledger.adopt_history(snapshot.generation, snapshot.vocabulary)
-    for index in snapshot.corpora.values():
+    for index in snapshot.list_indexes():
         _hand_over_vectors(ledger, index)
     return ledger, loss
 

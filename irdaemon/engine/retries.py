@@ -50,7 +50,7 @@ class Retries:
 
     def __init__(self) -> None:
         self.problem: LedgerProblem | None = None
-        self._failed: dict[tuple[str, str, int], Retry] = {}
+        self._failed: dict[tuple[str, str, float], Retry] = {}
         self._ledger_wait_s = _FIRST_WAIT_S
         self._ledger_again_at = 0.0
 
@@ -131,7 +131,7 @@ class Retries:
         return any(each.waits for key, each in self._failed.items() if key[0] == kind)
 
 
-def _key_of(job: Job) -> tuple[str, str, int]:
+def _key_of(job: Job) -> tuple[str, str, float]:
     """Return what is retried as one: a whole scan is not a scan of a changed path."""
     return job.kind, job.corpus, job.urgency
 

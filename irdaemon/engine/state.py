@@ -7,12 +7,14 @@ import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from irclient.errors import IRError, Unavailable
 from irdaemon.config.addons import load_addons, load_part
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import ALWAYS, QuietHours
+from irdaemon.config.sections import Config
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.budget import Tiers, TierTimes
 from irdaemon.discovery.calibrate import check_labels
@@ -25,10 +27,13 @@ from irdaemon.embed.pool import Absent, Embedders
 from irdaemon.embed.rerankers import NOT_CONFIGURED, NoReranker, Reranker, make_reranker
 from irdaemon.engine.health import Policy
 from irdaemon.engine.host import Host, InProcess, ServingHost
+from irdaemon.engine.jobs import JOBS
 from irdaemon.engine.observer import Observer
+from irdaemon.engine.projects import Projects
 from irdaemon.engine.queue import Job, Work
 from irdaemon.engine.retries import Retries
 from irdaemon.index import Images, Snapshot
+from irdaemon.index.scope import Scopes
 from irdaemon.ledger import IN_MEMORY, MOST_PINS, Ledger, LedgerError, Pin
 from irdaemon.ledger.corruption import Corruption
 from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, is_transient, strip_text
@@ -56,7 +61,8 @@ class EngineOptions:
     due, 0 for never; `model`: the endpoint of the model that corpora may use, None for none, which
     is waited for at most `model_timeout_s`; `addons`: the options of add-ons, by name;
     `on_battery`: whether the machine is on its battery, while upkeep waits;
-    `workers`: child processes that may read where there is much to read, 0 for none.
+    `workers`: child processes that may read where there is much to read, 0 for none; `projects`:
+    the configuration by which parts of projects are made, None where no project is read.
     """
 
     images: Images | None = None
@@ -75,16 +81,18 @@ class EngineOptions:
     addons: Mapping[str, Any] = field(default_factory=dict)
     on_battery: Callable[[], bool] = lambda: False
     workers: int = 0
+    projects: Config | None = None
 
 
 class Served(NamedTuple):
     """The corpora there are and the snapshot that has an index of each: neither without the other.
 
-    A corpus that is in one of them is in both.
+    A corpus that is in one of them is in both, and so is a project's part of one.
     """
 
     corpora: Mapping[str, Corpus]
     snapshot: Snapshot
+    parts: Mapping[str, Corpus] = MappingProxyType({})
 
 
 class QueryState:
@@ -99,6 +107,8 @@ class QueryState:
         self.clock = clock
         self.host: ServingHost = InProcess()
         self.served = Served({}, Snapshot())
+        self.projects = Projects(clock, lambda: self.snapshot, self.tend_project)
+        self.scopes = Scopes()
         self.embedders = Embedders(options.embedder_idle_s, options.embedders)
         self.models = discovery.Models(
             self.embedders.vector, Rereading.by(reranker_named(options.reranker)), options.tuning
@@ -116,6 +126,16 @@ class QueryState:
         return self.served.corpora
 
     @property
+    def parts(self) -> Mapping[str, Corpus]:
+        """Return the parts of corpora that projects have."""
+        return self.served.parts
+
+    def find_corpus(self, name: str) -> Corpus | None:
+        """Return a corpus, or a project's part of one, by its name."""
+        served = self.served
+        return served.corpora.get(name) or served.parts.get(name)
+
+    @property
     def snapshot(self) -> Snapshot:
         """Return what is searched."""
         return self.served.snapshot
@@ -124,6 +144,9 @@ class QueryState:
     def pending(self) -> int:
         """Count the changes seen and not yet in the snapshot."""
         return 0
+
+    def tend_project(self, root: str) -> None:
+        """Have the project at a root brought in step, where anything is written here."""
 
     def publish(self, snapshot: Snapshot) -> None:
         """Have another state of the same corpora searched."""
@@ -151,6 +174,9 @@ class State(QueryState):
         self.served = Served({}, Snapshot(ledger.read_generation(), {}, ledger.terms.get_table()))
         self.work = Work(clock, options.queued_paths)
         self.retries = Retries()
+        if options.projects and not ledger.read_only:
+            self.projects.config = options.projects
+            self.projects.load(ledger.known_projects.list_all())
         self.corruption: Corruption | None = None
         # Where errors came from that had the ledger checked; None until it was, else when it was
         # found sound (Unix seconds).
@@ -173,17 +199,23 @@ class State(QueryState):
 
         Raises Unavailable where the ledger is open for reading only.
         """
-        self.check_known(job.corpus or None)
+        if job.corpus and JOBS[job.kind].of_corpus and self.find_corpus(job.corpus) is None:
+            raise unknown_corpus(job.corpus, self.corpora)
         if self.ledger.read_only:
             raise Unavailable("the ledger is open for reading only", "build the corpus again")
         return self.work.add(job)
+
+    def tend_project(self, root: str) -> None:
+        """Have the project at a root brought in step with where it keeps things."""
+        if not self.ledger.read_only:
+            self.request(Job("project", root))
 
     def calibrate_by(self, corpus: str, cases: Sequence[Case]) -> int:
         """Have the floors of a corpus found again by labelled cases; return the job's number.
 
         Raises QueryError where there are too few of them, or of artifacts.
         """
-        corpora, snapshot = self.served
+        corpora, snapshot, _ = self.served
         known(corpus, corpora)
         inside = sum(bool(case.gold) for case in cases)
         check_labels(snapshot.corpora[corpus], inside, len(cases) - inside)

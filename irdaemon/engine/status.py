@@ -12,6 +12,8 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
 from irdaemon.discovery.decide import is_trusted
 from irdaemon.engine.health import Facts, Health, health
+from irdaemon.engine.projects import AT
+from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State, known
 from irdaemon.index import CorpusIndex
 from irdaemon.ledger import ArtifactPage, Ledger
@@ -27,7 +29,7 @@ def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
     """Return generation, queue and the state of every corpus; with `profile`, of every stage."""
     # The queue comes first: what ended before it was counted is in the snapshot that is read next.
     queued, queue_s = state.work.queued, _queue_age(state)
-    corpora, snapshot = state.served
+    corpora, snapshot, _ = state.served
     added = _merge(each.describe() for each in state.addons.values())
     return {
         **({"profile": summarize_stages()} if profile else {}),
@@ -36,16 +38,36 @@ def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
         "generation": snapshot.generation,
         "ledger": _of_ledger(state, ledger),
         **({"usage": added["usage"]} if "usage" in added else {}),
+        **({"projects": counts} if (counts := _count_projects(state)) else {}),
         "queue": queued,
         "queue_s": queue_s,
         "health": health_of(state, ledger).to_dict(),
         "minutes": state.answered.to_dict(state.clock()),
         **({"mismatched": found} if (found := state.mismatched.list_recent()) else {}),
-        "jobs": [progress.to_dict() for progress in state.work.running()],
+        "jobs": [p.to_dict() for p in state.work.running() if not _is_of_project(p.job)],
         "corpora": [
             _of_corpus(state, ledger, corpus, snapshot.corpora[name])
             for name, corpus in corpora.items()
         ],
+    }
+
+
+def _is_of_project(job: Job) -> bool:
+    return AT in job.corpus or job.kind in ("project", "forget")
+
+
+def _count_projects(state: State) -> dict[str, int]:
+    """Return how many projects are known and kept in step, and what they hold; {} of none."""
+    projects = state.projects
+    known = [each.project for each in projects.list_known()]
+    reading = [each for each in known if each.root in projects.tended and projects.is_reading(each)]
+    if not known:
+        return {}
+    return {
+        "known": len(known),
+        "in_step": len(projects.tended),
+        "reading": len(reading),
+        "items": sum(each.n_artifacts for each in state.snapshot.parts.values()),
     }
 
 
@@ -55,7 +77,7 @@ def _merge(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 def health_of(state: State, ledger: Ledger) -> Health:
     """Judge how every corpus is by what was seen and what was done."""
-    corpora, snapshot = state.served
+    corpora, snapshot, _ = state.served
     facts = tuple(
         _facts(state, ledger, corpus, snapshot.corpora[name]) for name, corpus in corpora.items()
     )
@@ -64,7 +86,7 @@ def health_of(state: State, ledger: Ledger) -> Health:
 
 def info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
     """Return the status of a corpus with what it can be queried for. Raises NotFound."""
-    corpora, snapshot = state.served
+    corpora, snapshot, _ = state.served
     corpus, index = known(name, corpora), snapshot.corpora[name]
     return {
         **_of_corpus(state, ledger, corpus, index),
@@ -206,8 +228,13 @@ def artifacts(ledger: Ledger, wanted: ArtifactPage) -> list[dict[str, Any]]:
         raise QueryError(
             f"after must be CORPUS/ID, not {given!r}", "give the last reference of the page before"
         )
+    return name_artifacts(ledger.artifacts.list_page(wanted))
+
+
+def name_artifacts(rows: Iterable[tuple[Any, ...]]) -> list[dict[str, Any]]:
+    """Return rows of artifacts with the name of each column."""
     names = ("corpus", "artifact_id", "name", "pointer", "indexed_at", "asset_type")
-    return [dict(zip(names, row, strict=True)) for row in ledger.artifacts.list_page(wanted)]
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def failures(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:
@@ -221,12 +248,14 @@ def failures(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:
             "tries": failure.tries,
         }
         for failure in ledger.failures.list_all(corpus)
+        if corpus or AT not in failure.corpus
     ]
 
 
 def secrets(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:
     """Return where secrets lie, in one corpus or in all: corpus, path, line and kind."""
-    return [each.to_dict() for each in ledger.secrets.list_all(corpus)]
+    found = ledger.secrets.list_all(corpus)
+    return [each.to_dict() for each in found if corpus or AT not in each.corpus]
 
 
 def _state(building: bool, degraded: bool, waiting: int) -> str:

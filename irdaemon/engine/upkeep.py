@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import sqlite3
 import time
@@ -118,8 +117,8 @@ class Eraser:
         images = self._state.options.images
         if images is None:
             return
-        for name, index in self._state.snapshot.corpora.items():
-            last = index.rows.last_tombstone
+        for index in self._state.snapshot.list_indexes():
+            name, last = index.corpus, index.rows.last_tombstone
 
             def gone(after: int, name: str = name, last: int = last) -> list[int]:
                 return self._state.ledger.index_rows.list_tombstones(name, after, last)[0]
@@ -146,8 +145,11 @@ class Repair:
         """Request the retries that are due, and a repair where the ledger's file was moved."""
         state = self._state
         for job in state.retries.take_due(state.clock()):
-            with contextlib.suppress(NotFound):  # its corpus was removed meanwhile
+            try:
                 state.request(job)
+            except NotFound:  # its corpus was removed meanwhile
+                state.retries.forget(job.corpus)
+                state.retries.settle(job, done=True)
         if state.ledger.was_moved() and not state.retries.holds("repair"):
             state.work.add(Job("repair"))
 
@@ -204,7 +206,7 @@ def replace_ledger(state: State, publisher: Publisher, why: str) -> None:
     state.clear_suspects(sound=False)
     publisher.keep_until_reread()
     publisher.set_corpora(state.corpora.values())
-    for name in state.corpora:
+    for name in (*state.corpora, *state.parts):
         state.request(Job("reconcile", name))
 
 
@@ -269,7 +271,7 @@ class Release:
 def build_corpus_graph(context: JobContext, corpus: Corpus) -> str:
     """Build a graph of what there is now, letting changes through meanwhile."""
     state = context.state
-    index = state.snapshot.corpora[corpus.name]
+    index = state.snapshot.get_index(corpus.name)
     if not context.publisher.graph_is_due(index):
         return "the graph there is will do"
 
@@ -278,7 +280,7 @@ def build_corpus_graph(context: JobContext, corpus: Corpus) -> str:
         context.pause()
 
     graph = build_graph(index.rows, pause)
-    if state.snapshot.corpora[corpus.name].embedder == index.embedder:
+    if state.snapshot.get_index(corpus.name).embedder == index.embedder:
         context.publisher.publish(corpus, graph)
     return f"a graph of {format_count(len(graph.keys), 'vector')}"
 
@@ -296,10 +298,11 @@ def retry_failures(context: JobContext) -> str:
     state = context.state
     state.embedders.retry_absent()
     retried = state.ledger.failures.retry()
-    following = [each.name for each in state.corpora.values() if each.reindex.follows_changes]
-    for corpus in state.corpora.values():
+    corpora = (*state.corpora.values(), *state.parts.values())
+    following = [each.name for each in corpora if each.reindex.follows_changes]
+    for corpus in corpora:
         embedder = state.embedders.named(corpus.embedder)
-        if state.snapshot.corpora[corpus.name].embedder != embedder.id:
+        if state.snapshot.get_index(corpus.name).embedder != embedder.id:
             state.request(Job("reconcile" if corpus.name in following else "embed", corpus.name))
     for name in {failure.corpus for failure in state.ledger.failures.list_all()}.intersection(
         following
@@ -320,7 +323,7 @@ def compact(context: JobContext) -> str:
     """Drop what nothing refers to any more, and write the ledger's file again."""
     state = context.state
     state.compaction_waits = False
-    for index in state.snapshot.corpora.values():
+    for index in state.snapshot.list_indexes():
         context.publisher.drop_tombstones(index)
     dropped = state.ledger.vectors.drop_unused()
     state.ledger.forget_unused_terms()

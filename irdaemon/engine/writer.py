@@ -10,6 +10,7 @@ from functools import partial
 from irclient.errors import IRError, NotFound, Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.engine.jobs import CHANGE, JOBS, find_runner
+from irdaemon.engine.project_parts import ProjectUpkeep
 from irdaemon.engine.publish import GONE, JobContext, Publisher
 from irdaemon.engine.queue import Job, Progress
 from irdaemon.engine.state import State
@@ -30,6 +31,7 @@ class Writer:
         self._repair = Repair(state, self.publisher)
         self._eraser = Eraser(state)
         self._release = Release(state)
+        self._projects = ProjectUpkeep(state)
 
     def reconfigure(self, corpora: Iterable[Corpus]) -> list[int]:
         """Have these made the corpora and each scanned; return the jobs' numbers."""
@@ -45,6 +47,7 @@ class Writer:
         self._repair.request_due()
         self._eraser.tick()
         self._tick_addons()
+        self._projects.tick()
         self._release.tick()
         job = self._state.work.take(timeout)
         if job is None:
@@ -88,7 +91,7 @@ class Writer:
         context = JobContext(self._state, self.publisher, job, progress, partial(self._pause, job))
         if not JOBS[job.kind].of_corpus:
             return find_runner(job.kind)(context)
-        corpus = self._state.corpora.get(job.corpus)
+        corpus = self._state.find_corpus(job.corpus)
         return find_runner(job.kind)(context, corpus) if corpus else GONE
 
     def _tick_addons(self) -> None:
@@ -111,7 +114,7 @@ class Writer:
             self._eraser.tick()
         if state.ledger is not ledger:
             raise Unavailable("the ledger was replaced; every corpus is scanned again")
-        if job.corpus not in state.corpora:
+        if JOBS[job.kind].of_corpus and state.find_corpus(job.corpus) is None:
             raise NotFound(GONE)
         return scanned
 

@@ -208,15 +208,50 @@ class CorpusIndex:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Every corpus as of one generation, and the vocabulary their term ids are from."""
+    """Every corpus as of one generation, and the vocabulary their term ids are from.
+
+    `parts` are what projects add to corpora, by the name of the part: no query sees them but one
+    that comes from the project (see `irdaemon.index.scope`). Of one that is restricted to some
+    corpora `beside` are all.
+    """
 
     generation: int = 0
     corpora: Mapping[str, CorpusIndex] = field(default_factory=dict)
     vocabulary: Mapping[str, int] = field(default_factory=dict)
+    parts: Mapping[str, CorpusIndex] = field(default_factory=dict)
+    beside: Mapping[str, CorpusIndex] = field(default_factory=dict)
+
+    def find_index(self, name: str) -> CorpusIndex | None:
+        """Return the index of a corpus, or of a project's part of one, by its name."""
+        return self.corpora.get(name) or self.parts.get(name)
+
+    def get_index(self, name: str) -> CorpusIndex:
+        """Return the index that `find_index` does. Raises KeyError where there is none."""
+        return self.corpora[name] if name in self.corpora else self.parts[name]
+
+    def list_indexes(self) -> tuple[CorpusIndex, ...]:
+        """Return the indexes of all corpora and of all parts."""
+        return (*self.corpora.values(), *self.parts.values())
+
+    def with_index(self, index: CorpusIndex) -> Snapshot:
+        """Return the same state with another index of a corpus, or of a part that there is."""
+        if index.corpus in self.parts:
+            return replace(self, parts={**self.parts, index.corpus: index})
+        return replace(self, corpora={**self.corpora, index.corpus: index})
 
     def get_vocabulary(self, index: CorpusIndex) -> Mapping[str, int]:
         """Return the vocabulary that a corpus' term ids are from."""
         return self.vocabulary if index.vocabulary is None else index.vocabulary
+
+    def find_words(self, index: CorpusIndex) -> Mapping[str, int]:
+        """Return the vocabulary of a corpus as far as a query may know it.
+
+        Words that only projects hold which the query does not come from are in it as well.
+        """
+        vocabulary = self.get_vocabulary(index)
+        every = (self.beside or self.corpora).values()
+        same = [i for i in every if not i.elsewhere and self.get_vocabulary(i) is vocabulary]
+        return KnownWords(vocabulary, tuple(same))
 
     def count_records(self, word: str) -> int:
         """Return how many records of any corpus hold a word."""
@@ -242,6 +277,27 @@ class Snapshot:
         for index in self.corpora.values():
             if index.elsewhere:
                 yield from index.elsewhere.words_like(initials, lengths)
+
+
+class KnownWords(Mapping[str, int]):
+    """The words of a vocabulary that records or names of some corpora hold, and their numbers."""
+
+    def __init__(self, vocabulary: Mapping[str, int], indexes: Sequence[CorpusIndex]):
+        self._vocabulary, self._indexes = vocabulary, indexes
+
+    def __getitem__(self, word: str) -> int:
+        term = self._vocabulary[word]
+        if not any(index.lexical.holds(term) for index in self._indexes) and not any(
+            index.rows.names.holds(term) for index in self._indexes
+        ):
+            raise KeyError(word)
+        return term
+
+    def __iter__(self) -> Iterator[str]:
+        return (word for word in self._vocabulary if word in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,8 +347,12 @@ def index_corpus(
 
 def drop_graphs(snapshot: Snapshot) -> Snapshot:
     """Return the same snapshot, searched exactly everywhere."""
-    exact = {name: replace(i, dense=Dense(i.rows)) for name, i in snapshot.corpora.items()}
-    return replace(snapshot, corpora=exact)
+
+    def make_exact(indexes: Mapping[str, CorpusIndex]) -> Mapping[str, CorpusIndex]:
+        return {name: replace(each, dense=Dense(each.rows)) for name, each in indexes.items()}
+
+    corpora, parts = make_exact(snapshot.corpora), make_exact(snapshot.parts)
+    return replace(snapshot, corpora=corpora, parts=parts)
 
 
 def _fits(floor: Floor, space: Space, rows: Rows) -> bool:

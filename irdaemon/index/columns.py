@@ -83,10 +83,14 @@ def _list_equals(scalar: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The fields of a corpus: those of its artifacts, and those of their surfaces."""
+    """The fields of a corpus: those of its artifacts, and those of their surfaces.
+
+    `base` are the columns of the first rows, where those are another corpus'.
+    """
 
     rows: Rows
     _built: dict[str, Column] = field(default_factory=dict)
+    base: Columns | None = None
 
     @classmethod
     def of(cls, rows: Rows, previous: Columns | None = None) -> Columns:
@@ -120,8 +124,10 @@ class Columns:
 
     def _columns(self) -> Mapping[str, Column]:
         if not self._built:
+            base = self.base
+            held = {name: _copy(each) for name, each in base._columns().items()} if base else {}
             # All at once: a query on another thread sees all or nothing.
-            self._built.update(_add_records({}, self.rows, 0))
+            self._built.update(_add_records(held, self.rows, len(base.rows.present) if base else 0))
         return self._built
 
 
@@ -145,6 +151,15 @@ def _lengthen(column: Column, end: int) -> Column:
     codes = np.zeros(end, np.int32)
     codes[: len(column.codes)] = column.codes
     return Column(codes, column.values, column.code_of, column.compound)
+
+
+def _copy(column: Column) -> Column:
+    """Return a column whose values may grow by themselves.
+
+    The writer may add some meanwhile: a value comes before its code, so it is copied after it.
+    """
+    compound, code_of = list(column.compound), dict(column.code_of)
+    return Column(column.codes, list(column.values), code_of, compound)
 
 
 @lru_cache(maxsize=4096)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import hnswlib
 import numpy as np
@@ -146,6 +146,40 @@ class Dense:
         found = self.position_of[labels[0].astype(np.int64)]
         found = found[found >= 0]
         return np.concatenate([found[self.rows.embedded[found]], self.newer])
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedDense(Dense):
+    """Score a query vector against the records of two corpora, each as it is scored alone.
+
+    Those of `second` lie behind those of `first`.
+    """
+
+    first: Dense = field(kw_only=True)
+    second: Dense = field(kw_only=True)
+
+    def scores(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the cosine with every record, in row order; 0 where there is no vector."""
+        return np.concatenate([self.first.scores(vector), self.second.scores(vector)])
+
+    def score_at(
+        self, vector: NDArray[np.float32], positions: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """Return the cosine with the records at `positions`; 0 where there is no vector."""
+        n = len(self.first.rows.present)
+        before = positions < n
+        found = np.empty(len(positions), np.float32)
+        found[before] = self.first.score_at(vector, positions[before])
+        found[~before] = self.second.score_at(vector, positions[~before] - n)
+        return found
+
+    def nearest(self, vector: NDArray[np.float32], depth: int) -> Scored:
+        """Return the positions of the nearest `depth` records, and of ties; see Dense."""
+        mine, theirs = self.first.nearest(vector, depth), self.second.nearest(vector, depth)
+        positions = np.concatenate([mine[0], theirs[0] + len(self.first.rows.present)])
+        cosines = np.concatenate([mine[1], theirs[1]])
+        best = find_top(cosines, depth)
+        return positions[best], cosines[best]
 
 
 def make_dense(rows: Rows, graph: Graph | None = None, previous: Dense | None = None) -> Dense:

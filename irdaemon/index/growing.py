@@ -34,6 +34,11 @@ class Growing:
         """Return the rows there are."""
         return self.buffer[: self.size]
 
+    def take(self, positions: NDArray[np.integer] | list[int]) -> NDArray[Any]:
+        """Return a copy of some rows."""
+        taken: NDArray[Any] = self.array[positions]
+        return taken
+
     def append(self, more: Growing) -> Growing:
         """Return these rows and `more`."""
         if not more.size:
@@ -44,6 +49,11 @@ class Growing:
             buffer[: self.size] = self.array
         buffer[self.size : size] = more.array
         return Growing(buffer, size)
+
+    @property
+    def closed(self) -> Growing:
+        """Return the same rows to append to beside their line: that copies them first."""
+        return Growing(self.array, self.size)
 
     def keep(self, kept: NDArray[np.bool_]) -> Growing:
         """Return the rows that `kept` selects, in a buffer of their own with room behind them."""
@@ -81,6 +91,15 @@ class Ragged:
         ends = self.ends.buffer
         return slice(ends.item(number - 1) if number else 0, ends.item(number))
 
+    def holds(self, value: int) -> bool:
+        """Return whether any row has a value."""
+        return bool((self.values[0].array == value).any())
+
+    def read(self, number: int) -> list[NDArray[Any]]:
+        """Return the values of a row."""
+        place = self.row(number)
+        return [values.buffer[place] for values in self.values]
+
     def between(self, start: int, end: int) -> slice:
         """Return where the values of neighbouring rows lie."""
         ends = self.ends.buffer
@@ -107,6 +126,11 @@ class Ragged:
         pairs = zip(self.values, more.values, strict=True)
         ends = self.ends.append(Growing.of(more.ends.array + total))
         return Ragged(ends, tuple(mine.append(theirs) for mine, theirs in pairs))
+
+    @property
+    def closed(self) -> Ragged:
+        """Return the same rows to append to beside their line: that copies them first."""
+        return Ragged(self.ends.closed, tuple(values.closed for values in self.values))
 
     def keep(self, kept: NDArray[np.bool_]) -> Ragged:
         """Return the rows that `kept` selects, in arrays of their own."""
@@ -149,3 +173,54 @@ class Packed(Generic[Row]):
     def keep(self, kept: NDArray[np.bool_]) -> Packed[Row]:
         """Return the rows that `kept` selects, in arrays of their own."""
         return Packed(self.make, self.rows.keep(kept))
+
+
+# Rows of two corpora, those of the second behind those of the first: neither is copied. They are
+# read a few at a time, and not appended to.
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedGrowing(Growing):
+    """The rows of a Growing, and those of another one behind them."""
+
+    behind: Growing
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """Return a copy of all rows."""
+        return np.concatenate([self.buffer[: self.size], self.behind.array])
+
+    def take(self, positions: NDArray[np.integer] | list[int]) -> NDArray[Any]:
+        """Return a copy of some rows."""
+        wanted = np.asarray(positions, np.int64)
+        first = wanted < self.size
+        taken = np.empty((len(wanted), *self.buffer.shape[1:]), self.buffer.dtype)
+        taken[first] = self.buffer[wanted[first]]
+        taken[~first] = self.behind.take(wanted[~first] - self.size)
+        return taken
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedRagged(Ragged):
+    """The rows of a Ragged, and those of another one behind them: only to be read one by one."""
+
+    behind: Ragged
+
+    def read(self, number: int) -> list[NDArray[Any]]:
+        """Return the values of a row."""
+        n = self.ends.size
+        return self.behind.read(number - n) if number >= n else Ragged.read(self, number)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedPacked(Packed[Row]):
+    """The rows of a Packed, and those of another one behind them."""
+
+    behind: Packed[Row]
+
+    def __len__(self) -> int:
+        return self.rows.ends.size + len(self.behind)
+
+    def __getitem__(self, number: int) -> Row:
+        n = self.rows.ends.size
+        return self.behind[number - n] if number >= n else Packed.__getitem__(self, number)

@@ -186,6 +186,21 @@ class Lexical:
         tail = _build_postings(rows, based, len(rows.present), mean)
         return cls(rows, mean, base, tail, based, df, rows.n_records)
 
+    def join(self, rows: Rows, more: Lexical) -> Lexical:
+        """Return the index of `rows`, which are its own and behind them those of another one.
+
+        The two have one vocabulary, and this one's mean length is taken for both.
+        """
+        df = np.zeros(max(len(self.df), len(more.df)), np.int64)
+        for each in (self.df, more.df):
+            df[: len(each)] += each
+        end, mean = len(self.rows.present), self.mean_length
+        mine = make_postings(self.rows, self.based, end, mean)
+        ids, records, values = make_postings(more.rows, 0, len(more.rows.present), mean)
+        theirs = ids, records + np.int32(end), values
+        tail = Postings.of(*(np.concatenate(pair) for pair in zip(mine, theirs, strict=True)))
+        return Lexical(rows, mean, self.base, tail, self.based, df, rows.n_records)
+
     def score_all(self, terms: Sequence[int], k1: float = K1, b: float = B) -> NDArray[np.float32]:
         """Score every record against the ids of a query's terms; unknown ids add nothing.
 

@@ -18,7 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irclient.errors import Unavailable
-from irdaemon.index.growing import Growing, Packed, Ragged
+from irdaemon.index.growing import (
+    Growing,
+    JoinedGrowing,
+    JoinedPacked,
+    JoinedRagged,
+    Packed,
+    Ragged,
+)
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.index_rows import SUMMARY_CHARS
 from irdaemon.source.asset_types import FIELD, find_asset_type
@@ -38,6 +45,9 @@ _NO_FIELDS = b"\x80"
 _BY_ARTIFACT = ("numbers", "cards", "called", "names")
 _BY_RECORD = ("shown", "kinds", "terms", "symbols", "lengths", "surfaces", "vectors")
 _FLAGS = ("alive", "present", "embedded")
+_GROWING = (*_BY_ARTIFACT, *_BY_RECORD, "artifact_of")
+# The others take a few bytes a row.
+_LARGE = ("cards", "shown", "terms", "vectors")
 
 
 class Card(NamedTuple):
@@ -204,8 +214,7 @@ class Rows:
 
     def count_terms(self, position: int) -> dict[int, float]:
         """Return the term counts of one record, by term id."""
-        place = self.terms.row(position)
-        ids, counts = (values.array[place].tolist() for values in self.terms.values)
+        ids, counts = (values.tolist() for values in self.terms.read(position))
         return dict(zip(ids, counts, strict=True))
 
     # -- the next ones ---------------------------------------------------------------------------
@@ -253,6 +262,28 @@ class Rows:
             laid_out=0,
         )
 
+    def join(self, more: Rows) -> Rows:
+        """Return these rows and those of another corpus behind them: to search, not to go on from.
+
+        Neither those that these grow into nor what they share are touched. What is large is not
+        copied.
+        """
+        small = {name: getattr(self, name).closed for name in _GROWING if name not in _LARGE}
+        base = replace(self, **small, kind_names=list(self.kind_names))
+        return replace(
+            base._append(more, left_out=_LARGE),
+            cards=JoinedPacked(Card, self.cards.rows, more.cards),
+            shown=JoinedPacked(Shown, self.shown.rows, more.shown),
+            terms=JoinedRagged(self.terms.ends, self.terms.values, more.terms),
+            vectors=JoinedGrowing(self.vectors.buffer, self.vectors.size, more.vectors),
+        )
+
+    def without_vectors(self, dim: int) -> Rows:
+        """Return the same rows in a vector space of so many dimensions that none is embedded in."""
+        n = len(self.present)
+        vectors = Growing.of(np.zeros((n, dim), np.float32))
+        return replace(self, vectors=vectors, embedded=np.zeros(n, np.bool_))
+
     def _drop_gone(self, gone: Sequence[int]) -> Rows:
         """Mark artifacts as gone, by row number; those that were never here do not matter."""
         numbers = self.numbers.array
@@ -268,7 +299,7 @@ class Rows:
             present[theirs.start : theirs.stop] = embedded[theirs.start : theirs.stop] = False
         return replace(self, alive=alive, present=present, embedded=embedded)
 
-    def _append(self, more: Rows) -> Rows:
+    def _append(self, more: Rows, left_out: Collection[str] = ()) -> Rows:
         if not len(self.alive):
             return replace(more, last_tombstone=self.last_tombstone, epoch=self.epoch)
         self.kind_names.extend(kind for kind in more.kind_names if kind not in self.kind_names)
@@ -279,12 +310,15 @@ class Rows:
             artifact_of=Growing.of(owners),
             kinds=Growing.of(codes[more.kinds.array]),
         )
-        every = _BY_ARTIFACT + _BY_RECORD + ("artifact_of",)
         grown: dict[str, Any] = {
-            **{name: getattr(self, name).append(getattr(more, name)) for name in every},
+            **{
+                name: getattr(self, name).append(getattr(more, name))
+                for name in _GROWING
+                if name not in left_out
+            },
             **{name: np.append(getattr(self, name), getattr(more, name)) for name in _FLAGS},
         }
-        return replace(self, **grown, last=more.last)
+        return replace(self, **grown, last=max(self.last, more.last))
 
     def _has_too_many_gone(self) -> bool:
         gone = len(self.present) - self.n_records + len(self.alive) - self.n_artifacts

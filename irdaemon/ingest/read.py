@@ -197,6 +197,9 @@ def _decompose(corpus: Corpus, artifact: Artifact, synopses: Synopses | None) ->
         if shown != artifact.artifact_id:
             raise ValueError(NAMELESS)
         plan = corpus.strategy.decompose(artifact.artifact_id, artifact.raw, artifact.metadata)
+        if project := corpus.project:
+            own = {"project": project.name, "project_root": make_storable(project.root)}
+            plan = replace(plan, filter_fields={**plan.filter_fields, **own})
         recipe = corpus.recipe
         held = synopses.find(corpus.name, artifact.artifact_id, KIND) if synopses else None
         if corpus.synopsis and held:

@@ -107,7 +107,8 @@ class ScanRequest:
     `full` reads every entry again, with `from_start` also what a file held at the last reading;
     `prune` forgets what a missing or empty root no longer has;
     `routine` is a scan that the schedule requested, in which nothing new is expected. `workers` is
-    how many child processes may read where there is much to read.
+    how many child processes may read where there is much to read. What lies in one of `without` is
+    held elsewhere.
     """
 
     under: tuple[str, ...] = ()
@@ -116,6 +117,7 @@ class ScanRequest:
     routine: bool = False
     from_start: bool = False
     workers: int = 0
+    without: tuple[str, ...] = ()
 
 
 def compare(
@@ -123,8 +125,16 @@ def compare(
 ) -> tuple[Admitted, Delta]:
     """Compare what the ledger knows of a corpus with what its source has now; write nothing."""
     scan = _mark_suspect_roots(ledger, corpus, request, _scan(corpus.source, request))
-    found = admit(corpus, scan, optouts)
+    found = admit(corpus, _leave_out(scan, request.without), optouts)
     return found, ledger.entries.diff(corpus.name, found.scan, corpus.recipe, full=request.full)
+
+
+def _leave_out(scan: Scan, places: tuple[str, ...]) -> Scan:
+    def is_elsewhere(entry: Entry) -> bool:
+        return any(is_within(entry.path, place) for place in places)
+
+    kept = tuple(entry for entry in scan.entries if not is_elsewhere(entry)) if places else ()
+    return replace(scan, entries=kept) if places else scan
 
 
 def _scan(source: Source, request: ScanRequest) -> Scan:

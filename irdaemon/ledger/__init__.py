@@ -19,6 +19,7 @@ from irdaemon.ledger.artifacts import MOST_PINS as MOST_PINS, Artifacts, Pins
 from irdaemon.ledger.check import IntegrityProblem as IntegrityProblem, check, repair
 from irdaemon.ledger.corpora import Corpora
 from irdaemon.ledger.entries import Entries, Failures, Projects, Secrets
+from irdaemon.ledger.known_projects import KnownProject as KnownProject, KnownProjects
 from irdaemon.ledger.index_rows import IndexRows, Vectors
 from irdaemon.ledger.learned import LearnedPrompts, Synopses
 from irdaemon.ledger.links import ArtifactLinks as ArtifactLinks
@@ -67,6 +68,7 @@ class Ledger:
         self.vectors = Vectors(self._store)
         self.secrets = Secrets(self._store)
         self.projects = Projects(self._store)
+        self.known_projects = KnownProjects(self._store)
         self.pins = Pins(self._store)
         self.links = ArtifactLinks(self._store)
         self.synopses = Synopses(self._store)

@@ -117,6 +117,19 @@ class Artifacts:
             )
         ]
 
+    def list_values(self, corpus: str, field: str) -> list[str]:
+        """Return the texts that a field of the artifacts of a corpus has, sorted."""
+        found = (row[-1].get(field) for row in self.list_all([corpus]))
+        return sorted({value for value in found if isinstance(value, str)})
+
+    def measure(self, corpus: str) -> int:
+        """Return about how many bytes the texts and terms of a corpus take."""
+        return self._store.read_number(
+            "SELECT coalesce(sum(length(text) + length(terms) + length(counts)), 0)"
+            " FROM records JOIN artifacts ON artifacts.id = records.artifact WHERE corpus = ?",
+            corpus,
+        )
+
     def list_prompts(self, corpus: str, artifact_id: str) -> list[str]:
         """Return what a person asked in a turn, as it was indexed."""
         rows = self._store.all(
@@ -158,10 +171,14 @@ class Artifacts:
         )
 
     def list_page(self, wanted: ArtifactPage) -> list[tuple[Any, ...]]:
-        """Return (corpus, artifact_id, name, pointer, indexed_at, asset type), by reference."""
+        """Return (corpus, artifact_id, name, pointer, indexed_at, asset type), by reference.
+
+        Those of projects are among them only where their part of a corpus is named.
+        """
         rows = self._store.all(
             "SELECT corpus, artifact_id, name, pointer, indexed_at, fields FROM artifacts"
-            " WHERE (corpus, artifact_id) > (?1, ?2) AND (?3 = '' OR corpus = ?3)"
+            " WHERE (corpus, artifact_id) > (?1, ?2)"
+            " AND (corpus = ?3 OR ?3 = '' AND corpus NOT LIKE '%@%')"
             " AND (?4 = '' OR pointer = ?4 OR substr(pointer, 1, length(?4) + 1) = ?4 || '/')"
             " ORDER BY corpus, artifact_id LIMIT ?5",
             *wanted.after,

@@ -33,8 +33,10 @@ REBUILD = "irdaemon check --repair sets the file aside, and it is rebuilt from i
 _PROBLEMS_SHOWN = 10
 _READ_WHOLE = (
     "corpora", "entries", "artifacts", "terms", "failures", "floors", "jobs", "counters",
-    "secrets", "projects", "pins", "links", "learned", "imported_uses",
+    "secrets", "projects", "pins", "links", "learned", "imported_uses", "known_projects",
 )  # fmt: skip
+# What an entry of these leads to lies elsewhere: a dependency's text, not the manifest that asks.
+_ELSEWHERE = {"dependencies"}
 # What reading a corrupt file may raise: in a row, or of SQLite's own messages.
 _UNREADABLE = (sqlite3.DatabaseError, *UNDECODABLE)
 
@@ -202,7 +204,8 @@ def _check_artifacts(store: Store) -> Iterator[IntegrityProblem]:
 def find_invalid_artifacts(store: Store) -> Iterator[InvalidArtifact]:
     """Yield the artifacts of which something stored cannot be right, each once for each reason."""
     words = count_vocabulary(store)
-    own = {name for name, kind in store.all("SELECT name, kind FROM corpora") if kind in SOURCES}
+    kinds = SOURCES.keys() - _ELSEWHERE
+    own = {name for name, kind in store.all("SELECT name, kind FROM corpora") if kind in kinds}
     for row, corpus, owner, path, pointer, fields, names in store.each(
         "SELECT artifacts.id, artifacts.corpus, entries.corpus, path, pointer, fields, name_terms"
         " FROM artifacts JOIN entries ON entries.id = artifacts.entry"

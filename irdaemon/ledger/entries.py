@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irclient.results import SecretLocation
 from irdaemon.ledger.learned import LearnedPrompts
 from irdaemon.ledger.links import ArtifactLinks
 from irdaemon.ledger.rows import (
@@ -30,6 +29,9 @@ from irdaemon.ledger.terms import Terms
 from irdaemon.source.opening import is_within
 from irdaemon.types import Entry, Scan
 
+if TYPE_CHECKING:
+    from irclient.results import SecretLocation
+
 # Projects that entries are about, and whether each had opted out when it was read.
 
 
@@ -46,6 +48,13 @@ class Projects:
         self._store.run_many(
             "INSERT OR REPLACE INTO projects(entry, path, opted_out) VALUES (?, ?, ?)",
             [(entry, make_storable(path), out) for path, out in projects.items()],
+        )
+
+    def list_places(self) -> list[tuple[str, str]]:
+        """Return the directories that entries were about, with the stamp of each entry."""
+        return self._store.all(
+            "SELECT projects.path, entries.stamp FROM projects"
+            " JOIN entries ON entries.id = projects.entry WHERE NOT opted_out"
         )
 
     def mark_changed(self, corpus: str, opted_out: Callable[[str], bool]) -> None:
@@ -85,6 +94,8 @@ class Secrets:
 
     def list_all(self, corpus: str | None = None) -> list[SecretLocation]:
         """Return where secrets lie, in one corpus or in all, by path and line."""
+        from irclient.results import SecretLocation  # which a child that reads never needs
+
         rows = self._store.all(
             "SELECT corpus, secrets.path, line, kind FROM secrets"
             " JOIN entries ON entries.id = secrets.entry WHERE corpus = coalesce(?, corpus)"

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from irdaemon.ledger.rows import ARTIFACT_COLUMNS, Decomposed, StoredArtifact
+from irdaemon.ledger.rows import Decomposed, StoredArtifact
 from irdaemon.ledger.schema import HAS_LINK_NAME, LINK_NAME
 from irdaemon.ledger.store import Store
 from irdaemon.types import Edge
+
+# As ARTIFACT_COLUMNS, without the body: a turn's lies on many pages, and a link leads from many.
+_LINKED_COLUMNS = "artifacts.corpus, artifact_id, name, pointer, NULL, '', 0.0, fields"
 
 
 class ArtifactLinks:
@@ -63,9 +66,9 @@ class ArtifactLinks:
         return [_edge(*row) for row in rows]
 
     def find_named(self, name: str, corpora: Sequence[str], limit: int) -> list[StoredArtifact]:
-        """Return the artifacts of some corpora that are called by a link's name, by id."""
+        """Return the artifacts of some corpora that are called by a link's name, by id; no body."""
         return self._find_linked(
-            f"SELECT {ARTIFACT_COLUMNS} FROM artifacts"
+            f"SELECT {_LINKED_COLUMNS} FROM artifacts"
             f" WHERE {LINK_NAME} = ? AND {HAS_LINK_NAME} AND {_one_of(corpora)}"
             " ORDER BY artifacts.corpus, artifact_id LIMIT ?",
             (name, *corpora, limit),
@@ -76,9 +79,12 @@ class ArtifactLinks:
     def find_leading_to(
         self, target: str, type: str, corpora: Sequence[str], limit: int
     ) -> list[StoredArtifact]:
-        """Return artifacts of some corpora whose edges of a type name a target, newest first."""
+        """Return artifacts of some corpora whose edges of a type name a target, newest first.
+
+        They come without their body.
+        """
         return self._find_linked(
-            f"SELECT {ARTIFACT_COLUMNS} FROM links JOIN artifacts ON artifacts.id = links.artifact"
+            f"SELECT {_LINKED_COLUMNS} FROM links JOIN artifacts ON artifacts.id = links.artifact"
             f" WHERE target = ? AND type = ? AND links.corpus = '' AND {_one_of(corpora)}"
             " GROUP BY artifacts.id ORDER BY artifacts.id DESC LIMIT ?",
             (target, type, *corpora, limit),

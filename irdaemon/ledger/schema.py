@@ -259,6 +259,22 @@ def add_learned(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE corpora ADD COLUMN learning TEXT NOT NULL DEFAULT ''")
 
 
+def add_known_projects(connection: sqlite3.Connection) -> None:
+    """Keep the projects that are known, which bring parts of corpora, and when each was asked."""
+    connection.execute(
+        """CREATE TABLE known_projects (
+            root TEXT PRIMARY KEY,
+            name TEXT NOT NULL,
+            marks TEXT NOT NULL,
+            why TEXT NOT NULL,
+            since REAL NOT NULL,
+            asked_at REAL NOT NULL,
+            aside_at REAL NOT NULL,
+            gone_at REAL NOT NULL
+        ) WITHOUT ROWID"""
+    )
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_tables,
     add_name_terms,
@@ -270,6 +286,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     add_spec,
     add_links,
     add_learned,
+    add_known_projects,
 )
 
 

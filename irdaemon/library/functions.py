@@ -114,8 +114,12 @@ def search_daemon(
     fusion: str = "standard",
     surface_weights: Mapping[str, float] | None = None,
     per_artifact: bool = True,
+    place: str = "",
 ) -> tuple[Hit, ...]:
-    """Return the `k` best artifacts of a corpus of the daemon; see `ir.search`."""
+    """Return the `k` best artifacts of a corpus of the daemon; see `ir.search`.
+
+    From a `place`, an absolute directory, also those of the project there.
+    """
     asked = replace(_make_query(locals()), corpora=(corpus,))
     from irclient.client import Client  # what asks no daemon loads no ZeroMQ
 
@@ -181,7 +185,7 @@ def check_used(tuning: Tuning, fusion: str) -> None:
         if fusion not in fusions and getattr(tuning, name) != getattr(UNTUNED, name):
             raise QueryError(
                 f"{name} has no effect on the fusion {fusion!r}",
-                f"it is of {' and '.join(fusions)}: add fusion={fusions[0]!r}",
+                f"it counts in {' and '.join(fusions)}: add fusion={fusions[0]!r}",
             )
 
 
@@ -473,7 +477,7 @@ def _hits(chosen: Choice | Selection) -> Sequence[Hit]:
 
 # What a keyword of the functions above is called in a Query, where it has another name there.
 _QUERY_NAMES = {"filter": "where", "surface_weights": "weights", "disclose_level": "level"}
-_QUERY_FIELDS = frozenset("k mode where surfaces fusion weights level expand related".split())
+_QUERY_FIELDS = frozenset("k mode where surfaces fusion weights level expand related place".split())
 
 
 def _make_query(options: Mapping[str, Any]) -> Query:

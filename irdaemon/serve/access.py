@@ -28,6 +28,14 @@ class Scope:
         """Say whether nothing is kept from this client."""
         return self.corpora is None and not self.read_only and set(self.levels) == set(LEVELS)
 
+    @property
+    def has_projects(self) -> bool:
+        """Say whether this is the daemon's own user, unnamed, on the private socket.
+
+        Nobody else may say from where a query comes, or is told what a project has.
+        """
+        return self.whole and not self.client
+
 
 WHOLE = Scope()
 
@@ -149,6 +157,14 @@ def refuse(scope: Scope, args: Args, visible: list[str]) -> Args:
     raise Denied(f"the client {scope.client!r} is not allowed to ask for this", "its owner can")
 
 
+def refuse_others(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Refuse to all but the daemon's own user on the private socket: it tells of projects."""
+    raise Denied(
+        f"the client {scope.client!r} is not allowed to ask about projects",
+        "ask at the daemon's own socket",
+    )
+
+
 def allow_disclosure(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow references to visible corpora, at an allowed level."""
     _check_level(scope, args["level"])
@@ -234,7 +250,7 @@ def refuse_configuration(scope: Scope, args: Args, visible: list[str]) -> Args:
 def _check_level(scope: Scope, level: Any) -> None:
     if level in LEVELS and level not in scope.levels:
         raise Denied(
-            f"the client {scope.client!r} is not allowed to see {level}",
+            f"the client {scope.client!r} is not allowed the level {level!r}",
             f"levels: {', '.join(scope.levels) or 'none'}",
         )
 

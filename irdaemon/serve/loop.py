@@ -299,7 +299,7 @@ class RequestLoop:
         engine = self._engine
         if engine.remote:
             return choose_front_cost(request)
-        return cost(request, engine.may_ask_model(request.args))
+        return cost(request, engine.may_ask_model(request.args), engine.state.projects.is_known)
 
     def _documents_of(self, caller: Caller, request: wire.Request, scope: Scope) -> Any:
         """Return what the caller has registered; None where the request is not about that."""

@@ -112,7 +112,6 @@ def forward(
     SERVED[name] = ServedOp(run, cost, rule, filter, front)
 
 
-forward("records", "slow", access.allow_records, front=True)
 forward("status", "slow", access.allow, access.keep_own_status, front=True)
 forward("failures", "slow", access.allow_corpora, access.keep_own_rows)
 forward("secrets", "slow", access.allow_corpora, access.keep_own_rows)
@@ -150,6 +149,8 @@ def discover(engine: QueryEngine, args: Args) -> Any:
         answer = _count_answer(engine, log_slow_query(found, query, laps))
     answer = engine.impressions.unseen(answer, session)
     _note(engine, args, "discover", answer, traces)
+    if answer.project:
+        engine.state.projects.note_shown(query.place, answer.results)
     return answer
 
 
@@ -192,7 +193,9 @@ def log_slow_query(answer: Selection, query: Query, laps: Laps) -> Selection:
 def explain(engine: QueryEngine, args: Args) -> Any:
     """Return what each stage of a query did, and to its owner what was learned of an item."""
     with record_laps() as laps:
-        explained = engine.explain(query_of(args), args["item"])
+        place = args.get("place", "")
+        asked = query_of({**args, "place": place or ""})
+        explained = engine.explain(asked, args["item"], of_projects=place is not None)
     explained["stages"] = list_stages(laps)
     if "item" in explained and not args[PASSING]:
         for addon in engine.addons.values():
@@ -224,17 +227,26 @@ def read_cases(given: list[Any]) -> list[Case]:
 
 
 @serves("disclose", "slow", access.allow_disclosure, front=True)
-def disclose(engine: QueryEngine, references: list[Any], level: str, expand: str) -> Any:
+def disclose(
+    engine: QueryEngine, references: list[Any], level: str, expand: str, place: str | None
+) -> Any:
     """Return the payload of artifacts."""
-    return engine.disclose([str(each) for each in references], level, expand)
+    return engine.disclose([str(each) for each in references], level, expand, place)
+
+
+@serves("records", "slow", access.allow_records, front=True)
+def records(engine: QueryEngine, reference: str, place: str | None) -> Any:
+    """Return the records of one artifact."""
+    return engine.records(reference, place)
 
 
 @serves("artifacts", "slow", access.allow_listing)
-def artifacts(engine: Engine, corpus: str | None, under: str, after: str, limit: int) -> Any:
+def artifacts(engine: Engine, args: Args) -> Any:
     """Return a page of what is held."""
-    held_in, _, artifact_id = after.partition("/")
-    page = ArtifactPage(corpus or "", under.rstrip("/"), (held_in, artifact_id), limit)
-    return engine.artifacts(page)
+    held_in, _, artifact_id = args["after"].partition("/")
+    under = args["under"].rstrip("/")
+    page = ArtifactPage(args["corpus"] or "", under, (held_in, artifact_id), args["limit"])
+    return engine.artifacts(page, args["place"] or "")
 
 
 @serves("build", "quick", access.allow_build)
@@ -262,8 +274,10 @@ def find_session(args: Args) -> ClientSession:
 def impressions(engine: QueryEngine, client: str, session: str, references: list[Any]) -> Any:
     """Note what a session was shown; return all that it was."""
     own, references = ClientSession(client, session), [str(each) for each in references]
+    parts = engine.state.parts.values()
+    known = dict.fromkeys((*engine.snapshot.corpora, *(part.part_of for part in parts)))
     for reference in references:
-        parse_reference(reference, engine.snapshot.corpora)
+        parse_reference(reference, known)
     engine.impressions.note(own, references)
     return [ShownItem(at, when) for at, when in engine.impressions.of(own).items()]
 

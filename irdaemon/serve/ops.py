@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import secrets
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -28,10 +28,12 @@ from irclient.types import plain_data
 from irdaemon import __version__
 from irdaemon.config.addons import load_addons
 from irdaemon.config.sections import ServeConfig
+from irdaemon.discovery.times import may_narrow
 from irdaemon.engine.reader import QueryEngine
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.tracebacks import describe_error
+from irdaemon.serve import projects as projects
 from irdaemon.serve.access import (
     CLIENT,
     DOCUMENTS,
@@ -42,6 +44,7 @@ from irdaemon.serve.access import (
     Scope,
     Scopes,
     list_visible,
+    refuse_others,
 )
 from irdaemon.serve.operations import SERVED, Cost, ServedOp
 
@@ -160,6 +163,7 @@ def handle(
         engine.check_operation(request.op, op.front)
         with engine.limit_to(scope.corpora):
             given = fill_args(request.op, request.args, scope.client, documents)
+            given = _locate_place(engine, scope, given)
             args = narrow_args(scope, op, given, engine.snapshot.corpora)
             check_clock()
             result = op.run(engine, args)
@@ -184,6 +188,26 @@ def fill_args(name: str, args: Args, client: str = "", documents: Any = None) ->
     return {**ops.OPS[name].fill(args), **ours}
 
 
+def _locate_place(engine: QueryEngine, scope: Scope, args: Args) -> Args:
+    """Return the arguments with a place that counts only where the client may say where it is.
+
+    A place that was never seen is looked at here: see `cost`. Raises QueryError for a bad one.
+    """
+    if "place" not in args and not _names(args):
+        return args
+    if engine.remote or not scope.has_projects:
+        # A reference is told nothing of projects then.
+        return {**args, "place": None if _names(args) else ""}
+    if args.get("place"):
+        engine.state.projects.locate(args["place"])
+    return args
+
+
+def _names(args: Args) -> bool:
+    """Return whether artifacts are asked for by reference."""
+    return any(name in args for name in ("references", "reference", "item"))
+
+
 def _check_protocol(engine: QueryEngine, request: wire.Request) -> None:
     """Raise ProtocolError for a request of another protocol, which the status then tells of.
 
@@ -201,7 +225,8 @@ def narrow_args(scope: Scope, op: ServedOp, args: Args, corpora: Collection[str]
 
     Raises Denied for what it may not do, NotFound for a corpus that it may not see.
     """
-    return args if scope.whole else op.rule(scope, args, list_visible(scope, corpora))
+    may = scope.has_projects if op.rule is refuse_others else scope.whole
+    return args if may else op.rule(scope, args, list_visible(scope, corpora))
 
 
 def shown(scope: Scope, op: ServedOp, result: Any) -> Any:
@@ -245,10 +270,15 @@ def choose_front_cost(request: wire.Request) -> Cost:
     return "remote" if asks and found != "waiting" and request.op not in WITH_DOCUMENTS else found
 
 
-def cost(request: wire.Request, may_ask_model: bool = False) -> Cost:
+def cost(
+    request: wire.Request,
+    may_ask_model: bool = False,
+    knows: Callable[[str], bool] = lambda place: True,
+) -> Cost:
     """Return the cost class of a request; that of a wrong one, which is an error soon, is quick.
 
-    `may_ask_model` is whether a model may choose among what a query of its arguments finds.
+    `may_ask_model` is whether a model may choose among what a query of its arguments finds, `knows`
+    whether a place was looked at before: another one waits for a child process.
     """
     op, args = OPS.get(request.op), request.args
     if op is None:
@@ -260,8 +290,13 @@ def cost(request: wire.Request, may_ask_model: bool = False) -> Cost:
     if request.op == "discover" and may_ask_model:
         return "model"
     discloses = (args.get("level", "metadata"), args.get("expand", "none")) != ("metadata", "none")
+    place = args.get("place")
+    if isinstance(place, str) and not knows(place):
+        return "slow"
     if op.cost == "slow" or discloses or args.get("rerank") or args.get("related"):
         return "slow"
     # A filter may read every record there is, and the first one every field; rounds ask many times.
-    many = args.get("where") or args.get("rounds")
+    # To narrow sessions to a time is a filter too.
+    text = args.get("text")
+    many = args.get("where") or args.get("rounds") or (isinstance(text, str) and may_narrow(text))
     return "heavy" if op.cost == "heavy" or many else "quick"

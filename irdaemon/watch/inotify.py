@@ -13,7 +13,7 @@ from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, WatchDe
 
 from irdaemon.runtime.tracebacks import describe_error
 from irdaemon.source.opening import is_within, resolve_path
-from irdaemon.source.tree import Symlinks, is_directory, is_link
+from irdaemon.source.tree import Symlinks, find_inside, is_directory, is_link
 from irdaemon.types import WatchMode
 from irdaemon.watch.limits import (
     LimitReached,
@@ -158,6 +158,8 @@ class RecursiveWatches:
 
     def _follow(self, link: str, root: str) -> str:
         """Return where a link leads, "" if it is not followed."""
+        if self.leads_out(link, root):
+            return ""
         target = resolve_path(link)
         rule = self._symlinks.get(root, Symlinks())
         if rule.danger(target) or (os.path.isdir(target) and not rule.follows(link, target)):
@@ -167,6 +169,11 @@ class RecursiveWatches:
             self._watches.add_name(target, root)
         return target
 
+    def leads_out(self, link: str, root: str) -> bool:
+        """Return whether a link leads out of the project of a root; where to, nobody asks."""
+        limit = self._symlinks.get(root, Symlinks()).limit
+        return bool(limit) and not find_inside(link, limit)
+
     def _below(self, directory: str) -> Iterator[str]:
         """Yield every symlink, and the sub-directories that are not pruned."""
         try:
@@ -175,7 +182,7 @@ class RecursiveWatches:
         except OSError:
             return
         for entry in found:
-            if entry.name in self._pruned and is_directory(entry):
+            if entry.name in self._pruned and (is_link(entry) or is_directory(entry)):
                 continue
             if is_link(entry) or is_directory(entry):
                 yield entry.path
@@ -369,7 +376,8 @@ class InotifyBackend:
             self._add_tree(path, root, top)
         elif os.path.islink(path):
             self._add_tree(path, root, top)
-            self._relinked(resolve_path(path), root)
+            if not self._trees.leads_out(path, root):
+                self._relinked(resolve_path(path), root)
 
     def _unlink(self, path: str, root: str) -> None:
         if target := self._trees.unlink(path):

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from irdaemon.source.opening import is_within, resolve_path
-from irdaemon.source.tree import Symlinks
+from irdaemon.source.opening import is_within
+from irdaemon.source.tree import Symlinks, resolve_root
 from irdaemon.types import LINK_POLICIES, LinkPolicy, Root, RootWatch
 from irdaemon.watch.backend import Backend, native
 from irdaemon.watch.debounce import Debouncer
@@ -72,24 +72,31 @@ class MountTable:
 class RootLocation:
     """The real path of a root, and (device, inode) of what is there; None if nothing is.
 
-    `links` is the policy on links to directories below it.
+    `links` is the policy on links to directories below it, `within` the root of its project.
     """
 
     path: str
     identity: tuple[int, int] | None
     links: LinkPolicy = "direct"
+    within: str = ""
 
 
 def locate(roots: Iterable[Root]) -> tuple[RootLocation, ...]:
     """Return the locations of the given roots, each once, sorted.
 
-    Of several policies on links the widest counts: what one corpus reads has to be watched.
+    Of several policies on links the widest counts: what one corpus reads has to be watched. A root
+    that leads out of its project has none.
     """
     policies: dict[str, LinkPolicy] = {}
+    projects: dict[str, str] = {}
     for root in roots:
-        path = resolve_path(root.path)
-        policies[path] = max(root.links, policies.get(path, "none"), key=LINK_POLICIES.index)
-    return tuple(RootLocation(path, _identity(path), policies[path]) for path in sorted(policies))
+        if path := resolve_root(root):
+            policies[path] = max(root.links, policies.get(path, "none"), key=LINK_POLICIES.index)
+            projects[path] = root.within and projects.get(path, root.within)
+    return tuple(
+        RootLocation(path, _identity(path), policies[path], projects[path])
+        for path in sorted(policies)
+    )
 
 
 def changed(before: tuple[RootLocation, ...], now: tuple[RootLocation, ...]) -> tuple[str, ...]:
@@ -370,7 +377,8 @@ class Watcher:
             return dict.fromkeys(paths, no_inotify(error))
         for path in dirty:
             backend.forget(path)
-        return backend.sync({each.path: Symlinks(paths, each.links) for each in there}, excluded)
+        rules = {each.path: Symlinks(paths, each.links, limit=each.within) for each in there}
+        return backend.sync(rules, excluded)
 
     def _start_backend(self) -> Backend:
         backend = self._backend(self._report, self._settings)

@@ -25,8 +25,8 @@ def test_a_machine_in_order_has_nothing_wrong(home, daemon):
     code, findings = examined(home)
     assert (code, wrong(findings)) == (0, [])
     assert {each["check"] for each in findings} == {
-        "versions", "embedders", "limits", "places", "roots", "ledger", "daemon", "hooks",
-        "service",
+        "versions", "embedders", "limits", "places", "roots", "projects", "ledger", "daemon",
+        "hooks", "service",
     }  # fmt: skip
     assert home.run("irdaemon", "doctor").stdout.endswith("nothing is wrong\n")
 

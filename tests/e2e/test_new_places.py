@@ -102,7 +102,7 @@ def test_a_demo_makes_way_for_a_corpus_that_is_added(home):
         running.wait_idle()
         added = home.irc("add", "notes", "files", str(notes))
         assert added.returncode == 0
-        assert "yours replace the examples (notes, skills)" in added.stdout
+        assert "your own corpora replace the examples (notes, skills)" in added.stdout
         assert "switched off" not in added.stdout
         assert [each["name"] for each in home.answer("status")["corpora"]] == ["notes"]
         assert [each["name"] for each in home.answer("artifacts")] == ["Otters"]

@@ -6,7 +6,14 @@ from pathlib import Path
 from irdaemon.ledger import Ledger
 
 FILES = Path(__file__).parents[1] / "ledgers"
-FORMATS = sorted(FILES.glob("format-?.db.gz"))
+
+
+def read_format(file: Path) -> int:
+    """Return the format that a kept ledger has by its name."""
+    return int(file.name.split("-")[1].partition(".")[0])
+
+
+FORMATS = sorted([*FILES.glob("format-?.db.gz"), *FILES.glob("format-??.db.gz")], key=read_format)
 
 
 def unpacked(file: Path, directory: Path) -> str:

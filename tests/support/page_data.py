@@ -227,7 +227,14 @@ AUDIT = [
         "diff": "--- as disclosed\n+++ now\n@@ -1,2 +1,2 @@\n-Ask first.\n+Do not ask.",
     }
 ]
+PROJECTS = [
+    {
+        **{"root": "/home/ann/code/shop", "name": "shop", "state": "read", "items": 143},
+        **{"asked_at": NOON - 300.0, "why": "asked from", "size_bytes": 12_000_000},
+    }
+]
 ANSWERS = {
+    "projects": PROJECTS,
     "status": status(
         SKILLS,
         NOTES,

@@ -45,10 +45,12 @@ class Home:
         path.write_text(f"---\nname: {name}\ndescription: {description}\n---\n{body}\n")
         return path
 
-    def run(self, module: str, *words: str) -> subprocess.CompletedProcess:
+    def run(self, module: str, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess:
         """Run `irc` (irclient.quick) or `irdaemon` and return what it did."""
         command = [sys.executable, "-m", module, *words]
-        return subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=120)
+        return subprocess.run(
+            command, env=self.env, capture_output=True, text=True, timeout=120, cwd=cwd
+        )
 
     def irc(self, *words: str) -> subprocess.CompletedProcess:
         return self.run("irclient.quick", *words)

@@ -11,6 +11,7 @@ from irclient.agents.hook.run import main
 from irclient.agents.install.changes import BACKUP, Change, plan_install, plan_uninstall
 from irclient.agents.install.entries import SettingsFile
 from irclient.agents.install.targets import NO_HOOKS, NOTES, SETTINGS_FILES, find_machine
+from irclient.cli.place import choose_default_place
 from irclient.client import Client
 from irclient.errors import SettingsError
 from irclient.installation import make_extra_command
@@ -153,7 +154,8 @@ def serve_mcp(client: Client, options: argparse.Namespace) -> int:
     from irclient.mcp.daemon import DaemonCaller
     from irclient.mcp.server import make_server, serve
 
-    serve(make_server(options.profile, DaemonCaller(client.endpoint, client.timeout)))
+    caller = DaemonCaller(client.endpoint, client.timeout, choose_default_place())
+    serve(make_server(options.profile, caller))
     return COMMITTED
 
 

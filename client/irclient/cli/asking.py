@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from irclient.cli.place import PLACE, choose_place
 from irclient.cli.query import EXPAND, QUERY, ROUNDS, SELECT_OPTIONS, read_query, take_argument
 from irclient.client import Client
 from irclient.fast.choices import LEVELS
@@ -65,6 +66,10 @@ def discover_items(client: Client, options: argparse.Namespace) -> int:
     # with the packages that a skill needs, and the sessions that used it
     irc discover --related "fill in a PDF form"
 
+    # as from another project, or from none
+    irc discover --here ~/code/shop "add a payment button"
+    irc discover --everywhere "add a payment button"
+
     # the best answer that fits into 50 ms
     irc discover --budget-ms 50 "quarterly report"
     """
@@ -116,6 +121,7 @@ def search_items(client: Client, options: argparse.Namespace) -> int:
         help="metadata, body (the default), or bundled: with the files that go with it",
     ),
     EXPAND,
+    PLACE,
 )
 def disclose_items(client: Client, options: argparse.Namespace) -> int:
     """The payload of artifacts.
@@ -131,7 +137,7 @@ def disclose_items(client: Client, options: argparse.Namespace) -> int:
     # with its scripts and references
     irc disclose --level bundled skills/fill-pdf-form
     """
-    found = client.disclose(options.reference, options.level, options.expand)
+    found = client.disclose(options.reference, options.level, options.expand, choose_place(options))
     plain = [each.to_dict() for each in found]
     return print_data(
         options, plain, lambda plain: "\n\n".join("\n".join(format_disclosure(e)) for e in plain)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from irclient.cli.place import PLACE, choose_place
 from irclient.cli.query import ONE_CORPUS, take_argument
 from irclient.client import Client
 from irclient.errors import QueryError
@@ -83,6 +84,7 @@ def _format_value(value: Any) -> str:
 
 @command(
     argument("reference", metavar="CORPUS/ID", help="the artifact, as answers name it"),
+    PLACE,
 )
 def list_records(client: Client, options: argparse.Namespace) -> int:
     """List the texts of an artifact that queries are matched with.
@@ -95,7 +97,7 @@ def list_records(client: Client, options: argparse.Namespace) -> int:
     # how was this document split?
     irc records notes/backups.md
     """
-    records = client.records(options.reference)
+    records = client.records(options.reference, choose_place(options))
     return print_data(options, records, lambda records: map(_format_record, records))
 
 
@@ -109,6 +111,7 @@ def _format_record(record: dict[str, Any]) -> str:
     take_argument("artifacts", "under", metavar="PATH", help="only at or below PATH"),
     take_argument("artifacts", "after", metavar="CORPUS/ID", help="continue after this artifact"),
     take_argument("artifacts", "limit", "-k", metavar="N", help="how many, at most 1,000 (100)"),
+    PLACE,
 )
 def list_artifacts(client: Client, options: argparse.Namespace) -> int:
     """List the artifacts of a corpus.
@@ -130,12 +133,13 @@ def list_artifacts(client: Client, options: argparse.Namespace) -> int:
     if options.c and options.corpus not in (None, options.c):
         raise QueryError(f"two corpora, {options.corpus} and {options.c}", "name one, or none")
     corpus = options.c or options.corpus
-    held = client.artifacts(corpus, under, options.after, options.k)
+    place = choose_place(options)
+    held = client.artifacts(corpus, under, options.after, options.k, place)
     width = detect_terminal().width
     print_data(options, held, lambda held: [_format_artifact(each, width) for each in held])
     if held and len(held) >= options.k:
         last = f"{held[-1].corpus}/{held[-1].artifact_id}"
-        if client.artifacts(corpus, under, last, 1):
+        if client.artifacts(corpus, under, last, 1, place):
             note(f"irc: there are more; go on with --after {quote(last)}")
     return COMMITTED
 

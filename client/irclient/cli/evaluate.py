@@ -346,7 +346,12 @@ def _read_texts(client: Client, corpus: str, most: int) -> dict[str, list[str]]:
         metavar="USES.jsonl",
         help='{"prompt", "gold", "at"} a line; -',
     ),
-    argument("-c", "--corpus", default="", help="of the uses that the daemon knows of"),
+    argument(
+        "-c",
+        "--corpus",
+        default="",
+        help="make cases of the uses that the daemon knows of this corpus",
+    ),
     argument("-o", "--output", required=True, metavar="FILE", help="the older cases"),
     argument("--newer", required=True, metavar="FILE", help="the newest cases"),
     argument(

@@ -85,7 +85,7 @@ def explain_answer(client: Client, options: argparse.Namespace) -> int:
 
 def format_explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
     """Return the verdict, in about ten lines: what applies, what was asked, and what comes next."""
-    lines = [*_format_verdict(explained["selection"])]
+    lines = [*_format_verdict(explained["selection"]), *_format_project(explained)]
     if "item" in explained:
         lines += _format_item(explained["item"])
     lines += [
@@ -101,12 +101,21 @@ def format_explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
 
 
 def _format_verdict(selection: Mapping[str, Any]) -> Iterator[str]:
+    if project := selection.get("project"):
+        yield f"asked from {project}"
     if selection["abstained"]:
         yield f"nothing applies: {REASONS.get(selection['reason'], selection['reason'])}"
         return
     found, chosen = format_count(selection["n_retrieved"], "candidate"), selection["n_selected"]
     yield f"{chosen:,} of {found} {'applies' if chosen == 1 else 'apply'}:"
     yield from (f"{_INDENT}{reference}" for reference in selection["results"])
+
+
+def _format_project(explained: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how much of what was searched is the project's own."""
+    if project := explained.get("project"):
+        held = (f"{name} {count:,}" for name, count in project["artifacts"].items())
+        yield f"of {project['name']}: {', '.join(held) or 'nothing yet'}"
 
 
 def _describe_query(analysis: Mapping[str, Any]) -> str:
@@ -153,7 +162,8 @@ def _format_next(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def format_whole_explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
     """Return every stage as text: the verdict, the words, each corpus with its candidates."""
     blocks = [_fold(_format_selection(explained["selection"]), width)]
-    blocks.append(_fold([*_format_analysis(explained["analysis"]), *_format_cut(explained)], width))
+    words = _format_analysis(explained["analysis"])
+    blocks.append(_fold([*_format_project(explained), *words, *_format_cut(explained)], width))
     for corpus in explained["corpora"]:
         shown = corpus["candidates"][:_SHOWN]
         above, below = _fold(_format_corpus(corpus), width), _fold(_format_terms(shown[:3]), width)
@@ -236,6 +246,8 @@ def _make_row(number: int, each: Mapping[str, Any]) -> list[str]:
 
 
 def _format_selection(selection: Mapping[str, Any]) -> Iterator[str]:
+    if project := selection.get("project"):
+        yield f"asked from {project}"
     if selection["abstained"]:
         yield f"abstained: {selection['reason']}"
         return

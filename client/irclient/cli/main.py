@@ -30,6 +30,8 @@ COMMANDS = {
     "explain": "irclient.cli.explain:explain_answer",
     "eval": "irclient.cli.evaluate:evaluate_answers",
     "disclose": "irclient.cli.asking:disclose_items",
+    "here": "irclient.cli.projects:show_project",
+    "projects": "irclient.cli.projects:manage_projects",
     "ls": "irclient.cli.corpora:list_corpora",
     "info": "irclient.cli.corpora:describe_corpus",
     "records": "irclient.cli.corpora:list_records",
@@ -61,7 +63,7 @@ COMMANDS = {
 # What stands above a command in the list of them all, where a group begins.
 HEADINGS = {
     "discover": "ask",
-    "ls": "look at what is indexed",
+    "here": "look at what is indexed",
     "add": "change what is indexed",
     "impressions": "set up coding agents",
     "wait": "for scripts",

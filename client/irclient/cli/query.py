@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from irclient.cli.place import PLACE, choose_place
 from irclient.client import Client
 from irclient.errors import QueryError
 from irclient.fast.choices import FUSIONS, LEVELS, MODES, STRATEGIES
@@ -209,6 +210,7 @@ QUERY_SHAPE = (
 QUERY = (
     argument("query", nargs="+", metavar="QUERY", help="what is needed, in words; - reads stdin"),
     *QUERY_SHAPE,
+    PLACE,
     argument(
         "--since", default="", metavar="WHEN", help="only since then: 7d, 12h, 30m, 2w or a date"
     ),
@@ -231,6 +233,8 @@ def read_query(client: Client, options: argparse.Namespace) -> dict[str, Any]:
     """
     _take_corpus(client, options)
     wanted = make_plain_query(options, read_words(options.query))
+    if place := choose_place(options):
+        wanted["place"] = place
     if not options.since:
         return wanted
     start = parse_moment(options.since, datetime.now(UTC))

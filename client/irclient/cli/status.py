@@ -21,6 +21,7 @@ from irclient.terminal.width import detect_terminal
 @command(
     flag("--failures", "list what could not be read, and why"),
     flag("--secrets", "list where credentials stand in the indexed files"),
+    flag("--reads", "list every directory that is read, why, and what ends it"),
     flag("--profile", "add how long each stage takes"),
     flag("--prometheus", "print metrics for Prometheus"),
 )
@@ -39,6 +40,9 @@ def show_status(client: Client, options: argparse.Namespace) -> int:
     # what could not be read, and why
     irc status --failures
 
+    # which directories are read, and how to end it
+    irc status --reads
+
     # where the time goes
     irc status --profile
 
@@ -51,6 +55,11 @@ def show_status(client: Client, options: argparse.Namespace) -> int:
     elif options.secrets:
         secrets = client.secrets()
         print_data(options, secrets, tables.format_secrets)
+    elif options.reads:
+        from irclient.cli.projects import format_reads
+
+        width = detect_terminal().width
+        print_data(options, client.reads(), lambda found: format_reads(found, width))
     elif options.prometheus:
         print_text(format_prometheus(make_safe(client.status(profile=True).to_dict())))
     else:

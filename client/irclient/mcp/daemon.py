@@ -31,11 +31,15 @@ _KNOWN = "the nearest are "
 class DaemonCaller:
     """Call the daemon at `endpoint`; each call may take `timeout` seconds.
 
+    `place` is the directory that calls come from which name none: that of a server over stdio, ""
+    of one for many clients.
+
     Every call has a connection of its own: one made after a restart knows nothing of the daemon
     before it, and the server may be run in one event loop after another.
     """
 
-    def __init__(self, endpoint: str, timeout: float):
+    def __init__(self, endpoint: str, timeout: float, place: str = ""):
+        self.place = place
         self._endpoint = endpoint
         self._timeout = timeout
 
@@ -101,8 +105,10 @@ def make_advice(error: IRError) -> str:
     return f"{error.message} ({error.hint})" if error.hint else error.message
 
 
-async def add_nearest(client: AsyncClient, error: NotFound, reference: str) -> NotFound:
-    """Return the error for an unknown reference with the references nearest to it.
+async def add_nearest(
+    client: AsyncClient, error: NotFound, reference: str, place: str = ""
+) -> NotFound:
+    """Return the error for an unknown reference with the references nearest to it, at a place.
 
     By spelling where the daemon names them, else by what its words find.
     """
@@ -111,7 +117,7 @@ async def add_nearest(client: AsyncClient, error: NotFound, reference: str) -> N
     corpus, _, name = reference.partition("/")
     words = (name or corpus).replace("/", " ").replace("-", " ").replace("_", " ")
     try:
-        hits = (await client.search(Query(words, k=_NEAREST))).results
+        hits = (await client.search(Query(words, k=_NEAREST, place=place))).results
     except IRError:
         hits = ()
     near = ", ".join(f"{hit.corpus}/{hit.artifact_id}" for hit in hits)

@@ -21,7 +21,7 @@ from irclient.mcp.items import (
     make_payload,
     make_result,
 )
-from irclient.mcp.tools import READS, Tools, ToolSet, make_answer
+from irclient.mcp.tools import READS, Place, Tools, ToolSet, make_answer
 from irclient.types import Disclosure, Query, SelectSpec
 
 _SCHEME = "skill://"
@@ -61,6 +61,7 @@ class Discovery(ToolSet):
         related: Annotated[
             bool, Field(description="name the skill, package or session that goes with each item")
         ] = False,
+        place: Place = "",
     ) -> Annotated[CallToolResult, DiscoverResult]:
         """Find out whether the user already has a skill, package, past session or document for the
         task at hand. Use it at the start of a task, before you write something from scratch or
@@ -75,6 +76,7 @@ class Discovery(ToolSet):
             select=SelectSpec(max_k=max_items),
             fresh=fresh,
             related=related,
+            place=self._choose_place(place),
         )
         answer = await self._daemon.ask(lambda client: client.discover(wanted), context)
         result = make_result(answer)
@@ -85,12 +87,13 @@ class Discovery(ToolSet):
         context: Context[Any, Any],
         reference: Annotated[str, Field(description="CORPUS/ID, as discover gave it")],
         level: Literal["body", "bundled"] = "body",
+        place: Place = "",
     ) -> Annotated[CallToolResult, DisclosedItem]:
         """Read an item that discover found: the text of a skill, document or past session, or a
         package's README. Use it before you rely on an item, when its summary looks right. Level
         "bundled" adds the scripts and references that come with a skill.
         """
-        item = await self._payload(reference, level, context)
+        item = await self._payload(reference, level, context, place)
         return make_answer(format_payload(item), item)
 
     async def resource(self, corpus: str, artifact_id: str, context: Context[Any, Any]) -> str:
@@ -102,17 +105,19 @@ class Discovery(ToolSet):
             raise (ResourceNotFoundError if unknown else ResourceError)(str(error)) from error
 
     async def _payload(
-        self, reference: str, level: str, context: Context[Any, Any]
+        self, reference: str, level: str, context: Context[Any, Any], place: str = ""
     ) -> DisclosedItem:
-        wanted = reference.strip().removeprefix(_SCHEME)
+        wanted, place = reference.strip().removeprefix(_SCHEME), self._choose_place(place)
         return make_payload(
-            await self._daemon.ask(lambda client: disclose_item(client, wanted, level), context)
+            await self._daemon.ask(lambda c: disclose_item(c, wanted, level, place), context)
         )
 
 
-async def disclose_item(client: AsyncClient, reference: str, level: str = "body") -> Disclosure:
+async def disclose_item(
+    client: AsyncClient, reference: str, level: str = "body", place: str = ""
+) -> Disclosure:
     """Return what an item holds. Raises NotFound with the nearest references."""
     try:
-        return (await client.disclose([reference], level))[0]
+        return (await client.disclose([reference], level, place=place))[0]
     except NotFound as error:
-        raise await add_nearest(client, error, reference) from error
+        raise await add_nearest(client, error, reference, place) from error

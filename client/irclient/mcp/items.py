@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from pydantic import BaseModel, Field
 
 from irclient.counts import format_count
 from irclient.invisible import drop_hidden
-from irclient.terminal.hits import REASONS
+from irclient.terminal.hits import REASONS, entitle_hit
 from irclient.types import Disclosure, Hit, RelatedItem, Selection
 
 # Indexed text as plain data: without what a person cannot see and a model might obey.
@@ -59,7 +62,7 @@ class Item(BaseModel, frozen=True):
     summary: str
     score: float = Field(description="evidence, 0 to 1")
     path: str
-    scope: str = Field(description="user, project, plugin, ...; empty where that is unknown")
+    scope: str = Field(description="user, plugin, project NAME, ...; empty: unknown")
     related: list[BesideItem] = []
 
 
@@ -104,14 +107,20 @@ def make_result(answer: Selection) -> DiscoverResult:
 def _make_item(hit: Hit) -> Item:
     return Item(
         reference=make_plain_place(f"{hit.corpus}/{hit.artifact_id}"),
-        name=make_plain_line(hit.name),
+        name=make_plain_line(entitle_hit({"name": hit.name, "fields": hit.fields})),
         kind=hit.kind,
         summary=make_plain_line(hit.summary),
         score=round(hit.score, 3),
         path=make_plain_place(hit.pointer),
-        scope=make_plain_line(str(hit.fields.get("scope") or "")),
+        scope=make_plain_line(_name_scope(hit.fields)),
         related=[_make_beside(each) for each in hit.related or ()],
     )
+
+
+def _name_scope(fields: Mapping[str, Any]) -> str:
+    # A session names the directory that it was in, and belongs to the person.
+    project = fields.get("project") if fields.get("project_root") else None
+    return f"project {project}" if project else str(fields.get("scope") or "")
 
 
 def _make_beside(item: RelatedItem) -> BesideItem:
@@ -126,7 +135,8 @@ def _make_beside(item: RelatedItem) -> BesideItem:
 
 def _note_answer(answer: Selection) -> str:
     parts = []
-    if answer.abstained and answer.freshness.get("building"):
+    reading = answer.freshness.get("reading")
+    if answer.abstained and (reading or answer.freshness.get("building")):
         parts.append("nothing was found yet, and the index is incomplete: ask again in a moment")
     elif answer.abstained:
         parts.append(f"nothing applies: {REASONS.get(answer.reason, answer.reason)}")
@@ -140,6 +150,8 @@ def _note_answer(answer: Selection) -> str:
     for state, meaning in (("building", "still being read"), ("degraded", "partly unreadable")):
         if names := answer.freshness.get(state):
             parts.append(f"{meaning}: {', '.join(names)}")
+    if reading:
+        parts.append(f"still being read: the project {make_plain_line(str(reading))}")
     if unproved := answer.freshness.get("unproved"):
         parts.append(f"not shown to be up to date: {', '.join(unproved)}")
     return "; ".join(parts)
@@ -159,7 +171,9 @@ def format_result(found: DiscoverResult) -> str:
     several = "items" if len(found.items) > 1 else "item"
     lines = [f"{len(found.items)} {several} may apply; disclose reads one. {_UNTRUSTED}"]
     for item in found.items:
-        lines.append(f"- {item.reference} ({item.kind}, {item.score:.2f}): {item.summary}")
+        of_project = f", {item.scope}" if item.scope.startswith("project ") else ""
+        about = f"{item.kind}, {item.score:.2f}{of_project}"
+        lines.append(f"- {item.reference} ({about}): {item.summary}")
         lines += [
             f"  - {each.relation.replace('_', ' ')} {each.kind} {each.name}: {each.reference}"
             for each in item.related

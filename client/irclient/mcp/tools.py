@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, InputRequiredResult, TextContent, Tool, ToolAnnotations
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from irclient.mcp.daemon import DaemonCaller
 
@@ -31,6 +32,10 @@ RESCANS, ADDS, CHANGES = (
     _make_hints(False, False),
     _make_hints(True, True),
 )
+# An argument of the tools that look for something.
+Place = Annotated[
+    str, Field(description="absolute directory of the project at work; else the server's own")
+]
 # How Agent Library's tools are called by those who know them.
 _PREFIX = "Librarian_"
 # Of wrong arguments so many are named.
@@ -96,6 +101,10 @@ class ToolSet:
 
     def __init__(self, daemon: DaemonCaller):
         self._daemon = daemon
+
+    def _choose_place(self, place: str) -> str:
+        """Return the directory that a call comes from: the one it names, else the server's."""
+        return os.path.expanduser(place.strip()) or self._daemon.place
 
     def add_to(self, tools: Tools) -> None:
         """Offer the tools."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Explanation,
         FoundDocument,
         GapReport,
+        Here,
         IndexedArtifact,
         IndexedDirectory,
         JobProgress,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
         ListingReport,
         MaintenanceTask,
         PingReply,
+        ProjectRow,
+        ReadDirectory,
         SecretLocation,
         ShownItem,
         Status,
@@ -287,21 +290,34 @@ class Operations:
 
     @operation()
     def disclose(
-        self, references: Sequence[str], level: str = "body", expand: str = "none"
+        self,
+        references: Sequence[str],
+        level: str = "body",
+        expand: str = "none",
+        place: str = "",
     ) -> list[Disclosure]:
-        """Return the payload of artifacts named CORPUS/ID, expanded as on a Query."""
+        """Return the payload of artifacts named CORPUS/ID, expanded as on a Query.
+
+        What belongs to a project is there for a `place` in it alone, as of a Query.
+        """
 
     @operation()
-    def records(self, reference: str) -> list[StoredRecord]:
-        """Return the records of one artifact in plan order."""
+    def records(self, reference: str, place: str = "") -> list[StoredRecord]:
+        """Return the records of one artifact in plan order; `place` as of disclose."""
 
     @operation()
     def artifacts(
-        self, corpus: str | None = None, under: str = "", after: str = "", limit: int = 100
+        self,
+        corpus: str | None = None,
+        under: str = "",
+        after: str = "",
+        limit: int = 100,
+        place: str = "",
     ) -> list[IndexedArtifact]:
         """Return what is held, in the order of references (CORPUS/ID), beyond the one `after`.
 
-        With `under`, only what lies at that path or below it. At most `limit`, 1 to 1,000.
+        With `under`, only what lies at that path or below it. At most `limit`, 1 to 1,000. `place`
+        as of disclose.
         """
 
     @operation()
@@ -350,6 +366,35 @@ class Operations:
     @operation(repeatable=False)
     def hint(self, path: str) -> list[int]:
         """Request a scan of one path below a corpus' root; return the numbers of the jobs."""
+
+    @operation()
+    def here(self, place: str) -> Here:
+        """Return the project that a directory lies in, and what of it is indexed."""
+
+    @operation()
+    def projects(self, listed: bool = True) -> list[ProjectRow]:
+        """Return the projects that are known, the one that was last asked from first.
+
+        With `listed` also those that only sessions name, which takes up to two seconds.
+        """
+
+    @operation(repeatable=False)
+    def add_project(self, path: str) -> ProjectRow:
+        """Have the project that a directory lies in read, which else its first question does.
+
+        Raises QueryError where there is none, and says why.
+        """
+
+    @operation(repeatable=False)
+    def forget_project(self, path: str) -> ProjectRow:
+        """Have all that is held of a project forgotten; return what it was.
+
+        `path` is a directory in it, or its root that is no more. Raises NotFound.
+        """
+
+    @operation()
+    def reads(self) -> list[ReadDirectory]:
+        """Return every directory that is read, why, since when, and what ends it."""
 
     @operation()
     def impressions(self, session: str, references: Sequence[str] = ()) -> list[ShownItem]:

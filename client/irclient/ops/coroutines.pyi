@@ -1,7 +1,7 @@
 # Made of `Operations` by `python -m tests.golden.coroutines`.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
-from irclient.results import ChangedArtifact, CorpusCoverage, CorpusInfo, CorpusPreview, EntryFailure, Evaluation, Explanation, FoundDocument, GapReport, IndexedArtifact, IndexedDirectory, JobProgress, KnownUse, ListingReport, MaintenanceTask, PingReply, SecretLocation, ShownItem, Status, StoredRecord, UsageReport, WaitResult, WrittenDocument
+from irclient.results import ChangedArtifact, CorpusCoverage, CorpusInfo, CorpusPreview, EntryFailure, Evaluation, Explanation, FoundDocument, GapReport, Here, IndexedArtifact, IndexedDirectory, JobProgress, KnownUse, ListingReport, MaintenanceTask, PingReply, ProjectRow, ReadDirectory, SecretLocation, ShownItem, Status, StoredRecord, UsageReport, WaitResult, WrittenDocument
 from irclient.types import Disclosure, Query, Selection
 
 class Coroutines:
@@ -27,13 +27,13 @@ class Coroutines:
     async def calibrate(self, corpus: str, cases: Sequence[Mapping[str, Any]]) -> list[int]:
         ...
 
-    async def disclose(self, references: Sequence[str], level: str='body', expand: str='none') -> list[Disclosure]:
+    async def disclose(self, references: Sequence[str], level: str='body', expand: str='none', place: str='') -> list[Disclosure]:
         ...
 
-    async def records(self, reference: str) -> list[StoredRecord]:
+    async def records(self, reference: str, place: str='') -> list[StoredRecord]:
         ...
 
-    async def artifacts(self, corpus: str | None=None, under: str='', after: str='', limit: int=100) -> list[IndexedArtifact]:
+    async def artifacts(self, corpus: str | None=None, under: str='', after: str='', limit: int=100, place: str='') -> list[IndexedArtifact]:
         ...
 
     async def status(self, profile: bool=False) -> Status:
@@ -61,6 +61,21 @@ class Coroutines:
         ...
 
     async def hint(self, path: str) -> list[int]:
+        ...
+
+    async def here(self, place: str) -> Here:
+        ...
+
+    async def projects(self, listed: bool=True) -> list[ProjectRow]:
+        ...
+
+    async def add_project(self, path: str) -> ProjectRow:
+        ...
+
+    async def forget_project(self, path: str) -> ProjectRow:
+        ...
+
+    async def reads(self) -> list[ReadDirectory]:
         ...
 
     async def impressions(self, session: str, references: Sequence[str]=()) -> list[ShownItem]:

@@ -1,7 +1,7 @@
 """Scripts with which shells complete a command line, made of its parser by shtab.
 
 An argument's metavar decides what completes it: CORPUS the names of the corpora, FILE and ROOT
-paths. Choices complete themselves.
+paths, DIR directories. Choices complete themselves.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ def make_script(program: argparse.ArgumentParser, shell: str) -> str:
         "FILE": shtab.FILE,
         "CASES.jsonl": shtab.FILE,
         "ROOT": shtab.FILE,
+        "DIR": shtab.DIRECTORY,
     }
     for action in walk_actions(program):
         if action.metavar in completed:

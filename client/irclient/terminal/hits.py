@@ -63,6 +63,8 @@ _RELATIONS = {
 def format_answer(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
     """Yield an answer as lines: the hits, or why there are none."""
     asked = _list_words(answer["query"]) if to.colour else None
+    if counted := describe_project(answer):
+        yield from wrap(counted.split(), " ", to.width)
     if cut := describe_cut(answer["signals"]):
         yield from wrap(cut.split(), " ", to.width)
     if respelled := answer["signals"].get("respelled"):
@@ -72,13 +74,30 @@ def format_answer(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
         yield from format_hit(hit, to, asked)
     if answer["results"] and (unserved := answer["signals"].get("unserved")):
         yield from wrap(["nothing found for:", *"; ".join(unserved).split()], " ", to.width)
-    if building := answer["freshness"].get("building"):
+    if unready := list_unready(answer["freshness"]):
         first = "more may apply:" if answer["results"] else "nothing found yet:"
-        said = f"{first} still building {', '.join(building)}; ask again in a moment"
+        said = f"{first} still {' and '.join(unready)}; ask again in a moment"
         yield from wrap(said.split(), " ", to.width)
     elif answer["abstained"]:
-        reason = answer["reason"]
-        yield from wrap(["nothing applies:", *REASONS.get(reason, reason).split()], " ", to.width)
+        reason, project = answer["reason"], answer.get("project")
+        said = f"{f'in {project}: ' if project else ''}nothing applies:"
+        yield from wrap([*said.split(), *REASONS.get(reason, reason).split()], " ", to.width)
+
+
+def list_unready(freshness: Mapping[str, Any]) -> list[str]:
+    """Return what is still being done that an answer may lack the results of."""
+    building, reading = freshness.get("building"), freshness.get("reading")
+    unready = [f"building {', '.join(building)}"] if building else []
+    return [*unready, f"reading {reading}"] if reading else unready
+
+
+def describe_project(answer: Mapping[str, Any]) -> str:
+    """Return how many hits are of the project that was asked from, "" where none is."""
+    own = [hit for hit in answer["results"] if hit["fields"].get("project_root")]
+    if not own or not (name := answer.get("project")):
+        return ""
+    of = format_count(len(answer["results"]), "hit")
+    return f"in {name}: {len(own)} of {of} {'is' if len(own) == 1 else 'are'} of this project"
 
 
 def describe_cut(signals: Mapping[str, Any]) -> str:
@@ -134,6 +153,12 @@ def _format_related(
             yield f"  {to.painted(DIM, reference)}"
 
 
+def entitle_hit(hit: Mapping[str, Any]) -> str:
+    """Return the name of a hit, of a project's dependency with its version."""
+    version = hit["fields"].get("version") if hit["fields"].get("project_root") else None
+    return f"{hit['name']} {version}" if version else str(hit["name"])
+
+
 def quote(reference: str) -> str:
     """Return a reference as a shell takes it for one word."""
     if all(char.isalnum() or char in _UNQUOTED for char in reference):
@@ -157,7 +182,7 @@ def _format_head(hit: Mapping[str, Any], reference: str, to: Terminal) -> str:
     filled = round(size * max(0.0, min(1.0, hit["score"])))
     bar = to.painted(GREEN, "█" * filled) + to.painted(DIM, "·" * (size - filled))
     score = f"{bar} {hit['score']:.2f}  "
-    name = clip(hit["name"], _count_room(to))
+    name = clip(entitle_hit(hit), _count_room(to))
     left = _count_room(to) - count_cells(name) - 2
     where = reference if _fits(hit, reference, to) else clip(hit["corpus"], left)
     return score + to.painted(BOLD, name) + (f"  {to.painted(DIM, where)}" if left > 3 else "")
@@ -165,7 +190,7 @@ def _format_head(hit: Mapping[str, Any], reference: str, to: Terminal) -> str:
 
 def _fits(hit: Mapping[str, Any], reference: str, to: Terminal) -> bool:
     """Return whether a reference, which is never cut, has room behind the name."""
-    return count_cells(hit["name"]) + 2 + count_cells(reference) <= _count_room(to)
+    return count_cells(entitle_hit(hit)) + 2 + count_cells(reference) <= _count_room(to)
 
 
 def _count_bar_cells(to: Terminal) -> int:
@@ -229,6 +254,8 @@ def format_footer(answer: Mapping[str, Any], to: Terminal) -> str:
         parts.append(f"{len(rounds)} round{'s' if len(rounds) > 1 else ''}")
     if fresh.get("pending"):
         parts.append(f"{format_count(fresh['pending'], 'change')} pending")
+    if fresh.get("reading"):
+        parts.append(f"still reading {fresh['reading']}")
     if fresh.get("building"):
         parts.append(f"still building: {', '.join(fresh['building'])}")
     if fresh.get("degraded"):

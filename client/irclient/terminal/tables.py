@@ -195,6 +195,7 @@ def format_status(state: dict[str, Any], width: int = UNCUT) -> str:
     below = [
         *format_ledger(state.get("ledger", {})),
         *format_use(state.get("usage")),
+        *_format_project_counts(state.get("projects")),
         *format_health(state),
     ]
     below += [*format_behind(state["corpora"]), *format_skipped(state["corpora"])]
@@ -260,7 +261,7 @@ def format_waiting(places: Sequence[dict[str, str]]) -> list[str]:
     if not places:
         return []
     first = {place["corpus"]: place["path"] for place in reversed(places)}
-    examples = ", ".join(map(_shorten, list(reversed(first.values()))[:_EXAMPLES]))
+    examples = ", ".join(map(shorten, list(reversed(first.values()))[:_EXAMPLES]))
     return [
         f"waiting for {format_count(len(places), 'missing place')} ({examples}, ...);"
         " irc status --json names them"
@@ -301,6 +302,15 @@ def format_use(noted: dict[str, Any] | None) -> list[str]:
     ]
 
 
+def _format_project_counts(found: Mapping[str, int] | None) -> Iterator[str]:
+    """Yield one line on the projects that are known; none where there are none."""
+    if not found:
+        return
+    parts = [f"{found['known']:,} known", f"{found['in_step']:,} in step"]
+    parts += [f"{found['reading']:,} still being read"] if found["reading"] else []
+    yield f"projects: {', '.join(parts)}, {format_count(found['items'], 'item')} (irc projects)"
+
+
 def format_stages(profile: dict[str, dict[str, float]]) -> str:
     """Return one row for each stage: how often, and how long in milliseconds."""
     columns = ("stage", "n", "p50 ms", "p95 ms", "max ms")
@@ -329,11 +339,12 @@ def format_corpora(states: Sequence[dict[str, Any]], width: int = UNCUT) -> str:
 
 def _format_scanned(state: dict[str, Any]) -> str:
     at = state.get("last_reconcile")
-    return "not yet" if at is None else f"{_format_age(max(0.0, time.time() - at))} ago"
+    return "not yet" if at is None else f"{format_age(at)} ago"
 
 
-def _format_age(seconds: float) -> str:
-    """Return a duration in the words of its largest unit."""
+def format_age(at: float) -> str:
+    """Return how long ago a moment, in Unix seconds, was, in the words of the largest unit."""
+    seconds = max(0.0, time.time() - at)
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 2 * length:
             return f"{int(seconds // length)} {unit}"
@@ -343,10 +354,11 @@ def _format_age(seconds: float) -> str:
 def _format_roots(state: dict[str, Any]) -> str:
     """Return the first root, and how many more there are."""
     first, *more = state.get("roots") or ("none",)
-    return _shorten(first) + (f" +{len(more)}" if more else "")
+    return shorten(first) + (f" +{len(more)}" if more else "")
 
 
-def _shorten(path: str) -> str:
+def shorten(path: str) -> str:
+    """Return a path with ~ for the home directory."""
     home = os.path.expanduser("~")
     return f"~{path[len(home) :]}" if home != "/" and path.startswith(f"{home}/") else path
 

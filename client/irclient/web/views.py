@@ -20,9 +20,9 @@ from starlette.datastructures import QueryParams
 
 from irclient.agents.install.targets import list_agents_with_hooks
 from irclient.async_client import AsyncClient
-from irclient.errors import NotFound, QueryError
+from irclient.errors import IRError, NotFound, QueryError
 from irclient.invisible import list_hidden
-from irclient.results import CorpusStatus, Explanation, Result, Status
+from irclient.results import CorpusStatus, Explanation, ProjectRow, Result, Status
 from irclient.terminal.conditions import parse_where
 from irclient.types import Query, SelectSpec
 
@@ -64,8 +64,17 @@ async def show_now(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
         "status": status.to_dict(),
         **await _read_floors(client, status, 0),
         "commands": {each.name: _make_corpus_command(each) for each in status.corpora},
+        **await _list_projects(client),
         "now": time.time(),
     }
+
+
+async def _list_projects(client: AsyncClient) -> dict[str, Any]:
+    """Return the projects that are known; none of a daemon that is older, or does not tell."""
+    found: list[ProjectRow] = []
+    with contextlib.suppress(IRError):
+        found = await client.projects(listed=False)
+    return {"projects": [each.to_dict() for each in found[:MOST]], "n_projects": len(found)}
 
 
 async def show_floors(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
@@ -148,6 +157,7 @@ def _read_query(params: QueryParams) -> Query:
             max_k=_read_whole(params, "max_k", "3"),
             min_score=_read_floor(params.get("min_score") or "auto"),
         ),
+        place=params.get("here", "").strip(),
     )
 
 
@@ -181,6 +191,7 @@ def _make_explain_command(params: QueryParams) -> str:
         ("--max-k", "max_k", "3"),
         ("--min-score", "min_score", "auto"),
         ("--item", "item", ""),
+        ("--here", "here", ""),
     ):
         if (value := params.get(name) or usual) != usual:
             words += [option, value]

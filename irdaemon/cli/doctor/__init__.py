@@ -65,6 +65,7 @@ CHECKS: dict[str, str] = {
     "limits": f"{_ROOM}.machine:check_limits",
     "places": f"{_ROOM}.machine:check_directories",
     "roots": f"{_ROOM}.corpora:check_roots",
+    "projects": f"{_ROOM}.corpora:check_projects",
     "ledger": f"{_ROOM}.service:check_ledger_file",
     "daemon": f"{_ROOM}.service:check_daemon",
     "hooks": f"{_ROOM}.service:check_hooks",

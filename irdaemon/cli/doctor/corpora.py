@@ -79,6 +79,35 @@ def judge_root(corpus: str, path: str, mounts: tuple[Mount, ...]) -> Finding:
     return ok(f"a root of {corpus} is there", path)
 
 
+def check_projects(config: Config) -> Iterable[Finding]:
+    """Yield how the places are that [projects] names."""
+    settings, mounts = config.projects, mounted()
+    if not settings.enabled:
+        yield note("projects are not read: [projects] has enabled = false")
+        return
+    yield ok("what belongs to a project is served inside it; irc projects lists those known")
+    for path in map(os.path.expanduser, settings.roots):
+        yield judge_project_root(path, mounts)
+    environment = os.path.expanduser(settings.environment)
+    if environment and not os.path.isfile(os.path.join(environment, "pyvenv.cfg")):
+        fix = "irdaemon config unset projects.environment"
+        yield wrong("the environment of projects is no Python environment", environment, fix)
+
+
+def judge_project_root(path: str, mounts: tuple[Mount, ...]) -> Finding:
+    """Judge one of the directories in which every project may be read."""
+    if not os.path.isdir(path):
+        fix = "irdaemon config edit, and take it out of roots of [projects]"
+        return wrong("a root of [projects] is no directory", path, fix)
+    if kind := network_kind(os.path.realpath(path), mounts):
+        return note(f"a root of [projects] is on {kind}: projects there are polled", path)
+    if os.stat(path).st_uid != os.getuid():
+        return note(
+            "a root of [projects] is another user's: only what is yours in it is read", path
+        )
+    return ok("a root of [projects] is there", path)
+
+
 def check_embedders(config: Config) -> Iterable[Finding]:
     """Yield for each configured embedder whether its model is here."""
     names = {config.embedder, *(corpus.embedder for corpus in make_corpora(config))}

@@ -287,7 +287,7 @@ class BackendStore:
 
     def refresh(self) -> None:
         """Learn what the backends have now, and make the embedders of it."""
-        if self._backends.refresh():
+        if self._backends.refresh() or self._state.snapshot is not self._backends.snapshot:
             self._state.publish(self._backends.snapshot)
             self._state.forget_answers()
             ids = {index.embedder for index in self._backends.snapshot.corpora.values()}
@@ -371,16 +371,23 @@ class BackendStore:
         return replace(answer, results=tuple(disclosed))
 
     def disclose(
-        self, references: Sequence[str], level: str = "body", expand: str = "none"
+        self,
+        references: Sequence[str],
+        level: str = "body",
+        expand: str = "none",
+        place: str | None = "",
     ) -> list[Disclosure]:
-        """Return the payload of artifacts named CORPUS/ID, or CORPUS/NAME, as it was stored."""
+        """Return the payload of artifacts named CORPUS/ID, or CORPUS/NAME, as it was stored.
+
+        No project's part lies in a backend, so the place does not matter.
+        """
         check_level(level)
         self._check_level(level)
         expansion = parse_expand(expand)
         found = [self._find_stored(reference) for reference in references]
         return [disclose_stored(corpus, stored, level, expansion) for corpus, stored in found]
 
-    def records(self, reference: str) -> list[dict[str, Any]]:
+    def records(self, reference: str, place: str | None = "") -> list[dict[str, Any]]:
         """Return the records of one artifact, in plan order."""
         _, stored = self._find_stored(reference)
         return [dict(record) for record in stored.records]
@@ -399,7 +406,7 @@ class BackendStore:
 
     def _check_level(self, level: str) -> None:
         if level == "bundled":
-            raise self.make_refusal("the fields of an artifact besides its text")
+            raise self.make_refusal("what lies beside an artifact's text")
 
     def _find_holder(self, corpus: str) -> tuple[FrontBackend, Totals]:
         """Return the backend that has a corpus, and what it said of it last. Raises NotFound."""

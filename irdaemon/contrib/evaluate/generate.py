@@ -122,9 +122,7 @@ def build_eval_set(
 def made_cases(artifacts: Itemised, ask: Ask, k: int, making: CaseMaking) -> MadeCases:
     """Return up to `k` cases for each artifact, with what was left out; see `generate_cases`."""
     if k < 1:
-        raise QueryError(
-            f"{k} queries for each artifact is not a number above 0", "ask for 1 or more"
-        )
+        raise QueryError(f"queries for each artifact must be 1 or more, not {k}")
     made, texts = MadeCases(), described(artifacts)
     first = set(sorted(texts)[: making.max_artifacts])
     wanted = {artifact_id: text for artifact_id, text in texts.items() if artifact_id in first}

@@ -104,10 +104,13 @@ class UsageObserver(Observer):
         if self.notes is not None and _has_sessions(corpus):
             self.notes.forgotten(corpus.name, keys)
 
-    def note_scan(self, corpus: Corpus, report: Report, from_start: bool) -> None:
-        """Have what was learned from sessions that are gone forgotten."""
-        if from_start and self.notes is not None:
+    def note_all_read(self, corpus: Corpus) -> None:
+        """Note that the log has every transcript of a corpus."""
+        if self.notes is not None:
             self.notes.all_read(corpus.name)
+
+    def note_scan(self, corpus: Corpus, report: Report) -> None:
+        """Have what was learned from sessions that are gone forgotten."""
         if report.removed and _has_sessions(corpus):
             for name in self._state.ledger.learned.list_corpora():
                 self._state.request(Job("learn", name))

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 
 from irdaemon.config.reindex import Reindex
 from irdaemon.daemon.supervisor import SupervisorThread
@@ -15,10 +16,15 @@ class Stand:
     """Stands in for engine, watcher, schedule and resource limits: notes what is asked of it."""
 
     corpora: dict = field(default_factory=dict)
+    tended: dict = field(default_factory=dict)
     watermarks: Watermarks = field(default_factory=Watermarks)
     scanned_at: float = 1.0
     failing: bool = False
     asked: list = field(default_factory=list)
+
+    @property
+    def state(self):
+        return SimpleNamespace(projects=SimpleNamespace(tended=self.tended))
 
     def health(self):
         facts = Facts("a", {}, self.watermarks, self.scanned_at)

@@ -84,3 +84,18 @@ def test_the_way_of_a_plain_discover_loads_nothing_heavy():
     )
     statement = "import " + ", ".join(f"irclient.{module}" for module in modules)
     assert loaded_by(statement, *HEAVY, "msgpack") == "[]"
+
+
+def test_the_short_way_asks_from_the_working_directory(monkeypatch, tmp_path):
+    monkeypatch.setattr("os._exit", lambda code: None)
+    with FakeDaemon({"discover": selection(hit("pdf"))}) as daemon:
+        monkeypatch.setenv("IRDAEMON_SOCKET", daemon.endpoint)
+        monkeypatch.setattr(sys, "argv", ["irc", "discover", "x"])
+        monkeypatch.chdir(tmp_path)
+        quick.main()
+        (gone := tmp_path / "gone").mkdir()
+        monkeypatch.chdir(gone)
+        gone.rmdir()
+        quick.main()
+    assert daemon.requests[0].args["place"] == os.path.realpath(tmp_path)
+    assert "place" not in daemon.requests[1].args

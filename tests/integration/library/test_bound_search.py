@@ -80,6 +80,12 @@ def test_what_the_daemon_has_is_asked_of_the_daemon(tools, served):
     assert asked.args["mode"] == "lexical"
 
 
+def test_the_daemon_is_asked_from_the_place_that_is_given(tools, served):
+    ir.retrievers()["skills"]("put it on a server", place="/code/shop")
+    (asked,) = [request for request in served.requests if request.op == "search"]
+    assert asked.args["place"] == "/code/shop"
+
+
 def test_of_one_name_the_corpus_that_was_built_here_counts(tools, served):
     assert ir.retrievers()["tools"].corpus is tools
 

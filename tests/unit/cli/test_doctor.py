@@ -131,6 +131,30 @@ def test_roots_are_missing_there_or_on_a_network(tmp_path):
     assert "irc rm notes" in found[2].fix
 
 
+def test_a_root_of_projects_is_a_directory_of_ones_own_and_best_on_this_machine(tmp_path):
+    mounts = (Mount("/", "ext4"), Mount(str(tmp_path / "far"), "nfs4"))
+    (tmp_path / "far").mkdir()
+    found = [
+        corpora.judge_project_root(str(path), mounts)
+        for path in (tmp_path, tmp_path / "far", tmp_path / "none")
+    ]
+    assert [finding.level for finding in found] == ["ok", "note", "wrong"]
+    assert "[projects]" in found[2].fix
+
+
+@pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        ("", ["ok"]),
+        ("enabled = false", ["note"]),
+        ('environment = "/none/venv"', ["ok", "wrong"]),
+    ],
+)
+def test_the_section_of_projects_is_judged(text, levels):
+    found = corpora.check_projects(config(f"[projects]\n{text}\n"))
+    assert [finding.level for finding in found] == levels
+
+
 def test_the_directories_to_watch_are_counted_without_pruned_ones(tmp_path):
     for name in ("a/b", "c", ".git/objects", "node_modules/x"):
         (tmp_path / name).mkdir(parents=True)

@@ -10,6 +10,7 @@ def test_a_section_is_a_field_of_the_configuration_that_a_file_can_set():
     assert list(SECTIONS) == [
         "index",
         "search",
+        "projects",
         "watch",
         "schedule",
         "serve",

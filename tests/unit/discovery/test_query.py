@@ -9,10 +9,12 @@ from irdaemon.contrib.evaluate.evaluation import evaluate_corpora
 from irdaemon.discovery import query as queries
 from irdaemon.discovery.cases import Case
 from irdaemon.discovery.query import ParsedQuery
+from irdaemon.engine.queue import Job
 from irdaemon.index.names import find_names
 from irdaemon.text import tokenize
 from irdaemon.types import Query, SelectSpec
-from tests.support.searching import engine_of, tool
+from tests.support.corpora import engine, mapped
+from tests.support.searching import corpus_of, engine_of, tool
 
 TOOLS = {
     "fill": tool("Fill a pdf form with data"),
@@ -152,6 +154,16 @@ def test_a_surface_kind_that_no_corpus_has_is_an_error_that_names_those_there_ar
     with pytest.raises(QueryError, match="unknown surface kind 'nosuch'") as refused:
         getattr(made, entry)(Query("pdf form", **more))
     assert kind in refused.value.hint
+
+
+def test_a_surface_kind_that_only_another_corpus_has_finds_nothing_and_is_no_error():
+    made = engine(corpus_of(TOOLS, "tools"), mapped({"a": "a pdf of words"}))
+    for name in ("tools", "m"):
+        made.request(Job("reconcile", name))
+    made.drain()
+    (theirs,) = set(made.snapshot.corpora["m"].kinds) - set(made.snapshot.corpora["tools"].kinds)
+    assert not made.search(Query("pdf", ("tools",), surfaces=(theirs,))).results
+    assert made.search(Query("pdf", ("tools",), weights={theirs: 0.5})).results
 
 
 def test_a_field_of_dates_is_compared_with_dates_only():

@@ -48,6 +48,6 @@ def test_examples_that_make_way_are_not_spoken_of_as_what_was_the_persons():
     examples = {**FOUND, **NOTES}
     examples = {name: replace(each, example=True) for name, each in examples.items()}
     assert describe_changes(examples, NOTES, {"notes": 3, "packages": 6}) == (
-        "1 corpus; yours replace the examples (packages, notes); notes is new"
+        "1 corpus; your own corpora replace the examples (packages, notes); notes is new"
     )
     assert describe_changes(examples, examples, {}) == "2 corpora"

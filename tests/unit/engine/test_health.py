@@ -77,6 +77,12 @@ def test_what_is_scanned_at_an_interval_is_overdue_by_that_and_what_is_by_hand_n
     assert health((given,), ProcessHealth((WATCHED,)), put_off, NOW).level == "ok"
 
 
+def test_what_is_watched_of_a_project_in_a_root_may_be_missing():
+    inside = RootWatch("/real/notes/shop/.noirdaemon", "missing", "nothing is at this path")
+    found, _ = judge(facts(), WATCHED, inside)
+    assert found.level == "ok"
+
+
 def test_what_does_not_follow_changes_need_not_be_watched():
     elsewhere = RootWatch("/real/elsewhere", "inotify")
     for reindex, level in ((Reindex(), "offline"), (Reindex("manual"), "ok")):

@@ -265,3 +265,12 @@ def test_a_ledger_that_fails_one_job_and_then_another_is_a_problem_until_both_ar
     retries.settle(jobs[1], done=False)
     assert retries.problem is None
     assert retries.take_due(3.0) == [jobs[1]]
+
+
+def test_a_job_whose_corpus_is_gone_does_not_keep_the_ledger_from_being_well_again(made, clock):
+    state = made.state
+    state.retries.note_unwritable(Job("embed", "gone"), FULL, clock.now)
+    assert problem(made)["error"] == FULL
+    clock.now += 60
+    made.drain()
+    assert problem(made) is None

@@ -1,5 +1,6 @@
 """The client without a daemon: where it looks, how it reads conditions, what it shows."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -197,6 +198,35 @@ def test_an_answer_of_a_corpus_that_is_building_is_not_shown_as_a_verdict():
     some = Selection("q", "hybrid", (hit,), False, "single", {}, 1, 1, 1, fresh, 0.1)
     *_, last = format_answer(some.to_dict(), Terminal(80))
     assert last == "more may apply: still building skills; ask again in a moment"
+
+
+OF_SHOP = Hit("c", "a", "name", "k", 0.5, {}, "sum", "/p", {"project_root": "/shop"})
+
+
+def answer_in_shop(*hits, reason="single", **fresh):
+    """Return the lines of an answer that was asked for from the project shop."""
+    abstained = not hits
+    answer = Selection("q", "hybrid", hits, abstained, reason, {}, 1, 1, 1, fresh, 0.1)
+    return list(format_answer(replace(answer, project="shop").to_dict(), Terminal(80)))
+
+
+def test_an_answer_with_items_of_the_project_says_so_first():
+    own = replace(OF_SHOP, fields={})
+    assert answer_in_shop(OF_SHOP, own)[0] == "in shop: 1 of 2 hits is of this project"
+    assert answer_in_shop(OF_SHOP)[0] == "in shop: 1 of 1 hit is of this project"
+    assert "shop" not in answer_in_shop(own)[0]
+
+
+def test_where_nothing_applies_in_a_project_it_says_so():
+    (only,) = answer_in_shop(reason="below_floor")
+    assert only == "in shop: nothing applies: the nearest match is too far from the question"
+
+
+def test_while_a_project_is_read_the_answer_says_so():
+    (only,) = answer_in_shop(reason="no_candidates", reading="shop")
+    assert only == "nothing found yet: still reading shop; ask again in a moment"
+    *_, last = answer_in_shop(OF_SHOP, reading="shop", building=["skills"])
+    assert last == ("more may apply: still building skills and reading shop; ask again in a moment")
 
 
 @pytest.mark.parametrize(

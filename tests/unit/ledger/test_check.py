@@ -134,6 +134,7 @@ def test_an_older_format_is_no_fault(path):
         "ALTER TABLE records DROP COLUMN learned",
         "DROP TABLE learned",
         "DROP TABLE imported_uses",
+        "DROP TABLE known_projects",
     )
     change(path, "PRAGMA user_version = 6", *newer)
     (found,) = faults(path)

@@ -91,7 +91,8 @@ def earlier_format(path):
     with closing(sqlite3.connect(path)) as db:
         db.executescript(
             "DROP TABLE links; DROP INDEX artifacts_by_link_name; DROP TABLE learned;"
-            "DROP TABLE imported_uses; ALTER TABLE records DROP COLUMN learned;"
+            "DROP TABLE imported_uses; DROP TABLE known_projects;"
+            "ALTER TABLE records DROP COLUMN learned;"
             "ALTER TABLE corpora DROP COLUMN learning; PRAGMA user_version = 8"
         )
 

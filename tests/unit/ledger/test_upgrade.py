@@ -19,7 +19,7 @@ from irdaemon.strategy import Chunked, WholeText
 from irdaemon.types import Query
 from tests.ledgers import NOTES, PRINTED, TOOLS, UNCLEANED
 from tests.support.hosts import Writing
-from tests.support.ledgers import FILES, FORMATS, everything, unpacked
+from tests.support.ledgers import FILES, FORMATS, everything, read_format, unpacked
 from tests.support.planted import GITHUB
 
 
@@ -53,7 +53,7 @@ def first(made, text):
 
 
 def test_there_is_a_ledger_of_every_format_before_the_present_one():
-    kept = {int(file.name[7]) for file in FORMATS}
+    kept = {read_format(file) for file in FORMATS}
     assert kept >= set(range(1, len(MIGRATIONS)))
 
 
@@ -91,7 +91,7 @@ def test_a_disk_that_is_full_at_any_step_of_an_upgrade_costs_nothing(file, tmp_p
 def test_an_older_ledger_answers_at_once_and_after_a_look_is_as_one_built_anew(file, tmp_path):
     path = unpacked(file, tmp_path)
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (int(file.name[7]),)
+        assert db.execute("PRAGMA user_version").fetchone() == (read_format(file),)
     made = started(path)
     assert made.ledger.format == len(MIGRATIONS)
     assert first(made, "fill in pdf forms") == "pdf"

@@ -148,7 +148,7 @@ def test_a_corpus_that_may_not_be_seen_is_unknown_and_not_named(op, args):
     ],
 )
 def test_text_is_not_disclosed_beyond_the_levels_of_a_client(op, args):
-    with pytest.raises(Denied, match=r"not allowed to see (body|bundled)"):
+    with pytest.raises(Denied, match=r"not allowed the level '(body|bundled)'"):
         narrow_args(READER, OPS[op], fill_args(op, args), CORPORA)
 
 

@@ -63,6 +63,9 @@ _MATCH = (
 )
 _BUILDING = " Still being indexed, so more may apply: {}."
 _ITEM = '- "{}": "{}", "{}", from "{}"'
+_OF_PROJECT = ', of the project "{}"'
+# What is shown of a project is no text of its files: the kinds of surfaces that describe.
+_DESCRIBING = ("capability", "description", "deps", "symbols")
 _HOW = 'irc discover "WORDS" finds those that apply, or says that none does.'
 _NAME, _SUMMARY, _PLACE = 80, 320, 300
 _FEWEST = 60
@@ -98,13 +101,24 @@ def _make_header(count: int, building: Sequence[str]) -> str:
 
 def _format_item(hit: Mapping[str, Any], room: int) -> str:
     """Return the line of one hit, its summary cut to fit; "" where too little of it would."""
-    name = make_plain(hit["name"], _NAME)
+    project, fields = make_plain(_find_project(hit), _NAME), hit.get("fields", {})
+    version = f" {fields['version']}" if project and fields.get("version") else ""
+    name = make_plain(hit["name"] + version, _NAME)
     reference = make_plain(f"{hit['corpus']}/{hit['artifact_id']}", _PLACE)
     place = make_plain(_shorten(hit["pointer"] or hit["artifact_id"]), _PLACE)
-    width = min(_SUMMARY, room - len(_ITEM.format(reference, name, "", place)))
+    of_project = _OF_PROJECT.format(project) if project else ""
+    width = min(_SUMMARY, room - len(_ITEM.format(reference, name, "", place) + of_project))
     if width < _FEWEST:
         return ""
-    return _ITEM.format(reference, name, make_plain(hit["summary"], width), place)
+    summary = hit["summary"] if not project or hit["kind"] in _DESCRIBING else ""
+    return _ITEM.format(reference, name, make_plain(summary, width), place) + of_project
+
+
+def _find_project(hit: Mapping[str, Any]) -> str:
+    """Return the name of the project that a hit belongs to, "" for one of the person's own."""
+    fields = hit.get("fields", {})
+    # A session names the directory that it was in, and belongs to the person.
+    return str(fields.get("project") or "a project") if fields.get("project_root") else ""
 
 
 def _shorten(path: str) -> str:

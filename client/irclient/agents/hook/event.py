@@ -31,7 +31,8 @@ class HookEvent:
     """An event of a session: a prompt was entered, the session began, or a turn ended.
 
     `kind` is one of the three above, `name` the agent's name for it. A text is "" if the agent does
-    not send it; none of them is to be trusted.
+    not send it; none of them is to be trusted. `cwd` is the directory that the agent works in, of
+    one that names the roots of its workspace the first of them.
     """
 
     __slots__ = ("cwd", "kind", "name", "prompt", "session", "transcript")
@@ -41,7 +42,9 @@ class HookEvent:
         self.name = name
         self.session = read_text(given, "session_id", "sessionId", "conversation_id")
         self.prompt = read_text(given, "prompt")
-        self.cwd = read_text(given, "cwd")
+        roots = given.get("workspace_roots")
+        first = roots[0] if isinstance(roots, list) and roots else None
+        self.cwd = read_text(given, "cwd") or read_text({"root": first}, "root")
         self.transcript = read_text(given, "transcript_path", "transcriptPath")
 
 

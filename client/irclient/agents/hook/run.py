@@ -121,7 +121,7 @@ def _on_prompt(event: HookEvent, options: HookOptions, deadline: float) -> None:
         format_matches,
         make_advice,
     )
-    from irclient.places import may_be_noted
+    from irclient.places import check_place, may_be_noted
 
     if not _is_worth_asking(event.prompt):
         return
@@ -138,10 +138,13 @@ def _on_prompt(event: HookEvent, options: HookOptions, deadline: float) -> None:
             "noted": may_be_noted(event.cwd),
             "variant": variant,
             "budget_ms": max(1.0, left_ms * _DAEMONS_SHARE),
+            "place": check_place(event.cwd),
         },
         deadline,
     )
-    building = answer.get("freshness", {}).get("building", ())
+    fresh = answer.get("freshness", {})
+    unread = [f"the project {fresh['reading']}"] if fresh.get("reading") else []
+    building = [*fresh.get("building", ()), *unread]
     added = _describe_cut(answer, event.prompt)
     added += make_advice(answer, options.agent) if variant == ADVICE and answer["results"] else ""
     context, offered = format_matches(answer["results"], options.chars, building, added)

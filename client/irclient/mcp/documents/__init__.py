@@ -33,7 +33,7 @@ from irclient.mcp.items import (
     make_plain_line,
     make_plain_place,
 )
-from irclient.mcp.tools import READS, Tools, ToolSet, make_answer
+from irclient.mcp.tools import READS, Place, Tools, ToolSet, make_answer
 from irclient.results import IndexedArtifact
 from irclient.types import Disclosure
 
@@ -91,6 +91,7 @@ class LibraryTools(ToolSet):
         end_date: Annotated[date | None, Field(description="included")] = None,
         limit: Annotated[int, Field(ge=1, le=50)] = 10,
         passages_per_document: Annotated[int, Field(ge=1, le=10)] = 1,
+        place: Place = "",
     ) -> Annotated[CallToolResult, RankedPassages]:
         """Search the user's library (documents, notes, skills, packages, past sessions) and get
         ranked passages. Use it before you answer from memory when the task may depend on something
@@ -108,6 +109,7 @@ class LibraryTools(ToolSet):
             end=end_date,
             limit=limit,
             passages=passages_per_document,
+            place=self._choose_place(place),
         )
         found = await self._daemon.ask(lambda client: search_library(client, search), context)
         return make_answer(found.as_text(), found)
@@ -116,12 +118,14 @@ class LibraryTools(ToolSet):
         self,
         context: Context[Any, Any],
         path: Annotated[str, Field(description="absolute path, or a document_id")],
+        place: Place = "",
     ) -> Annotated[CallToolResult, DisclosedItem]:
         """Read a whole document of the library, by the document_path or document_id of a search
         hit. Use it before you cite or follow a hit.
         """
+        wanted, place = path.strip(), self._choose_place(place)
         document = make_payload(
-            await self._daemon.ask(lambda client: _read_document(client, path.strip()), context)
+            await self._daemon.ask(lambda client: _read_document(client, wanted, place), context)
         )
         return make_answer(format_payload(document), document)
 
@@ -131,12 +135,15 @@ class LibraryTools(ToolSet):
         limit: Annotated[int, Field(ge=1, le=1000)] = 100,
         source: Annotated[str, Field(description="only this corpus")] = "",
         after: Annotated[str, Field(description="`next` of the page before")] = "",
+        place: Place = "",
     ) -> Annotated[CallToolResult, Contents]:
         """List the documents of the library, page by page. Use it to see what there is; to find
         something, SearchLibrary is the better way.
         """
+        place = self._choose_place(place)
         held = await self._daemon.ask(
-            lambda client: client.artifacts(source or None, after=after, limit=limit), context
+            lambda client: client.artifacts(source or None, after=after, limit=limit, place=place),
+            context,
         )
         documents = [_describe_document(each) for each in held]
         more = documents[-1].document_id if len(documents) == limit else ""
@@ -146,19 +153,21 @@ class LibraryTools(ToolSet):
         return make_answer(text, Contents(documents=documents, next=more))
 
 
-async def _read_document(client: AsyncClient, path: str) -> Disclosure:
-    return await disclose_item(client, await _find_reference(client, path))
+async def _read_document(client: AsyncClient, path: str, place: str) -> Disclosure:
+    reference = await _find_reference(client, path, place)
+    return await disclose_item(client, reference, place=place)
 
 
-async def _find_reference(client: AsyncClient, path: str) -> str:
+async def _find_reference(client: AsyncClient, path: str, place: str) -> str:
     """Return the reference of the document at a path. Only what is indexed is ever read."""
     if not path.startswith(("/", "~")):
         return path
     real = await resolve_path(path)
-    held = [each for each in await client.artifacts(under=real, limit=10) if each.pointer == real]
+    found = await client.artifacts(under=real, limit=10, place=place)
+    held = [each for each in found if each.pointer == real]
     if not held:
         missing = NotFound(f"the library has no document at {path}")
-        raise await add_nearest(client, missing, os.path.basename(real))
+        raise await add_nearest(client, missing, os.path.basename(real), place)
     references = [f"{each.corpus}/{each.artifact_id}" for each in held]
     if len(references) > 1:
         raise QueryError(

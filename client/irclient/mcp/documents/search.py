@@ -154,6 +154,7 @@ class LibrarySearch:
     end: date | None = None
     limit: int = 10
     passages: int = 1
+    place: str = ""
 
 
 async def search_library(client: AsyncClient, search: LibrarySearch) -> RankedPassages:
@@ -172,10 +173,11 @@ async def search_library(client: AsyncClient, search: LibrarySearch) -> RankedPa
         mode=_MODES[search.mode],
         where=where,
         passages=search.passages,
+        place=search.place,
     )
     answer = await client.search(wanted)
     references = dict.fromkeys(map(_name_reference, answer.results))
-    held = {each: await _read_records(client, each) for each in references}
+    held = {each: await _read_records(client, each, search.place) for each in references}
     hits = [_make_passage(hit, held[_name_reference(hit)], search.query) for hit in answer.results]
     notes = [] if hits else [f"Nothing was found: {REASONS.get(answer.reason, answer.reason)}."]
     if cut := note_cut(answer):
@@ -233,9 +235,9 @@ def _make_passage(hit: Hit, held: list[StoredRecord], query: str) -> RankedPassa
     )
 
 
-async def _read_records(client: AsyncClient, reference: str) -> list[StoredRecord]:
+async def _read_records(client: AsyncClient, reference: str, place: str) -> list[StoredRecord]:
     """Return the records of a document, none where it is gone."""
     try:
-        return await client.records(reference)
+        return await client.records(reference, place)
     except NotFound:
         return []

@@ -1,8 +1,9 @@
 // Now: a card for each corpus, and how the daemon is.
-import { ago, bar, bytes, copyable, count, empty, fixed, h, name, percent, pill, span, sparkline, spaced, tile } from "./draw.js";
+import { ago, bar, bytes, copyable, count, empty, fixed, h, name, percent, pill, rest, span, sparkline, spaced, table, tile } from "./draw.js";
 import { json } from "./ask.js";
 
 const KINDS = { ready: "good", building: "busy", embedding: "busy", "re-embedding": "busy", degraded: "bad" };
+const STATES = { read: "good", reading: "busy" };
 const EXAMPLES = 3;
 // What was asked for beyond the view's own data: floors by corpus, as of a generation, and the places
 // from which they were; coverage by corpus, which walks the disk and is asked for by a person only.
@@ -24,6 +25,7 @@ export function draw(data) {
     status.demo && h("p", { class: "note" }, "These are examples: nothing of yours was found. Yours replace them: ", copyable("irc add notes files ~/notes")),
     model(status.model),
     h("div", { class: "cards" }, status.corpora.map((each, place) => card(each, healths.get(each.name), data, place))),
+    projects(data.projects, data.n_projects),
   ];
 }
 
@@ -74,6 +76,12 @@ function head(status) {
     tile("answers, last hour", count(status.minutes && queries.reduce((all, each) => all + each, 0)), sparkline(queries, "answers in each of the last sixty minutes"), "wide"),
     tile("median, last", median === undefined ? "–" : `${fixed(median, 1)} ms`, sparkline(p50, "median of an answer in ms, in each of the last sixty minutes"), "wide"),
   );
+}
+
+function projects(found, all) {
+  if (!found.length) return null;
+  const rows = found.map((each) => [name(each.name), pill(each.state, STATES[each.state] ?? "quiet"), count(each.items), bytes(each.size_bytes), ago(each.asked_at, latest.now), name(each.why, "reason"), name(each.root, "path")]);
+  return h("section", {}, h("h2", {}, "Projects"), table(["project", "state", "#items", "#size", "asked", "why it is known", "root"], rows, "Projects"), rest(found.length, all));
 }
 
 function model(found) {

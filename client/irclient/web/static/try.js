@@ -1,7 +1,7 @@
 // Try: type, and see the answer and why it is so. All of it is in the fragment, which is sent nowhere.
 import { bar, copyable, count, empty, fixed, h, morphChildren, name, pill, rest, spaced, table } from "./draw.js";
 
-const FIELDS = ["q", "mode", "max_k", "k", "min_score", "where", "item"];
+const FIELDS = ["q", "mode", "max_k", "k", "min_score", "where", "here", "item"];
 const SHOWN = 50;
 const form = h("form", { class: "ask", role: "search" });
 let corporaShown = "";
@@ -22,12 +22,16 @@ export function mount(ask) {
       field("k", "candidates", h("input", { id: "k", name: "k", type: "number", min: 1, max: 1000, placeholder: "10" })),
       field("min_score", "floor", h("input", { id: "min_score", name: "min_score", placeholder: "auto" })),
       field("where", "filter", h("input", { id: "where", name: "where", placeholder: "owner=acme" })),
+      field("here", "from directory", h("input", { id: "here", name: "here", placeholder: "/home/ann/code/shop" })),
       field("item", "why not this one?", h("input", { id: "item", name: "item", placeholder: "CORPUS/ID" }))),
     h("fieldset", { id: "corpora", class: "corpora" }, h("legend", { class: "sr" }, "Corpora")),
   );
   fill();
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("input", () => { keep(); ask(150); });
+  // A directory counts once it is written out: each one that is asked from may become known.
+  const changed = () => { keep(); ask(150); };
+  form.addEventListener("input", ({ target }) => target.id === "here" || changed());
+  form.addEventListener("change", ({ target }) => target.id === "here" && changed());
   addEventListener("hashchange", () => { fill(); ask(0); });
   return form;
 }
@@ -78,11 +82,14 @@ function verdict(answer) {
   const said = answer.abstained
     ? [pill("nothing applies", "quiet"), ` ${spaced(answer.reason)}`]
     : [pill(`committed ${answer.n_selected} of ${answer.n_retrieved}`, "good"), ` ${spaced(answer.reason)}`];
-  return h("p", { class: "verdict", role: "status" }, said, h("span", { class: "quiet" }, ` in ${fixed(answer.took_ms, 2)} ms by ${answer.tier}, generation ${count(answer.generation)}`));
+  const reading = answer.freshness.reading && [" ", pill(`still reading ${answer.freshness.reading}`, "busy")];
+  return h("p", { class: "verdict", role: "status" }, answer.project && ["in ", name(answer.project), " "], said, reading, h("span", { class: "quiet" }, ` in ${fixed(answer.took_ms, 2)} ms by ${answer.tier}, generation ${count(answer.generation)}`));
 }
 
+const entitled = ({ name: called, fields }) => (fields.project_root && fields.version ? `${called} ${fields.version}` : called);
+
 const hit = (each) =>
-  h("li", {}, h("div", { class: "row" }, bar(each.score, { kind: "good", label: `score ${fixed(each.score)}` }), h("b", { class: "figure" }, fixed(each.score)), name(each.name), h("span", { class: "kind" }, name(each.corpus))),
+  h("li", {}, h("div", { class: "row" }, bar(each.score, { kind: "good", label: `score ${fixed(each.score)}` }), h("b", { class: "figure" }, fixed(each.score)), name(entitled(each)), h("span", { class: "kind" }, name(each.corpus)), each.fields.project_root && pill(each.fields.project, "quiet")),
     h("p", { dir: "auto" }, each.summary), name(each.pointer, "path"));
 
 function item(found) {

@@ -114,6 +114,26 @@ def test_what_is_offered_is_reported_once_it_is_written(peer):
     assert reported == ("impressions", {"session": "claude:S", "references": ["skills/a"]})
 
 
+@pytest.mark.parametrize(
+    ("event", "place"),
+    [
+        ({"cwd": "/w/shop"}, "/w/shop"),
+        ({"cwd": "/nowhere/at/all"}, "/nowhere/at/all"),
+        ({"workspace_roots": ["/w/shop"]}, "/w/shop"),
+        ({"cwd": "w/shop"}, ""),
+        ({"cwd": ["/w"]}, ""),
+        ({"cwd": "/" + "x" * 5_000}, ""),
+        ({"cwd": "/w\0"}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_place_of_a_prompt_is_the_events_own_as_it_stands(event, place, peer):
+    done = hook({**PROMPT, **event}, peer.path, "--agent", "claude")
+    assert '"pdf-forms"' in context(done)
+    (args,) = (args for op, args in peer.asked if op == "discover")
+    assert args["place"] == place
+
+
 def test_the_former_path_of_the_hook_gives_the_same_answers(peer):
     former = str(Path(irclient.__file__).parent / "hook" / "start.py")
     for event in ({**PROMPT, "session_id": None}, {"hook_event_name": "SessionStart"}):

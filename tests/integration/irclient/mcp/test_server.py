@@ -42,12 +42,16 @@ def offered(tools):
     return {tool.name: tool for tool in anyio.run(listed)}
 
 
-def called(tools, name, arguments):
-    async def call():
+def call(tools, name, arguments):
+    async def ask():
         async with Client(tools) as client:
             return await client.call_tool(name, arguments)
 
-    result = anyio.run(call)
+    return anyio.run(ask)
+
+
+def called(tools, name, arguments):
+    result = call(tools, name, arguments)
     assert result.is_error
     return result.content[0].text
 
@@ -455,3 +459,33 @@ def test_without_the_sdk_the_command_says_how_to_install_it(module, tmp_path):
     assert done.returncode in (1, 3)
     assert "pip install 'mcp" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "asked_from"), [({}, "/w/shop"), ({"place": " /w/blog "}, "/w/blog")]
+)
+@pytest.mark.parametrize(
+    ("tool", "arguments", "op"),
+    [
+        ("discover", {"query": "x"}, "discover"),
+        ("disclose", {"reference": "a/b"}, "disclose"),
+        ("SearchLibrary", {"query": "x"}, "search"),
+        ("ReadFromLibrary", {"path": "a/b"}, "disclose"),
+        ("ListLibraryContents", {}, "artifacts"),
+    ],
+)
+def test_a_tool_asks_from_the_place_it_is_given_else_from_the_servers_own(
+    tool, arguments, op, given, asked_from
+):
+    answers = dict.fromkeys(("discover", "search"), selection())
+    with FakeDaemon({**answers, "disclose": [], "artifacts": []}) as running:
+        tools = make_server("library", DaemonCaller(running.endpoint, 5.0, "/w/shop"))
+        call(tools, tool, {**arguments, **given})
+    assert [each.args["place"] for each in running.requests if each.op == op] == [asked_from]
+
+
+def test_a_server_for_many_clients_has_no_place_of_its_own():
+    with FakeDaemon({"discover": selection()}) as running:
+        tools = make_server("discover", DaemonCaller(running.endpoint, 5.0))
+        call(tools, "discover", {"query": "x"})
+    assert "place" not in running.requests[0].args

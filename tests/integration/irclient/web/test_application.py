@@ -68,6 +68,21 @@ def follow(app, address):
     return asyncio.run(answered(app, f"/{path}", {"host": host}))
 
 
+def test_now_has_the_projects_and_counts_those_that_are_cut(daemon):
+    daemon.answers["projects"] = [{"root": f"/code/{n}"} for n in range(300)]
+    seen = get(daemon.endpoint, "/now.json").data
+    assert (len(seen["projects"]), seen["n_projects"]) == (200, 300)
+    daemon.answers["projects"] = QueryError("unknown operation 'projects'")  # an older daemon
+    assert get(daemon.endpoint, "/now.json").data["projects"] == []
+
+
+def test_a_question_is_asked_from_the_directory_that_is_given(daemon):
+    shown = get(daemon.endpoint, "/try.json?q=fill&here=/code/shop").data
+    asked = {each.op: each.args.get("place") for each in daemon.requests}
+    assert asked == {"status": None, "discover": "/code/shop", "explain": "/code/shop"}
+    assert "--here /code/shop" in shown["command"]
+
+
 def test_now_is_the_status_and_the_floors_of_every_corpus(daemon):
     seen = get(daemon.endpoint, "/now.json").data
     assert [each["artifacts"] for each in seen["status"]["corpora"]] == [3, 3]

@@ -14,18 +14,22 @@ HELD = [
     for artifact_id in ("a", "ann's b", "c")
 ]
 
+NOWHERE = {"here": "", "everywhere": True}
+
 
 class Daemon:
     """Answers with a page of what is held, as the daemon does."""
 
-    def artifacts(self, corpus, under, after, limit):
+    def artifacts(self, corpus, under, after, limit, place):
         self.corpus = corpus
         beyond = [each for each in HELD if f"notes/{each.artifact_id}" > after]
         return beyond[:limit]
 
 
 def printed(capsys, k, as_json=False):
-    options = argparse.Namespace(corpus=None, c="", under="", after="", k=k, json=as_json)
+    options = argparse.Namespace(
+        **NOWHERE, corpus=None, c="", under="", after="", k=k, json=as_json
+    )
     assert list_artifacts.run(Daemon(), options) == 0
     return capsys.readouterr()
 
@@ -59,13 +63,17 @@ def test_a_reference_stays_whole_and_a_name_is_left_out_where_it_has_no_room(
 
 @pytest.mark.parametrize(("corpus", "c"), [("notes", ""), (None, "notes"), ("notes", "notes")])
 def test_the_corpus_is_named_with_the_option_of_discover_or_without(corpus, c):
-    options = argparse.Namespace(corpus=corpus, c=c, under="", after="", k=100, json=False)
+    options = argparse.Namespace(
+        **NOWHERE, corpus=corpus, c=c, under="", after="", k=100, json=False
+    )
     daemon = Daemon()
     assert list_artifacts.run(daemon, options) == 0
     assert daemon.corpus == "notes"
 
 
 def test_two_corpora_are_refused():
-    options = argparse.Namespace(corpus="notes", c="skills", under="", after="", k=9, json=False)
+    options = argparse.Namespace(
+        **NOWHERE, corpus="notes", c="skills", under="", after="", k=9, json=False
+    )
     with pytest.raises(QueryError, match="two corpora"):
         list_artifacts.run(Daemon(), options)

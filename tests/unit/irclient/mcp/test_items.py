@@ -33,3 +33,22 @@ def test_an_answer_of_a_corpus_that_is_building_is_no_verdict():
         " still being read: skills."
     )
     assert make_result(answer).reason == "building"
+
+
+def test_an_item_of_a_project_is_labelled_with_it_and_with_its_version():
+    fields = {"project": "shop\n", "project_root": "/shop", "scope": "project", "version": "18.2"}
+    hit = Hit("packages", "a", "react", "description", 0.5, {}, "UI", "/p", fields)
+    answer = Selection("q", "hybrid", (hit,), False, "single", {}, 1, 1, 1, {}, 0.1)
+    (item,) = make_result(answer).items
+    assert (item.scope, item.name) == ("project shop", "react 18.2")
+    assert "packages/a (description, 0.50, project shop): UI" in format_result(make_result(answer))
+
+
+def test_an_answer_of_a_project_that_is_being_read_is_no_verdict():
+    answer = Selection(
+        "q", "hybrid", (), True, "no_candidates", {}, 0, 0, 1, {"reading": "shop"}, 0.1
+    )
+    assert format_result(make_result(answer)) == (
+        "Nothing was found yet, and the index is incomplete: ask again in a moment;"
+        " still being read: the project shop."
+    )

@@ -110,3 +110,21 @@ def test_a_model_is_shown_with_its_place_its_uses_and_what_failed():
     ]
     assert tables.format_model(None) == []
     assert "model:" not in tables.format_status(state())
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (
+            {"known": 1, "in_step": 1, "reading": 0, "items": 1},
+            "projects: 1 known, 1 in step, 1 item (irc projects)",
+        ),
+        (
+            {"known": 3, "in_step": 2, "reading": 1, "items": 1_203},
+            "projects: 3 known, 2 in step, 1 still being read, 1,203 items (irc projects)",
+        ),
+    ],
+)
+def test_a_status_has_a_line_on_the_projects_that_are_known(found, told):
+    assert told in tables.format_status({**state(), "projects": found})
+    assert "projects" not in tables.format_status(state())

@@ -116,3 +116,22 @@ def test_a_value_of_the_wrong_type_counts_as_missing(wrong):
     given = {"session_id": wrong, "prompt": wrong, "transcript_path": wrong, "agent_id": wrong}
     asked = read_event("claude", given, "UserPromptSubmit")
     assert (asked.session, asked.prompt, asked.transcript) == ("", "", "")
+
+
+@pytest.mark.parametrize(
+    ("given", "cwd"),
+    [
+        ({"cwd": "/w"}, "/w"),
+        ({"workspace_roots": ["/w", "/v"]}, "/w"),
+        ({"cwd": "/w", "workspace_roots": ["/v"]}, "/w"),
+        ({"cwd": 3, "workspace_roots": "/w"}, ""),
+        ({"workspace_roots": []}, ""),
+        ({"workspace_roots": [None]}, ""),
+        ({}, ""),
+    ],
+)
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "cursor"])
+def test_an_event_comes_from_the_agents_directory_or_the_first_of_its_workspace(agent, given, cwd):
+    names = {"gemini": "BeforeAgent", "cursor": "beforeSubmitPrompt"}
+    event = {"prompt": "fix", "cursor_version": "3.20.17", **given}
+    assert read_event(agent, event, names.get(agent, "UserPromptSubmit")).cwd == cwd

@@ -1,0 +1,171 @@
+"""Projects: `irc here` and `irc projects`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from irclient.cli.place import find_directory
+from irclient.cli.query import Act
+from irclient.client import Client
+from irclient.counts import format_count
+from irclient.results import ProjectRow
+from irclient.terminal.columns import TableColumn, fit_table, wrap_line
+from irclient.terminal.exits import ABSTAINED, COMMITTED
+from irclient.terminal.help import argument, command
+from irclient.terminal.hits import quote
+from irclient.terminal.output import print_data
+from irclient.terminal.tables import format_age, format_moment, shorten
+from irclient.terminal.width import detect_terminal
+
+_PROJECT = (
+    TableColumn("name", least=10),
+    TableColumn("state"),
+    TableColumn("items"),
+    TableColumn("size", optional=2),
+    TableColumn("asked", optional=1),
+    TableColumn("why", optional=3, least=10),
+    TableColumn("root", least=14),
+)
+_UNITS = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
+
+
+@command(
+    argument("directory", nargs="?", default="", metavar="DIR", help="a directory (this one)"),
+)
+def show_project(client: Client, options: argparse.Namespace) -> int:
+    """Show the project that a directory lies in.
+
+    Show the project that a directory lies in: what marks it, what of it is indexed
+    and how fresh that is, what is left out and why, and what answers there showed
+    last. What belongs to a project is found from inside it alone. Exit code 1 where
+    there is none.
+
+    examples:
+    # what is known of the place where I work?
+    irc here
+
+    # of another one
+    irc here ~/code/shop
+
+    # its root, for a script
+    irc here --json | jq -r .root
+    """
+    place = find_directory(options.directory, "irc here")
+    found = client.here(place)
+    print_data(options, found, lambda found: _format_here(found, place, detect_terminal().width))
+    return COMMITTED if found.project else ABSTAINED
+
+
+def _format_here(found: Mapping[str, Any], place: str, width: int) -> Iterator[str]:
+    if not found["project"]:
+        yield wrap_line(f"{shorten(place)} is in no project: {found['reason']}", width)
+        return
+    state = ": still being read" if found["reading"] else ""
+    yield wrap_line(f"{found['project']}, {shorten(found['root'])}{state}", width)
+    for name in ("marks", "ecosystems"):
+        if found[name]:
+            yield wrap_line(f"{name}: {', '.join(found[name])}", width)
+    if found["corpora"]:
+        columns = [TableColumn("corpus"), TableColumn("items"), TableColumn("indexed")]
+        yield fit_table(columns, map(_list_cells, found["corpora"]), width)
+    yield from (wrap_line(f"note: {each}", width) for each in found["notes"])
+    yield from (f"lately: {quote(each)}" for each in found["lately"])
+
+
+def _list_cells(corpus: Mapping[str, Any]) -> tuple[str, int, str]:
+    at = corpus["indexed_at"]
+    when = "not yet" if at is None else f"{format_age(at)} ago"
+    return corpus["corpus"], corpus["items"], "being read" if corpus["reading"] else when
+
+
+@command(unless="without one, the projects that are known")
+def manage_projects(client: Client, options: argparse.Namespace) -> int:
+    """List the projects that are known, read one, or forget one.
+
+    List the projects that are known, the one that was last asked from first, with
+    what is held of each and why it is known. `listed` are those that only sessions
+    name: one is read once something is asked from it, or when it is added.
+
+    examples:
+    # what is read of my projects?
+    irc projects
+
+    # read one before its first question
+    irc projects add ~/code/shop
+
+    # forget all that is held of it
+    irc projects forget ~/code/shop
+    """
+    if options.action:
+        act: Act = options.act
+        return act(client, options)
+    width = detect_terminal().width
+    return print_data(options, client.projects(), lambda found: format_projects(found, width))
+
+
+def format_projects(found: Sequence[Mapping[str, Any]], width: int) -> str:
+    """Return one row for each project."""
+    if not found:
+        return "no projects are known; ask from one, or: irc projects add DIR"
+    rows = [
+        (
+            each["name"],
+            each["state"],
+            each["items"],
+            _format_size(each["size_bytes"]),
+            f"{format_age(each['asked_at'])} ago" if each["asked_at"] else "never",
+            each["why"],
+            shorten(each["root"]),
+        )
+        for each in found
+    ]
+    return fit_table(_PROJECT, rows, width)
+
+
+def _format_size(size: int) -> str:
+    for unit, length in _UNITS:
+        if size >= length:
+            return f"{size / length:,.1f} {unit}"
+    return f"{size:,} B"
+
+
+@manage_projects.action(
+    "add", argument("directory", metavar="DIR", help="a directory in the project")
+)
+def _add(client: Client, options: argparse.Namespace) -> int:
+    """Read a project, and keep it indexed."""
+    added = client.add_project(find_directory(options.directory, "irc projects add"))
+    return print_data(options, added, _format_added)
+
+
+def _format_added(row: Mapping[str, Any]) -> str:
+    if row["state"] == "read":
+        return f"{row['name']}: {format_count(row['items'], 'item')}"
+    return f"{row['name']} is being read; irc here {quote(row['root'])} shows how far it is"
+
+
+@manage_projects.action(
+    "forget", argument("directory", metavar="DIR", help="a directory in it, or where it was")
+)
+def _forget(client: Client, options: argparse.Namespace) -> int:
+    """Forget all that is held of a project, until something is asked from it again."""
+    place = find_directory(options.directory, "", must_exist=False)
+    row: ProjectRow = client.forget_project(place)
+    return print_data(
+        options,
+        row,
+        lambda row: f"forgot {row['name']}: {format_count(row['items'], 'item')}",
+    )
+
+
+def format_reads(found: Sequence[Mapping[str, Any]], width: int) -> Iterator[str]:
+    """Yield for each directory that is read why, since when, and what ends it."""
+    for each in found:
+        yield shorten(each["path"])
+        since = f", since {format_moment(each['since'])}" if each["since"] else ""
+        yield wrap_line(f"  {each['why']}{since}; what ends it:", width)
+        yield f"    {each['how_to_end']}"
+    if not found:
+        yield "no directory is read"

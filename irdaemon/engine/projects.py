@@ -1,0 +1,326 @@
+"""Projects: which ones are known, which of them a place lies in, and the parts they have.
+
+A project's part of a corpus is a corpus of its own, called `CORPUS@DIGEST` after the corpus and the
+project's root. No query sees it but one that comes from the project. What makes the parts is
+`irdaemon.engine.project_parts`, by the writer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from irclient.errors import QueryError
+from irdaemon.config.sections import Config, ProjectsConfig
+from irdaemon.index import Snapshot
+from irdaemon.ledger import KnownProject
+from irdaemon.source.projects import Located, PlaceRules, clean_place, locate_project
+from irdaemon.types import Hit, Project, Root, RootWatch
+
+# What stands between the names of a corpus and of a project; no configured name holds it.
+AT = "@"
+_DIGITS = 10
+_NONE: Mapping[str, str] = MappingProxyType({})
+# A question older than this has nested places looked for again, and a place without a project.
+OLD_S = 30.0
+_TRIED_AGAIN_S = 1.0
+_MOST_PLACES, _MOST_SHOWN = 4_096, 10
+ASKED, ADDED = "asked from", "irc projects add"
+
+
+def name_part(corpus: str, root: str) -> str:
+    """Return what the part of a corpus is called that the project at a root has."""
+    digest = hashlib.sha256(root.encode("utf-8", "surrogateescape")).hexdigest()
+    return f"{corpus}{AT}{digest[:_DIGITS]}"
+
+
+def is_part_of(name: str, root: str) -> bool:
+    """Return whether a corpus' name is that of a part that the project at a root has."""
+    corpus, at, _ = name.rpartition(AT)
+    return bool(at) and name == name_part(corpus, root)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What a place was found to lie in: the root of a project, or none and why; and when."""
+
+    root: str | None
+    reason: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tended:
+    """What the writer made of a project, and when: the parts, what is watched, what to say."""
+
+    at: float
+    watched: tuple[Root, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Projects:
+    """The projects that are known, by their roots. Any thread may ask.
+
+    `request` has the writer tend to the project at a root. Only `locate` touches files.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        snapshot: Callable[[], Snapshot],
+        request: Callable[[str], object],
+    ):
+        self._clock = clock
+        self._snapshot = snapshot
+        self._request = request
+        # None where no project is read.
+        self.config: Config | None = None
+        # Without a lock: each change is one assignment, and what two threads lose by it is asked
+        # for again.
+        self._by_root: dict[str, KnownProject] = {}
+        self._parts: dict[str, Mapping[str, str]] = {}
+        self._tended: Mapping[str, Tended] = {}  # replaced as a whole: who watches compares
+        self._places: dict[str, _Place] = {}
+        self._requested: dict[str, float] = {}
+        self._asked: dict[str, float] = {}
+        self._last_place: dict[str, str] = {}
+        self._shown: dict[str, list[str]] = {}
+
+    @property
+    def settings(self) -> ProjectsConfig | None:
+        """Return how projects are read; None where none is."""
+        config = self.config
+        return config.projects if config and config.projects.enabled else None
+
+    # -- by any thread ---------------------------------------------------------------------------
+
+    def find(self, place: str) -> Project | None:
+        """Return the innermost known project that a clean place lies in; None where none has it.
+
+        No file is touched. It is noted that something was asked from the project.
+        """
+        if not place or self.settings is None:
+            return None
+        by_root, seen = self._by_root, self._places.get(place)
+        if seen is None:
+            root = next((top for top in list_upward(place) if top in by_root), None)
+        else:
+            root = seen.root
+        if root is None or (known := by_root.get(root)) is None:
+            return None
+        self._note_asked(root, place)
+        return known.project
+
+    def _note_asked(self, root: str, place: str) -> None:
+        now = self._clock()
+        self._asked[root], self._last_place[root] = now, place
+        patience = OLD_S if root in self._tended else _TRIED_AGAIN_S
+        if not 0 <= now - self._requested.get(root, float("-inf")) < patience:
+            self._requested[root] = now
+            self._request(root)
+
+    def note_shown(self, place: str, hits: Iterable[Hit]) -> None:
+        """Note what an answer to a place showed, for people to see what applies there lately."""
+        if (project := self.find(place)) is not None:
+            shown = [f"{hit.corpus}/{hit.artifact_id}" for hit in hits]
+            known = dict.fromkeys((*shown, *self._shown.get(project.root, ())))
+            self._shown[project.root] = list(known)[:_MOST_SHOWN]
+
+    def list_shown(self, root: str) -> list[str]:
+        """Return what answers to places in the project at a root showed, the newest first."""
+        return self._shown.get(root, [])
+
+    def is_known(self, place: str) -> bool:
+        """Return whether it is known which project a clean place lies in, or that none has it."""
+        if not place or self.settings is None or place in self._by_root:
+            return True
+        seen = self._places.get(place)
+        return seen is not None and (seen.root is not None or self._is_new(seen))
+
+    def _is_new(self, seen: _Place) -> bool:
+        return 0 <= self._clock() - seen.at < OLD_S
+
+    def locate(self, place: str) -> Project | None:
+        """Return the project that a place lies in, which is known from then on; None where none is.
+
+        A child process looks, for a moment; what it found is remembered. Raises QueryError for a
+        place that does not exist, is no directory, or cannot be read.
+        """
+        if self.settings is None:
+            return None
+        place = clean_place(place)
+        if not self.is_known(place):
+            self._remember(place, self.look(place))
+        return self.find(place)
+
+    def explain(self, place: str) -> str:
+        """Return why a place that was located lies in no project."""
+        seen = self._places.get(place)
+        return seen.reason if seen else ""
+
+    def look(self, place: str) -> Located:
+        """Return what a clean place lies in now. Raises QueryError as `locate` does."""
+        found = locate_project(place, self.rules())
+        if found.problem:
+            raise QueryError(
+                f"place {place!r:.200}: {found.problem}", "pass a directory that can be read"
+            )
+        return found
+
+    def _remember(self, place: str, found: Located) -> None:
+        if found.project:
+            self.register(found.project)
+        root = found.project.root if found.project else None
+        if len(self._places) >= _MOST_PLACES:
+            self._places = dict(list(self._places.items())[_MOST_PLACES // 2 :])
+        self._places[place] = _Place(root, found.reason, self._clock())
+
+    def rules(self) -> PlaceRules:
+        """Return where projects may lie."""
+        settings = self.settings or ProjectsConfig()
+        home = os.path.expanduser("~")
+        return PlaceRules(home, os.getuid(), settings.roots, settings.ignore)
+
+    def register(self, project: Project, why: str = ASKED) -> KnownProject:
+        """Have a project known from now on, and tended to; return what is known of it."""
+        before, now = self._by_root.get(project.root), self._clock()
+        if before is None:
+            known = KnownProject(project, why, now, now)
+            self._keep_places(lambda seen: seen.root is not None)
+        else:
+            known = replace(before, project=project, gone_at=0.0)
+            known = replace(known, why=why) if why == ADDED else known
+        self._by_root[project.root] = known
+        if before is None or why == ADDED:
+            self._asked[project.root] = self._requested[project.root] = now
+            self._request(project.root)
+        return known
+
+    def parts_of(self, project: Project) -> Mapping[str, str]:
+        """Return the names of a project's parts, by the corpora they belong to."""
+        return self._parts.get(project.root, _NONE)
+
+    def is_part(self, name: str, project: Project) -> bool:
+        """Return whether a corpus' name is that of a part of a project."""
+        return is_part_of(name, project.root)
+
+    def has_part(self, name: str) -> bool:
+        """Return whether a corpus' name is that of a part of a project that is known."""
+        return any(is_part_of(name, root) for root in tuple(self._by_root))
+
+    def is_reading(self, project: Project) -> bool:
+        """Return whether a part of a project is still to be read for the first time."""
+        if project.root not in self._tended:
+            known = self._by_root.get(project.root)
+            return known is None or not known.gone_at
+        parts, indexes = self.parts_of(project), self._snapshot().parts
+        held = (indexes.get(name) for name in parts.values())
+        return any(index is None or index.last_reconcile is None for index in held)
+
+    def list_known(self) -> list[KnownProject]:
+        """Return the projects that are known, the one that was last asked from first."""
+        asked = self._asked
+        known = [
+            replace(each, asked_at=max(each.asked_at, asked.get(root, 0.0)))
+            for root, each in tuple(self._by_root.items())
+        ]
+        return sorted(known, key=lambda each: (-each.asked_at, each.project.root))
+
+    def get(self, root: str) -> KnownProject | None:
+        """Return what is known of the project at a root."""
+        return self._by_root.get(root)
+
+    def find_around(self, path: str) -> list[str]:
+        """Return the roots of the known projects that a real path lies in, innermost first."""
+        by_root = self._by_root
+        return [top for top in list_upward(path) if top in by_root]
+
+    def get_tended(self, root: str) -> Tended | None:
+        """Return what the writer made of a project; None where it has yet to, or it is aside."""
+        return self._tended.get(root)
+
+    def leave_out(self, watches: Iterable[RootWatch]) -> tuple[RootWatch, ...]:
+        """Return watches without those of projects that have nothing to watch, or only poll it."""
+        paths = {root.path for each in self._tended.values() for root in each.watched}
+        idle = ("missing", "polling")
+        return tuple(each for each in watches if each.mode not in idle or each.path not in paths)
+
+    @property
+    def tended(self) -> Mapping[str, Tended]:
+        """Return what the writer made of each project that is in step, by its root."""
+        return self._tended
+
+    # -- by the writer ---------------------------------------------------------------------------
+
+    def load(self, known: Iterable[KnownProject]) -> None:
+        """Know the projects that a ledger has."""
+        for each in known:
+            self._by_root.setdefault(each.project.root, each)
+
+    def keep(self, known: KnownProject) -> None:
+        """Know another thing of a project that is known."""
+        if known.project.root in self._by_root:
+            self._by_root[known.project.root] = known
+
+    def forget(self, root: str) -> None:
+        """Have the project at a root known no longer."""
+        self._by_root.pop(root, None)
+        self._keep_places(lambda seen: seen.root != root)
+        for times in (self._asked, self._requested):
+            times.pop(root, None)
+        self._last_place.pop(root, None)
+        self._shown.pop(root, None)
+        self.set_parts(root, {})
+        self.note_tended(root, None)
+
+    def configure(self, config: Config) -> None:
+        """Read projects as another configuration has it; each that is in step is tended to."""
+        self.config = config
+        self.forget_places()
+        for root in self._tended:
+            self._request(root)
+
+    def forget_places(self) -> None:
+        """Have every place looked at again."""
+        self._places = {}
+
+    def _keep_places(self, wanted: Callable[[_Place], bool]) -> None:
+        self._places = {at: seen for at, seen in tuple(self._places.items()) if wanted(seen)}
+
+    def set_parts(self, root: str, parts: Mapping[str, str]) -> None:
+        """Note which parts a project has, by the corpora they belong to."""
+        if parts:
+            self._parts[root] = parts
+        else:
+            self._parts.pop(root, None)
+
+    def note_tended(self, root: str, tended: Tended | None) -> None:
+        """Note what was made of a project, None where it is put aside."""
+        others = {top: each for top, each in self._tended.items() if top != root}
+        self._tended = {**others, root: tended} if tended else others
+
+    def last_place(self, root: str) -> str:
+        """Return the place in a project that something was last asked from."""
+        return self._last_place.get(root, root)
+
+    def take_asked(self) -> dict[str, float]:
+        """Return when something was last asked from projects, as far as no ledger has it."""
+        by_root = self._by_root
+        asked = {
+            root: at
+            for root, at in tuple(self._asked.items())
+            if root in by_root and at > by_root[root].asked_at
+        }
+        for root, at in asked.items():
+            self.keep(replace(by_root[root], asked_at=at))
+        return asked
+
+
+def list_upward(place: str) -> Iterator[str]:
+    """Yield a clean place and the directories above it, innermost first."""
+    while place:
+        yield place
+        place = place.rpartition("/")[0]
