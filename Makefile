@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help run test lint bench bench-large bench-build bench-quality bench-daily bench-learn bench-library bench-engines bench-paired peer peer-library release-check accept stats clean
+.PHONY: help run test lint bench bench-large bench-build bench-quality bench-daily bench-homes bench-projects bench-learn bench-library bench-engines bench-paired peer peer-library release-check accept stats clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
@@ -14,6 +14,8 @@ help:
 	@echo "make bench-build  measure first builds of real-sized skills (ARGS=\"--data DIR\")"
 	@echo "make bench-quality  measure answers on labelled sets, beside the peer \`ir\`"
 	@echo "make bench-daily  measure what a labelled day of prompts is answered, by group"
+	@echo "make bench-homes  measure what labelled homes are answered, asked from their project"
+	@echo "make bench-projects  measure the first question in a project, many projects, and a hostile one"
 	@echo "make bench-library  ask the same of irdaemon and of Agent Library"
 	@echo "make bench-learn  measure what simulated uses teach, on labelled sets"
 	@echo "make bench-engines  measure a generated corpus in memory and in other engines"
@@ -59,6 +61,12 @@ bench-quality: .venv/.installed peer
 
 bench-daily: .venv/.installed
 	@$(BIN)/python bench/daily.py $(ARGS)
+
+bench-homes: .venv/.installed
+	@$(BIN)/python bench/homes.py $(ARGS)
+
+bench-projects: .venv/.installed
+	@$(BIN)/python bench/projects.py $(ARGS)
 
 bench-library: .venv/.installed
 	@$(BIN)/python bench/agent_library.py

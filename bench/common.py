@@ -203,19 +203,24 @@ def keep(name: str, results: Any, by: str = "") -> Any:
     rows = results if isinstance(results, list) else [results]
     for row in rows:
         print(json.dumps(row))
-    RESULTS.mkdir(exist_ok=True)
     if by:
         now = {row[by] for row in rows}
         others = [row for row in kept_results(name) if row[by] not in now]
         results = sorted([*others, *rows], key=lambda row: row[by])
+    write_results(name, results)
+    return results
+
+
+def write_results(name: str, results: Any) -> None:
+    """Write results with the machine's load."""
     kept = {
         "load": round(os.getloadavg()[0], 2),
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "results": results,
     }
+    RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
-    return results
 
 
 def kept_results(name: str) -> Any:

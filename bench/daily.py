@@ -91,8 +91,13 @@ def is_gold(hit: Hit, gold: Mapping[str, Any]) -> bool:
     if gold["corpus"] == "skills":
         return hit.pointer.endswith(gold["path"])
     if gold["corpus"] == "packages":
-        return hit.name == gold["name"]
+        return canonical(hit.name) == canonical(gold["name"])
     return os.path.basename(hit.pointer.partition("#")[0]) == gold["file"]
+
+
+def canonical(name: str) -> str:
+    """Return a package's name as PyPI compares it, which has no two spellings of one."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def ranks_of(hits: Sequence[Hit], golds: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
