@@ -51,9 +51,7 @@ def run(command, daemon, *words):
     return command.run(daemon, parse_options(program(words), words))
 
 
-def test_here_tells_what_is_indexed_of_a_project_and_how_fresh_it_is(
-    tmp_path, capsys, monkeypatch
-):
+def test_here_tells_what_is_indexed_of_a_project_and_how_fresh_it_is(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(time, "time", lambda: NOON)
     daemon = Daemon()
     assert run(show_project, daemon, "here", str(tmp_path)) == 0
