@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from irdaemon.index.dense import FEWEST, Graph, load_graph, save_graph
 from irdaemon.index.growing import Growing, Packed, Ragged
-from irdaemon.index.lexical import Lexical, Postings
+from irdaemon.index.lexical import Lexical, Postings, TermCounts
 from irdaemon.index.rows import Card, Rows, Shown
 
 # Arrays in a file: one after another, each with room behind it, to be mapped as they lie.
@@ -333,7 +333,7 @@ def _list_arrays(image: Image) -> dict[str, NDArray[Any]]:
         "surfaces": rows.surfaces.array,
         "vectors": rows.vectors.array,
         "embedded": rows.embedded,
-        "postings.starts": base.starts,
+        "postings.starts": base.dense_starts,
         "postings.records": base.records,
         "postings.values": base.values,
         "df": image.lexical.df,
@@ -373,7 +373,8 @@ def _read_image(facts: Mapping[str, Any], arrays: Mapping[str, Growing], graph_p
         laid_out=arrays["present"].size,
     )
     base = Postings(*(arrays[f"postings.{part}"].array for part in ("starts", "records", "values")))
-    lexical = Lexical.on_base(rows, facts["mean_length"], base, facts["based"], arrays["df"].array)
+    counts = TermCounts(arrays["df"].array)
+    lexical = Lexical.on_base(rows, facts["mean_length"], base, facts["based"], counts)
     dim = arrays["vectors"].buffer.shape[1]
     graph = load_graph(graph_path, dim, arrays["graph.keys"].array) if facts["graph"] else None
     return Image(rows, lexical, graph)

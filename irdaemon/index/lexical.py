@@ -43,6 +43,8 @@ class Postings:
         cls, term_ids: NDArray[np.int32], records: NDArray[np.int32], values: NDArray[np.float32]
     ) -> Postings:
         """Build them from one (term, record, value) for each place, records ascending."""
+        if _are_few(term_ids):
+            return SomePostings.of_wanted(np.unique(term_ids), term_ids, records, values)
         order = _order_by_term(term_ids)
         starts = np.concatenate([[0], np.cumsum(np.bincount(term_ids))])
         return cls(starts, records[order], values[order])
@@ -67,6 +69,11 @@ class Postings:
             records[places], values[places] = of[order], given[order]
             free += held
         return cls(starts, records, values)
+
+    @property
+    def dense_starts(self) -> NDArray[np.int64]:
+        """Return where the records of each term start, by id, and where the last ones end."""
+        return self.starts
 
     def get_postings(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the records that hold a term, ascending, and their values."""
@@ -103,6 +110,13 @@ class SomePostings(Postings):
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
         return cls(starts, records[order], values[order], terms)
 
+    @property
+    def dense_starts(self) -> NDArray[np.int64]:
+        """Return where the records of each term start, by id, and where the last ones end."""
+        counts = np.zeros(int(self.terms[-1]) + 1 if len(self.terms) else 0, np.int64)
+        counts[self.terms] = np.diff(self.starts)
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+
     def get_postings(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the records that hold a term, ascending, and their values."""
         place = int(np.searchsorted(self.terms, np.int32(term)))
@@ -120,6 +134,93 @@ def count_terms(parts: Iterable[NDArray[np.int32]], n_terms: int = 0) -> NDArray
         held[: len(counts)] += counts
         counts = held
     return counts
+
+
+# Where so many times as many terms are known as there are places, room for each known term would be
+# most of what an index takes: a vocabulary is that of all corpora, and of every project.
+_FEW = 8
+_LAST_TERM = np.iinfo(np.int32).max
+
+
+def _are_few(term_ids: NDArray[np.int32]) -> bool:
+    return bool(len(term_ids)) and int(term_ids.max()) > _FEW * len(term_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class TermCounts:
+    """How many records hold each term: `values[t]` term t, and none a term beyond."""
+
+    values: NDArray[np.int64]
+
+    def count(self, terms: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return how many records hold each of some terms, by id."""
+        counts = np.zeros(len(terms), np.int64)
+        known = terms < len(self.values)
+        counts[known] = self.values[terms[known]]
+        return counts
+
+    def count_one(self, term: int) -> int:
+        """Return how many records hold a term, by its id; -1 stands for no term."""
+        return int(self.values[term]) if 0 <= term < len(self.values) else 0
+
+    @property
+    def dense(self) -> NDArray[np.int64]:
+        """Return the counts of all terms, by id."""
+        return self.values
+
+
+@dataclass(frozen=True, slots=True)
+class FewTermCounts(TermCounts):
+    """The counts of a few terms: `values[i]` is that of `terms[i]`, ascending."""
+
+    terms: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, term_ids: NDArray[np.int32]) -> FewTermCounts:
+        """Count the places of each term."""
+        terms, counts = np.unique(term_ids, return_counts=True)
+        return cls(counts.astype(np.int64), terms)
+
+    def count(self, terms: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return how many records hold each of some terms, by id."""
+        places = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
+        return np.where(self.terms[places] == terms, self.values[places], 0)
+
+    def count_one(self, term: int) -> int:
+        """Return how many records hold a term, by its id; -1 stands for no term."""
+        return int(self.count(np.array([term], np.int64))[0])
+
+    @property
+    def dense(self) -> NDArray[np.int64]:
+        """Return the counts of all terms, by id."""
+        counts = np.zeros(int(self.terms[-1]) + 1, np.int64)
+        counts[self.terms] = self.values
+        return counts
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedTermCounts(TermCounts):
+    """The counts of two indexes that share a vocabulary; `values` are the first's."""
+
+    first: TermCounts
+    second: TermCounts
+
+    def count(self, terms: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return how many records hold each of some terms, by id."""
+        return self.first.count(terms) + self.second.count(terms)
+
+    def count_one(self, term: int) -> int:
+        """Return how many records hold a term, by its id; -1 stands for no term."""
+        return self.first.count_one(term) + self.second.count_one(term)
+
+    @property
+    def dense(self) -> NDArray[np.int64]:
+        """Return the counts of all terms, by id."""
+        first, second = self.first.dense, self.second.dense
+        counts = np.zeros(max(len(first), len(second)), np.int64)
+        counts[: len(first)] += first
+        counts[: len(second)] += second
+        return counts
 
 
 def _order_by_term(term_ids: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -154,8 +255,8 @@ _LEAST_LEFT = 1e-7
 class Lexical:
     """A BM25 index over the records of `rows`.
 
-    `base` holds the first `based` records, `tail` the others; `df` counts by term id, `n` in all,
-    the records that are present.
+    `base` holds the first `based` records, `tail` the others; `counts` has by term, `n` in all, how
+    many records are present.
     """
 
     rows: Rows
@@ -163,7 +264,7 @@ class Lexical:
     base: Postings
     tail: Postings
     based: int
-    df: NDArray[np.int64]
+    counts: TermCounts
     n: int
 
     @classmethod
@@ -175,31 +276,37 @@ class Lexical:
             base, based = previous.base, previous.based
         else:
             base, based = _build_postings(rows, 0, end, mean), end
-        df = _update_df(previous, rows) if previous is not None and same_rows else _count_df(rows)
-        return cls.on_base(rows, mean, base, based, df)
+        if previous is None or not same_rows or isinstance(previous.counts, FewTermCounts):
+            counts = _count_records(rows)
+        else:
+            counts = TermCounts(_update_df(previous, rows))
+        return cls.on_base(rows, mean, base, based, counts)
 
     @classmethod
     def on_base(
-        cls, rows: Rows, mean: float, base: Postings, based: int, df: NDArray[np.int64]
+        cls, rows: Rows, mean: float, base: Postings, based: int, counts: TermCounts
     ) -> Lexical:
         """Return the index of `rows` on a base of its first `based` records."""
         tail = _build_postings(rows, based, len(rows.present), mean)
-        return cls(rows, mean, base, tail, based, df, rows.n_records)
+        return cls(rows, mean, base, tail, based, counts, rows.n_records)
+
+    @property
+    def df(self) -> NDArray[np.int64]:
+        """Return how many records hold each term, by id."""
+        return self.counts.dense
 
     def join(self, rows: Rows, more: Lexical) -> Lexical:
         """Return the index of `rows`, which are its own and behind them those of another one.
 
         The two have one vocabulary, and this one's mean length is taken for both.
         """
-        df = np.zeros(max(len(self.df), len(more.df)), np.int64)
-        for each in (self.df, more.df):
-            df[: len(each)] += each
+        counts = JoinedTermCounts(self.counts.values, self.counts, more.counts)
         end, mean = len(self.rows.present), self.mean_length
         mine = make_postings(self.rows, self.based, end, mean)
         ids, records, values = make_postings(more.rows, 0, len(more.rows.present), mean)
         theirs = ids, records + np.int32(end), values
         tail = Postings.of(*(np.concatenate(pair) for pair in zip(mine, theirs, strict=True)))
-        return Lexical(rows, mean, self.base, tail, self.based, df, rows.n_records)
+        return Lexical(rows, mean, self.base, tail, self.based, counts, rows.n_records)
 
     def score_all(self, terms: Sequence[int], k1: float = K1, b: float = B) -> NDArray[np.float32]:
         """Score every record against the ids of a query's terms; unknown ids add nothing.
@@ -224,15 +331,13 @@ class Lexical:
 
     def weights(self, terms: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the idf of terms, by id; one that no record holds weighs as much as any can."""
-        df = np.zeros(len(terms), np.int64)
-        known = terms < len(self.df)
-        df[known] = self.df[terms[known]]
+        df = self.counts.count(terms)
         weights: NDArray[np.float32] = np.log1p((self.n - df + 0.5) / (df + 0.5)).astype(np.float32)
         return weights
 
     def count_records(self, term: int) -> int:
         """Return how many records hold a term, by its id."""
-        return int(self.df[term]) if 0 <= term < len(self.df) else 0
+        return self.counts.count_one(term)
 
     def holding(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the positions of the records that hold a term, by its id.
@@ -243,7 +348,7 @@ class Lexical:
 
     def holds(self, term: int) -> bool:
         """Return whether any record holds a term, by its id; -1 stands for no term."""
-        return 0 <= term < len(self.df) and bool(self.df[term])
+        return bool(self.counts.count_one(term))
 
     def parts(self, position: int, terms: Sequence[int]) -> list[float]:
         """Return what each term adds to one record's score."""
@@ -259,7 +364,7 @@ class Lexical:
 
     def weight(self, terms: Sequence[int], unknown: int) -> float:
         """Return the sum of the idf of distinct terms by id, and of unknown ones."""
-        ids = np.array([*terms, *[len(self.df)] * unknown], np.int64)
+        ids = np.array([*terms, *[_LAST_TERM] * unknown], np.int64)
         return float(self.weights(ids).sum())
 
     def score(self, counts: Mapping[int, float], length: float) -> float:
@@ -315,10 +420,14 @@ def _build_postings(rows: Rows, start: int, end: int, mean: float) -> Postings:
     return Postings.in_parts(_count_all_terms(ids), parts)
 
 
-def _count_df(rows: Rows) -> NDArray[np.int64]:
-    if rows.n_records == len(rows.present):
-        return _count_all_terms(rows.terms.values[0].array)
-    return _count_some_terms(rows, np.flatnonzero(rows.present), 0)
+def _count_records(rows: Rows) -> TermCounts:
+    ids = rows.terms.values[0].array
+    if rows.n_records < len(rows.present):
+        if _are_few(ids):
+            ids = ids[rows.terms.of_rows(np.flatnonzero(rows.present))[0]]
+        else:
+            return TermCounts(_count_some_terms(rows, np.flatnonzero(rows.present), 0))
+    return FewTermCounts.of(ids) if _are_few(ids) else TermCounts(_count_all_terms(ids))
 
 
 def _count_all_terms(ids: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -25,7 +25,13 @@ from irdaemon.index.backend import (
 )
 from irdaemon.index.columns import Columns
 from irdaemon.index.dense import Dense
-from irdaemon.index.lexical import Lexical, Postings, SomePostings, make_postings
+from irdaemon.index.lexical import (
+    Lexical,
+    Postings,
+    SomePostings,
+    TermCounts,
+    make_postings,
+)
 from irdaemon.index.names import Names
 from irdaemon.index.rows import Rows, list_symbol_words
 from irdaemon.ledger import Ledger
@@ -343,7 +349,13 @@ def _index(
     wanted = np.array(sorted(found.words.values()), np.int32)
     base, length = _postings(rows, wanted, totals.mean_length), len(rows.present)
     lexical = Lexical(
-        rows, totals.mean_length, base, SomePostings.none(), length, counted, totals.n_records
+        rows,
+        totals.mean_length,
+        base,
+        SomePostings.none(),
+        length,
+        TermCounts(counted),
+        totals.n_records,
     )
     return replace(_of_rows(rows, lexical, totals, found.eligible), vocabulary=vocabulary)
 

@@ -68,8 +68,8 @@ def joined_and_fresh(made):
     indexes = made.snapshot.corpora
     joined = join_indexes(indexes["m"], indexes["m@1"], "m")
     fresh = indexes["all"]
-    mean, df = joined.lexical.mean_length, fresh.lexical.df
-    lexical = Lexical.on_base(fresh.rows, mean, SomePostings.none(), 0, df)
+    mean, counts = joined.lexical.mean_length, fresh.lexical.counts
+    lexical = Lexical.on_base(fresh.rows, mean, SomePostings.none(), 0, counts)
     names = replace(fresh.names, lexical=lexical)
     fresh = replace(fresh, corpus="m", lexical=lexical, names=names)
     vocabulary = made.snapshot.vocabulary

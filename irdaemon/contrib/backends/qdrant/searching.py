@@ -29,7 +29,7 @@ from irdaemon.contrib.backends.qdrant.points import (
 from irdaemon.contrib.backends.qdrant.server import BESIDE, QdrantServer, records
 from irdaemon.index.backend import Found, Totals, Wanted
 from irdaemon.index.columns import MISSING, Column, mask_column
-from irdaemon.index.lexical import K1, B, Lexical
+from irdaemon.index.lexical import K1, B, Lexical, TermCounts
 from irdaemon.index.rows import Rows
 
 # Filters as Qdrant's conditions, with the meaning of `retrieve.where`.
@@ -316,7 +316,7 @@ class CorpusSearch:
     def _idf(self, terms: Sequence[int], df: Mapping[int, int]) -> NDArray[np.float32]:
         counted = np.array([df.get(term, 0) for term in terms], np.int64)
         none = Lexical.of(Rows.empty(0))
-        of = replace(none, df=counted, n=self.totals.n_records)
+        of = replace(none, counts=TermCounts(counted), n=self.totals.n_records)
         return of.weights(np.arange(len(terms)))
 
     def _bounds(self, wanted: Wanted) -> tuple[float, float]:
@@ -358,7 +358,7 @@ class CorpusSearch:
         rows = Rows.built([], [unpacked(point.payload["record"]) for point in points], 0, {})
         counted = np.zeros(max(df, default=-1) + 1, np.int64)
         counted[list(df)] = list(df.values())
-        lexical = replace(Lexical.of(rows), df=counted, n=self.totals.n_records)
+        lexical = replace(Lexical.of(rows), counts=TermCounts(counted), n=self.totals.n_records)
         terms = [words[word] for word in wanted.ranked if word in words]
         exact = _scored(lexical, terms, self.totals.mean_length, wanted)
         return int((exact > score + _ANOTHER).sum())
@@ -368,7 +368,7 @@ def _scored(
     lexical: Lexical, terms: Sequence[int], mean: float, wanted: Wanted
 ) -> NDArray[np.float32]:
     """Return the exact BM25 of records by the mean length of the whole corpus."""
-    at_mean = replace(Lexical.on_base(lexical.rows, mean, _NOTHING, 0, lexical.df), n=lexical.n)
+    at_mean = replace(Lexical.on_base(lexical.rows, mean, _NOTHING, 0, lexical.counts), n=lexical.n)
     return at_mean.score_all(terms, wanted.k1, wanted.b)
 
 
