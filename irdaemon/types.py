@@ -157,7 +157,8 @@ class Artifact:
     later disclosure checks whether the file still holds what was indexed. `flags` name harmless
     oddities (`name_mismatch`, `lenient_yaml`, ...) for status output. `project` is the directory of
     the project it is about, where that is elsewhere: an opt-out marker there keeps it out. `uses`
-    are the names of the skills that were used in it.
+    are the names of the skills that were used in it. `prompts` are what its author expects to be
+    typed by who needs it, `misses` what is near and means another.
     """
 
     artifact_id: str
@@ -170,6 +171,8 @@ class Artifact:
     flags: tuple[str, ...] = ()
     project: str = ""
     uses: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+    misses: tuple[str, ...] = ()
 
 
 UseKind = Literal[

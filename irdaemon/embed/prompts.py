@@ -1,4 +1,4 @@
-"""The vector of a text beside prompts that were learned for it."""
+"""The vector of a text beside prompts that are expected of it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 from irdaemon.embed import Embedder
 
 
-class TaughtText(NamedTuple):
-    """A text to embed, the prompts learned for it with their weights, and their vectors' share."""
+class PromptedText(NamedTuple):
+    """A text to embed, the prompts expected of it with their weights, and their vectors' share.
+
+    `common` is the key of what is taken off the prompts, "" for nothing.
+    """
 
     text: str
     prompts: Sequence[tuple[str, float]] = ()
     share: float = 0.0
+    common: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +46,13 @@ class Common:
 NOTHING_COMMON = Common()
 
 
-def embed_taught(
-    embedder: Embedder, texts: Sequence[TaughtText], common: Common = NOTHING_COMMON
+def embed_prompted(
+    embedder: Embedder, texts: Sequence[PromptedText], common: Common = NOTHING_COMMON
 ) -> NDArray[np.float32]:
     """Return one row per text, of unit length: (1 - share) * its own + share * its prompts'.
 
-    The prompts' vector is the weighted sum of theirs less what is `common`, at unit length, so that
-    ten count no more than two.
+    The prompts' vector is the weighted sum of theirs, less what is `common` where that is taken off
+    them, at unit length, so that ten count no more than two.
     """
     every = [each.text for each in texts] + [text for each in texts for text, _ in each.prompts]
     vectors = embedder.embed(every)
@@ -61,7 +65,8 @@ def embed_taught(
     for row, each in enumerate(texts):
         if each.prompts:
             weights = np.array([weight for _, weight in each.prompts], np.float32)
-            theirs = _normalize(weights @ (vectors[place : place + len(weights)] - mean))
+            typed = vectors[place : place + len(weights)]
+            theirs = _normalize(weights @ (typed - (mean if each.common else np.float32(0))))
             rows[row] = _normalize((1 - each.share) * rows[row] + each.share * theirs)
             place += len(weights)
     return rows

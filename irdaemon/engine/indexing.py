@@ -28,7 +28,7 @@ from irdaemon.engine.project_parts import (
     list_held_elsewhere,
     note_watched,
 )
-from irdaemon.engine.publish import JobContext
+from irdaemon.engine.publish import JobContext, Publisher
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
 from irdaemon.ingest.read import redact_kept
@@ -165,3 +165,12 @@ def _load_labels(state: State, corpus: Corpus) -> Labelled | None:
         tuple(case.query for case in cases if case.gold),
         tuple(case.query for case in cases if not case.gold),
     )
+
+
+def show_changed(state: State, publisher: Publisher, corpus: Corpus, changed: int) -> None:
+    """Publish a corpus of which so many artifacts were rewritten, with their vectors if few."""
+    if not changed:
+        return
+    next(embed(state.ledger, corpus.name, state.serving(corpus), EMBEDDED_AT_ONCE), 0)
+    publisher.publish(corpus)
+    request_followups(state, corpus)

@@ -121,8 +121,8 @@ class Publisher:
         ledger.corpora.declare(corpus.name, corpus.kind, corpus.recipe, embedder.id)
         if ledger.corpora.find_served(corpus.name) is None and not isinstance(embedder, Absent):
             ledger.corpora.put_served(corpus.name, corpus.embedder, embedder.id)
-        if not corpus.learns and any(ledger.learned.count(corpus.name)):
-            ledger.learned.forget(corpus.name)  # before a copy of it can be sent
+        if not corpus.learns and any(ledger.prompts.count(corpus.name)):
+            ledger.prompts.forget(corpus.name)  # before a copy of it can be sent
 
     def _forget(self, name: str) -> None:
         self._state.work.drop(name, GONE)

@@ -12,6 +12,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.ingest.scan import NAMELESS, OptOuts
 from irdaemon.ledger import (
     Decomposed,
+    Expected,
     KnownEntry,
     Record,
     Secret,
@@ -20,8 +21,9 @@ from irdaemon.ledger import (
     hash_version,
     make_record_id,
 )
-from irdaemon.ledger.learned import Synopses
-from irdaemon.ledger.rows import make_storable
+from irdaemon.ledger.prompts import AUTHOR
+from irdaemon.ledger.rows import hash_stated, make_storable
+from irdaemon.ledger.synopses import Synopses
 from irdaemon.source.opening import follow_link, open_regular
 from irdaemon.source.redact import FoundSecret, Redactor
 from irdaemon.source.redact.private import has_private
@@ -96,6 +98,8 @@ def _redact_artifact(artifact: Artifact, cleaner: Redactor) -> Artifact:
         metadata=cleaner.value(artifact.metadata),
         body=None if artifact.body is None else cleaner.text(artifact.body),
         uses=tuple(map(cleaner.text, artifact.uses)),
+        prompts=tuple(map(cleaner.text, artifact.prompts)),
+        misses=tuple(map(cleaner.text, artifact.misses)),
     )
 
 
@@ -206,6 +210,9 @@ def _decompose(corpus: Corpus, artifact: Artifact, synopses: Synopses | None) ->
             text, about = held
             plan = add_synopsis(plan, artifact.artifact_id, text, SynopsisNote.from_dict(about))
             recipe += f" {hash_content(plan.surfaces[:1])}"
+        stated = _find_stated(artifact)
+        if stated:
+            recipe += f" {hash_stated(stated)}"
         return Decomposed(
             artifact,
             plan.filter_fields,
@@ -215,7 +222,14 @@ def _decompose(corpus: Corpus, artifact: Artifact, synopses: Synopses | None) ->
             # A turn is called after its first words, which name nothing.
             tuple(tokenize_name(artifact.name)) if getattr(corpus.strategy, "named", True) else (),
             find_edges(artifact, plan.filter_fields, corpus.edge_extractor),
+            stated,
         )
+
+
+def _find_stated(artifact: Artifact) -> dict[str, Expected]:
+    """Return the expected prompts that come with an artifact, by provenance."""
+    by_author = Expected.of(artifact.prompts, artifact.misses)
+    return {AUTHOR: by_author} if by_author.prompts else {}
 
 
 def _make_records(artifact_id: str, plan: IndexPlan) -> Iterator[Record]:

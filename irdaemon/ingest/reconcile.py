@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.embed import Embedder
-from irdaemon.embed.learned import NOTHING_COMMON, TaughtText, embed_taught
+from irdaemon.embed.prompts import NOTHING_COMMON, PromptedText, embed_prompted
 from irdaemon.ingest.bulk import BulkReader, Read, make_bulk_reader
 from irdaemon.ingest.read import read_entry
 from irdaemon.ingest.scan import OptOuts, ScanRequest, compare, list_present_roots, refuse
 from irdaemon.ledger import Delta, Failure, Ledger, Upsert
 from irdaemon.ledger.index_rows import ALL_ROWS
-from irdaemon.ledger.learned import unpack_prompts
+from irdaemon.ledger.prompts import unpack_prompts
 from irdaemon.source.opening import is_within
 from irdaemon.source.redact import Redactor
 from irdaemon.types import Entry, Problem, Refused, SourceError
@@ -261,11 +261,11 @@ def embed(
     while waiting := ledger.vectors.list_missing(corpus, embedder.id, batch, (above, below)):
         below = waiting[-1][0]
         texts = {
-            digest: TaughtText(text, *(unpack_prompts(learned) if learned else ()))
-            for _, digest, text, learned in waiting
+            digest: PromptedText(text, *(unpack_prompts(prompts) if prompts else ()))
+            for _, digest, text, prompts in waiting
         }
-        taught = any(each.prompts for each in texts.values())
-        common = ledger.learned.find_common(corpus) if taught else NOTHING_COMMON
-        rows = embed_taught(embedder, list(texts.values()), common)
+        taught = any(each.common for each in texts.values())
+        common = ledger.prompts.find_common(corpus) if taught else NOTHING_COMMON
+        rows = embed_prompted(embedder, list(texts.values()), common)
         ledger.vectors.put(embedder.id, list(texts), rows)
         yield len(waiting)

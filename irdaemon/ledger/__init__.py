@@ -21,7 +21,7 @@ from irdaemon.ledger.corpora import Corpora
 from irdaemon.ledger.entries import Entries, Failures, Projects, Secrets
 from irdaemon.ledger.known_projects import KnownProject as KnownProject, KnownProjects
 from irdaemon.ledger.index_rows import IndexRows, Vectors
-from irdaemon.ledger.learned import LearnedPrompts, Synopses
+from irdaemon.ledger.prompts import ExpectedPrompts
 from irdaemon.ledger.links import ArtifactLinks as ArtifactLinks
 from irdaemon.ledger.rows import (
     ArtifactPage as ArtifactPage,
@@ -30,9 +30,9 @@ from irdaemon.ledger.rows import (
     Delta as Delta,
     Failure as Failure,
     KnownEntry as KnownEntry,
-    Learned as Learned,
-    LearnedPrompt as LearnedPrompt,
-    LearnRate as LearnRate,
+    Expected as Expected,
+    ExpectedPrompt as ExpectedPrompt,
+    PromptRate as PromptRate,
     Namesake as Namesake,
     Pin as Pin,
     Record as Record,
@@ -46,6 +46,7 @@ from irdaemon.ledger.rows import (
 )
 from irdaemon.ledger.schema import FORMAT as FORMAT, LedgerError as LedgerError
 from irdaemon.ledger.store import IN_MEMORY as IN_MEMORY, Store
+from irdaemon.ledger.synopses import Synopses
 from irdaemon.ledger.terms import Terms
 
 _JOBS_KEPT = 1_000
@@ -62,8 +63,8 @@ class Ledger:
         self.artifacts = Artifacts(self._store)
         self.index_rows = IndexRows(self._store)
         self.terms = Terms(self._store)
-        self.learned = LearnedPrompts(self._store, self.terms)
-        self.entries = Entries(self._store, self.terms, self.learned)
+        self.prompts = ExpectedPrompts(self._store, self.terms)
+        self.entries = Entries(self._store, self.terms, self.prompts)
         self.failures = Failures(self._store)
         self.vectors = Vectors(self._store)
         self.secrets = Secrets(self._store)

@@ -141,6 +141,12 @@ class Artifacts:
         )
         return [text for (text,) in rows]
 
+    def list_contents(self, corpus: str, artifact_ids: Iterable[str]) -> dict[str, str]:
+        """Return the hash of what is searched of artifacts, by id, of those that there are."""
+        statement = "SELECT artifact_id, content FROM artifacts WHERE corpus = ? AND artifact_id IN"
+        rows = self._store.select_in(statement, list(artifact_ids), corpus)
+        return {artifact_id: content for artifact_id, content in rows}
+
     def find_named(self, corpus: str, name: str, limit: int = 20) -> list[Namesake]:
         """Return the artifacts called `name`, or whose id ends with it as a path, by id."""
         rows = self._store.all(

@@ -33,7 +33,8 @@ REBUILD = "irdaemon check --repair sets the file aside, and it is rebuilt from i
 _PROBLEMS_SHOWN = 10
 _READ_WHOLE = (
     "corpora", "entries", "artifacts", "terms", "failures", "floors", "jobs", "counters",
-    "secrets", "projects", "pins", "links", "learned", "imported_uses", "known_projects",
+    "secrets", "projects", "pins", "links", "expected_prompts", "prompt_gates", "imported_uses",
+    "known_projects",
 )  # fmt: skip
 # What an entry of these leads to lies elsewhere: a dependency's text, not the manifest that asks.
 _ELSEWHERE = {"dependencies"}
@@ -237,14 +238,14 @@ class _StoredRecord(NamedTuple):
     digest: bytes
     terms: bytes
     counts: bytes
-    learned: bytes | None
+    prompts: bytes | None
 
 
 def _read_records(store: Store) -> Iterator[_StoredRecord]:
     """Yield the records artifact by artifact; the text as bytes, a damaged one may be no text."""
     rows = store.each(
         "SELECT artifact, corpus, artifact_id, record_id, records.kind, surface_index,"
-        " CAST(text AS BLOB), metadata, records.digest, terms, counts, learned"
+        " CAST(text AS BLOB), metadata, records.digest, terms, counts, prompts"
         " FROM artifacts CROSS JOIN records ON records.artifact = artifacts.id"
         " ORDER BY artifacts.id, surface_index"
     )
@@ -255,7 +256,7 @@ def _find_record_problem(at: int, record: _StoredRecord, words: int) -> str:
     """Return what is wrong with the record at a place of its artifact's plan; "" for nothing."""
     if record.surface_index != at:
         return "a record is missing or there twice"
-    if digest_text(record.text, record.learned) != record.digest:
+    if digest_text(record.text, record.prompts) != record.digest:
         return "a record's text does not match its digest"
     if record.record_id != make_record_id(record.artifact_id, record.kind, at):
         return "a record has another's id"

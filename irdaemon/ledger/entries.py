@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irdaemon.ledger.learned import LearnedPrompts
 from irdaemon.ledger.links import ArtifactLinks
+from irdaemon.ledger.prompts import ExpectedPrompts
 from irdaemon.ledger.rows import (
     Decomposed,
     Delta,
+    Expected,
     Failure,
     KnownEntry,
-    Learned,
     Record,
     Secret,
     TabledTerms,
     Upsert,
     make_storable,
     pack,
+    pack_stated,
 )
 from irdaemon.ledger.store import Store
 from irdaemon.ledger.terms import Terms
@@ -113,13 +114,13 @@ HELD_ELSEWHERE = "held_by_another_entry"
 class Entries:
     """Keep the entries of every corpus, each with its artifacts, records and terms."""
 
-    def __init__(self, store: Store, terms: Terms, learned: LearnedPrompts):
+    def __init__(self, store: Store, terms: Terms, prompts: ExpectedPrompts):
         self._store = store
         self._terms = terms
         self._secrets = Secrets(store)
         self._projects = Projects(store)
         self._links = ArtifactLinks(store)
-        self._learned = learned
+        self._prompts = prompts
 
     # -- what changed ----------------------------------------------------------------------------
 
@@ -283,8 +284,8 @@ class Entries:
         artifact = decomposed.artifact
         inserted = self._store.run(
             "INSERT INTO artifacts(entry, corpus, artifact_id, name, pointer, fields, body, digest,"
-            " content, version, indexed_at, name_terms)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " content, version, indexed_at, name_terms, stated)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             entry,
             corpus,
             artifact.artifact_id,
@@ -297,25 +298,25 @@ class Entries:
             decomposed.version,
             now,
             self._pack_ids(decomposed.name_terms),
+            pack_stated(decomposed.stated),
         )
         number = inserted.lastrowid or 0
         self._links.put(number, decomposed.edges)
-        learned = self._learned.find_learned(corpus, artifact.artifact_id)
-        common = self._learned.find_common(corpus).key if learned else ""
+        expected, common = self._prompts.find_expected(corpus, artifact.artifact_id)
         self._store.run_many(
             "INSERT INTO records(artifact, record_id, kind, granularity, surface_index, text,"
-            " metadata, digest, terms, counts, learned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " metadata, digest, terms, counts, prompts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (
                     number,
-                    *self._record_row(record, None if record.surface_index else learned, common),
+                    *self._record_row(record, None if record.surface_index else expected, common),
                 )
                 for record in decomposed.records
             ],
         )
 
     def _record_row(
-        self, record: Record, learned: Learned | None, common: str
+        self, record: Record, expected: Expected | None, common: str
     ) -> tuple[object, ...]:
         own = self._pack_counts(record.terms)
         text = make_storable(record.text)
@@ -326,7 +327,7 @@ class Entries:
             record.surface_index,
             text,
             pack(record.metadata),
-            *self._learned.count_in(text, own, learned, common),
+            *self._prompts.count_in(text, own, expected, common),
         )
 
     def _pack_counts(self, terms: Mapping[str, int] | TabledTerms) -> tuple[bytes, bytes]:

@@ -54,7 +54,7 @@ class Vectors:
     def list_missing(
         self, corpus: str, embedder: str, limit: int, rows: tuple[int, int] = ALL_ROWS
     ) -> list[tuple[int, bytes, str, bytes | None]]:
-        """Return up to `limit` (row, digest, text, learned) of records that have no vector yet.
+        """Return up to `limit` (row, digest, text, prompts) of records that have no vector yet.
 
         Newest first: what was just edited is found first. Only rows between the two numbers, both
         excluded.
@@ -62,9 +62,9 @@ class Vectors:
         # CROSS makes SQLite go through the records from the newest on and stop at the limit; left
         # to itself it goes through all artifacts and sorts.
         return [
-            (number, digest, text, learned)
-            for number, digest, text, learned in self._store.all(
-                "SELECT records.id, records.digest, text, learned FROM records"
+            (number, digest, text, prompts)
+            for number, digest, text, prompts in self._store.all(
+                "SELECT records.id, records.digest, text, records.prompts FROM records"
                 " CROSS JOIN artifacts ON artifacts.id = records.artifact"
                 " WHERE records.id > ? AND records.id < ? AND corpus = ?"
                 " AND NOT EXISTS (SELECT 1 FROM vectors"

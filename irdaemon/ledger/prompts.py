@@ -1,143 +1,177 @@
-"""Learned prompts: what led to a use of an artifact, counted into its first record.
+"""Expected prompts: what somebody types who needs an artifact, counted into its first record.
 
-Two states of each corpus are kept, the one served and the one before it. A record that prompts
-count for keeps, packed in its column `learned`: [[prompt, weight], ...], the share of its vector
-that is theirs, the key of what was taken off them, and the term ids and counts of its own text,
-with which it is as it was.
+Each has a provenance. What the author states and what the knowledge pack has come with the artifact
+and are kept in its row, `stated`; what a person, an agent or use gave is kept in a table, in the
+state that is served and the one before it. A gate, by corpus and provenance, says whether they
+count. A record that prompts count for keeps, packed in its column `prompts`: [[prompt, weight],
+...], the share of its vector that is theirs, the key of what was taken off them, and the term ids
+and counts of its own text, with which it is as it was.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from hashlib import blake2b
-from typing import Any
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from irdaemon.embed.learned import Common
-from irdaemon.ledger.rows import Learned, LearnedPrompt, LearnRate, digest_text
+from irdaemon.embed.prompts import Common
+from irdaemon.ledger.rows import (
+    Expected,
+    ExpectedPrompt,
+    PromptRate,
+    digest_text,
+    unpack_stated,
+)
 from irdaemon.ledger.store import Store
 from irdaemon.ledger.terms import Terms
 from irdaemon.text import tokenize
 from irdaemon.types import Use
 
-# Synopses that a model wrote: records like others, kept when their artifact is read again. A new
-# one is handed in and the artifact's entry marked to be read again, which stores it.
-
-_DAY, _ASKED = "synopsis_day", "synopses_asked"
-
-
-class Synopses:
-    """The synopses of every corpus: those handed in and not stored yet, else those stored."""
-
-    def __init__(self, store: Store):
-        self._store = store
-        self._handed_in: dict[tuple[str, str], tuple[str, Mapping[str, Any]]] = {}
-
-    def find(
-        self, corpus: str, artifact_id: str, kind: str
-    ) -> tuple[str, Mapping[str, Any]] | None:
-        """Return the text of an artifact's synopsis and its metadata; None where it has none."""
-        if (corpus, artifact_id) in self._handed_in:
-            return self._handed_in[corpus, artifact_id]
-        row = self._store.one(
-            "SELECT text, metadata FROM records JOIN artifacts ON artifacts.id = records.artifact"
-            " WHERE corpus = ? AND artifact_id = ? AND surface_index = 0 AND records.kind = ?",
-            corpus,
-            artifact_id,
-            kind,
-        )
-        return (row[0], msgpack.unpackb(row[1])) if row else None
-
-    def hand_in(
-        self, corpus: str, artifact_id: str, text: str, metadata: Mapping[str, Any]
-    ) -> None:
-        """Have an artifact read again, and this be its synopsis then."""
-        self._handed_in[corpus, artifact_id] = (text, metadata)
-        with self._store.transaction():
-            self._store.run(
-                "UPDATE entries SET stamp = '', cursor = NULL WHERE id ="
-                " (SELECT entry FROM artifacts WHERE corpus = ? AND artifact_id = ?)",
-                corpus,
-                artifact_id,
-            )
-
-    def settle(self, corpus: str) -> None:
-        """Drop what was handed in of a corpus: its entries were read."""
-        self._handed_in = {key: each for key, each in self._handed_in.items() if key[0] != corpus}
-
-    def count_requests(self, day: int) -> int:
-        """Return how often a model was asked on a day (days since 1970)."""
-        found = dict(
-            self._store.all("SELECT name, value FROM counters WHERE name IN (?, ?)", _DAY, _ASKED)
-        )
-        return int(found.get(_ASKED, 0)) if found.get(_DAY) == day else 0
-
-    def add_requests(self, day: int, times: int) -> None:
-        """Count how often a model was asked on a day."""
-        times += self.count_requests(day)
-        with self._store.transaction():
-            for name, value in ((_DAY, day), (_ASKED, times)):
-                self._store.run("INSERT OR REPLACE INTO counters VALUES (?, ?)", name, value)
-
+# Provenances: the first two come with the artifact, the others are kept beside it.
+AUTHOR, PACK, PERSON, AGENT, USE = "author", "pack", "person", "agent", "use"
+STATED = (AUTHOR, PACK)
+PROVENANCES = (*STATED, PERSON, AGENT, USE)
 
 _SERVED, _BEFORE = 1, 0
 # Prompts that show what all have in common, and of how many artifacts half of that is believed.
 _SAMPLE, _FEW_ARTIFACTS = 200, 10
 _ARTIFACT = (
     "entry, corpus, artifact_id, name, pointer, fields, body, digest, content, version,"
-    " indexed_at, name_terms"
+    " indexed_at, name_terms, stated"
 )
 _RECORD = (
-    "record_id, kind, granularity, surface_index, text, metadata, digest, terms, counts, learned"
+    "record_id, kind, granularity, surface_index, text, metadata, digest, terms, counts, prompts"
 )
 
 
-class LearnedPrompts:
-    """Keep what was learned of each corpus' artifacts, and count it into their records."""
+class Gate(NamedTuple):
+    """Whether prompts of a provenance count in a corpus, why, and since when (Unix seconds)."""
+
+    is_open: bool = True
+    report: Mapping[str, Any] = {}
+    at: float = 0.0
+
+
+class HeldPrompts(NamedTuple):
+    """The prompts of one provenance that are held of an artifact.
+
+    `is_outdated` is whether they were written for another text than it has now.
+    """
+
+    artifact_id: str
+    name: str
+    provenance: str
+    expected: Expected
+    is_outdated: bool = False
+
+
+class ExpectedPrompts:
+    """Keep the expected prompts of each corpus' artifacts, and count them into their records."""
 
     def __init__(self, store: Store, terms: Terms):
         self._store = store
         self._terms = terms
-        # By corpus, until something else is served of it: each artifact that is stored wants it.
+        # By corpus, until something else is served of it: each artifact that is stored wants them.
         self._common: dict[str, Common] = {}
+        self._gates: dict[str, Mapping[str, Gate]] = {}
 
-    def list_all(self, corpus: str, *, before: bool = False) -> dict[str, Learned]:
-        """Return what is served of a corpus by artifact id, or what was served before that."""
-        found: dict[str, list[LearnedPrompt]] = {}
-        rates: dict[str, LearnRate] = {}
+    def list_all(
+        self, corpus: str, provenance: str = USE, *, before: bool = False
+    ) -> dict[str, Expected]:
+        """Return what is served of a corpus by artifact id, or what was served before that.
+
+        Of what comes with an artifact there is no state before.
+        """
+        if provenance in STATED:
+            held = self._list_stated(corpus)
+            return {each.artifact_id: each.expected for each in held if each[2] == provenance}
+        found: dict[str, list[ExpectedPrompt]] = {}
+        rates: dict[str, PromptRate] = {}
         for artifact_id, words, share, *prompt in self._store.all(
-            "SELECT artifact_id, words, share, prompt, session, at, weight FROM learned"
-            " WHERE corpus = ? AND served = ? ORDER BY artifact_id, place",
+            "SELECT artifact_id, words, share, prompt, session, at, weight FROM expected_prompts"
+            " WHERE corpus = ? AND provenance = ? AND served = ? ORDER BY artifact_id, place",
             corpus,
+            provenance,
             _BEFORE if before else _SERVED,
         ):
-            found.setdefault(artifact_id, []).append(LearnedPrompt(*prompt))
-            rates[artifact_id] = LearnRate(words, share)
-        return {id: Learned(tuple(prompts), rates[id]) for id, prompts in found.items()}
+            found.setdefault(artifact_id, []).append(ExpectedPrompt(*prompt))
+            rates[artifact_id] = PromptRate(words, share)
+        return {id: Expected(tuple(prompts), rates[id]) for id, prompts in found.items()}
 
-    def find_learned(self, corpus: str, artifact_id: str) -> Learned | None:
-        """Return what is served of one artifact; None where nothing was learned of it."""
+    def list_held(self, corpus: str) -> Iterator[HeldPrompts]:
+        """Yield what is held of a corpus' artifacts, by provenance, whether it counts or not."""
+        yield from self._list_stated(corpus)
         rows = self._store.all(
-            "SELECT prompt, session, at, weight, words, share FROM learned"
-            " WHERE corpus = ? AND artifact_id = ? AND served = ? ORDER BY place",
+            "SELECT DISTINCT p.artifact_id, name, provenance, written_for, content"
+            " FROM expected_prompts AS p LEFT JOIN artifacts AS a"
+            " ON a.corpus = p.corpus AND a.artifact_id = p.artifact_id"
+            " WHERE p.corpus = ? AND served = ?",
+            corpus,
+            _SERVED,
+        )
+        held = {each: self.list_all(corpus, each) for each in {row[2] for row in rows}}
+        for artifact_id, name, provenance, written_for, content in rows:
+            is_outdated = bool(written_for) and written_for != content
+            expected = held[provenance][artifact_id]
+            yield HeldPrompts(artifact_id, name or "", provenance, expected, is_outdated)
+
+    def _list_stated(self, corpus: str) -> Iterator[HeldPrompts]:
+        for artifact_id, name, packed in self._store.all(
+            "SELECT artifact_id, name, stated FROM artifacts"
+            " WHERE corpus = ? AND stated IS NOT NULL ORDER BY artifact_id",
+            corpus,
+        ):
+            for provenance, expected in unpack_stated(packed).items():
+                yield HeldPrompts(artifact_id, name, provenance, expected)
+
+    def find_by_provenance(self, corpus: str, artifact_id: str) -> dict[str, Expected]:
+        """Return what is served of one artifact by its provenance, whether it counts or not."""
+        row = self._store.one(
+            "SELECT stated FROM artifacts WHERE corpus = ? AND artifact_id = ?", corpus, artifact_id
+        )
+        found = unpack_stated(row[0]) if row and row[0] else {}
+        rows = self._store.all(
+            "SELECT provenance, prompt, session, at, weight, words, share FROM expected_prompts"
+            " WHERE corpus = ? AND artifact_id = ? AND served = ? ORDER BY provenance, place",
             corpus,
             artifact_id,
             _SERVED,
         )
-        if not rows:
-            return None
-        return Learned(tuple(LearnedPrompt(*row[:4]) for row in rows), LearnRate(*rows[0][4:]))
+        for provenance, of_it in groupby(rows, key=itemgetter(0)):
+            mine = list(of_it)
+            prompts = tuple(ExpectedPrompt(*row[1:5]) for row in mine)
+            found[provenance] = Expected(prompts, PromptRate(*mine[0][5:]))
+        return found
 
-    def count(self, corpus: str) -> tuple[int, int]:
+    def find_counting(self, corpus: str, artifact_id: str) -> dict[str, Expected]:
+        """Return what counts for an artifact by its provenance."""
+        gates = self.read_gates(corpus)
+        found = self.find_by_provenance(corpus, artifact_id)
+        return {name: each for name, each in found.items() if gates.get(name, Gate()).is_open}
+
+    def find_expected(self, corpus: str, artifact_id: str) -> tuple[Expected | None, str]:
+        """Return what counts for an artifact, None for nothing, and the key of what is common."""
+        counting = self.find_counting(corpus, artifact_id)
+        return merge(counting.values()), self.find_common(corpus).key if USE in counting else ""
+
+    def count(self, corpus: str, provenance: str = USE) -> tuple[int, int]:
         """Return of how many artifacts of a corpus prompts are served, and how many prompts."""
+        if provenance in STATED:
+            held = self.list_all(corpus, provenance).values()
+            return len(held), sum(len(each.prompts) for each in held)
         row = self._store.one(
-            "SELECT count(DISTINCT artifact_id), count(*) FROM learned"
-            " WHERE corpus = ? AND served = ?",
+            "SELECT count(DISTINCT artifact_id), count(*) FROM expected_prompts"
+            " WHERE corpus = ? AND provenance = ? AND served = ?",
             corpus,
+            provenance,
             _SERVED,
         )
         return (int(row[0]), int(row[1])) if row else (0, 0)
@@ -154,47 +188,134 @@ class LearnedPrompts:
                 "UPDATE corpora SET learning = ? WHERE name = ?", json.dumps(state), corpus
             )
 
-    def publish(self, corpus: str, learned: Mapping[str, Learned]) -> int:
-        """Serve this from now on and keep what was served; return how many artifacts change."""
+    # -- gates -----------------------------------------------------------------------------------
+
+    def read_gates(self, corpus: str) -> Mapping[str, Gate]:
+        """Return the gates of a corpus that were ever set, by provenance.
+
+        A project's part of a corpus has those of the corpus.
+        """
+        base = corpus.partition("@")[0]
+        if base not in self._gates:
+            rows = self._store.all(
+                "SELECT provenance, is_open, report, at FROM prompt_gates WHERE corpus = ?", base
+            )
+            self._gates[base] = {
+                provenance: Gate(bool(is_open), json.loads(report), at)
+                for provenance, is_open, report, at in rows
+            }
+        return self._gates[base]
+
+    def set_gate(self, corpus: str, provenance: str, gate: Gate) -> int:
+        """Have the prompts of a provenance count or not; return how many artifacts change."""
         with self._store.transaction():
-            was = self.list_all(corpus)
-            self._drop(corpus, _BEFORE)
-            self._store.run("UPDATE learned SET served = ? WHERE corpus = ?", _BEFORE, corpus)
-            self._put(corpus, learned)
-            return self._rewrite_changed(corpus, was, learned)
+            was = self.read_gates(corpus).get(provenance, Gate())
+            self._store.run(
+                "INSERT OR REPLACE INTO prompt_gates VALUES (?, ?, ?, ?, ?)",
+                corpus,
+                provenance,
+                gate.is_open,
+                json.dumps(dict(gate.report)),
+                gate.at,
+            )
+            self._gates.pop(corpus, None)
+            if was.is_open == gate.is_open:
+                return 0
+            return self._rewrite_all(corpus, self.list_all(corpus, provenance))
 
-    def roll_back(self, corpus: str) -> int:
-        """Serve what was served before, once; return how many artifacts change."""
-        with self._store.transaction():
-            was, before = self.list_all(corpus), self.list_all(corpus, before=True)
-            self._drop(corpus, _SERVED)
-            self._store.run("UPDATE learned SET served = ? WHERE corpus = ?", _SERVED, corpus)
-            return self._rewrite_changed(corpus, was, before)
+    # -- what is served --------------------------------------------------------------------------
 
-    def forget(self, corpus: str, artifact_id: str = "", session: str = "") -> int:
-        """Forget what was learned of an artifact, from a session, or at all, in both states.
+    def publish(
+        self,
+        corpus: str,
+        expected: Mapping[str, Expected],
+        provenance: str = USE,
+        written_for: Mapping[str, str] = {},
+    ) -> int:
+        """Serve this of a provenance from now on and keep what was served.
 
-        Uses brought from elsewhere are forgotten, too. Returns how many artifacts change.
+        `written_for` has by artifact id the content that prompts were written for, where that is
+        known. Returns how many artifacts change.
         """
         with self._store.transaction():
-            was = self.list_all(corpus)
+            was = self.list_all(corpus, provenance)
+            self._drop(corpus, provenance, _BEFORE)
+            self._store.run(
+                "UPDATE expected_prompts SET served = ? WHERE corpus = ? AND provenance = ?",
+                _BEFORE,
+                corpus,
+                provenance,
+            )
+            self._put(corpus, provenance, expected, written_for)
+            return self._rewrite_changed(corpus, was, expected, provenance)
+
+    def add(
+        self,
+        corpus: str,
+        expected: Mapping[str, Expected],
+        provenance: str,
+        written_for: Mapping[str, str],
+    ) -> int:
+        """Serve this of some artifacts beside what is served of the others; else as `publish`."""
+        held = self.list_written_for(corpus, provenance)
+        together = {**self.list_all(corpus, provenance), **expected}
+        return self.publish(corpus, together, provenance, {**held, **written_for})
+
+    def list_written_for(self, corpus: str, provenance: str) -> dict[str, str]:
+        """Return by artifact id the content that its prompts were written for, "" if unknown."""
+        return dict(
+            self._store.all(
+                "SELECT DISTINCT artifact_id, written_for FROM expected_prompts"
+                " WHERE corpus = ? AND provenance = ? AND served = ?",
+                corpus,
+                provenance,
+                _SERVED,
+            )
+        )
+
+    def roll_back(self, corpus: str, provenance: str = USE) -> int:
+        """Serve what was served before, once; return how many artifacts change."""
+        with self._store.transaction():
+            was = self.list_all(corpus, provenance)
+            before = self.list_all(corpus, provenance, before=True)
+            self._drop(corpus, provenance, _SERVED)
+            self._store.run(
+                "UPDATE expected_prompts SET served = ? WHERE corpus = ? AND provenance = ?",
+                _SERVED,
+                corpus,
+                provenance,
+            )
+            return self._rewrite_changed(corpus, was, before, provenance)
+
+    def forget(
+        self, corpus: str, artifact_id: str = "", session: str = "", provenance: str = USE
+    ) -> int:
+        """Forget what is held of an artifact, from a session, or at all, in both states.
+
+        Of use, what was brought from elsewhere is forgotten, too. Returns how many artifacts
+        change.
+        """
+        with self._store.transaction():
+            was = self.list_all(corpus, provenance)
             forgotten = self._store.run(
-                "DELETE FROM learned WHERE corpus = ?1 AND (?2 = '' OR artifact_id = ?2)"
-                " AND (?3 = '' OR session = ?3)",
+                "DELETE FROM expected_prompts WHERE corpus = ?1 AND provenance = ?4"
+                " AND (?2 = '' OR artifact_id = ?2) AND (?3 = '' OR session = ?3)",
                 corpus,
                 artifact_id,
                 session,
+                provenance,
             ).rowcount
-            forgotten += self._store.run(
-                "DELETE FROM imported_uses WHERE corpus = ?1 AND (?3 = '' OR session = ?3)"
-                " AND (?2 = '' OR EXISTS (SELECT 1 FROM json_each(gold) WHERE value = ?2))",
-                corpus,
-                artifact_id,
-                session,
-            ).rowcount
+            if provenance == USE:
+                forgotten += self._store.run(
+                    "DELETE FROM imported_uses WHERE corpus = ?1 AND (?3 = '' OR session = ?3)"
+                    " AND (?2 = '' OR EXISTS (SELECT 1 FROM json_each(gold) WHERE value = ?2))",
+                    corpus,
+                    artifact_id,
+                    session,
+                ).rowcount
             if forgotten:
                 self._store.note_forgotten()
-            return self._rewrite_changed(corpus, was, self.list_all(corpus))
+            return self._rewrite_changed(corpus, was, self.list_all(corpus, provenance), provenance)
 
     def find_own_counts(self, corpus: str, artifact_id: str) -> tuple[str, dict[int, float]] | None:
         """Return an artifact's first text, and the counts that it gives by itself, by term id.
@@ -202,7 +323,7 @@ class LearnedPrompts:
         None for an artifact that is not held, or without a record.
         """
         row = self._store.one(
-            "SELECT text, terms, counts, learned FROM records"
+            "SELECT text, terms, counts, prompts FROM records"
             " JOIN artifacts ON artifacts.id = records.artifact"
             " WHERE corpus = ? AND artifact_id = ? AND surface_index = 0",
             corpus,
@@ -216,20 +337,25 @@ class LearnedPrompts:
         return text, dict(zip(_ids(ids).tolist(), _counts(counts).tolist(), strict=True))
 
     def keep_only(self, corpus: str, pairs: Collection[tuple[str, str]]) -> int:
-        """Forget, in both states, what is not of an (artifact, session) of these."""
+        """Forget, in both states, what use taught not of an (artifact, session) of these."""
         with self._store.transaction():
             was = self.list_all(corpus)
             held = self._store.all(
-                "SELECT DISTINCT artifact_id, session FROM learned WHERE corpus = ?", corpus
+                "SELECT DISTINCT artifact_id, session FROM expected_prompts"
+                " WHERE corpus = ? AND provenance = ?",
+                corpus,
+                USE,
             )
             gone = [(corpus, *pair) for pair in held if tuple(pair) not in pairs]
             if not gone:
                 return 0
             self._store.note_forgotten()
             self._store.run_many(
-                "DELETE FROM learned WHERE corpus = ? AND artifact_id = ? AND session = ?", gone
+                "DELETE FROM expected_prompts WHERE corpus = ? AND artifact_id = ? AND session = ?"
+                f" AND provenance = '{USE}'",
+                gone,
             )
-            return self._rewrite_changed(corpus, was, self.list_all(corpus))
+            return self._rewrite_changed(corpus, was, self.list_all(corpus), USE)
 
     # -- uses from elsewhere ---------------------------------------------------------------------
 
@@ -253,39 +379,61 @@ class LearnedPrompts:
         ]
 
     def list_corpora(self) -> list[str]:
-        """Return the corpora of which anything learned is kept."""
-        return [name for (name,) in self._store.all("SELECT DISTINCT corpus FROM learned")]
+        """Return the corpora of which anything that use taught is kept."""
+        found = self._store.all(
+            "SELECT DISTINCT corpus FROM expected_prompts WHERE provenance = ?", USE
+        )
+        return [name for (name,) in found]
 
     # -- storing ---------------------------------------------------------------------------------
 
-    def _drop(self, corpus: str, state: int) -> None:
+    def _drop(self, corpus: str, provenance: str, state: int) -> None:
         dropped = self._store.run(
-            "DELETE FROM learned WHERE corpus = ? AND served = ?", corpus, state
+            "DELETE FROM expected_prompts WHERE corpus = ? AND provenance = ? AND served = ?",
+            corpus,
+            provenance,
+            state,
         )
         if dropped.rowcount:
             self._store.note_forgotten()
 
-    def _put(self, corpus: str, learned: Mapping[str, Learned]) -> None:
+    def _put(
+        self,
+        corpus: str,
+        provenance: str,
+        expected: Mapping[str, Expected],
+        written_for: Mapping[str, str],
+    ) -> None:
         self._store.run_many(
-            "INSERT INTO learned VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO expected_prompts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                (corpus, artifact_id, _SERVED, place, prompt.text, prompt.session, prompt.at,
-                 prompt.weight, each.rate.words, each.rate.share)
-                for artifact_id, each in learned.items()
+                (corpus, artifact_id, provenance, _SERVED, place, prompt.text, prompt.session,
+                 prompt.at, prompt.weight, each.rate.words, each.rate.share,
+                 written_for.get(artifact_id, ""))
+                for artifact_id, each in expected.items()
                 for place, prompt in enumerate(each.prompts)
             ],
         )  # fmt: skip
 
     def _rewrite_changed(
-        self, corpus: str, was: Mapping[str, Learned], now: Mapping[str, Learned]
+        self,
+        corpus: str,
+        was: Mapping[str, Expected],
+        now: Mapping[str, Expected],
+        provenance: str,
     ) -> int:
-        self._common.pop(corpus, None)
-        common, same = find_common(now), find_common(was) == find_common(now)
-        changed = [id for id in sorted({*was, *now}) if not same or was.get(id) != now.get(id)]
-        return sum(self._rewrite(corpus, id, now.get(id), common.key) for id in changed)
+        same = True
+        if provenance == USE:
+            self._common.pop(corpus, None)
+            same = find_common(was) == find_common(now)
+        changed = (id for id in {*was, *now} if not same or was.get(id) != now.get(id))
+        return self._rewrite_all(corpus, changed)
 
-    def _rewrite(self, corpus: str, artifact_id: str, learned: Learned | None, common: str) -> int:
-        """Rewrite an artifact as a new row, its first record with what is now learned."""
+    def _rewrite_all(self, corpus: str, artifact_ids: Iterable[str]) -> int:
+        return sum(self._rewrite(corpus, id) for id in sorted(artifact_ids))
+
+    def _rewrite(self, corpus: str, artifact_id: str) -> int:
+        """Rewrite an artifact as a new row, its first record with what now counts for it."""
         found = self._store.one(
             f"SELECT id, {_ARTIFACT} FROM artifacts WHERE corpus = ? AND artifact_id = ?",
             corpus,
@@ -302,10 +450,11 @@ class LearnedPrompts:
         )
         self._store.run("DELETE FROM artifacts WHERE id = ?", row)
         inserted = self._store.run(
-            f"INSERT INTO artifacts({_ARTIFACT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO artifacts({_ARTIFACT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *artifact,
         )
-        first = [self._rewrite_record(record, learned, common) for record in records[:1]]
+        expected, common = self.find_expected(corpus, artifact_id)
+        first = [self._rewrite_record(record, expected, common) for record in records[:1]]
         self._store.run_many(
             f"INSERT INTO records(artifact, {_RECORD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(inserted.lastrowid, *record) for record in (*first, *records[1:])],
@@ -317,28 +466,28 @@ class LearnedPrompts:
         return 1
 
     def _rewrite_record(
-        self, record: tuple[Any, ...], learned: Learned | None, common: str
+        self, record: tuple[Any, ...], expected: Expected | None, common: str
     ) -> tuple[Any, ...]:
         *place, _, ids, counts, known = record
         if known:
             ids, counts = msgpack.unpackb(known)[3:]
-        return (*place, *self.count_in(str(place[4]), (ids, counts), learned, common))
+        return (*place, *self.count_in(str(place[4]), (ids, counts), expected, common))
 
     def count_in(
-        self, text: str, own: tuple[bytes, bytes], learned: Learned | None, common: str = ""
+        self, text: str, own: tuple[bytes, bytes], expected: Expected | None, common: str = ""
     ) -> tuple[bytes, bytes, bytes, bytes | None]:
-        """Return digest, term ids, counts and `learned` of a record, inside a transaction.
+        """Return digest, term ids, counts and `prompts` of a record, inside a transaction.
 
         `own` are the term ids (int32) and counts (float32) that its text gives, `common` is the key
-        of what all learned prompts have in common.
+        of what is taken off its prompts.
         """
         data = text.encode("utf-8", "replace")
-        if learned is None:
+        if expected is None:
             return (digest_text(data), *own, None)
-        prompts = [[prompt.text, prompt.weight] for prompt in learned.prompts]
-        packed: bytes = msgpack.packb([prompts, learned.rate.share, common, *own])
+        prompts = [[prompt.text, prompt.weight] for prompt in expected.prompts]
+        packed: bytes = msgpack.packb([prompts, expected.rate.share, common, *own])
         counts = dict(zip(_ids(own[0]).tolist(), _counts(own[1]).tolist(), strict=True))
-        for number, count in self.count_added(learned).items():
+        for number, count in self.count_added(expected).items():
             counts[number] = counts.get(number, 0.0) + count
         ids = np.array(list(counts), np.int32).tobytes()
         return (
@@ -349,38 +498,60 @@ class LearnedPrompts:
         )
 
     def find_common(self, corpus: str) -> Common:
-        """Return what is common to the prompts that are served of a corpus."""
+        """Return what is common to the prompts that use taught of a corpus."""
         if corpus not in self._common:
             self._common[corpus] = find_common(self.list_all(corpus))
         return self._common[corpus]
 
-    def count_added(self, learned: Learned) -> dict[int, float]:
-        """Return what learned prompts add to a record's counts, by term id, new ones included.
+    def count_added(self, expected: Expected) -> dict[int, float]:
+        """Return what prompts add to a record's counts, by term id, new ones included.
 
-        A word counts once a prompt; the form that it was typed in is not kept.
+        A word counts once a prompt; the form that it was typed in is not kept. What is not meant
+        adds nothing.
         """
         counts: dict[str, float] = {}
-        for prompt in learned.prompts:
-            for token in dict.fromkeys(tokenize(prompt.text)):
-                counts[token] = counts.get(token, 0.0) + learned.rate.words * prompt.weight
+        for prompt in expected.prompts:
+            for token in dict.fromkeys(tokenize(prompt.text)) if prompt.weight > 0 else ():
+                counts[token] = counts.get(token, 0.0) + expected.rate.words * prompt.weight
         return dict(zip(self._terms.give_ids(counts), counts.values(), strict=True))
 
 
-def find_common(learned: Mapping[str, Learned]) -> Common:
-    """Return what learned prompts have in common: a sample of them, by content.
+def merge(parts: Collection[Expected]) -> Expected | None:
+    """Return the prompts of several provenances as one, at the highest rate; None of none.
+
+    A word of a prompt counts what it did at its own rate.
+    """
+    if len(parts) < 2:
+        return next(iter(parts), None)
+    rate = PromptRate(
+        max(each.rate.words for each in parts), max(each.rate.share for each in parts)
+    )
+    prompts = (
+        replace(prompt, weight=round(prompt.weight * each.rate.words / rate.words, 6))
+        for each in parts
+        for prompt in each.prompts
+    )
+    return Expected(tuple(prompts), rate)
+
+
+def find_common(expected: Mapping[str, Expected]) -> Common:
+    """Return what prompts have in common: a sample of them, by content.
 
     From few artifacts what their prompts have in common is what they are about.
     """
-    texts = {prompt.text for each in learned.values() for prompt in each.prompts}
+    texts = {prompt.text for each in expected.values() for prompt in each.prompts}
     sample = sorted(texts, key=lambda text: blake2b(text.encode("utf-8", "replace")).digest())
-    n = len(learned)
+    n = len(expected)
     return Common(tuple(sample[:_SAMPLE]), round(n / (n + _FEW_ARTIFACTS), 4)) if n else Common()
 
 
-def unpack_prompts(packed: bytes) -> tuple[list[tuple[str, float]], float]:
-    """Return the prompts that a record keeps, with their weights, and their vectors' share."""
-    prompts, share = msgpack.unpackb(packed)[:2]
-    return [(text, weight) for text, weight in prompts], share
+def unpack_prompts(packed: bytes) -> tuple[list[tuple[str, float]], float, str]:
+    """Return the prompts that a record keeps, with their weights, and their vectors' share.
+
+    The last is the key of what is taken off them.
+    """
+    prompts, share, common = msgpack.unpackb(packed)[:3]
+    return [(text, weight) for text, weight in prompts], share, common
 
 
 def _ids(packed: bytes) -> NDArray[np.int32]:

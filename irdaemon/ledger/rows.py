@@ -67,8 +67,11 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class LearnedPrompt:
-    """A prompt that led to a use: its redacted text, where and when, and what it weighs (to 1)."""
+class ExpectedPrompt:
+    """What somebody types who needs an artifact: its redacted text, and what it weighs (to 1).
+
+    One with a negative weight is near and means another. `session` and `at` are of a use.
+    """
 
     text: str
     session: str = ""
@@ -77,8 +80,8 @@ class LearnedPrompt:
 
 
 @dataclass(frozen=True, slots=True)
-class LearnRate:
-    """How much learned prompts count beside a record's own text.
+class PromptRate:
+    """How much expected prompts count beside a record's own text.
 
     Each of a prompt's words counts `words` of one in the text; the vector is, to a share of
     `share`, that of the prompts.
@@ -88,12 +91,25 @@ class LearnRate:
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
-    """What uses have taught of an artifact: prompts, the newest first, and how much they count."""
+# Of what was written to be expected, where no uses say how much it counts: bench/prompts.py.
+EXPECTED_RATE = PromptRate(words=0.5, share=0.5)
+# What a near miss weighs beside a prompt.
+MISS_WEIGHT = -0.5
 
-    prompts: tuple[LearnedPrompt, ...]
-    rate: LearnRate
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The expected prompts of an artifact from one provenance, and how much they count."""
+
+    prompts: tuple[ExpectedPrompt, ...]
+    rate: PromptRate = EXPECTED_RATE
+
+    @classmethod
+    def of(cls, prompts: Iterable[str], misses: Iterable[str] = ()) -> Expected:
+        """Make it of prompts and near misses, each once."""
+        meant = {text: 1.0 for text in prompts}
+        weights = {**{text: MISS_WEIGHT for text in misses}, **meant}
+        return cls(tuple(ExpectedPrompt(text, weight=each) for text, each in weights.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +117,8 @@ class Decomposed:
     """An artifact with its plan's fields and its records: what one upsert stores.
 
     Equal `content` means the same text wherever it lies; an equal `version` means that nothing an
-    upsert would store has changed, but for `edges`, which no version counts.
+    upsert would store has changed, but for `edges`, which no version counts. `stated` has by
+    provenance the expected prompts that come with it.
     """
 
     artifact: Artifact
@@ -111,6 +128,7 @@ class Decomposed:
     version: str
     name_terms: tuple[str, ...] = ()
     edges: tuple[Edge, ...] = ()
+    stated: Mapping[str, Expected] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,14 +240,14 @@ class Counts:
     failures: int
 
 
-def digest_text(text: bytes, learned: bytes | None = None) -> bytes:
-    """Return the 16-byte digest of what is embedded: a text, and the prompts learned for it.
+def digest_text(text: bytes, prompts: bytes | None = None) -> bytes:
+    """Return the 16-byte digest of what is embedded: a text, and the prompts expected of it.
 
-    `learned` is as `records` keeps it; see `irdaemon.ledger.learned`.
+    `prompts` is as `records` keeps it; see `irdaemon.ledger.prompts`.
     """
     digest = hashlib.blake2b(text, digest_size=16)
-    if learned:
-        digest.update(msgpack.packb(msgpack.unpackb(learned)[:3]))
+    if prompts:
+        digest.update(msgpack.packb(msgpack.unpackb(prompts)[:3]))
     return digest.digest()
 
 
@@ -300,3 +318,26 @@ def _order(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_order(item) for item in value]
     return str(value) if isinstance(value, int) and value.bit_length() > 63 else value
+
+
+def pack_stated(stated: Mapping[str, Expected]) -> bytes | None:
+    """Pack the prompts that come with an artifact: {provenance: [[prompt, weight], ...]}."""
+    packed = {
+        provenance: [[prompt.text, prompt.weight] for prompt in each.prompts]
+        for provenance, each in sorted(stated.items())
+        if each.prompts
+    }
+    return msgpack.packb(packed) if packed else None
+
+
+def hash_stated(stated: Mapping[str, Expected]) -> str:
+    """Hash the prompts that come with an artifact."""
+    return _hash([(pack_stated(stated) or b"").hex()])
+
+
+def unpack_stated(packed: bytes) -> dict[str, Expected]:
+    """Return what `pack_stated` packed."""
+    return {
+        provenance: Expected(tuple(ExpectedPrompt(text, weight=weight) for text, weight in prompts))
+        for provenance, prompts in msgpack.unpackb(packed).items()
+    }

@@ -275,6 +275,51 @@ def add_known_projects(connection: sqlite3.Connection) -> None:
     )
 
 
+def add_provenance(connection: sqlite3.Connection) -> None:
+    """Keep expected prompts by where they are from; those learned from use become some of them.
+
+    Prompts that come with an artifact are kept in its row, `stated`. `written_for` is the content
+    that prompts were written for, "" where that is not known.
+    """
+    connection.execute(
+        """CREATE TABLE expected_prompts (
+            corpus TEXT NOT NULL REFERENCES corpora(name) ON DELETE CASCADE,
+            artifact_id TEXT NOT NULL,
+            provenance TEXT NOT NULL,
+            served INTEGER NOT NULL,
+            place INTEGER NOT NULL,
+            prompt TEXT NOT NULL,
+            session TEXT NOT NULL,
+            at REAL NOT NULL,
+            weight REAL NOT NULL,
+            words REAL NOT NULL,
+            share REAL NOT NULL,
+            written_for TEXT NOT NULL,
+            PRIMARY KEY (corpus, artifact_id, provenance, served, place)
+        ) WITHOUT ROWID"""
+    )
+    connection.execute(
+        "INSERT INTO expected_prompts SELECT corpus, artifact_id, 'use', served, place, prompt,"
+        " session, at, weight, words, share, '' FROM learned"
+    )
+    connection.execute("DROP TABLE learned")
+    connection.execute(
+        """CREATE TABLE prompt_gates (
+            corpus TEXT NOT NULL REFERENCES corpora(name) ON DELETE CASCADE,
+            provenance TEXT NOT NULL,
+            is_open INTEGER NOT NULL,
+            report TEXT NOT NULL,
+            at REAL NOT NULL,
+            PRIMARY KEY (corpus, provenance)
+        ) WITHOUT ROWID"""
+    )
+    connection.execute("ALTER TABLE records RENAME COLUMN learned TO prompts")
+    connection.execute("ALTER TABLE artifacts ADD COLUMN stated BLOB")
+    connection.execute(
+        "CREATE INDEX artifacts_with_stated ON artifacts(corpus) WHERE stated IS NOT NULL"
+    )
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_tables,
     add_name_terms,
@@ -287,6 +332,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     add_links,
     add_learned,
     add_known_projects,
+    add_provenance,
 )
 
 

@@ -24,18 +24,18 @@ def learn_corpus(context: JobContext, corpus: Corpus) -> str:
         return (
             "nothing is learned about a corpus that is copied elsewhere, unless it has share = true"
         )
-    ledger.learned.import_uses(name, find_observer(state).imported.pop(name, ()))
+    ledger.prompts.import_uses(name, find_observer(state).imported.pop(name, ()))
     if _is_incomplete(state):
         return "not all transcripts were searched for uses"
     learning = Learning(state, context.publisher, corpus, context.pause)
     uses = _known_uses(state, corpus)
     learning.keep_attested(uses)
     seen = RULE + hashlib.blake2b(repr(uses).encode("utf-8", "replace"), digest_size=8).hexdigest()
-    noted = ledger.learned.read_state(name)
+    noted = ledger.prompts.read_state(name)
     if noted.get("seen") == seen:
         return "no new uses"
     report = learning.learn(uses)
-    ledger.learned.put_state(name, {**ledger.learned.read_state(name), "seen": seen})
+    ledger.prompts.put_state(name, {**ledger.prompts.read_state(name), "seen": seen})
     return str(report)
 
 
@@ -52,7 +52,7 @@ def unlearn(context: JobContext) -> str:
         corpus, artifact_id, session = find_observer(state).unlearned.popleft()
         for each in state.corpora.values():
             if corpus in ("", each.name):
-                changed = state.ledger.learned.forget(each.name, artifact_id, session)
+                changed = state.ledger.prompts.forget(each.name, artifact_id, session)
                 Learning(state, context.publisher, each, context.pause).show(changed)
                 forgotten += changed
     return f"{format_count(forgotten, 'artifact')} changed"
@@ -68,7 +68,7 @@ def _is_incomplete(state: State) -> bool:
 
 def _known_uses(state: State, corpus: Corpus) -> list[Use]:
     """Return the uses that transcripts tell of and those brought from elsewhere."""
-    imported = state.ledger.learned.list_imported(corpus.name)
+    imported = state.ledger.prompts.list_imported(corpus.name)
     if (notes := find_observer(state).notes) is None:
         return imported
     with notes.reading() as store:

@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.usage.taught import (
-    MOST_ASKED,
     RATES,
-    Asked,
-    Gain,
     Prompts,
     attested,
-    gain,
     learned,
-    ndcg_of_each,
     newest_fifth,
     newest_of_each,
     taught,
     weights_of,
 )
-from irdaemon.discovery.calibrate import make_probes
 from irdaemon.discovery.query import ParsedQuery, analyse_query, embed_question
-from irdaemon.discovery.retrieve import retrieve
 from irdaemon.embed import Embedder
-from irdaemon.embed.learned import TaughtText, embed_taught
-from irdaemon.engine.due import EMBEDDED_AT_ONCE, request_followups
+from irdaemon.engine.indexing import show_changed
 from irdaemon.engine.publish import Publisher
 from irdaemon.engine.state import State
-from irdaemon.index import CorpusIndex, Recounted
-from irdaemon.ingest.reconcile import embed
-from irdaemon.ledger import Learned
-from irdaemon.ledger.learned import find_common
+from irdaemon.engine.trial import (
+    MOST_ASKED,
+    Asked,
+    Gain,
+    compare_own_cases,
+    gain,
+    index_expecting,
+    ndcg_of_each,
+    rank_artifacts,
+)
+from irdaemon.index import CorpusIndex
+from irdaemon.ledger import Expected
+from irdaemon.ledger.prompts import USE
 from irdaemon.types import LearnReport, Use
 
 # A corpus of sessions is where uses are read from; nothing is learned of its turns.
@@ -84,7 +85,7 @@ class Learning:
         best, candidate, rate = max(tried, key=lambda each: each[0].mean)
         if not best.better:
             return self._noted(_report("no better", known, best))
-        own = self._gain_of_own_cases(base, candidate)
+        own = compare_own_cases(base, candidate, self._rank)
         if own.worse:
             return self._noted(_report("worse elsewhere", known, best, own))
         wanted = learned(everything, rate)
@@ -94,7 +95,7 @@ class Learning:
 
     def roll_back(self) -> int:
         """Serve what was served before; return how many artifacts change."""
-        learned = self.state.ledger.learned
+        learned = self.state.ledger.prompts
         changed = learned.roll_back(self.corpus.name)
         self.show(changed)
         learned.put_state(
@@ -107,7 +108,7 @@ class Learning:
         names = {id: "" for use in uses for id in use.gold} | self._names()
         attesting = attested(uses, names, self.state.clock())
         pairs = {(id, each.session) for id, prompts in attesting.items() for each in prompts}
-        self.show(self.state.ledger.learned.keep_only(self.corpus.name, pairs))
+        self.show(self.state.ledger.prompts.keep_only(self.corpus.name, pairs))
 
     # -- trying ----------------------------------------------------------------------------------
 
@@ -116,40 +117,9 @@ class Learning:
         cards = (rows.cards[owner] for owner in rows.list_owners())
         return {card.artifact_id: card.name for card in cards}
 
-    def _index_with(self, wanted: Mapping[str, Learned]) -> CorpusIndex:
+    def _index_with(self, wanted: Mapping[str, Expected]) -> CorpusIndex:
         """Return the index as it would be with just this learned."""
-        index = self.state.snapshot.corpora[self.corpus.name]
-        served = self.state.ledger.learned.list_all(self.corpus.name)
-        ids = {*served, *wanted}
-        owners = {
-            card.artifact_id: owner
-            for owner in index.rows.list_owners()
-            if (card := index.rows.cards[owner]).artifact_id in ids
-        }
-        changed = dict(self._recounted(index, owners, wanted))
-        return index.recounted(changed) if changed else index
-
-    def _recounted(
-        self, index: CorpusIndex, owners: Mapping[str, int], wanted: Mapping[str, Learned]
-    ) -> Iterator[tuple[int, Recounted]]:
-        ledger = self.state.ledger
-        texts, counts, positions = [], [], []
-        with ledger.transaction():  # words that are new get their ids
-            for id, owner in owners.items():
-                own = ledger.learned.find_own_counts(self.corpus.name, id)
-                records = index.rows.find_records(owner)
-                if own is None or not records:
-                    continue
-                text, terms = own
-                each = wanted.get(id)
-                for term, count in (ledger.learned.count_added(each) if each else {}).items():
-                    terms[term] = terms.get(term, 0.0) + count
-                texts.append(_to_embed(text, each))
-                counts.append(terms)
-                positions.append(records[0])
-        vectors = embed_taught(self._embedder, texts, find_common(wanted))
-        for position, terms, vector in zip(positions, counts, vectors, strict=True):
-            yield position, Recounted(terms, vector)
+        return index_expecting(self.state, self.corpus, wanted, USE)
 
     @property
     def _embedder(self) -> Embedder:
@@ -157,42 +127,25 @@ class Learning:
 
     def _rank(self, index: CorpusIndex, text: str) -> Sequence[str]:
         self.pause()
-        question = analyse_query(ParsedQuery(text), self.state.ledger.terms.get_table())
-        question = embed_question(question, index, self.state.embedders.embed_fresh)
-        return [each.card.artifact_id for each in retrieve(index, question).candidates]
-
-    def _gain_of_own_cases(self, base: CorpusIndex, candidate: CorpusIndex) -> Gain:
-        rows = base.rows
-        asked = [
-            Asked(probe.asking, (rows.cards[rows.artifact_of.array[probe.position]].artifact_id,))
-            for probe in make_probes(base)
-        ]
-        return gain(
-            ndcg_of_each(base, asked, self._rank), ndcg_of_each(candidate, asked, self._rank)
-        )
+        return rank_artifacts(self.state, index, text)
 
     # -- publishing ------------------------------------------------------------------------------
 
-    def _publish(self, wanted: Mapping[str, Learned]) -> int:
+    def _publish(self, wanted: Mapping[str, Expected]) -> int:
         ledger, name = self.state.ledger, self.corpus.name
-        if ledger.learned.list_all(name) == wanted:
+        if ledger.prompts.list_all(name) == wanted:
             return 0
-        changed = ledger.learned.publish(name, wanted)
+        changed = ledger.prompts.publish(name, wanted)
         self.show(changed)
         return changed
 
     def show(self, changed: int) -> None:
         """Publish an index with what has changed, with its vectors where they are few."""
-        if not changed:
-            return
-        state, corpus = self.state, self.corpus
-        next(embed(state.ledger, corpus.name, self._embedder, EMBEDDED_AT_ONCE), 0)
-        self.publisher.publish(corpus)
-        request_followups(state, corpus)
+        show_changed(self.state, self.publisher, self.corpus, changed)
 
     def _noted(self, report: LearnReport) -> LearnReport:
         told: dict[str, Any] = {**report.to_dict(), "at": self.state.clock()}
-        self.state.ledger.learned.put_state(self.corpus.name, told)
+        self.state.ledger.prompts.put_state(self.corpus.name, told)
         return report
 
 
@@ -208,8 +161,8 @@ def find_outdated(state: State) -> list[str]:
         return [
             name
             for name in find_learnable(state)
-            if ledger.learned.count(name)[0]
-            and not ledger.learned.read_state(name).get("seen", "").startswith(RULE)
+            if ledger.prompts.count(name)[0]
+            and not ledger.prompts.read_state(name).get("seen", "").startswith(RULE)
         ]
 
 
@@ -220,8 +173,8 @@ def explain_learned(state: State, text: str, reference: str) -> dict[str, Any] |
     """
     name, _, artifact_id = reference.partition("/")
     with state.reading() as ledger:
-        each = ledger.learned.find_learned(name, artifact_id)
-        own = ledger.learned.find_own_counts(name, artifact_id)
+        each = ledger.prompts.find_by_provenance(name, artifact_id).get(USE)
+        own = ledger.prompts.find_own_counts(name, artifact_id)
     if each is None or own is None:
         return None
     index = state.snapshot.corpora[name]
@@ -262,18 +215,12 @@ def _is_of(use: Use, prompts: Prompts) -> bool:
     return any(id in prompts for id in use.gold)
 
 
-def _to_embed(text: str, each: Learned | None) -> TaughtText:
-    if each is None:
-        return TaughtText(text)
-    return TaughtText(text, [(p.text, p.weight) for p in each.prompts], each.rate.share)
-
-
 def _report(
     outcome: str,
     uses: Sequence[Use],
     found: Gain,
     own: Gain | None = None,
-    wanted: Mapping[str, Learned] | None = None,
+    wanted: Mapping[str, Expected] | None = None,
 ) -> LearnReport:
     wanted = wanted or {}
     return LearnReport(

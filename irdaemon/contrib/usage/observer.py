@@ -112,7 +112,7 @@ class UsageObserver(Observer):
     def note_scan(self, corpus: Corpus, report: Report) -> None:
         """Have what was learned from sessions that are gone forgotten."""
         if report.removed and _has_sessions(corpus):
-            for name in self._state.ledger.learned.list_corpora():
+            for name in self._state.ledger.prompts.list_corpora():
                 self._state.request(Job("learn", name))
 
     def find_due_jobs(self, at_start: bool) -> list[Job]:

@@ -57,9 +57,9 @@ class UseReports:
         found = []
         with self._state.reading() as ledger:
             for name in self._state.corpora:
-                if told := ledger.learned.read_state(name):
+                if told := ledger.prompts.read_state(name):
                     told.pop("seen", None)
-                    artifacts, prompts = ledger.learned.count(name)
+                    artifacts, prompts = ledger.prompts.count(name)
                     now = {"corpus": name, "artifacts": artifacts, "prompts": prompts}
                     found.append({**told, **now})
         return found

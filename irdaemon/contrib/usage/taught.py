@@ -9,23 +9,19 @@ the name is found anyway.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
-from operator import mul
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from irclient.errors import QueryError
 from irdaemon.contrib.usage.names import ItemNames
 from irdaemon.contrib.usage.store import UsageStore
-from irdaemon.index import CorpusIndex
 from irdaemon.index.names import find_names
-from irdaemon.ledger import Learned, LearnedPrompt, LearnRate, Ledger
+from irdaemon.ledger import Expected, ExpectedPrompt, Ledger, PromptRate
 from irdaemon.types import Use
 
 # Uses from elsewhere: records as JSONL has them, one use a line.
@@ -124,79 +120,6 @@ def of_corpus(store: UsageStore, ledger: Ledger, names: ItemNames, corpus: str) 
 # learned has to rank them better, and must not rank the corpus' own cases worse: the queries that
 # calibration makes of its texts.
 
-# What is asked at most: enough for an interval of two hundredths.
-MOST_ASKED = 400
-K = 10
-_TWO_SIDED_95 = 1.96
-# Means of equal figures may differ by this.
-_EXACT = 1e-9
-
-# Ids of what a text finds in an index, best first.
-Rank = Callable[[CorpusIndex, str], Sequence[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A text, and the artifacts that it is to find."""
-
-    text: str
-    gold: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Gain:
-    """NDCG@10 before and after over the same texts.
-
-    `half_width` is half that of the 95% interval of their difference, `lowest` where the 95%
-    interval of the mean before begins.
-    """
-
-    before: float
-    after: float
-    half_width: float
-    lowest: float
-    n: int
-
-    @property
-    def mean(self) -> float:
-        """Return by how much NDCG@10 grew."""
-        return self.after - self.before
-
-    @property
-    def better(self) -> bool:
-        """Return whether it grew."""
-        return self.mean > _EXACT
-
-    @property
-    def worse(self) -> bool:
-        """Return whether it fell out of the 95% interval of what it was."""
-        return self.after < self.lowest
-
-
-def ndcg_of_each(index: CorpusIndex, asked: Iterable[Asked], rank: Rank) -> list[float]:
-    """Return the NDCG@10 of each text in an index."""
-    from irdaemon.contrib.evaluate.ranking import ndcg  # with all of its room, which no start needs
-
-    return [ndcg(rank(index, each.text), each.gold, K) for each in asked]
-
-
-def gain(
-    before: Sequence[float], after: Sequence[float], weights: Sequence[float] | None = None
-) -> Gain:
-    """Return what paired figures gained, each by its weight; the interval is that of the mean.
-
-    The standard error of a weighted mean is taken as that of a stratified sample (Cochran 1977,
-    section 5.4) with one spread for all strata.
-    """
-    n = len(before)
-    if not n:
-        return Gain(0.0, 0.0, 0.0, 0.0, 0)
-    shares = [1 / n] * n if weights is None else [each / sum(weights) for each in weights]
-    differences = [b - a for a, b in zip(before, after, strict=True)]
-    means = [sum(map(mul, shares, figures)) for figures in (before, after)]
-    lowest = means[0] - _half_width(before, shares)
-    return Gain(means[0], means[1], _half_width(differences, shares), lowest, n)
-
 
 def weights_of(learned: Sequence[bool], share: float) -> list[float]:
     """Return what each held-out use counts, by whether anything was learned of what it used.
@@ -212,15 +135,6 @@ def weights_of(learned: Sequence[bool], share: float) -> list[float]:
     return [share / of_learned if each else (1 - share) / others for each in learned]
 
 
-def _half_width(figures: Sequence[float], shares: Sequence[float]) -> float:
-    """Return half the width of the 95% interval of a weighted mean."""
-    if len(figures) < 2:
-        return math.inf
-    from statistics import stdev
-
-    return _TWO_SIDED_95 * stdev(figures) * math.sqrt(sum(share * share for share in shares))
-
-
 # Sessions that must have used an artifact before anything is learned of it, and prompts at most.
 FEWEST_SESSIONS = 2
 MOST_PROMPTS = 10
@@ -231,9 +145,9 @@ _HALF_LIFE_S = 90 * 86_400.0
 _LEAST_WEIGHT = 2.0**-10
 
 # How much prompts may count, what counts more first: measured in docs/learning.md.
-RATES = (LearnRate(words=0.5, share=0.5), LearnRate(words=0.25, share=0.3))
+RATES = (PromptRate(words=0.5, share=0.5), PromptRate(words=0.25, share=0.3))
 
-Prompts = Mapping[str, Sequence[LearnedPrompt]]
+Prompts = Mapping[str, Sequence[ExpectedPrompt]]
 
 
 class _Dated(NamedTuple):
@@ -244,7 +158,7 @@ class _Dated(NamedTuple):
 
 def taught(
     uses: Iterable[Use], names: Mapping[str, str], now: float
-) -> dict[str, tuple[LearnedPrompt, ...]]:
+) -> dict[str, tuple[ExpectedPrompt, ...]]:
     """Return the prompts that uses teach of the artifacts in `names` (id -> name), newest first.
 
     A use weighs one, shared by the artifacts it was of, and half of that each 90 days before the
@@ -255,14 +169,14 @@ def taught(
 
 def attested(
     uses: Iterable[Use], names: Mapping[str, str], now: float
-) -> dict[str, tuple[LearnedPrompt, ...]]:
+) -> dict[str, tuple[ExpectedPrompt, ...]]:
     """Return the newest prompt of each session for the artifacts that enough sessions used.
 
     Arguments, weights and order are those of `taught`, which keeps the newest few.
     """
     dated = _by_age(uses, now)
     newest = dated[0].at if dated else now
-    found: dict[str, list[LearnedPrompt]] = {}
+    found: dict[str, list[ExpectedPrompt]] = {}
     counted: dict[str, set[str]] = {}
     for at, _, use in dated:
         weight = 2 ** ((at - newest) / _HALF_LIFE_S) / max(len(set(use.gold)), 1)
@@ -276,14 +190,14 @@ def attested(
             told_by = {use.session, use.entry} - {""}
             if told_by.isdisjoint(counted.setdefault(artifact_id, set())):
                 counted[artifact_id] |= told_by
-                learned = LearnedPrompt(prompt, use.session, at, round(weight, 6))
+                learned = ExpectedPrompt(prompt, use.session, at, round(weight, 6))
                 found.setdefault(artifact_id, []).append(learned)
     return {id: tuple(each) for id, each in found.items() if len(each) >= FEWEST_SESSIONS}
 
 
-def learned(prompts: Prompts, rate: LearnRate) -> dict[str, Learned]:
+def learned(prompts: Prompts, rate: PromptRate) -> dict[str, Expected]:
     """Return what prompts teach at a rate."""
-    return {id: Learned(tuple(each), rate) for id, each in prompts.items()}
+    return {id: Expected(tuple(each), rate) for id, each in prompts.items()}
 
 
 def newest_fifth(uses: Iterable[Use], now: float) -> tuple[list[Use], list[Use]]:
@@ -326,7 +240,7 @@ def _shuffled(use: Use, number: int) -> bytes:
     return blake2b(f"{use.prompt}\0{number}".encode("utf-8", "replace"), digest_size=8).digest()
 
 
-def _distinct(prompts: Sequence[LearnedPrompt]) -> tuple[LearnedPrompt, ...]:
+def _distinct(prompts: Sequence[ExpectedPrompt]) -> tuple[ExpectedPrompt, ...]:
     """Return each text once, the newest of equal ones, in their order."""
     return tuple({each.text.casefold(): each for each in reversed(prompts)}.values())[::-1]
 

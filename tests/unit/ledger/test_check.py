@@ -131,8 +131,11 @@ def test_an_older_format_is_no_fault(path):
         "DROP TABLE links",
         "DROP INDEX artifacts_by_link_name",
         "ALTER TABLE corpora DROP COLUMN learning",
-        "ALTER TABLE records DROP COLUMN learned",
-        "DROP TABLE learned",
+        "ALTER TABLE records DROP COLUMN prompts",
+        "DROP TABLE expected_prompts",
+        "DROP TABLE prompt_gates",
+        "DROP INDEX artifacts_with_stated",
+        "ALTER TABLE artifacts DROP COLUMN stated",
         "DROP TABLE imported_uses",
         "DROP TABLE known_projects",
     )

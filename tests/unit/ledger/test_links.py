@@ -90,9 +90,11 @@ def earlier_format(path):
     """Make a ledger what it was before there were links."""
     with closing(sqlite3.connect(path)) as db:
         db.executescript(
-            "DROP TABLE links; DROP INDEX artifacts_by_link_name; DROP TABLE learned;"
+            "DROP TABLE links; DROP INDEX artifacts_by_link_name; DROP TABLE expected_prompts;"
             "DROP TABLE imported_uses; DROP TABLE known_projects;"
-            "ALTER TABLE records DROP COLUMN learned;"
+            "DROP TABLE prompt_gates; DROP INDEX artifacts_with_stated;"
+            "ALTER TABLE artifacts DROP COLUMN stated;"
+            "ALTER TABLE records DROP COLUMN prompts;"
             "ALTER TABLE corpora DROP COLUMN learning; PRAGMA user_version = 8"
         )
 

@@ -1,4 +1,5 @@
-from irdaemon.contrib.usage.taught import Asked, gain, ndcg_of_each, weights_of
+from irdaemon.contrib.usage.taught import weights_of
+from irdaemon.engine.trial import Asked, gain, ndcg_of_each
 
 
 def test_what_ranks_better_in_the_mean_is_better():

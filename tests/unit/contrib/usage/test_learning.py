@@ -44,7 +44,7 @@ def done(made, number):
 
 
 def sessions(made):
-    served = made.ledger.learned.list_all("m").values()
+    served = made.ledger.prompts.list_all("m").values()
     return {prompt.session for each in served for prompt in each.prompts}
 
 
@@ -57,8 +57,8 @@ def test_uses_from_elsewhere_are_learned_from_and_kept(made):
         "published: NDCG@10"
     )
     assert first(made, "my submarine") == "tool3"
-    assert len(made.ledger.learned.list_imported("m")) == 50
-    assert made.ledger.learned.read_state("m")["outcome"] == "published"
+    assert len(made.ledger.prompts.list_imported("m")) == 50
+    assert made.ledger.prompts.read_state("m")["outcome"] == "published"
 
 
 def test_the_same_uses_are_judged_only_once(made):
@@ -71,8 +71,8 @@ def test_roll_back_gives_what_was_served_before(made):
     done(made, find_observer(made.state).request_learning("m", uses()))
     assert done(made, made.request(Job("roll_back", "m"))) == "10 artifacts are as before"
     assert contents(made.ledger, "m") == before
-    assert made.ledger.learned.read_state("m")["outcome"] == "rolled back"
-    assert made.ledger.learned.count("m") == (0, 0)
+    assert made.ledger.prompts.read_state("m")["outcome"] == "rolled back"
+    assert made.ledger.prompts.count("m") == (0, 0)
     assert done(made, made.request(Job("roll_back", "m"))) == "0 artifacts are as before"
 
 
@@ -83,7 +83,7 @@ def test_what_is_forgotten_of_use_is_unlearned(made, what, left):
     done(made, find_observer(made.state).request_learning("m", uses()))
     assert "4-3" in sessions(made)
     done(made, find_observer(made.state).request_unlearning(*what))
-    assert len(made.ledger.learned.list_all("m")) == left
+    assert len(made.ledger.prompts.list_all("m")) == left
     assert "4-3" not in sessions(made)
 
 
@@ -92,21 +92,21 @@ def test_what_was_taught_by_sessions_that_are_gone_goes_with_them(made):
     with made.ledger.transaction():
         made.ledger._store.run("DELETE FROM imported_uses WHERE gold = '[\"tool3\"]'")
     done(made, made.request(Job("learn", "m")))
-    assert "tool3" not in made.ledger.learned.list_all("m", before=True)
-    assert "tool3" not in made.ledger.learned.list_all("m")
+    assert "tool3" not in made.ledger.prompts.list_all("m", before=True)
+    assert "tool3" not in made.ledger.prompts.list_all("m")
 
 
 def test_what_one_file_taught_under_many_session_ids_is_judged_again_and_goes(made):
     done(made, find_observer(made.state).request_learning("m", uses()))
     assert find_outdated(made.state) == []
-    noted = made.ledger.learned.read_state("m")
-    made.ledger.learned.put_state(
+    noted = made.ledger.prompts.read_state("m")
+    made.ledger.prompts.put_state(
         "m", {**noted, "seen": "0123456789abcdef"}
     )  # as a version before had
     assert find_outdated(made.state) == ["m"]
     learning = Learning(made.state, made.writer.publisher, made.corpora["m"])
     learning.keep_attested([replace(use, entry="one.jsonl") for use in uses()])
-    assert made.ledger.learned.list_all("m") == {}
+    assert made.ledger.prompts.list_all("m") == {}
 
 
 def test_while_transcripts_are_still_to_be_read_nothing_that_was_learned_is_taken_for_gone(made):
@@ -117,7 +117,7 @@ def test_while_transcripts_are_still_to_be_read_nothing_that_was_learned_is_take
     assert done(made, made.request(Job("learn", "m"))).startswith(
         "not all transcripts were searched"
     )
-    assert len(made.ledger.learned.list_all("m")) == 10
+    assert len(made.ledger.prompts.list_all("m")) == 10
 
 
 class NotRead:
@@ -165,9 +165,9 @@ def test_a_corpus_that_is_not_to_learn_forgets_what_use_taught_and_learns_no_mor
     made,
 ):
     done(made, find_observer(made.state).request_learning("m", uses()))
-    assert made.ledger.learned.list_all("m")
+    assert made.ledger.prompts.list_all("m")
     made.reconfigure([replace(made.corpora["m"], learns=False)])
     made.drain()
-    assert not made.ledger.learned.list_all("m")
+    assert not made.ledger.prompts.list_all("m")
     assert "share = true" in done(made, find_observer(made.state).request_learning("m", uses()))
-    assert not made.ledger.learned.list_all("m")
+    assert not made.ledger.prompts.list_all("m")

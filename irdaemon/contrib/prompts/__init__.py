@@ -1,0 +1,13 @@
+"""Expected prompts: given, listed, weighed, taken back, and written by a person's agent."""
+
+from irdaemon.config.addons import AddOn
+
+ADDON = AddOn(
+    operations=("irdaemon.contrib.prompts.operations",),
+    jobs={
+        "take_prompts": ("irdaemon.contrib.prompts.jobs:take_prompts", 3, True),
+        "weigh_prompts": ("irdaemon.contrib.prompts.jobs:weigh_prompts", 4, True),
+        "drop_prompts": ("irdaemon.contrib.prompts.jobs:drop_prompts", 3, True),
+    },
+    observer="irdaemon.contrib.prompts.observer:PromptsObserver",
+)

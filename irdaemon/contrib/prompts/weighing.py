@@ -1,0 +1,110 @@
+"""The gate: whether the prompts of a provenance help to find what they are expected of.
+
+Of each artifact one prompt is left out and asked, with the others counted in and without. They have
+to rank it better, and must not rank the corpus' own cases worse: the queries that calibration makes
+of its texts. Until they were weighed, and where they are too few to be, they count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any
+
+from irdaemon.config.corpus import Corpus
+from irdaemon.engine.state import State
+from irdaemon.engine.trial import (
+    Asked,
+    compare_own_cases,
+    gain,
+    index_expecting,
+    ndcg_of_each,
+    rank_artifacts,
+)
+from irdaemon.index import CorpusIndex
+from irdaemon.ledger import Expected, Ledger
+from irdaemon.ledger.prompts import PROVENANCES, USE, Gate
+
+# So many artifacts have to have prompts; of so many at most one is asked.
+FEWEST_ARTIFACTS, _MOST_ASKED = 10, 200
+# Once they are more or fewer than were weighed by this share they are weighed again.
+_CHANGED_SHARE = 0.2
+# Turns of sessions have no prompts of their own.
+NOT_PROMPTED = ("sessions",)
+
+
+def list_unweighed(state: State, corpus: Corpus) -> list[str]:
+    """Return the provenances whose prompts are to be weighed in a corpus. The writer asks."""
+    if corpus.project or corpus.kind in NOT_PROMPTED:
+        return []
+    return [
+        each for each in PROVENANCES if each != USE and _must_weigh(state.ledger, corpus.name, each)
+    ]
+
+
+def _must_weigh(ledger: Ledger, corpus: str, provenance: str) -> bool:
+    artifacts, _ = ledger.prompts.count(corpus, provenance)
+    gate = ledger.prompts.read_gates(corpus).get(provenance, Gate())
+    if gate.report.get("outcome") == ROLLED_BACK:
+        return False
+    weighed = int(gate.report.get("artifacts", 0))
+    changed = abs(artifacts - weighed) > _CHANGED_SHARE * weighed
+    return artifacts >= FEWEST_ARTIFACTS and changed
+
+
+ROLLED_BACK = "rolled back"
+
+
+def weigh_prompts(
+    state: State, corpus: Corpus, provenance: str, pause: Callable[[], object]
+) -> Gate:
+    """Return whether the prompts of a provenance should count in a corpus, with the figures."""
+    given = state.ledger.prompts.list_all(corpus.name, provenance)
+    kept, asked = leave_one_out(given)
+    n_prompts = sum(len(each.prompts) for each in given.values())
+    report: dict[str, Any] = {"artifacts": len(given), "prompts": n_prompts}
+    now = state.clock()
+    if len(asked) < FEWEST_ARTIFACTS:
+        return Gate(True, {**report, "outcome": "too few to be weighed"}, now)
+
+    def rank(index: CorpusIndex, text: str) -> Sequence[str]:
+        pause()
+        return rank_artifacts(state, index, text)
+
+    base = index_expecting(state, corpus, {}, provenance)
+    candidate = index_expecting(state, corpus, kept, provenance)
+    found = gain(ndcg_of_each(base, asked, rank), ndcg_of_each(candidate, asked, rank))
+    own = compare_own_cases(base, candidate, rank)
+    report |= {
+        "asked": found.n,
+        "before": round(found.before, 4),
+        "after": round(found.after, 4),
+        "own_change": round(own.mean, 4),
+    }
+    if not found.better:
+        return Gate(False, {**report, "outcome": "no better"}, now)
+    if own.worse:
+        return Gate(False, {**report, "outcome": "worse elsewhere"}, now)
+    return Gate(True, {**report, "outcome": "counted"}, now)
+
+
+def leave_one_out(
+    given: Mapping[str, Expected],
+) -> tuple[dict[str, Expected], list[Asked]]:
+    """Return the prompts less one of each artifact, and those that were left out, by chance."""
+    kept, asked = dict[str, Expected](), list[Asked]()
+    for artifact_id in sorted(given, key=lambda id: _digest(id)):
+        each = given[artifact_id]
+        meant = [prompt for prompt in each.prompts if prompt.weight > 0]
+        kept[artifact_id] = each
+        if len(meant) > 1 and len(asked) < _MOST_ASKED:
+            left_out = min(meant, key=lambda prompt: _digest(prompt.text))
+            others = tuple(prompt for prompt in each.prompts if prompt is not left_out)
+            kept[artifact_id] = replace(each, prompts=others)
+            asked.append(Asked(left_out.text, (artifact_id,)))
+    return kept, asked
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
