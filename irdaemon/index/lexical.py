@@ -136,14 +136,15 @@ def count_terms(parts: Iterable[NDArray[np.int32]], n_terms: int = 0) -> NDArray
     return counts
 
 
-# Where so many times as many terms are known as there are places, room for each known term would be
-# most of what an index takes: a vocabulary is that of all corpora, and of every project.
-_FEW = 8
 _LAST_TERM = np.iinfo(np.int32).max
 
 
 def _are_few(term_ids: NDArray[np.int32]) -> bool:
-    return bool(len(term_ids)) and int(term_ids.max()) > _FEW * len(term_ids)
+    """Return whether room for each known term would be most of what an index takes.
+
+    A vocabulary is that of all corpora, and of every project.
+    """
+    return bool(len(term_ids)) and int(term_ids.max()) > len(term_ids)
 
 
 @dataclass(frozen=True, slots=True)
