@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help run test lint bench bench-large bench-build bench-quality bench-daily bench-homes bench-projects bench-learn bench-library bench-engines bench-paired peer peer-library release-check accept stats clean
+.PHONY: help run test lint bench bench-large bench-build bench-quality bench-daily bench-homes bench-projects bench-prompts pack bench-learn bench-library bench-engines bench-paired peer peer-library release-check accept stats clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
@@ -16,6 +16,8 @@ help:
 	@echo "make bench-daily  measure what a labelled day of prompts is answered, by group"
 	@echo "make bench-homes  measure what labelled homes are answered, asked from their project"
 	@echo "make bench-projects  measure the first question in a project, many projects, and a hostile one"
+	@echo "make bench-prompts  measure what expected prompts gain, on labelled sets"
+	@echo "make pack   check the source of the knowledge pack, pack/*.jsonl, and pack it"
 	@echo "make bench-library  ask the same of irdaemon and of Agent Library"
 	@echo "make bench-learn  measure what simulated uses teach, on labelled sets"
 	@echo "make bench-engines  measure a generated corpus in memory and in other engines"
@@ -67,6 +69,12 @@ bench-homes: .venv/.installed
 
 bench-projects: .venv/.installed
 	@$(BIN)/python bench/projects.py $(ARGS)
+
+bench-prompts: .venv/.installed
+	@$(BIN)/python bench/prompts.py $(ARGS)
+
+pack: .venv/.installed
+	@$(BIN)/python pack/build.py $(ARGS)
 
 bench-library: .venv/.installed
 	@$(BIN)/python bench/agent_library.py

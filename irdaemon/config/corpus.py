@@ -23,6 +23,7 @@ from irdaemon.runtime.plugins import did_you_mean, load
 from irdaemon.source import SOURCES, Source
 from irdaemon.source.invalid import InvalidSource
 from irdaemon.source.opening import resolve_path
+from irdaemon.source.pack import PACKED, read_digest
 from irdaemon.source.redact import make_recipe
 from irdaemon.source.tree import resolve_root
 from irdaemon.strategy import IndexingStrategy, build_recipe, strategy_from_spec
@@ -91,6 +92,7 @@ class Corpus:
     it, None for none; `learns` is whether use may teach its artifacts, whose words a copy has.
     `example` is whether it is one of the fallback's, which makes way for what is the person's own.
     `project` is set of a project's part of a corpus, `part_of` is the name of that corpus then.
+    `packed` is whether the knowledge pack's prompts count for its artifacts.
     """
 
     name: str
@@ -115,12 +117,14 @@ class Corpus:
     example: bool = False
     project: Project | None = None
     part_of: str = ""
+    packed: bool = False
 
     @cached_property
     def recipe(self) -> str:
         """Return the identity of this corpus' redaction and decomposition."""
         synopsis = " synopsis" if self.synopsis else ""
-        return f"{build_recipe(self.strategy)} {make_recipe(self.redaction)}{synopsis}"
+        pack = f" pack {read_digest()}" if self.packed else ""
+        return f"{build_recipe(self.strategy)} {make_recipe(self.redaction)}{synopsis}{pack}"
 
     @property
     def redaction(self) -> str:
@@ -298,6 +302,7 @@ def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = 
         given.synopsis,
         backend=_backend(given, config),
         learns=given.share is True or _backend(given, config) is None,
+        packed=config.prompts.pack and given.kind in PACKED,
     )
 
 
@@ -328,6 +333,7 @@ def make_part(
         learns=False,
         project=project,
         part_of=part_of,
+        packed=config.prompts.pack and given.kind in PACKED,
     )
 
 

@@ -107,7 +107,7 @@ class ProjectsConfig:
     what is below them; `environment`: the Python environment of projects without one of their own;
     `offer_packages`: the hook, and discover over all corpora, offer dependencies too;
     `max_projects`: how many are kept in step at a time; `max_artifacts`: how many artifacts each
-    may have; `share`: rows of projects may go to a backend.
+    may have.
     """
 
     enabled: bool = True
@@ -117,7 +117,16 @@ class ProjectsConfig:
     offer_packages: bool = False
     max_projects: int = 64
     max_artifacts: int = 20_000
-    share: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PromptsConfig:
+    """Expected prompts: what is typed by who needs an item and does not know it.
+
+    `pack`: count those that ship with irdaemon, for packages, skills and tools that many have.
+    """
+
+    pack: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +306,7 @@ class Config:
     index: IndexConfig = field(default_factory=IndexConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     projects: ProjectsConfig = field(default_factory=ProjectsConfig)
+    prompts: PromptsConfig = field(default_factory=PromptsConfig)
     watch: WatchConfig = field(default_factory=WatchConfig)
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
     serve: ServeConfig = field(default_factory=ServeConfig)

@@ -21,10 +21,11 @@ from irdaemon.ledger import (
     hash_version,
     make_record_id,
 )
-from irdaemon.ledger.prompts import AUTHOR
+from irdaemon.ledger.prompts import AUTHOR, PACK
 from irdaemon.ledger.rows import hash_stated, make_storable
 from irdaemon.ledger.synopses import Synopses
 from irdaemon.source.opening import follow_link, open_regular
+from irdaemon.source.pack import find_packed
 from irdaemon.source.redact import FoundSecret, Redactor
 from irdaemon.source.redact.private import has_private
 from irdaemon.strategy.edges import find_edges
@@ -210,7 +211,7 @@ def _decompose(corpus: Corpus, artifact: Artifact, synopses: Synopses | None) ->
             text, about = held
             plan = add_synopsis(plan, artifact.artifact_id, text, SynopsisNote.from_dict(about))
             recipe += f" {hash_content(plan.surfaces[:1])}"
-        stated = _find_stated(artifact)
+        stated = _find_stated(corpus, artifact, plan)
         if stated:
             recipe += f" {hash_stated(stated)}"
         return Decomposed(
@@ -226,10 +227,13 @@ def _decompose(corpus: Corpus, artifact: Artifact, synopses: Synopses | None) ->
         )
 
 
-def _find_stated(artifact: Artifact) -> dict[str, Expected]:
+def _find_stated(corpus: Corpus, artifact: Artifact, plan: IndexPlan) -> dict[str, Expected]:
     """Return the expected prompts that come with an artifact, by provenance."""
     by_author = Expected.of(artifact.prompts, artifact.misses)
-    return {AUTHOR: by_author} if by_author.prompts else {}
+    found = {AUTHOR: by_author} if by_author.prompts else {}
+    text = plan.surfaces[0].text if plan.surfaces and corpus.packed else ""
+    by_pack = find_packed(corpus.kind, artifact.name, plan.filter_fields, text) if text else ()
+    return {**found, PACK: Expected.of(by_pack)} if by_pack else found
 
 
 def _make_records(artifact_id: str, plan: IndexPlan) -> Iterator[Record]:

@@ -92,18 +92,23 @@ def weigh_prompts(
 def leave_one_out(
     given: Mapping[str, Expected],
 ) -> tuple[dict[str, Expected], list[Asked]]:
-    """Return the prompts less one of each artifact, and those that were left out, by chance."""
-    kept, asked = dict[str, Expected](), list[Asked]()
-    for artifact_id in sorted(given, key=lambda id: _digest(id)):
-        each = given[artifact_id]
-        meant = [prompt for prompt in each.prompts if prompt.weight > 0]
-        kept[artifact_id] = each
-        if len(meant) > 1 and len(asked) < _MOST_ASKED:
-            left_out = min(meant, key=lambda prompt: _digest(prompt.text))
-            others = tuple(prompt for prompt in each.prompts if prompt is not left_out)
-            kept[artifact_id] = replace(each, prompts=others)
-            asked.append(Asked(left_out.text, (artifact_id,)))
-    return kept, asked
+    """Return the prompts less one of each artifact, and those that were left out, by chance.
+
+    What several artifacts have in common is left out of each.
+    """
+    left_out: dict[str, list[str]] = {}
+    for artifact_id in sorted(given, key=_digest)[:_MOST_ASKED]:
+        meant = [prompt.text for prompt in given[artifact_id].prompts if prompt.weight > 0]
+        if len(meant) > 1:
+            left_out[min(meant, key=_digest)] = []
+    kept = dict[str, Expected]()
+    for artifact_id, each in given.items():
+        for prompt in each.prompts:
+            if prompt.weight > 0 and prompt.text in left_out:
+                left_out[prompt.text].append(artifact_id)
+        others = tuple(prompt for prompt in each.prompts if prompt.text not in left_out)
+        kept[artifact_id] = replace(each, prompts=others)
+    return kept, [Asked(text, tuple(gold)) for text, gold in left_out.items()]
 
 
 def _digest(text: str) -> bytes:

@@ -11,6 +11,7 @@ def test_a_section_is_a_field_of_the_configuration_that_a_file_can_set():
         "index",
         "search",
         "projects",
+        "prompts",
         "watch",
         "schedule",
         "serve",

@@ -1,0 +1,101 @@
+"""Check the source of the knowledge pack and pack it.
+
+A line of pack/KIND.jsonl is {"kind", "name", "about", "prompts": six in English, "de", "es"}.
+Prints what is wrong, by file and line, and packs nothing then; else writes
+irdaemon/source/pack.bin, the same for the same lines.
+
+    python pack/build.py [--check]
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgpack
+
+from irdaemon.source.pack import PACK, REGISTRIES, SERVER, SKILL, canonicalize
+from irdaemon.source.redact import Redactor
+
+ROOT = Path(__file__).parents[1]
+KINDS = (*REGISTRIES, SKILL, SERVER)
+KEYS = ("kind", "name", "about", "prompts", "de", "es")
+_PROMPTS = 6
+_CHARS = (8, 300)
+_ABOUT_WORDS = (6, 30)
+_MARKUP = re.compile(r"https?://|```|</?[a-z]+[ />]|[\x00-\x1f\x7f]")
+# A name so short is a word of the language.
+_SHORT = 3
+
+
+def read_lines() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every line of the source with where it is."""
+    for path in sorted((ROOT / "pack").glob("*.jsonl")):
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+            where = f"{path.relative_to(ROOT)}:{number}"
+            try:
+                yield where, json.loads(line)
+            except ValueError as error:
+                yield where, {"error": f"not JSON: {error}"}
+
+
+def find_problems(entry: dict[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with one entry."""
+    if tuple(entry) != KEYS:
+        yield f"its keys are {', '.join(entry)}, not {', '.join(KEYS)}"
+        return
+    if entry["kind"] not in KINDS:
+        yield f"its kind is {entry['kind']!r}, not one of {', '.join(KINDS)}"
+        return
+    words = len(entry["about"].split())
+    if not _ABOUT_WORDS[0] <= words <= _ABOUT_WORDS[1]:
+        yield f"`about` has {words} words"
+    if len(set(entry["prompts"])) != _PROMPTS:
+        yield f"it has {len(set(entry['prompts']))} prompts, not {_PROMPTS}"
+    named = make_name_pattern(entry["kind"], entry["name"])
+    for prompt in (*entry["prompts"], entry["de"], entry["es"]):
+        if not _CHARS[0] <= len(prompt) <= _CHARS[1]:
+            yield f"a prompt of {len(prompt)} characters: {prompt[:40]!r}"
+        if _MARKUP.search(prompt):
+            yield f"markup, a URL or a control character: {prompt[:60]!r}"
+        if named and named.search(prompt):
+            yield f"it is named: {prompt[:60]!r}"
+        if Redactor("all").text(prompt) != prompt:
+            yield f"what looks like a secret or a person: {prompt[:60]!r}"
+
+
+def make_name_pattern(kind: str, name: str) -> re.Pattern[str] | None:
+    """Return what finds the name of an item in a prompt, None for one that is a common word."""
+    last = name.lower().rstrip("/").rpartition("/")[2]
+    forms = {last, re.sub(r"[-_.]", " ", last), re.sub(r"[-_.]", "", last)}
+    told = [re.escape(form) for form in forms if kind in REGISTRIES or len(form) > _SHORT]
+    return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(told)})(?![a-z0-9])", re.I) if told else None
+
+
+def main() -> int:
+    """Check every line, and pack them unless only that is wanted."""
+    problems, packed = 0, dict[str, bytes]()
+    for where, entry in read_lines():
+        wrong = [entry["error"]] if "error" in entry else list(find_problems(entry))
+        if not wrong:
+            key = f"{entry['kind']}/{canonicalize(entry['kind'], entry['name'])}"
+            prompts = [*entry["prompts"], entry["de"], entry["es"]]
+            wrong = [f"{key} is there twice"] if key in packed else []
+            packed[key] = msgpack.packb([entry["about"], prompts])
+        for each in wrong:
+            print(f"{where}: {each}")
+        problems += len(wrong)
+    if problems or "--check" in sys.argv:
+        return int(bool(problems))
+    PACK.write_bytes(zlib.compress(msgpack.packb(dict(sorted(packed.items()))), 9))
+    print(f"{len(packed):,} entries, {PACK.stat().st_size / 1e3:,.0f} kB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

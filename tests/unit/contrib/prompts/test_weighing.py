@@ -1,0 +1,116 @@
+"""Prompts as the daemon takes them in: jobs that serve them, weigh them and take them back."""
+
+import pytest
+
+from irclient.errors import NotFound
+from irdaemon.contrib.prompts.observer import Drop, find_observer
+from irdaemon.contrib.prompts.weighing import leave_one_out, list_unweighed
+from irdaemon.engine.queue import Job
+from irdaemon.ledger import Expected
+from irdaemon.ledger.prompts import AGENT, PERSON
+from irdaemon.types import Query
+from tests.support.corpora import contents, engine, mapped
+
+WORDS = "amber birch cedar dahlia elder fern gorse hazel ivy juniper".split()
+ASKED = "ledger bakery violin submarine orchard telescope kettle glacier lantern saddle".split()
+ITEMS = {f"tool{n}": f"{word} service number {n}" for n, word in enumerate(WORDS)}
+GOOD = {
+    f"tool{n}": Expected.of(
+        [f"something for my {word}", f"repair a {word}", f"where is the {word}"]
+    )
+    for n, word in enumerate(ASKED)
+}
+# Prompts of which none says anything about another of the same artifact.
+BAD = {
+    f"tool{n}": Expected.of([f"{WORDS[n - 3]} {n}", f"{WORDS[n - 5]} {n}"])
+    for n in range(len(WORDS))
+}
+
+
+@pytest.fixture
+def made():
+    made = engine(mapped(dict(ITEMS)))
+    made.request(Job("reconcile", "m"))
+    made.drain()
+    return made
+
+
+def done(made, number):
+    made.drain()
+    return made.progress(number).report
+
+
+def first(made, text):
+    return made.search(Query(text)).results[0].artifact_id
+
+
+def test_prompts_that_are_handed_in_are_served_and_weighed(made):
+    said = done(made, find_observer(made.state).hand_in("m", PERSON, GOOD))
+    assert said == "10 artifacts changed; person: counted"
+    assert first(made, "my submarine") == "tool3"
+    gate = made.ledger.prompts.read_gates("m")[PERSON]
+    assert gate.report["after"] > gate.report["before"]
+    assert not list_unweighed(made.state, made.state.corpora["m"])
+
+
+def test_prompts_that_find_nothing_better_do_not_count(made):
+    plain = contents(made.ledger, "m")
+    said = done(made, find_observer(made.state).hand_in("m", AGENT, BAD))
+    assert said.startswith("10 artifacts changed; agent: ")
+    assert "counted" not in said
+    assert contents(made.ledger, "m") == plain
+
+
+def test_prompts_of_few_artifacts_count_without_being_weighed(made):
+    done(made, find_observer(made.state).hand_in("m", PERSON, {"tool3": GOOD["tool3"]}))
+    assert first(made, "my submarine") == "tool3"
+
+
+def test_prompts_of_what_is_not_there_are_left_out(made):
+    given = {"tool3": GOOD["tool3"], "gone": GOOD["tool4"]}
+    done(made, find_observer(made.state).hand_in("m", PERSON, given))
+    assert set(made.ledger.prompts.list_all("m", PERSON)) == {"tool3"}
+
+
+@pytest.mark.parametrize("is_forgotten", [True, False])
+def test_what_was_handed_in_is_taken_back(made, is_forgotten):
+    plain = contents(made.ledger, "m")
+    observer = find_observer(made.state)
+    done(made, observer.hand_in("m", PERSON, GOOD))
+    assert done(made, observer.take_back(Drop("m", "", PERSON, is_forgotten))).startswith("10 ")
+    assert contents(made.ledger, "m") == plain
+
+
+def test_one_artifact_can_be_forgotten_by_itself(made):
+    observer = find_observer(made.state)
+    done(made, observer.hand_in("m", PERSON, GOOD))
+    done(made, observer.take_back(Drop("m", "tool3", PERSON, True)))
+    assert "tool3" not in made.ledger.prompts.list_all("m", PERSON)
+    assert len(made.ledger.prompts.list_all("m", PERSON)) == 9
+
+
+def test_a_corpus_that_is_not_there_is_not_found(made):
+    with pytest.raises(NotFound):
+        find_observer(made.state).hand_in("n", PERSON, GOOD)
+
+
+def test_an_explanation_shows_what_is_expected_of_an_item_and_whether_it_counts(made):
+    observer = find_observer(made.state)
+    done(made, observer.hand_in("m", PERSON, {"tool3": Expected.of(["dive"], ["drive"])}))
+    assert observer.explain_item("dive", "m/tool3") == {
+        "expected": {"person": {"prompts": ["dive"], "misses": ["drive"], "counts": True}}
+    }
+    assert observer.explain_item("dive", "m/tool4") == {}
+
+
+def test_what_is_left_out_to_be_asked_is_left_out_of_every_artifact_that_has_it():
+    given = {"a": Expected.of(["one", "two"]), "b": Expected.of(["one", "two", "three"])}
+    kept, asked = leave_one_out(given)
+    assert asked
+    for each in asked:
+        assert set(each.gold) == {id for id, held in given.items() if has(held, each.text)}
+        assert not any(has(held, each.text) for held in kept.values())
+
+
+def has(expected, text):
+    return any(prompt.text == text for prompt in expected.prompts)

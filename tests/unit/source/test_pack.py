@@ -1,0 +1,84 @@
+"""The knowledge pack: what its source has to be, and which items get its prompts."""
+
+import importlib.util
+import zlib
+from pathlib import Path
+
+import msgpack
+import pytest
+
+from irdaemon.source import pack
+
+SOURCE = Path(__file__).parents[3] / "pack"
+spec = importlib.util.spec_from_file_location("pack_build", SOURCE / "build.py")
+build = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(build)
+GOOD = {
+    "kind": "npm",
+    "name": "left-pad",
+    "about": "Put characters before a text until it is as long as wanted.",
+    "prompts": [f"make column number {n} line up on the right" for n in range(6)],
+    "de": "Spalten rechtsbündig ausgeben",
+    "es": "alinear columnas a la derecha",
+}
+
+
+def test_the_pack_is_that_of_its_source_and_nothing_is_wrong_with_that():
+    entries = {}
+    for where, entry in build.read_lines():
+        assert (where, list(build.find_problems(entry))) == (where, [])
+        key = f"{entry['kind']}/{pack.canonicalize(entry['kind'], entry['name'])}"
+        assert key not in entries
+        entries[key] = [entry["about"], [*entry["prompts"], entry["de"], entry["es"]]]
+    packed = msgpack.unpackb(zlib.decompress(pack.PACK.read_bytes()))
+    assert {key: msgpack.unpackb(each) for key, each in packed.items()} == entries
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"kind": "gem"}, "kind"),
+        ({"about": "Pads."}, "words"),
+        ({"prompts": ["make columns line up"] * 6}, "1 prompts, not 6"),
+        ({"de": "wie geht left-pad denn nun"}, "named"),
+        ({"es": "mira https://example.com/x"}, "markup"),
+        ({"es": "corto"}, "5 characters"),
+        ({"es": "con password=hunter22hunter22 no entra"}, "secret"),
+    ],
+)
+def test_a_bad_line_says_what_is_wrong(change, said):
+    assert not list(build.find_problems(GOOD))
+    assert said in " ".join(build.find_problems({**GOOD, **change}))
+
+
+def test_a_line_with_other_keys_says_which():
+    assert "prompt" in " ".join(build.find_problems({"kind": "npm", "prompt": "x"}))
+
+
+PDF = "Read, join, split and fill PDF files, and extract their text and tables."
+
+
+def test_a_package_has_the_prompts_of_its_name_in_its_registry():
+    found = pack.find_packed(
+        "dependencies", "NumPy", {"ecosystem": "pypi"}, "Fundamental package for array computing"
+    )
+    assert len(found) == 8
+    assert not any("numpy" in prompt.lower() for prompt in found)
+    assert not pack.find_packed("packages", "numpy", {"ecosystem": "npm"}, "array computing")
+    assert not pack.find_packed("packages", "numpy", {}, "array computing")
+
+
+def test_a_skill_of_the_same_name_that_does_another_thing_has_none():
+    assert pack.find_packed("skills", "pdf", {}, PDF)
+    assert pack.find_packed("skills", "pdf", {}, "Plan the dinner of friends") == ()
+
+
+def test_other_kinds_and_unknown_names_have_none():
+    assert not pack.find_packed("files", "pdf", {}, PDF)
+    assert not pack.find_packed("skills", "no such thing", {}, PDF)
+
+
+def test_names_are_compared_as_their_registries_do():
+    assert pack.canonicalize("pypi", "Ruamel.YAML_clib") == "ruamel-yaml-clib"
+    assert pack.canonicalize("cargo", "serde_json") == pack.canonicalize("cargo", "serde-json")
+    assert pack.canonicalize("npm", "@Types/Node") == "@types/node"
