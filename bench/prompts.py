@@ -1,9 +1,9 @@
 """Measure what expected prompts gain, on labelled sets and on labelled homes.
 
-Of each set some items have prompts in bench/expected/SET.jsonl, written from their text alone. Asked
-are, before and after they are taken in, the queries whose gold lies among those items: of a corpus
-of just these (*own*), and of the whole set (*whole*). `bench/homes.py` measures the homes. Writes
-bench/results/prompts.json.
+Of each set some items have prompts in bench/expected/SET.jsonl, written from their text alone.
+Asked are, before and after they are taken in, the queries whose gold lies among those items: of a
+corpus of just these (*own*), and of the whole set (*whole*). `bench/homes.py` measures the homes.
+Writes bench/results/prompts.json.
 
     python bench/prompts.py [--data DIR] [--queries 1000] [--words W --share S]
 """
