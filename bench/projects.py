@@ -1,9 +1,10 @@
 """Measure projects: the first question in one, many of them, and what a place costs a question.
 
 A daemon over 200 generated skills of the person's. First, the first question in an unseen project
-of 118 dependencies, each with a README of 6 kB, and 20 skills, in so many projects one after
-another: when a question from there first finds its last skill and names the project, when the
-first text of its last dependency's README, when the last exported name. Then discover from nowhere
+of 118 dependencies, each with a README of 6 kB and 130 kB of code, and 20 skills, in so many
+projects one after another: when a question from there first finds its last skill and names the
+project, when the first text of its last dependency's README, when the last exported name, when the
+last message of an error. Then discover from nowhere
 and from a project, in turns; how much memory and how many watches 64 such projects take, and
 processor time in 30 seconds without a question; and discover from elsewhere before and after a
 project of 20,000 skills is read. Writes bench/results/projects.json.
@@ -36,7 +37,15 @@ _README_WORDS = 900
 _PAIRS = 10
 _QUERIES = 200
 _GIVE_UP_S = 60.0
-STEPS = ("skills", "descriptions", "exports")
+STEPS = ("skills", "descriptions", "exports", "own words")
+# Of each package: some files of code, in which a line in ten says something.
+_FILES, _LINES = 6, 400
+
+
+def spell(kind: str, number: int, each: int) -> str:
+    """Return a word that is one word to the analyzer: no other one shares a part with it."""
+    digits = f"{number:03}{each:03}"
+    return f"{kind}{''.join(chr(ord('a') + int(digit)) for digit in digits)}q"
 
 
 def write_project(code: Path, number: int) -> Path:
@@ -45,16 +54,35 @@ def write_project(code: Path, number: int) -> Path:
     packages = {}
     for each in range(DEPENDENCIES):
         words = writer.words(_README_WORDS)
-        readme = f"# package-{each}\n\nreadme{number}x{each} {' '.join(words)}\n"
-        exports = tuple(f"export{number}x{each}n{name}" for name in range(20))
+        readme = f"# package-{each}\n\n{spell('readme', number, each)} {' '.join(words)}\n"
+        exports = tuple(f"{spell('export', number, each)}{'z' * n}" for n in range(20))
         package = Package("1.2.3", " ".join(words[:12]), readme, tuple(words[:4]), exports)
         packages[f"package-{each}"] = package
     skills = {
-        f"skill-{each}": (f"Handle {' '.join(writer.words(20))} skill{number}x{each}", "Do it.")
+        f"skill-{each}": (
+            f"Handle {' '.join(writer.words(20))} {spell('skill', number, each)}",
+            "Do it.",
+        )
         for each in range(SKILLS)
     }
+    texts = [writer.words(12) for _ in range(60)]
     docs = {"README.md": f"# Project {number}\n\n{' '.join(writer.words(100))}\n"}
-    return make_project(code, f"p{number}", skills=skills, packages=packages, docs=docs)
+    root = make_project(code, f"p{number}", skills=skills, packages=packages, docs=docs)
+    for each, name in enumerate(packages):
+        write_code(root / "node_modules" / name, texts, spell("own", number, each))
+    return root
+
+
+def write_code(package: Path, texts: list[list[str]], word: str) -> None:
+    """Write the code of a package, 130 kB; its last message holds a word of its own."""
+    for file in range(_FILES):
+        lines = ["function step(one, other) { return one[other] || step; }"] * _LINES
+        for at in range(0, _LINES, 10):
+            said = " ".join(texts[(file * _LINES + at) % len(texts)])
+            lines[at] = f"/** {said}. */" if at % 20 else f"throw new Error('{said} {file}{at}');"
+        if not file:
+            lines[-1] = f"throw new Error('there is no {word} here');"
+        (package / f"code{file}.js").write_text("\n".join(lines))
 
 
 def measure_first(client: Client, root: Path, number: int) -> dict[str, float]:
@@ -64,9 +92,10 @@ def measure_first(client: Client, root: Path, number: int) -> dict[str, float]:
         zip(
             STEPS,
             (
-                ("skills", f"skill{number}x{SKILLS - 1}"),
-                ("packages", f"readme{number}x{last}"),
-                ("packages", f"export{number}x{last}n19"),
+                ("skills", spell("skill", number, SKILLS - 1)),
+                ("packages", spell("readme", number, last)),
+                ("packages", f"{spell('export', number, last)}{'z' * 19}"),
+                ("packages", spell("own", number, last)),
             ),
             strict=True,
         )

@@ -54,7 +54,8 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
     held = list_held_elsewhere(state, corpus)
     request = replace(scan, workers=state.options.workers, without=held)
     observer = _observer(context, corpus, addons)
-    report = reconcile(state.ledger, limited, request, state.clock, observer)
+    brief = _make_brief(state, limited) if job.early else None
+    report = reconcile(state.ledger, brief or limited, request, state.clock, observer)
     if request.from_start:
         for addon in addons:
             addon.note_all_read(corpus)
@@ -67,6 +68,8 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
     elif report.changed or not job.scan.under:
         context.publisher.publish(corpus)
     request_followups(state, corpus)
+    if brief:
+        state.request(Job("reconcile", corpus.name))
     if corpus.project and corpus.part_of == PACKAGES:
         note_watched(state, corpus.project)
     for addon in addons:
@@ -79,6 +82,14 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
         data = {"corpus": corpus.name, "path": failure.path, "reason": failure.reason}
         state.notify("failure", data)
     return str(report)
+
+
+def _make_brief(state: State, corpus: Corpus) -> Corpus | None:
+    """Return a corpus that is read in two steps without the second, before its first scan."""
+    make = getattr(corpus.source, "brief", None)
+    if make is None or state.snapshot.get_index(corpus.name).last_reconcile is not None:
+        return None
+    return replace(corpus, source=make())
 
 
 def _observer(context: JobContext, corpus: Corpus, addons: Sequence[Observer]) -> ScanObserver:

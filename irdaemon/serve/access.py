@@ -111,7 +111,7 @@ Filter = Callable[[Scope, Any], Any]
 # limited client may see, None: all; whether a limited client's evaluation is not to be kept.
 CLIENT, DOCUMENTS, VISIBLE, PASSING = "client", "documents", "visible", "passing"
 # The kinds of surfaces that are made of an artifact's description, and not of its text.
-_DESCRIBING = ("capability", "description", "deps")
+_DESCRIBING = ("capability", "description", "deps", "own_words")
 
 
 def allow(scope: Scope, args: Args, visible: list[str]) -> Args:

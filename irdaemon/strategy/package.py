@@ -111,20 +111,28 @@ class Package:
         ]
 
 
+# The kind of the surface of what a package says itself.
+OWN_WORDS = "own_words"
 # More keywords than these describe nothing.
 _MOST_KEYWORDS = 20
 
 
 class Dependency:
-    """Make one surface, the description.
+    """Make one surface, the description, and with `own_words` one of its own words, if it has any.
 
-    Embedded are name, description and keywords; README and exported names are read by the lexical
-    leg alone, so that no line which describes a dependency quotes them. Measured on two projects,
-    that ranks above a README in chunks, and above records of their own for exported names.
+    Embedded are name, description and keywords; README, exported names and aliases are read by the
+    lexical leg alone, so that no line which describes a dependency quotes them. Measured on two
+    projects, that ranks above a README in chunks, and above records of their own for exported
+    names. What a package says itself (comments, messages of errors, names of tests) is much, and
+    stands in a record with a length of its own: by description and README a package is found as if
+    that were not there. The text of both is one, so that there is one vector for them.
     """
 
     named: ClassVar[bool] = True
     synopsis_fields: ClassVar[tuple[str, ...]] = ("name", "description", "readme")
+
+    def __init__(self, own_words: bool = True):
+        self.own_words = own_words
 
     def decompose(
         self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None
@@ -144,6 +152,10 @@ class Dependency:
             "deps": list(parts.get("deps") or ()),
             **(metadata or {}),
         }
-        words = f"{exports}\n{readme}".strip()
-        surface = Surface(artifact_id, "description", described, "field", lexical=words)
-        return IndexPlan(fields, (surface,))
+        beside = f"{exports}\n{readme}\n{parts.get('aliases') or ''}".strip()
+        said = str(parts.get("words") or "") if self.own_words else ""
+        surfaces = [
+            Surface(artifact_id, kind, described, "field", lexical=words)
+            for kind, words in (("description", beside), (OWN_WORDS, said))
+        ]
+        return IndexPlan(fields, tuple(surfaces[: 2 if said else 1]))

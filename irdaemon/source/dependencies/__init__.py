@@ -12,16 +12,19 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from copy import copy
+from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 from irclient.errors import QueryError
+from irdaemon.source.dependencies.aliases import list_aliases
 from irdaemon.source.dependencies.cargo import find_cargo, read_cargo
 from irdaemon.source.dependencies.found import Dependency, Found, Options, PackageText
 from irdaemon.source.dependencies.go import find_go, read_go
 from irdaemon.source.dependencies.npm import find_npm, read_npm
 from irdaemon.source.dependencies.python import find_python
 from irdaemon.source.dependencies.site_packages import read_python
+from irdaemon.source.dependencies.words import read_words
 from irdaemon.source.opening import is_within, read_status, resolve_path
 from irdaemon.source.options import check_options, get_number, get_string
 from irdaemon.source.packages.manifest import Manifest
@@ -65,6 +68,7 @@ _CONCERNING = re.compile(
     r"|Cargo\.(?:toml|lock)|go\.(?:mod|work)|README\.md"
 )
 
+_BRIEF = "brief "
 README_CHARS = 4_000
 _DESCRIPTION_CHARS = 2_000
 _MOST_KEYWORDS = 20
@@ -87,8 +91,18 @@ class Dependencies:
         self._options = Options(
             get_string(given, "environment", ""), get_number(given, "max", Options().max)
         )
+        self._is_brief = False
         if self._options.max < 1:
             raise QueryError("dependencies: option 'max' is below 1", "leave it out for 20,000")
+
+    def brief(self) -> Dependencies:
+        """Return this source without what takes longest to read: the packages' own words.
+
+        The stamps of its entries are others, so that the next scan reads them whole.
+        """
+        brief = copy(self)
+        brief._is_brief = True
+        return brief
 
     def roots(self) -> tuple[Root, ...]:
         """Return the roots of the projects."""
@@ -107,6 +121,8 @@ class Dependencies:
         left_out = Counter[str]()
         for top, found in self._look_around():
             made = [_make_entry(top, each) for each in found.dependencies]
+            if self._is_brief:
+                made = [replace(each, stamp=f"{_BRIEF}{each.stamp}") for each in made]
             entries = {entry.key: entry for entry in made} | entries
             problems += found.problems
             left_out.update(found.left_out)
@@ -114,8 +130,12 @@ class Dependencies:
         return Scan(tuple(ordered), ("",), tuple(problems), left_out)
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
-        """Read one dependency: the manifest, README and exported names of what is installed."""
-        return Reading((_make_artifact(entry, _parse_stamp(entry.stamp)),))
+        """Read one dependency: manifest, README, exported names and own words of an installed one.
+
+        An entry of a brief scan is read without own words.
+        """
+        whole = not entry.stamp.startswith(_BRIEF)
+        return Reading((_make_artifact(entry, _parse_stamp(entry.stamp), whole=whole),))
 
     def _look_around(self) -> Iterator[tuple[str, Found]]:
         """Yield the real path of each root with what is found there, by ecosystem."""
@@ -164,19 +184,22 @@ def _parse_stamp(stamp: str) -> Dependency:
     return Dependency(**{**told, "also": tuple(told["also"])})
 
 
-def _make_artifact(entry: Entry, dependency: Dependency) -> Artifact:
+def _make_artifact(entry: Entry, dependency: Dependency, *, whole: bool) -> Artifact:
     text = _read_text(dependency)
     manifest = text.manifest
     readme = text.readme or manifest.readme
     description = manifest.description or find_prose(readme)
+    keywords = list(manifest.keywords[:_MOST_KEYWORDS])
     return Artifact(
         artifact_id=entry.key,
         raw={
             "name": dependency.name,
             "description": description[:_DESCRIPTION_CHARS],
-            "keywords": list(manifest.keywords[:_MOST_KEYWORDS]),
+            "keywords": keywords,
             "readme": readme[:README_CHARS],
             "exports": " ".join(text.exports),  # one text, to be searched for secrets once
+            "aliases": " ".join(list_aliases((dependency.name, description, *keywords))),
+            "words": _read_words(dependency) if whole else "",
             "deps": list(manifest.deps),
         },
         name=dependency.name,
@@ -192,6 +215,13 @@ def _read_text(dependency: Dependency) -> PackageText:
     if not dependency.directory:
         return PackageText(Manifest(), "")
     return READERS[dependency.ecosystem](dependency.directory)
+
+
+def _read_words(dependency: Dependency) -> str:
+    """Return a package's own words; of the project's own there is the project itself."""
+    if not dependency.directory or dependency.own:
+        return ""
+    return read_words(dependency.ecosystem, dependency.directory)
 
 
 def _list_fields(dependency: Dependency, manifest: Manifest) -> dict[str, object]:

@@ -200,7 +200,7 @@ _ENDINGS = (".py", ".pyi", ".so", ".pyd")
 
 def list_exports(directory: str) -> tuple[str, ...]:
     """Return the modules of an installed distribution, then the names that they offer."""
-    site, files = os.path.dirname(directory), list(_list_files(directory))
+    site, files = os.path.dirname(directory), list(list_files(directory))
     modules = _list_modules(directory, files)
     names: dict[str, None] = dict.fromkeys(module.replace("/", ".") for module in modules)
     for module in modules:
@@ -210,7 +210,7 @@ def list_exports(directory: str) -> tuple[str, ...]:
     return tuple(islice(names, _MOST_NAMES))
 
 
-def _list_files(directory: str) -> Iterator[str]:
+def list_files(directory: str) -> Iterator[str]:
     """Yield the modules that the beginning of a RECORD names, by their paths in site-packages."""
     for name in ("RECORD", "installed-files.txt", "SOURCES.txt"):
         for line in _read_lines(os.path.join(directory, name)):

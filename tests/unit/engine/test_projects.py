@@ -100,7 +100,8 @@ def test_what_agents_need_is_read_before_packages_and_before_whole_scans_that_wa
     made.state.notify = lambda topic, data: topic == "job" and order.append(data)
     made.drain()
     scans = [each["corpus"].partition("@")[0:2] for each in order if each["kind"] == "reconcile"]
-    assert scans == [("skills", "@"), ("packages", "@"), ("skills", "")]
+    # What takes longest of packages, their own words, comes last.
+    assert scans == [("skills", "@"), ("packages", "@"), ("skills", ""), ("packages", "@")]
 
 
 def test_a_place_without_a_project_is_known_for_half_a_minute(made, tmp_path, clock):

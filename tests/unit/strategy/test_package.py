@@ -129,3 +129,11 @@ def test_what_describes_a_dependency_does_not_quote_its_readme_and_has_few_keywo
     described = Dependency().decompose("x", raw).surfaces[0]
     assert "SECRETWORD" not in described.text
     assert described.text.endswith("k19)")
+
+
+def test_what_a_package_says_itself_stands_in_a_record_of_its_own_under_the_same_text():
+    raw = {"name": "x", "description": "Does it", "aliases": "yml", "words": "no such rung\nClimbs"}
+    described, own = Dependency().decompose("x", raw).surfaces
+    assert (described.text, described.lexical) == ("x: Does it", "yml")
+    assert (own.kind, own.text, own.lexical) == ("own_words", "x: Does it", "no such rung\nClimbs")
+    assert kinds(Dependency(own_words=False).decompose("x", raw)) == ["description"]
