@@ -20,7 +20,7 @@ import numpy as np
 
 from irclient.counts import format_count
 from irdaemon.ledger.index_rows import UNUSED, Vectors
-from irdaemon.ledger.rows import digest_text, make_record_id
+from irdaemon.ledger.rows import digest_text, make_record_id, unpack_stated
 from irdaemon.ledger.schema import MIGRATIONS, LedgerError
 from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_transient, strip_text
 from irdaemon.ledger.store import Store, suggest_cure
@@ -207,9 +207,9 @@ def find_invalid_artifacts(store: Store) -> Iterator[InvalidArtifact]:
     words = count_vocabulary(store)
     kinds = SOURCES.keys() - _ELSEWHERE
     own = {name for name, kind in store.all("SELECT name, kind FROM corpora") if kind in kinds}
-    for row, corpus, owner, path, pointer, fields, names in store.each(
-        "SELECT artifacts.id, artifacts.corpus, entries.corpus, path, pointer, fields, name_terms"
-        " FROM artifacts JOIN entries ON entries.id = artifacts.entry"
+    for row, corpus, owner, path, pointer, fields, names, stated in store.each(
+        "SELECT artifacts.id, artifacts.corpus, entries.corpus, path, pointer, fields, name_terms,"
+        " stated FROM artifacts JOIN entries ON entries.id = artifacts.entry"
     ):
         if corpus != owner:
             yield InvalidArtifact(row, corpus, "their entry is of another corpus")
@@ -219,6 +219,8 @@ def find_invalid_artifacts(store: Store) -> Iterator[InvalidArtifact]:
             )
         if not _does_unpack(fields) or not _are_terms(names, words):
             yield InvalidArtifact(row, corpus, "their fields or names are garbled")
+        if stated is not None and not _are_prompts(stated):
+            yield InvalidArtifact(row, corpus, "their expected prompts are garbled")
     for artifact, records in groupby(_read_records(store), lambda record: record.artifact):
         of_artifact = list(records)
         reasons = {_find_record_problem(at, record, words) for at, record in enumerate(of_artifact)}
@@ -232,6 +234,7 @@ class _StoredRecord(NamedTuple):
     artifact_id: str
     record_id: str
     kind: str
+    granularity: str
     surface_index: int
     text: bytes
     metadata: bytes
@@ -244,7 +247,7 @@ class _StoredRecord(NamedTuple):
 def _read_records(store: Store) -> Iterator[_StoredRecord]:
     """Yield the records artifact by artifact; the text as bytes, a damaged one may be no text."""
     rows = store.each(
-        "SELECT artifact, corpus, artifact_id, record_id, records.kind, surface_index,"
+        "SELECT artifact, corpus, artifact_id, record_id, records.kind, granularity, surface_index,"
         " CAST(text AS BLOB), metadata, records.digest, terms, counts, prompts"
         " FROM artifacts CROSS JOIN records ON records.artifact = artifacts.id"
         " ORDER BY artifacts.id, surface_index"
@@ -269,6 +272,17 @@ def _does_unpack(packed: bytes) -> bool:
     try:
         return isinstance(msgpack.unpackb(packed), dict)
     except (ValueError, TypeError, msgpack.UnpackException):
+        return False
+
+
+def _are_prompts(packed: bytes) -> bool:
+    try:
+        return all(
+            isinstance(each.text, str) and isinstance(each.weight, float)
+            for expected in unpack_stated(packed).values()
+            for each in expected.prompts
+        )
+    except (*UNDECODABLE, msgpack.UnpackException):
         return False
 
 

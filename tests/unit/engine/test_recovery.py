@@ -281,6 +281,49 @@ def test_whatever_bytes_are_overwritten_under_a_running_engine_it_answers_and_en
         made.ledger.close()
 
 
+TEXTS = {
+    "records": ("record_id", "kind", "granularity", "text"),
+    "artifacts": ("corpus", "artifact_id", "name", "pointer", "digest", "content", "version"),
+    "entries": ("corpus", "key", "path", "stamp", "recipe", "skipped"),
+}
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [(table, column) for table, names in TEXTS.items() for column in names]
+)
+def test_a_text_that_is_no_text_any_more_is_mended_in_whatever_column(path, table, column):
+    made = started(path)
+    made.drain()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(
+            f"UPDATE {table} SET {column} = CAST(x'ff' || {column} AS TEXT)"
+            f" WHERE rowid = (SELECT max(rowid) FROM {table})"
+        )
+    for _ in range(3):
+        asked_everything(made)
+        look(made)
+    made.request(Job("compact"))
+    made.drain()
+    assert asked_everything(made) == 0
+    assert not [each for each in made.ledger.check() if each.severe]
+    made.ledger.close()
+
+
+def test_prompts_that_are_garbled_are_read_again_with_their_artifact(path):
+    made = started(path)
+    made.drain()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE artifacts SET stated = x'c1' WHERE rowid = 1")
+    for _ in range(3):
+        asked_everything(made)
+        look(made)
+    made.request(Job("compact"))
+    made.drain()
+    assert not list(made.ledger.prompts.list_held("m"))
+    assert not [each for each in made.ledger.check() if each.severe]
+    made.ledger.close()
+
+
 def test_a_deleted_ledger_is_put_back_from_what_is_still_open(path):
     made = started(path)
     for end in ("", "-wal", "-shm"):
