@@ -99,8 +99,8 @@ def _redact_artifact(artifact: Artifact, cleaner: Redactor) -> Artifact:
         metadata=cleaner.value(artifact.metadata),
         body=None if artifact.body is None else cleaner.text(artifact.body),
         uses=tuple(map(cleaner.text, artifact.uses)),
-        prompts=tuple(map(cleaner.text, artifact.prompts)),
-        misses=tuple(map(cleaner.text, artifact.misses)),
+        prompts=tuple(filter(str.strip, map(cleaner.text, artifact.prompts))),
+        misses=tuple(filter(str.strip, map(cleaner.text, artifact.misses))),
     )
 
 

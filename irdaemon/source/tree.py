@@ -117,7 +117,7 @@ class Walk:
             if directory in self.seen:
                 continue
             self.seen.add(directory)
-            entries = self._entries(directory)
+            entries = self.list_entries(directory)
             yield directory, entries
             if depth < max_depth:
                 below = [e for e in entries if is_directory(e) and descend(e)]
@@ -153,7 +153,8 @@ class Walk:
             hint = "add that directory to the roots, or set follow_links = true"
             self.problems.append(Problem(link, reason + hint))
 
-    def _entries(self, directory: str) -> list[os.DirEntry[str]]:
+    def list_entries(self, directory: str) -> list[os.DirEntry[str]]:
+        """Return the entries of a directory that count, sorted; why it has none is a problem."""
         try:
             with os.scandir(directory) as found:
                 return [e for e in sorted(found, key=lambda e: e.name) if self._counts(e)]

@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from irdaemon.runtime import toml
+from irdaemon.source.author_prompts import find_author_prompts
 from irdaemon.source.expected import Expected, SeenPath, explain_skip
 from irdaemon.source.frontmatter import Front, decode, split_front
 from irdaemon.source.ignores import Ignores
@@ -302,6 +303,7 @@ class Written:
     ) -> Artifact:
         """Return the artifact of what was read; `stated` joins what is known of every file."""
         flags = (*self.flags, *flags)
+        told = find_author_prompts((raw["name"], self.stem), self.parts.fields)
         place = {"product": self.product, "scope": self.entry.scope, "plugin": self.plugin}
         return Artifact(
             artifact_id=self.entry.key,
@@ -311,6 +313,8 @@ class Written:
             metadata=_drop_empty({**place, **stated, "flags": list(flags)}),
             digest=self.digest,
             flags=flags,
+            prompts=told.prompts,
+            misses=told.misses,
         )
 
 

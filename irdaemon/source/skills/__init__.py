@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from irdaemon.source import frontmatter as f
 from irdaemon.source import lenient_yaml
+from irdaemon.source.author_prompts import find_author_prompts
 from irdaemon.source.expected import Expected, SeenPath, explain_skip, get_directory
 from irdaemon.source.markdown import find_paragraph
 from irdaemon.source.opening import (
@@ -27,6 +28,7 @@ from irdaemon.source.plugin_store import (
     list_control_files,
     list_settings,
 )
+from irdaemon.source.skills.eval_files import UNREAD, EvalFiles, find_skill_around
 from irdaemon.source.skills.skill_finder import (
     CODEX_FILE,
     RANKS,
@@ -169,7 +171,9 @@ def _find_skill_directory(path: str) -> str:
     """Return the skill directory a path is a telling file of, "" when it is not one."""
     if os.path.basename(path) in SKILL_NAMES:
         return os.path.dirname(path)
-    return path.removesuffix("/" + CODEX_FILE) if path.endswith("/" + CODEX_FILE) else ""
+    if path.endswith("/" + CODEX_FILE):
+        return path.removesuffix("/" + CODEX_FILE)
+    return find_skill_around(path)
 
 
 def _may_be_a_linked_skill(path: str) -> bool:
@@ -201,7 +205,11 @@ def read_skill(entry: Entry, plugin: str, max_bytes: int, project: str = "") -> 
     text, decoding = f.decode(data)
     parts = f.split_front(text)
     name = f.get_text(parts.fields, "name") or os.path.basename(entry.path)
+    evals = EvalFiles(entry.path, project)
+    told = find_author_prompts((name, os.path.basename(entry.path)), parts.fields, evals)
     flags = (*decoding, *parts.flags, *_find_oddities(name, entry.path, parts.fields))
+    if not evals.is_whole:
+        flags += (UNREAD,)
     parent = os.path.basename(os.path.dirname(entry.path))
     place = {"parent": parent, "scope": entry.scope, "plugin": plugin, "flags": list(flags)}
     description = _make_description(parts)
@@ -214,6 +222,8 @@ def read_skill(entry: Entry, plugin: str, max_bytes: int, project: str = "") -> 
         | f.drop_empty(place),
         digest=hashlib.sha256(data).hexdigest(),
         flags=flags,
+        prompts=told.prompts,
+        misses=told.misses,
     )
 
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
 from irdaemon.source.opening import resolve_path
 from irdaemon.source.places import keep_existing, list_places
 from irdaemon.source.plugin_store import Plugin, find_places, find_store, list_plugins
+from irdaemon.source.skills.eval_files import EVAL_FILE, EVAL_FOLDER
 from irdaemon.source.tree import (
     Symlinks,
     Walk,
     check_root,
     find_inside,
+    is_directory,
+    is_link,
     is_regular,
     is_searched,
     make_entry,
@@ -129,7 +133,7 @@ class SkillFinder:
             return is_searched(entry)
 
         for directory, found in walk.directories(top.path, descend, top.depth):
-            self._visit(directory, found, top.scope)
+            self._visit(walk, directory, found, top.scope)
         self.problems.extend([*walk.problems, *map(_make_problem, filter(_is_skill, walk.passed))])
         for store in filter(None, stores):
             self._store(store, top.depth)
@@ -155,7 +159,7 @@ class SkillFinder:
         except SourceError as error:
             self.problems.append(Problem(plugin.path, error.message))
 
-    def _visit(self, directory: str, found: list[os.DirEntry[str]], scope: str) -> None:
+    def _visit(self, walk: Walk, directory: str, found: list[os.DirEntry[str]], scope: str) -> None:
         named = {entry.name: entry for entry in found}
         file = next((named[name] for name in SKILL_NAMES if name in named), None)
         if file is None:
@@ -165,25 +169,38 @@ class SkillFinder:
             self.problems.append(Problem(directory, reason))
             return
         try:
-            self.keep(self._make_entry(directory, file, "agents" in named, scope))
+            stats = [file.stat(), *self._stat_codex(directory, "agents" in named)]
+            stats += _stat_evals(walk, found, named.get(EVAL_FOLDER))
+            self.keep(make_entry(directory, scope, *stats))
         except OSError as error:
             self.problems.append(Problem(directory, error.strerror or str(error)))
 
-    def _make_entry(
-        self, directory: str, file: os.DirEntry[str], has_agents: bool, scope: str
-    ) -> Entry:
-        stats = [file.stat()]
-        codex = os.path.join(directory, CODEX_FILE)
-        limit = self.symlinks.limit
+    def _stat_codex(self, directory: str, has_agents: bool) -> list[os.stat_result]:
+        codex, limit = os.path.join(directory, CODEX_FILE), self.symlinks.limit
         if has_agents and (not limit or find_inside(codex, limit)) and os.path.isfile(codex):
-            stats.append(os.stat(codex))
-        return make_entry(directory, scope, *stats)
+            return [os.stat(codex)]
+        return []
 
     def keep(self, entry: Entry) -> None:
         """Keep an entry unless the same is known in a better scope."""
         known = self.entries.get(entry.key)
         if known is None or rank_scope(entry.scope) < rank_scope(known.scope):
             self.entries[entry.key] = entry
+
+
+def _stat_evals(
+    walk: Walk, beside: list[os.DirEntry[str]], folder: os.DirEntry[str] | None
+) -> list[os.stat_result]:
+    """Return the status of a skill's eval files: beside it, and in its folder of them."""
+    files = [entry for entry in beside if EVAL_FILE.fullmatch(entry.name)]
+    if folder and is_directory(folder) and not is_link(folder):
+        below = walk.list_entries(folder.path)
+        files += [entry for entry in below if EVAL_FILE.fullmatch(entry.name)]
+    stats = []
+    for entry in filter(is_regular, files):
+        with suppress(FileNotFoundError):
+            stats.append(entry.stat())
+    return stats
 
 
 def _is_skill(directory: str) -> bool:

@@ -128,6 +128,32 @@ def test_a_sample_password_stays_in_a_skill_and_a_token_does_not(tmp_path):
     assert (PASSWORD in record["text"], GITHUB in record["text"], name) == (True, False, "x")
 
 
+def test_no_token_of_a_skill_s_eval_file_reaches_the_ledger_s_files(tmp_path):
+    root, ledger = tmp_path / "skills", tmp_path / "ledger.sqlite"
+    skill = write_skill(root / "a", "Deploys what was built.")
+    ask = [
+        "deploy with this key:\n" + PRIVATE_KEY,
+        f"publish as {GITHUB}",
+        "<private>diary</private>",
+    ]
+    value = {"should_trigger": ask, "should_not_trigger": [f"list buckets of {AWS}"]}
+    (skill / "evals.json").write_text(json.dumps(value))
+    corpus = Watched(skills(root), str(ledger))
+    corpus.look()
+    stored = stored_text(ledger)
+    for value in (AWS, GITHUB, KEY_LINES[0], "diary"):
+        assert value.encode() not in stored
+    (held,) = corpus.ledger.prompts.list_held("s")
+    assert [(each.text, each.weight > 0) for each in held.expected.prompts] == [
+        ("list buckets of [secret: AWS Access Key]", False),
+        ("deploy with this key: [secret: Private Key]", True),
+        ("publish as [secret: GitHub Token]", True),
+    ]
+    assert {kind for _, _, kind in secrets(corpus)} == {
+        "AWS Access Key", "GitHub Token", "Private Key"
+    }  # fmt: skip
+
+
 def test_no_password_of_a_note_reaches_the_ledger_s_files(tmp_path):
     root, ledger = tmp_path / "notes", tmp_path / "ledger.sqlite"
     root.mkdir()

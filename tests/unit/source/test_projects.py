@@ -212,6 +212,7 @@ def private(tmp_path):
     put(private / "skills" / "a" / "SKILL.md")
     put(private / "agents" / "a.md")
     put(private / "openai.yaml", "interface: {display_name: Private}")
+    put(private / "evals" / "evals.json", '["show what is private"]')
     return private
 
 
@@ -281,6 +282,9 @@ def test_a_root_that_becomes_a_link_out_of_the_project_is_none_from_then_on(shop
         ("skills/b/SKILL.md", "skills/a/SKILL.md"),
         ("skills/own/agents", "."),
         ("skills/own/agents/openai.yaml", "openai.yaml"),
+        ("skills/own/evals", "evals"),
+        ("skills/own/evals/evals.json", "evals/evals.json"),
+        ("skills/own/eval.yaml", "openai.yaml"),
         ("agents/a.md", "agents/a.md"),
         ("agents/more", "agents"),
         ("skills/plugins", "."),
@@ -300,7 +304,21 @@ def test_a_link_out_of_the_project_is_not_even_looked_at(shop, private, touched,
     assert shown == {".claude/skills/own", ".claude/agents/own.md"}
     (artifact,) = skills.read(found[0]).artifacts
     assert "display_name" not in artifact.metadata
+    assert artifact.prompts == ()
     assert touched == []
+
+
+def test_a_project_skill_has_its_author_s_prompts_but_of_no_file_that_git_ignores(shop):
+    own = put(shop / ".claude" / "skills" / "own" / "SKILL.md").parent
+    first = source(shop).scan().entries[0].stamp
+    put(shop / ".gitignore", "trigger-eval.json\n")
+    put(own / "evals" / "trigger-eval.json", '["what nobody else has"]')
+    assert source(shop).scan().entries[0].stamp == first
+    put(own / "evals" / "evals.json", '["pack the parcels"]')
+    (entry,) = source(shop).scan().entries
+    (artifact,) = source(shop).read(entry).artifacts
+    assert entry.stamp != first
+    assert artifact.prompts == ("pack the parcels",)
 
 
 def test_a_link_out_of_the_project_is_a_problem_that_is_named(shop, private):

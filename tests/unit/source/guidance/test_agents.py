@@ -165,3 +165,10 @@ def test_a_link_to_an_agent_is_followed_directly_in_a_root_and_elsewhere_only_to
     assert not all_of(Agents, root)[0]
     (root / "team" / "my-reviewer.md").symlink_to(written)
     assert set(all_of(Agents, root)[0]) == {"reviewer"}
+
+
+def test_an_agent_s_author_may_say_what_is_typed_by_who_needs_it(tmp_path):
+    front = "examples:\n  - {user: is this diff any good, assistant: Let me see}\n"
+    write(tmp_path / ".claude/agents/rev.md", f"---\nname: rev\n{front}---\nLook.\n")
+    made, _ = all_of(Agents, tmp_path)
+    assert made["rev"].prompts == ("is this diff any good",)

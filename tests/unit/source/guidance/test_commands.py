@@ -58,3 +58,11 @@ def test_a_command_that_does_not_describe_itself_goes_by_its_first_paragraph(tmp
 def test_an_empty_file_is_no_command(tmp_path):
     write(tmp_path / ".claude/commands/nothing.md", "\n")
     assert all_of(Commands, tmp_path) == ({}, ["empty"])
+
+
+def test_a_command_s_author_may_say_what_is_typed_by_who_needs_it(tmp_path):
+    front = "triggers: [check my branch, /review]\nnot_triggers: [write a test]\n"
+    write(tmp_path / ".claude/commands/review.md", f"---\n{front}---\nReview $1.\n")
+    made, _ = all_of(Commands, tmp_path)
+    assert made["review"].prompts == ("check my branch",)
+    assert made["review"].misses == ("write a test",)
