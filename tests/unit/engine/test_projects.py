@@ -15,6 +15,7 @@ from irdaemon.source.projects import Located
 from irdaemon.strategy import WholeText
 from irdaemon.types import Project, Query, Root, RootWatch
 from tests.support.corpora import LATER, engine, skills, write_skill
+from tests.support.installed import install, write
 
 DAY = 86_400.0
 
@@ -443,3 +444,34 @@ def test_the_status_counts_projects_and_what_they_hold(made, tmp_path):
     assert made.status()["projects"]["known"] == 1
     made.drain()
     assert made.status()["projects"] == {"known": 1, "in_step": 1, "reading": 0, "items": 2}
+
+
+def test_what_a_dependency_says_itself_is_read_after_the_rest_and_not_taken_back(
+    made, tmp_path, clock
+):
+    root = write_project(tmp_path / "shop")
+    write(Path(root) / "package.json", {"dependencies": {"barline": "1"}})
+    home = install(Path(root), "barline", description="Bars for the web")
+    write(home / "index.js", "throw new Error('quiet zone is too narrow')")
+    part, kinds = name_part("packages", root), []
+
+    def note(topic, data):
+        if topic == "generation" and data["corpus"] == part:
+            rows = made.snapshot.parts[part].rows
+            if held := rows.list_positions():
+                kinds.append([rows.get_kind(position) for position in held])
+
+    made.state.notify = note
+    made.state.projects.locate(root)
+    made.drain()
+    whole = ["description", "own_words"]
+    assert (kinds[0], kinds[-1]) == (["description"], whole)
+    (hit, *_) = made.search(Query("zone too narrow", ("packages",), place=root)).results
+    assert (hit.name, hit.summary) == ("barline", "Bars for the web")
+    kinds.clear()
+    clock.now += 400
+    write(home / "README.md", "# Bars\n")
+    made.request(Job("project", root))
+    made.drain()
+    assert kinds
+    assert all(each == whole for each in kinds)
