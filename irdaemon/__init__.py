@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     )
     from irdaemon.library.inmemory import DocsTool as DocsTool, docs_tool as docs_tool
     from irdaemon.library.learning import (
+        add_prompts as add_prompts,
         calibrate as calibrate,
         learn as learn,
         roll_back as roll_back,
@@ -121,7 +122,7 @@ _HOMES = {
     ),
     "irdaemon.library.reranking": "dependency_evidence_boost",
     "irdaemon.strategy.edges": "EdgeExtractor default_edge_extractor",
-    "irdaemon.library.learning": "calibrate learn roll_back",
+    "irdaemon.library.learning": "add_prompts calibrate learn roll_back",
     "irdaemon.library.agentic": (
         "AgenticRetrieval AgenticRetrievalPipeline OnInsufficientPolicy RetrievalResult"
     ),

@@ -381,6 +381,56 @@ class ListingReport(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectedPrompts(Result):
+    """What is expected of a corpus' items from one provenance, or of the one `item`.
+
+    `items` have `prompts` and near `misses`; those of `outdated` items were written for another
+    text than they have now. `counts` is whether the gate lets them count, `outcome` why or why not,
+    with its `figures` and when (`at`). `texts` and `near` are the prompts and misses of one item.
+    """
+
+    corpus: str
+    provenance: str
+    items: int = 0
+    prompts: int = 0
+    misses: int = 0
+    outdated: int = 0
+    counts: bool = True
+    outcome: str = ""
+    figures: Mapping[str, float] = field(default_factory=dict)
+    at: float = 0.0
+    item: str = ""
+    texts: Sequence[str] = ()
+    near: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedPrompts(Result):
+    """What of some lines is taken in: prompts and near misses of so many items.
+
+    `problems` say what is wrong with the others: {line, message}. `upload` names what waits for
+    more lines, `jobs` take it in.
+    """
+
+    items: int
+    prompts: int = 0
+    misses: int = 0
+    problems: Sequence[Mapping[str, Any]] = ()
+    upload: str = ""
+    jobs: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedPrompts(Result):
+    """The prompts and near misses of one item."""
+
+    corpus: str
+    id: str
+    prompts: Sequence[str] = ()
+    misses: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CorpusStatus(Result):
     """How much of a corpus is held, how fresh it is, and what is wrong with its roots.
 

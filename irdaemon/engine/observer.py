@@ -35,8 +35,8 @@ class Observer:
     def note_answer(self, given: GivenAnswer) -> None:
         """Note an answer. Its client waits: no file is touched here."""
 
-    def explain_item(self, query: str, reference: str) -> Mapping[str, Any]:
-        """Return what the explanation of a query adds of one item (CORPUS/ID)."""
+    def explain_item(self, query: str, reference: str, place: str = "") -> Mapping[str, Any]:
+        """Return what the explanation of a query adds of an item (CORPUS/ID) seen from a place."""
         return {}
 
     def describe(self) -> Mapping[str, Any]:

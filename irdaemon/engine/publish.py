@@ -23,6 +23,7 @@ from irdaemon.index import (
     graph_is_due,
     index_corpus,
 )
+from irdaemon.ledger.prompts import KEPT, USE
 from irdaemon.types import Floor
 
 _PUBLISHED_EVERY_S = 0.5
@@ -121,8 +122,9 @@ class Publisher:
         ledger.corpora.declare(corpus.name, corpus.kind, corpus.recipe, embedder.id)
         if ledger.corpora.find_served(corpus.name) is None and not isinstance(embedder, Absent):
             ledger.corpora.put_served(corpus.name, corpus.embedder, embedder.id)
-        if not corpus.learns and any(ledger.prompts.count(corpus.name)):
-            ledger.prompts.forget(corpus.name)  # before a copy of it can be sent
+        for provenance in () if corpus.learns else (USE,) if corpus.project else KEPT:
+            if any(ledger.prompts.count(corpus.name, provenance)):
+                ledger.prompts.forget(corpus.name, provenance=provenance)  # before a copy is sent
 
     def _forget(self, name: str) -> None:
         self._state.work.drop(name, GONE)

@@ -38,7 +38,8 @@ from irdaemon.types import Use
 # Provenances: the first two come with the artifact, the others are kept beside it.
 AUTHOR, PACK, PERSON, AGENT, USE = "author", "pack", "person", "agent", "use"
 STATED = (AUTHOR, PACK)
-PROVENANCES = (*STATED, PERSON, AGENT, USE)
+KEPT = (PERSON, AGENT, USE)
+PROVENANCES = (*STATED, *KEPT)
 
 _SERVED, _BEFORE = 1, 0
 # Prompts that show what all have in common, and of how many artifacts half of that is believed.
@@ -272,6 +273,19 @@ class ExpectedPrompts:
                 _SERVED,
             )
         )
+
+    def list_outdated(self, corpus: str, artifact_id: str) -> set[str]:
+        """Return the provenances whose prompts were written for another text of an artifact."""
+        rows = self._store.all(
+            "SELECT DISTINCT provenance FROM expected_prompts AS p LEFT JOIN artifacts AS a"
+            " ON a.corpus = p.corpus AND a.artifact_id = p.artifact_id"
+            " WHERE p.corpus = ? AND p.artifact_id = ? AND served = ?"
+            " AND written_for != '' AND written_for != coalesce(content, '')",
+            corpus,
+            artifact_id,
+            _SERVED,
+        )
+        return {provenance for (provenance,) in rows}
 
     def roll_back(self, corpus: str, provenance: str = USE) -> int:
         """Serve what was served before, once; return how many artifacts change."""

@@ -1,12 +1,16 @@
-"""Learning in process: uses of a corpus' artifacts, counted into how they are found."""
+"""Learning in process: uses and expected prompts, counted into how artifacts are found."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
-from irclient.errors import QueryError, Unavailable
+from irclient.errors import NotFound, QueryError, Unavailable
+from irclient.prompts import LineProblem, read_given
+from irdaemon.contrib.prompts.given import make_expected
+from irdaemon.contrib.prompts.jobs import serve_new
 from irdaemon.contrib.usage.learning import Learning
 from irdaemon.contrib.usage.taught import given_uses
 from irdaemon.discovery.calibrate import (
@@ -15,6 +19,10 @@ from irdaemon.discovery.calibrate import (
     run_reread_trial,
 )
 from irdaemon.embed import QueryVector
+from irdaemon.engine.indexing import show_changed
+from irdaemon.engine.queue import Job
+from irdaemon.ledger import Expected
+from irdaemon.ledger.prompts import PERSON
 from irdaemon.library.built import Built, find_built
 from irdaemon.library.reranking import RERANK_CHARS, Reranking, ScoreTexts, TextOfHit
 from irdaemon.types import Floor, LearnReport, Use
@@ -91,6 +99,51 @@ def roll_back(corpus: Built | str) -> int:
     changed = _make_learning(built).roll_back()
     built.engine.drain()
     return changed
+
+
+def add_prompts(
+    corpus: Built | str,
+    prompts: Mapping[str, Sequence[str]],
+    *,
+    misses: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> int:
+    """Have artifacts found by what people type who need them; return how many change.
+
+    `prompts` has by id what somebody would type, `misses` what is near and means another artifact.
+    They replace what was given of these ids before; an empty list takes that away. They count at
+    once, and of ten artifacts or more as long as they help: see docs/prompts.md.
+
+    Raises NotFound for an id that is not there, QueryError for what is no prompt, Unavailable for a
+    corpus that is open for reading only.
+    """
+    built = find_built(corpus)
+    state = built.engine.state
+    if state.ledger.read_only:
+        raise Unavailable("the corpus is open for reading only", "build it again")
+    if stray := [id for id in misses if not prompts.get(id)]:
+        raise QueryError(f"{stray[0]!r} has misses and no prompts", "give prompts beside them")
+    given = {id: _read_prompts(id, texts, misses.get(id, ())) for id, texts in prompts.items()}
+    contents = state.ledger.artifacts.list_contents(built.name, given)
+    if missing := [id for id in given if id not in contents]:
+        raise NotFound(f"corpus {built.name!r} has no artifact {missing[0]!r}", "ids are exact")
+    changed = serve_new(state.ledger, built.name, PERSON, given, contents)
+    show_changed(state, built.engine.writer.publisher, state.corpora[built.name], changed)
+    built.engine.request(Job("weigh_prompts", built.name))
+    built.engine.drain()
+    return changed
+
+
+def _read_prompts(id: str, prompts: Sequence[str], misses: Sequence[str]) -> Expected:
+    if not isinstance(prompts, str) and not prompts:
+        return Expected(())
+    texts = {
+        key: given if isinstance(given, str) else list(given)
+        for key, given in (("prompts", prompts), ("not", misses))
+    }
+    read = read_given({"id": id, **texts}, 0)
+    if isinstance(read, LineProblem):
+        raise QueryError(f"{id!r:.80}: {read.message}", '{"id": ["what somebody would type"]}')
+    return make_expected(read)
 
 
 def _make_learning(built: Built) -> Learning:

@@ -158,9 +158,12 @@ def refuse(scope: Scope, args: Args, visible: list[str]) -> Args:
 
 
 def refuse_others(scope: Scope, args: Args, visible: list[str]) -> Args:
-    """Refuse to all but the daemon's own user on the private socket: it tells of projects."""
+    """Refuse to all but the daemon's own user on the private socket: what is of projects is told.
+
+    So are prompts, whose words nobody else is shown.
+    """
     raise Denied(
-        f"the client {scope.client!r} is not allowed to ask about projects",
+        f"the client {scope.client!r} is not allowed to ask for this",
         "ask at the daemon's own socket",
     )
 

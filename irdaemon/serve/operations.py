@@ -199,8 +199,8 @@ def explain(engine: QueryEngine, args: Args) -> Any:
     explained["stages"] = list_stages(laps)
     if "item" in explained and not args[PASSING]:
         for addon in engine.addons.values():
-            added = addon.explain_item(explained["query"], explained["item"]["reference"])
-            explained["item"].update(added)
+            item = explained["item"]
+            item.update(addon.explain_item(explained["query"], item["reference"], place or ""))
     return explained
 
 

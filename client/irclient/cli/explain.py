@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from irclient.cli.prompts import describe_gate
 from irclient.cli.query import QUERY, ROUNDS, SELECT_OPTIONS, read_query, take_argument
 from irclient.client import Client
 from irclient.counts import format_count
@@ -297,3 +298,16 @@ def _format_item(item: Mapping[str, Any]) -> Iterator[str]:
         yield f"    learned from {prompts}; without them {scores}"
         for prompt in learned["prompts"]:
             yield f"      {prompt}"
+    yield from _format_expected(item.get("expected", {}))
+
+
+def _format_expected(expected: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the prompts that are expected of an item, by who gave them, and whether they count."""
+    for provenance, told in expected.items():
+        near = f", {format_count(len(told['misses']), 'near miss')}" if told["misses"] else ""
+        yield (
+            f"    expected, by {provenance}: {format_count(len(told['prompts']), 'prompt')}{near};"
+            f" {describe_gate(told)}"
+        )
+        yield from (f"      {prompt}" for prompt in told["prompts"])
+        yield from (f"      not: {miss}" for miss in told["misses"])

@@ -40,6 +40,7 @@ COMMANDS = {
     "audit": "irclient.cli.corpora:audit_items",
     "coverage": "irclient.cli.corpora:measure_coverage",
     "usage": "irclient.cli.use:report_usage",
+    "prompts": "irclient.cli.prompts:manage_prompts",
     "gaps": "irclient.cli.use:report_gaps",
     "listing": "irclient.cli.use:report_listing",
     "top": "irclient.cli.top:watch_daemon",

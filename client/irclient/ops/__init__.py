@@ -24,10 +24,13 @@ if TYPE_CHECKING:
         CorpusPreview,
         EntryFailure,
         Evaluation,
+        ExpectedPrompts,
         Explanation,
+        ExportedPrompts,
         FoundDocument,
         GapReport,
         Here,
+        ImportedPrompts,
         IndexedArtifact,
         IndexedDirectory,
         JobProgress,
@@ -436,6 +439,67 @@ class Operations:
     @operation(addon="usage")
     def listing(self, context_tokens: int = 0) -> ListingReport:
         """Return which skills an agent's own listing has no room for; 0 tokens: the usual."""
+
+    @operation(addon="prompts")
+    def prompts(
+        self, corpus: str | None = None, item: str = "", place: str = ""
+    ) -> list[ExpectedPrompts]:
+        """Return how many prompts are expected of a corpus' items, or of all, by provenance.
+
+        Of one item (CORPUS/ID) the prompts themselves. `place` as of disclose.
+        """
+
+    @operation(repeatable=False, addon="prompts")
+    def prompts_import(
+        self,
+        lines: Sequence[Mapping[str, Any]],
+        corpus: str | None = None,
+        place: str = "",
+        upload: str = "",
+        more: bool = False,
+    ) -> ImportedPrompts:
+        """Have a person's prompts taken in, each line as `irclient.prompts` reads it; say what of.
+
+        With `more` nothing is taken in until lines come without it, under the `upload` of the
+        reply. `corpus` is that of lines without one.
+        """
+
+    @operation(addon="prompts")
+    def prompts_export(
+        self,
+        corpus: str | None = None,
+        provenance: str = "person",
+        place: str = "",
+        after: str = "",
+        limit: int = 1000,
+    ) -> list[ExportedPrompts]:
+        """Return prompts by item, in the order of references, beyond the one `after`.
+
+        At most `limit` items, 1 to 1,000, and fewer where their prompts are long.
+        """
+
+    @operation(repeatable=False, addon="prompts")
+    def prompts_forget(
+        self,
+        item: str = "",
+        corpus: str | None = None,
+        provenance: str = "",
+        place: str = "",
+    ) -> list[int]:
+        """Have the prompts of an item or a corpus forgotten; return the numbers of the jobs.
+
+        Without a provenance those that a person or an agent gave. With a `place`, those of the
+        corpus that belong to its project.
+        """
+
+    @operation(repeatable=False, addon="prompts")
+    def prompts_rollback(
+        self, corpus: str, provenance: str = "person", place: str = ""
+    ) -> list[int]:
+        """Have those served that were before the last import; return the numbers of the jobs.
+
+        `place` as of prompts_forget.
+        """
 
     # Another daemon's job of that number is another job.
 

@@ -1,7 +1,7 @@
 # Made of `Operations` by `python -m tests.golden.coroutines`.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
-from irclient.results import ChangedArtifact, CorpusCoverage, CorpusInfo, CorpusPreview, EntryFailure, Evaluation, Explanation, FoundDocument, GapReport, Here, IndexedArtifact, IndexedDirectory, JobProgress, KnownUse, ListingReport, MaintenanceTask, PingReply, ProjectRow, ReadDirectory, SecretLocation, ShownItem, Status, StoredRecord, UsageReport, WaitResult, WrittenDocument
+from irclient.results import ChangedArtifact, CorpusCoverage, CorpusInfo, CorpusPreview, EntryFailure, Evaluation, ExpectedPrompts, Explanation, ExportedPrompts, FoundDocument, GapReport, Here, ImportedPrompts, IndexedArtifact, IndexedDirectory, JobProgress, KnownUse, ListingReport, MaintenanceTask, PingReply, ProjectRow, ReadDirectory, SecretLocation, ShownItem, Status, StoredRecord, UsageReport, WaitResult, WrittenDocument
 from irclient.types import Disclosure, Query, Selection
 
 class Coroutines:
@@ -100,6 +100,21 @@ class Coroutines:
         ...
 
     async def listing(self, context_tokens: int=0) -> ListingReport:
+        ...
+
+    async def prompts(self, corpus: str | None=None, item: str='', place: str='') -> list[ExpectedPrompts]:
+        ...
+
+    async def prompts_import(self, lines: Sequence[Mapping[str, Any]], corpus: str | None=None, place: str='', upload: str='', more: bool=False) -> ImportedPrompts:
+        ...
+
+    async def prompts_export(self, corpus: str | None=None, provenance: str='person', place: str='', after: str='', limit: int=1000) -> list[ExportedPrompts]:
+        ...
+
+    async def prompts_forget(self, item: str='', corpus: str | None=None, provenance: str='', place: str='') -> list[int]:
+        ...
+
+    async def prompts_rollback(self, corpus: str, provenance: str='person', place: str='') -> list[int]:
         ...
 
     async def progress(self, job: int) -> JobProgress:

@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from irdaemon.config.corpus import Corpus
+from irdaemon.contrib.prompts.given import Upload
 from irdaemon.contrib.prompts.weighing import list_unweighed
 from irdaemon.engine.observer import Observer
 from irdaemon.engine.queue import Job
+from irdaemon.engine.scope import find_scope
 from irdaemon.engine.state import State
 from irdaemon.ingest.reconcile import Report
-from irdaemon.ledger import Expected
-from irdaemon.ledger.prompts import USE
+from irdaemon.ledger import Expected, Ledger
+from irdaemon.ledger.prompts import USE, Gate
+from irdaemon.source.projects import clean_place
 
 
 class Drop(NamedTuple):
@@ -35,40 +38,57 @@ class PromptsObserver(Observer):
         self._state = state
         self.given: deque[tuple[str, str, Mapping[str, Expected]]] = deque()
         self.drops: deque[Drop] = deque()
+        self.uploads: dict[str, Upload] = {}
 
     def hand_in(self, corpus: str, provenance: str, expected: Mapping[str, Expected]) -> int:
-        """Have the prompts of artifacts, by id, taken in; return the job's number."""
-        self._state.check_known(corpus)
+        """Have the prompts of artifacts, by id, taken in; return the job's number.
+
+        The corpus may be a project's part of one.
+        """
         self.given.append((corpus, provenance, expected))
         return self._state.request(Job("take_prompts", corpus))
 
     def take_back(self, drop: Drop) -> int:
         """Have prompts forgotten or rolled back; return the job's number."""
-        self._state.check_known(drop.corpus)
         self.drops.append(drop)
         return self._state.request(Job("drop_prompts", drop.corpus))
 
-    def explain_item(self, query: str, reference: str) -> Mapping[str, Any]:
-        """Return the prompts that are expected of an item, by provenance, and which count."""
+    def explain_item(self, query: str, reference: str, place: str = "") -> Mapping[str, Any]:
+        """Return the prompts that are expected of an item, by provenance, and which count.
+
+        What use taught is told as `learned`.
+        """
         corpus, _, artifact_id = reference.partition("/")
+        scope = find_scope(self._state, clean_place(place) if place else "")
         with self._state.reading() as ledger:
-            found = ledger.prompts.find_by_provenance(corpus, artifact_id)
-            counting = ledger.prompts.find_counting(corpus, artifact_id)
-        told = {
-            provenance: {
-                "prompts": [each.text for each in expected.prompts if each.weight > 0],
-                "misses": [each.text for each in expected.prompts if each.weight < 0],
-                "counts": provenance in counting,
-            }
-            for provenance, expected in found.items()
-            if provenance != USE  # what use taught is told as `learned`
-        }
+            stored = scope.find_stored(ledger, corpus, artifact_id)
+            told = describe_item(ledger, stored.name, artifact_id) if stored else {}
+        told.pop(USE, None)
         return {"expected": told} if told else {}
 
     def note_scan(self, corpus: Corpus, report: Report) -> None:
         """Have prompts weighed that came with artifacts."""
         if (report.changed or report.removed) and list_unweighed(self._state, corpus):
             self._state.request(Job("weigh_prompts", corpus.name))
+
+
+def describe_item(ledger: Ledger, corpus: str, artifact_id: str) -> dict[str, dict[str, Any]]:
+    """Return by provenance what is expected of an artifact, whether it counts, and why or not.
+
+    It is `outdated` where it was written for another text than the artifact has now.
+    """
+    gates = ledger.prompts.read_gates(corpus)
+    outdated = ledger.prompts.list_outdated(corpus, artifact_id)
+    return {
+        provenance: {
+            "prompts": [each.text for each in expected.prompts if each.weight > 0],
+            "misses": [each.text for each in expected.prompts if each.weight < 0],
+            "counts": gates.get(provenance, Gate()).is_open,
+            "outcome": str(gates.get(provenance, Gate()).report.get("outcome", "")),
+            "outdated": provenance in outdated,
+        }
+        for provenance, expected in ledger.prompts.find_by_provenance(corpus, artifact_id).items()
+    }
 
 
 def find_observer(state: State) -> PromptsObserver:

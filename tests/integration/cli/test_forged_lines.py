@@ -88,6 +88,17 @@ def used():
     }
 
 
+def prompted():
+    """Return what is told of expected prompts."""
+    row = {"corpus": NAME, "provenance": NAME, "items": 1, "outcome": NAME, "item": NAME}
+    return {
+        "prompts": [row | {"texts": [NAME], "near": [NAME]}],
+        "prompts_import": {"items": 1, "problems": [{"line": 1, "message": NAME}], "jobs": [1]},
+        "prompts_forget": [1],
+        "prompts_rollback": [1],
+    }
+
+
 def answers():
     found = plain_data(selection(hit(NAME, corpus=NAME, summary=f"about {NAME}")))
     found["results"][0] |= {"duplicates": [NAME], "hidden": ["control"]}
@@ -107,7 +118,13 @@ def answers():
         ],
         "selection": {"abstained": False, "n_retrieved": 1, "n_selected": 1, "reason": NAME}
         | {"results": [NAME]},
-        "item": {"reference": NAME, "stage": NAME, "why": REASON},
+        "item": {"reference": NAME, "stage": NAME, "why": REASON}
+        | {
+            "expected": {
+                NAME: {"prompts": [NAME], "misses": [NAME], "counts": False}
+                | {"outcome": NAME, "outdated": True}
+            }
+        },
     }
     chosen = dict.fromkeys(("f1", "precision", "recall", "commit_rate", "mean_committed", "acted"))
     evaluated = {
@@ -153,6 +170,7 @@ def answers():
         "maintain": [{"corpus": NAME, "work": NAME, "due": True, "reason": REASON, "job": 1}],
         **used(),
         **{op: [1] for op in ("add", "rm", "build", "hint", "usage_rollback")},
+        **prompted(),
         "here": here,
         "projects": [project],
         **dict.fromkeys(("add_project", "forget_project"), project),
@@ -200,6 +218,10 @@ LINES = {
     "audit": [[]],
     "coverage": [[], [NAME]],
     "usage": [[], ["--item", NAME], ["forget", "--session", NAME], ["rollback", NAME]],
+    "prompts": [
+        *([], ["list", NAME], ["forget", NAME], ["rollback", "-c", NAME]),
+        ["import", "prompts.jsonl", "-c", NAME],
+    ],
     "gaps": [[]],
     "listing": [[]],
     "top": [["--count", "1"]],
@@ -253,6 +275,7 @@ def assert_forges_nothing(said, harmless):
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     (tmp_path / "cases.jsonl").write_text(json.dumps({"query": "q"}))
+    (tmp_path / "prompts.jsonl").write_text(json.dumps({"name": "x", "prompts": ["q"]}))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "4000")
     # Without the daemon's package beside it, `irc` does not become a program of that.

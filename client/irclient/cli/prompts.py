@@ -1,0 +1,275 @@
+"""Expected prompts: `irc prompts`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
+
+from irclient.cli.follow import NO_WAIT, await_jobs, choose_jobs_exit, follow
+from irclient.cli.place import PLACE, choose_place
+from irclient.cli.query import Act, take_argument
+from irclient.client import Client
+from irclient.counts import format_count
+from irclient.errors import QueryError
+from irclient.prompts import PROVENANCES, GivenPrompts, LineProblem, read_lines
+from irclient.results import ExportedPrompts
+from irclient.terminal.columns import TableColumn, fit_table, wrap_line
+from irclient.terminal.exits import UNHEALTHY, WRONG
+from irclient.terminal.help import Add, argument, command
+from irclient.terminal.output import dump_safe_json, note, print_data
+from irclient.terminal.width import detect_terminal
+
+# What one request takes: so many lines, texts, and bytes of them.
+_PART_LINES, _PART_TEXTS, _PART_BYTES = 500, 20_000, 1_000_000
+_PAGE = 1_000
+_HELD = (
+    TableColumn("corpus", least=8),
+    TableColumn("from"),
+    TableColumn("items"),
+    TableColumn("prompts"),
+    TableColumn("near misses", optional=2),
+    TableColumn("outdated", optional=1),
+    TableColumn("", least=14),
+)
+_CORPUS = argument("-c", "--corpus", metavar="CORPUS", help="only this corpus (all)")
+_PART = argument(
+    "--here", default="", metavar="DIR", help="what the project there has of the corpus"
+)
+
+
+def _add_provenance(op: str, meaning: str) -> Add:
+    return take_argument(op, "provenance", choices=PROVENANCES, metavar="FROM", help=meaning)
+
+
+@command(unless="list, if none is given")
+def manage_prompts(client: Client, options: argparse.Namespace) -> int:
+    """List, give and take back the prompts that items are expected to answer.
+
+    What somebody would type who needs an item and does not know it. Its words and
+    its meaning count when the item is searched for, and are shown in no answer.
+    They come from an item's author, from a pack, from you, from an agent, and from
+    use (docs/prompts.md). FROM is author, pack, person, agent or use.
+
+    examples:
+    # which corpora have some, from whom, and do they count?
+    irc prompts
+
+    # those of one item
+    irc prompts list skills/fill-pdf-form
+
+    # give some; a line is {"name": "fill-pdf-form", "prompts": ["sign a contract"]}
+    irc prompts import prompts.jsonl -c skills
+
+    # write them out, to edit them or to keep them
+    irc prompts export -c skills > prompts.jsonl
+
+    # go back to before the last import, or have none left
+    irc prompts rollback -c skills
+    irc prompts forget -c skills
+    """
+    if options.action:
+        act: Act = options.act
+        return act(client, options)
+    options.item, options.corpus, options.here, options.everywhere = "", None, "", False
+    return _list(client, options)
+
+
+@manage_prompts.action(
+    "list",
+    take_argument(
+        *("prompts", "item", "item"), nargs="?", metavar="CORPUS/ID", help="those of one item"
+    ),
+    _CORPUS,
+    PLACE,
+)
+def _list(client: Client, options: argparse.Namespace) -> int:
+    """List how many there are and whether they count, or those of one item."""
+    rows = client.prompts(options.corpus, options.item, choose_place(options))
+    width = detect_terminal().width
+    shown = _format_item if options.item else _format_held
+    return print_data(options, rows, lambda rows: shown(rows, width))
+
+
+def _format_held(rows: Sequence[Mapping[str, Any]], width: int) -> str:
+    if not rows:
+        return "no prompts are expected of any item; give some: irc prompts import FILE"
+    names = ("corpus", "provenance", "items", "prompts", "misses", "outdated")
+    cells = [(*(row[name] for name in names), describe_gate(row)) for row in rows]
+    return fit_table(_HELD, cells, width)
+
+
+def _format_item(rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[str]:
+    for row in rows:
+        yield wrap_line(f"{row['item']}, by {row['provenance']}: {describe_gate(row)}", width)
+        yield from (wrap_line(f"  {text}", width) for text in row["texts"])
+        yield from (wrap_line(f"  not: {text}", width) for text in row["near"])
+    if not rows:
+        yield "no prompts are expected of it"
+
+
+def describe_gate(told: Mapping[str, Any]) -> str:
+    """Return whether prompts count, and why or why not."""
+    parts = ["they count" if told["counts"] else "they do not count"]
+    figures = told.get("figures") or {}
+    if told["outcome"]:
+        parts.append(told["outcome"])
+    if "before" in figures and "after" in figures:
+        parts.append(f"NDCG@10 {figures['before']:.3f} -> {figures['after']:.3f}")
+    if told["outdated"] is True:
+        parts.append("written for another text")
+    return ", ".join(parts)
+
+
+@manage_prompts.action(
+    "import",
+    argument("file", metavar="FILE", help="JSON, one item a line; - for standard input"),
+    argument("-c", "--corpus", metavar="CORPUS", help="of lines that name none"),
+    NO_WAIT,
+    PLACE,
+)
+def _import(client: Client, options: argparse.Namespace) -> int:
+    """Give prompts: {"id" or "name" or "path": ..., "prompts": [...], "not": [...]}."""
+    done: dict[str, Any] = {"items": 0, "prompts": 0, "misses": 0, "problems": [], "jobs": []}
+    place, upload = choose_place(options), ""
+    with _open_file(options.file) as file:
+        for lines, more in _list_parts(_keep_good(read_lines(file), done["problems"])):
+            sent = [each.to_dict() for each in lines]
+            taken = client.prompts_import(sent, options.corpus, place, upload, more)
+            upload = taken.upload
+            done["problems"] += taken.problems
+            done["jobs"] += taken.jobs
+            for name in ("items", "prompts", "misses"):
+                done[name] += getattr(taken, name)
+    done["problems"].sort(key=lambda problem: problem["line"])
+    ended = [] if options.no_wait else await_jobs(client, done["jobs"])
+    done["jobs"] = ended or done["jobs"]
+    print_data(options, done, _format_imported)
+    if not options.json:
+        name = "stdin" if options.file == "-" else options.file
+        for problem in done["problems"]:
+            note(f"{name}:{problem['line']}: {problem['message']}")
+    if not done["items"]:
+        return WRONG
+    return UNHEALTHY if done["problems"] else choose_jobs_exit(ended)
+
+
+def _open_file(path: str) -> Any:
+    try:
+        if path == "-" and sys.stdin is not None:
+            return nullcontext(sys.stdin.buffer)
+        return open(path, "rb")
+    except OSError as error:
+        raise QueryError(f"{path}: {error.strerror}", "name a file, or - for stdin") from error
+
+
+def _keep_good(
+    lines: Iterable[GivenPrompts | LineProblem], problems: list[dict[str, Any]]
+) -> Iterator[GivenPrompts]:
+    """Yield the good lines, and note the others; a path is made the real one."""
+    for line in lines:
+        if isinstance(line, LineProblem):
+            problems.append(line.to_dict())
+        elif line.by == "path":
+            yield replace(line, item=os.path.realpath(os.path.expanduser(line.item)))
+        else:
+            yield line
+
+
+def _list_parts(lines: Iterable[GivenPrompts]) -> Iterator[tuple[list[GivenPrompts], bool]]:
+    """Yield lines as one request takes them, with whether there are more."""
+    part: list[GivenPrompts] = []
+    texts = size = 0
+    for line in lines:
+        own = (*line.prompts, *line.misses)
+        if part and (len(part) >= _PART_LINES or texts > _PART_TEXTS or size > _PART_BYTES):
+            yield part, True
+            part, texts, size = [], 0, 0
+        part.append(line)
+        texts += len(own)
+        size += sum(len(text.encode("utf-8")) for text in own)
+    if part:
+        yield part, False
+
+
+def _format_imported(done: Mapping[str, Any]) -> Iterator[str]:
+    taken = format_count(done["prompts"], "prompt"), format_count(done["items"], "item")
+    near = f", {format_count(done['misses'], 'near miss')}" if done["misses"] else ""
+    yield f"{taken[0]}{near} of {taken[1]} taken in"
+    for job in done["jobs"]:
+        if isinstance(job, Mapping):
+            yield f"{job['corpus'].partition('@')[0]}: {job['report']}"
+    if bad := len(done["problems"]):
+        yield f"{format_count(bad, 'line', 'is')} left out"
+
+
+@manage_prompts.action(
+    "export",
+    _CORPUS,
+    _add_provenance("prompts_export", "those from here (person)"),
+    PLACE,
+)
+def _export(client: Client, options: argparse.Namespace) -> int:
+    """Write them out, as lines that can be imported."""
+    found = list(_list_exported(client, options, choose_place(options)))
+    rows = [_make_line(each) for each in found]
+    return print_data(options, rows, lambda _: map(dump_safe_json, rows))
+
+
+def _list_exported(
+    client: Client, options: argparse.Namespace, place: str
+) -> Iterator[ExportedPrompts]:
+    after, asked = "", (options.corpus, options.provenance, place)
+    while page := client.prompts_export(*asked, after, _PAGE):
+        yield from page
+        after = f"{page[-1].corpus}/{page[-1].id}"
+
+
+def _make_line(each: ExportedPrompts) -> dict[str, Any]:
+    line: dict[str, Any] = {"id": each.id, "prompts": list(each.prompts)}
+    return {**line, **({"not": list(each.misses)} if each.misses else {}), "corpus": each.corpus}
+
+
+@manage_prompts.action(
+    "forget",
+    take_argument(
+        *("prompts_forget", "item", "item"), nargs="?", metavar="CORPUS/ID", help="of this item"
+    ),
+    argument("-c", "--corpus", metavar="CORPUS", help="of all items of this corpus"),
+    _add_provenance("prompts_forget", "only those from here (person and agent)"),
+    _PART,
+    NO_WAIT,
+)
+def _forget(client: Client, options: argparse.Namespace) -> int:
+    """Forget those of an item or of a corpus."""
+    place = _choose_part(options) if options.corpus else _choose_item_place(options)
+    asked = options.item, options.corpus, options.provenance, place
+    return follow(client, client.prompts_forget(*asked), options)
+
+
+@manage_prompts.action(
+    "rollback",
+    argument("-c", "--corpus", metavar="CORPUS", required=True, help="of this corpus"),
+    _add_provenance("prompts_rollback", "those from here (person)"),
+    _PART,
+    NO_WAIT,
+)
+def _roll_back(client: Client, options: argparse.Namespace) -> int:
+    """Go back to what there was before the last import, once."""
+    asked = options.corpus, options.provenance, _choose_part(options)
+    return follow(client, client.prompts_rollback(*asked), options)
+
+
+def _choose_part(options: argparse.Namespace) -> str:
+    """Return the place whose project is meant, "" for the person's own corpus."""
+    options.everywhere = not options.here
+    return choose_place(options)
+
+
+def _choose_item_place(options: argparse.Namespace) -> str:
+    options.everywhere = False
+    return choose_place(options)
