@@ -35,8 +35,11 @@ class Observer:
     def note_answer(self, given: GivenAnswer) -> None:
         """Note an answer. Its client waits: no file is touched here."""
 
-    def explain_item(self, query: str, reference: str, place: str = "") -> Mapping[str, Any]:
-        """Return what the explanation of a query adds of an item (CORPUS/ID) seen from a place."""
+    def explain_item(self, query: str, reference: str, place: str | None = "") -> Mapping[str, Any]:
+        """Return what the explanation of a query adds of an item (CORPUS/ID) seen from a place.
+
+        None is the place of who is told nothing of projects.
+        """
         return {}
 
     def describe(self) -> Mapping[str, Any]:

@@ -200,7 +200,7 @@ def explain(engine: QueryEngine, args: Args) -> Any:
     if "item" in explained and not args[PASSING]:
         for addon in engine.addons.values():
             item = explained["item"]
-            item.update(addon.explain_item(explained["query"], item["reference"], place or ""))
+            item.update(addon.explain_item(explained["query"], item["reference"], place))
     return explained
 
 

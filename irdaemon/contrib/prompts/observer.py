@@ -53,11 +53,14 @@ class PromptsObserver(Observer):
         self.drops.append(drop)
         return self._state.request(Job("drop_prompts", drop.corpus))
 
-    def explain_item(self, query: str, reference: str, place: str = "") -> Mapping[str, Any]:
+    def explain_item(self, query: str, reference: str, place: str | None = "") -> Mapping[str, Any]:
         """Return the prompts that are expected of an item, by provenance, and which count.
 
-        What use taught is told as `learned`.
+        Only the daemon's own user is told, who may say from where he asks. What use taught is told
+        as `learned`.
         """
+        if place is None:
+            return {}
         corpus, _, artifact_id = reference.partition("/")
         scope = find_scope(self._state, clean_place(place) if place else "")
         with self._state.reading() as ledger:

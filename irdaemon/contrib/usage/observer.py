@@ -65,7 +65,7 @@ class UsageObserver(Observer):
         noted = NotedAnswer(self._state.clock(), given.op, given.session, variant, given.selection)
         self.notes.note(noted.with_trace(given.trace) if given.trace else noted)
 
-    def explain_item(self, query: str, reference: str, place: str = "") -> Mapping[str, Any]:
+    def explain_item(self, query: str, reference: str, place: str | None = "") -> Mapping[str, Any]:
         """Return the prompts learned of an item, and its scores without them."""
         learned = explain_learned(self._state, query, reference)
         return {"learned": learned} if learned else {}
