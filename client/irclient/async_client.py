@@ -29,8 +29,8 @@ from irclient.fast.replies import (
     make_no_daemon_error,
     make_timeout_error,
 )
-from irclient.ops import Op
 from irclient.ops.coroutines import Coroutines
+from irclient.ops.row import Op
 from irclient.types import Event
 
 # One connection for many calls at a time: a task hands each reply to the call it is for.

@@ -28,7 +28,8 @@ from irclient.fast.replies import (
     make_no_daemon_error,
     make_timeout_error,
 )
-from irclient.ops import Op, Operations
+from irclient.ops import Operations
+from irclient.ops.row import Op
 from irclient.places import events_path, is_remote
 from irclient.types import Event
 

@@ -26,7 +26,7 @@ from irclient.terminal.width import detect_terminal
 
 # What one request takes: so many lines, texts, and bytes of them.
 _PART_LINES, _PART_TEXTS, _PART_BYTES = 500, 20_000, 1_000_000
-_PAGE = 1_000
+_PAGE = 10_000
 _HELD = (
     TableColumn("corpus", least=8),
     TableColumn("from"),

@@ -25,7 +25,7 @@ from irdaemon.serve.access import Args
 from irdaemon.serve.operations import serves
 from irdaemon.source.projects import clean_place
 
-_MOST_ITEMS, _MOST_CHARS = 1_000, 1_000_000
+_MOST_ITEMS, _MOST_CHARS = 10_000, 2_000_000
 _GIVEN = (PERSON, AGENT)
 
 
