@@ -1,5 +1,7 @@
 """Expected prompts as a client asks for them: what is taken in, written out and taken back."""
 
+from dataclasses import replace
+
 import pytest
 
 from irclient.errors import Denied, NotFound, QueryError
@@ -179,6 +181,16 @@ def test_those_that_come_with_items_count_no_longer_and_again(made):
     assert (gate().is_open, gate().report["outcome"]) == (False, "rolled back")
     ask(made, "prompts_rollback", corpus="tools", provenance=AUTHOR)
     assert gate().is_open
+
+
+def test_a_corpus_whose_words_go_elsewhere_takes_none_and_forgets_those_it_had(made):
+    give(made, line("pdf", "a"))
+    tools, notes = made.corpora.values()
+    made.reconfigure([replace(tools, learns=False), notes])
+    made.drain()
+    (message,) = told(made, line("pdf", "a"))
+    assert "copied to a backend" in message
+    assert held(made) == {}
 
 
 def test_a_closed_gate_is_told_and_opened_when_none_is_left(made):
