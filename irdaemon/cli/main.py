@@ -61,7 +61,7 @@ HEADINGS = {
 # Commands of `irc` alone, which somebody may look for here.
 OF_IRC = (
     *("discover", "search", "explain", "eval", "disclose", "here", "projects", "ls"),
-    *("info", "records", "artifacts"),
+    *("info", "records", "artifacts", "prompts"),
     *("audit", "coverage", "usage", "gaps", "listing", "top", "web", "add", "rm", "build"),
     *("maintain", "hint", "docs", "impressions", "hook", "install", "wait", "events", "ping"),
 )

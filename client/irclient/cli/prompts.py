@@ -62,7 +62,7 @@ def manage_prompts(client: Client, options: argparse.Namespace) -> int:
     # those of one item
     irc prompts list skills/fill-pdf-form
 
-    # give some; a line is {"name": "fill-pdf-form", "prompts": ["sign a contract"]}
+    # give some; a line is {"name": "pdf", "prompts": ["sign a contract"]}
     irc prompts import prompts.jsonl -c skills
 
     # write them out, to edit them or to keep them
