@@ -97,9 +97,9 @@ def test_a_corpus_that_is_not_there_is_not_found(made):
 def test_an_explanation_shows_what_is_expected_of_an_item_and_whether_it_counts(made):
     observer = find_observer(made.state)
     done(made, observer.hand_in("m", PERSON, {"tool3": Expected.of(["dive"], ["drive"])}))
-    assert observer.explain_item("dive", "m/tool3") == {
-        "expected": {"person": {"prompts": ["dive"], "misses": ["drive"], "counts": True}}
-    }
+    given = {"prompts": ["dive"], "misses": ["drive"], "counts": True}
+    given |= {"outcome": "", "outdated": False}
+    assert observer.explain_item("dive", "m/tool3") == {"expected": {"person": given}}
     assert observer.explain_item("dive", "m/tool4") == {}
 
 
