@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from irclient import Client, Query
+from irclient import Client, Query, SelectSpec
 from irclient.errors import Denied, IRError
 from tests.support.checkouts import make_project
 from tests.support.projects import read_all
@@ -38,8 +38,9 @@ def write(home, *lines):
 
 
 def found(home, text=ASKED):
+    """Return what the words of a text find."""
     with home.client() as client:
-        return [hit.name for hit in client.discover(text).results]
+        return [hit.name for hit in client.search(Query(text, mode="lexical")).results]
 
 
 def export(home):
@@ -102,7 +103,9 @@ def test_no_text_summary_or_passage_of_an_answer_holds_a_prompt(home):
         daemon.wait_idle()
         home.irc("prompts", "import", write(home, GIVEN))
         shown = [
-            client.discover(Query(ASKED, level="bundled", expand="artifact")).to_dict(),
+            client.discover(
+                Query(ASKED, level="bundled", expand="artifact", select=SelectSpec(min_score=None))
+            ).to_dict(),
             client.search(Query(ASKED, passages=3, level="body", expand="window")).to_dict(),
             [each.to_dict() for each in client.records("skills/pdf-forms")],
             [each.to_dict() for each in client.disclose(["skills/pdf-forms"], "bundled")],
