@@ -65,6 +65,9 @@ def embed_prompted(
     for row, each in enumerate(texts):
         if each.prompts:
             weights = np.array([weight for _, weight in each.prompts], np.float32)
+            if not (weights > 0).any():  # what is not meant says nothing of what is
+                place += len(weights)
+                continue
             typed = vectors[place : place + len(weights)]
             theirs = _normalize(weights @ (typed - (mean if each.common else np.float32(0))))
             rows[row] = _normalize((1 - each.share) * rows[row] + each.share * theirs)

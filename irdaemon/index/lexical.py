@@ -277,7 +277,7 @@ class Lexical:
             base, based = previous.base, previous.based
         else:
             base, based = _build_postings(rows, 0, end, mean), end
-        if previous is None or not same_rows or isinstance(previous.counts, FewTermCounts):
+        if previous is None or not same_rows or _are_few(rows.terms.values[0].array):
             counts = _count_records(rows)
         else:
             counts = TermCounts(_update_df(previous, rows))

@@ -56,6 +56,18 @@ def test_a_near_miss_takes_a_text_further_from_what_it_means():
     assert cosine(missed, asked) < cosine(meant, asked)
 
 
+def test_near_misses_alone_leave_a_text_as_it_is():
+    missed, other = embed_prompted(
+        EMBEDDER,
+        [
+            PromptedText("merge files", [("split pages", -0.5)], 0.5),
+            PromptedText("fill a form", [("type names", 1.0)], 0.5),
+        ],
+    )
+    assert np.array_equal(missed, EMBEDDER.embed(["merge files"])[0])
+    assert cosine(other, EMBEDDER.embed(["type names"])[0]) > 0.5
+
+
 def test_no_text_at_all_gives_no_rows():
     assert embed_prompted(EMBEDDER, []).shape[0] == 0
 
