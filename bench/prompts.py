@@ -5,19 +5,26 @@ Asked are, before and after they are taken in, the queries whose gold lies among
 corpus of just these (*own*), and of the whole set (*whole*). `bench/homes.py` measures the homes.
 Writes bench/results/prompts.json.
 
-    python bench/prompts.py [--data DIR] [--queries 1000] [--words W --share S]
+With `--cost N`: what eight prompts of each of N generated skills cost a daemon, in memory (after a
+new start, each page shared out) and in the median of discover.
+
+    python bench/prompts.py [--data DIR] [--queries 1000] [--words W --share S] [--cost N] [SET ...]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from common import ROOT, keep
+from common import ROOT, Writer, daemon, keep, write_skills
+from projects import ask_many
 from quality import measured, read_set
 
 import irdaemon as ir
@@ -59,6 +66,35 @@ def measure(
     return {name: (before[name], after[name]) for name in FIGURES}
 
 
+def measure_cost(count: int) -> dict[str, Any]:
+    """Return memory in megabytes and discover in milliseconds, without prompts and with them."""
+    writer = Writer(13)
+    with daemon() as running, tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+        queries = write_skills(running.home / ".claude" / "skills", count)[:300]
+        for number in range(count):
+            prompts = [" ".join(writer.words(8)) for _ in range(8)]
+            print(json.dumps({"name": f"skill-{number}", "prompts": prompts}), file=file)
+        file.flush()
+        rows = []
+        for step in ("without", "with"):
+            running.start()
+            with running.client() as client:
+                running.wait_indexed(client, count)
+                ask_many(client, queries)
+                took = [ask_many(client, queries) for _ in range(5)]
+                rows.append({**running.memory_mb(), "p50_ms": round(min(took), 3)})
+            if step == "without":
+                words = ("prompts", "import", file.name, "-c", "skills")
+                command = [sys.executable, "-m", "irclient.quick", *words]
+                started = time.perf_counter()
+                subprocess.run(command, env=running.env, check=True, stdout=sys.stderr)
+                rows[0]["import_s"] = round(time.perf_counter() - started, 1)
+                with running.client() as client:
+                    running.wait_indexed(client, count)
+            running.stop()
+    return {"cost of prompts": 8 * count, "without": rows[0], "with": rows[1]}
+
+
 def main() -> int:
     """Measure every set and keep the figures."""
     parser = argparse.ArgumentParser(
@@ -69,7 +105,11 @@ def main() -> int:
     parser.add_argument("--queries", type=int, default=1_000)
     parser.add_argument("--words", type=float, default=EXPECTED_RATE.words)
     parser.add_argument("--share", type=float, default=EXPECTED_RATE.share)
+    parser.add_argument("--cost", type=int, default=0, help="so many skills, and no set")
     options = parser.parse_args()
+    if options.cost:
+        keep("prompts-cost", [measure_cost(options.cost)])
+        return 0
     rate, rows = PromptRate(options.words, options.share), []
     for name in options.sets:
         content, prompts = read_set(options.data / name, 10_000), read_prompts(SETS[name])
