@@ -1,4 +1,4 @@
-"""The examples of docs/library.md and docs/links.md run, in their order."""
+"""The examples of docs/library.md, docs/links.md and docs/prompts.md run, in their order."""
 
 import re
 from pathlib import Path
@@ -27,3 +27,9 @@ def test_the_examples_of_the_page_run(tmp_path, monkeypatch):
 
 def test_the_examples_of_the_page_of_links_run():
     assert run("links.md")[0] == 2
+
+
+def test_the_example_of_the_page_of_prompts_runs():
+    count, space = run("prompts.md")
+    assert count == 1
+    space["tools"].close()
