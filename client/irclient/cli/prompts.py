@@ -116,7 +116,7 @@ def describe_gate(told: Mapping[str, Any]) -> str:
     """Return whether prompts count, and why or why not."""
     parts = ["they count" if told["counts"] else "they do not count"]
     figures = told.get("figures") or {}
-    if told["outcome"]:
+    if told["outcome"] not in ("", "counted"):
         parts.append(told["outcome"])
     if "before" in figures and "after" in figures:
         parts.append(f"NDCG@10 {figures['before']:.3f} -> {figures['after']:.3f}")

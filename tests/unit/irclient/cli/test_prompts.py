@@ -121,3 +121,11 @@ def test_the_list_says_whether_prompts_count_and_why_not(capsys):
     run(Daemon(rows=[row]))
     said = capsys.readouterr().out.splitlines()[1]
     assert said.endswith("they do not count, no better, NDCG@10 0.500 -> 0.450")
+
+
+def test_prompts_that_help_are_told_by_their_figures_alone(capsys):
+    figures = {"before": 0.25, "after": 1.0}
+    row = ExpectedPrompts("skills", "person", 12, 36, 0, 0, True, "counted", figures)
+    run(Daemon(rows=[row]))
+    said = capsys.readouterr().out.splitlines()[1]
+    assert said.endswith("0  they count, NDCG@10 0.250 -> 1.000")
