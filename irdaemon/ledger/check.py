@@ -278,7 +278,7 @@ def _does_unpack(packed: bytes) -> bool:
 def _are_prompts(packed: bytes) -> bool:
     try:
         return all(
-            isinstance(each.text, str) and isinstance(each.weight, float)
+            isinstance(each.text, str) and isinstance(each.weight * expected.rate.words, float)
             for expected in unpack_stated(packed).values()
             for each in expected.prompts
         )

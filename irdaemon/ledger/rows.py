@@ -91,9 +91,12 @@ class PromptRate:
     share: float
 
 
-# Of what was written to be expected, where no uses say how much it counts: the best of six that
-# bench/prompts.py measured on metatool and bfcl, judged on apibench and metatool-multi.
-EXPECTED_RATE = PromptRate(words=0.25, share=0.4)
+# Where no uses say how much prompts count: those that were written for just this item, and those
+# that ship for many. Of six rates that bench/prompts.py measured on metatool and bfcl, and judged
+# on apibench and metatool-multi, all gain alike; the lower leaves items without prompts more as
+# they were.
+EXPECTED_RATE = PromptRate(words=0.5, share=0.5)
+PACK_RATE = PromptRate(words=0.25, share=0.4)
 # What a near miss weighs beside a prompt.
 MISS_WEIGHT = -0.5
 
@@ -106,11 +109,16 @@ class Expected:
     rate: PromptRate = EXPECTED_RATE
 
     @classmethod
-    def of(cls, prompts: Iterable[str], misses: Iterable[str] = ()) -> Expected:
+    def of(
+        cls,
+        prompts: Iterable[str],
+        misses: Iterable[str] = (),
+        rate: PromptRate = EXPECTED_RATE,
+    ) -> Expected:
         """Make it of prompts and near misses, each once."""
         meant = {text: 1.0 for text in prompts}
         weights = {**{text: MISS_WEIGHT for text in misses}, **meant}
-        return cls(tuple(ExpectedPrompt(text, weight=each) for text, each in weights.items()))
+        return cls(tuple(ExpectedPrompt(text, weight=each) for text, each in weights.items()), rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,9 +330,12 @@ def _order(value: Any) -> Any:
 
 
 def pack_stated(stated: Mapping[str, Expected]) -> bytes | None:
-    """Pack the prompts that come with an artifact: {provenance: [[prompt, weight], ...]}."""
+    """Pack what comes with an artifact: {provenance: [rate, [[prompt, weight], ...]]}."""
     packed = {
-        provenance: [[prompt.text, prompt.weight] for prompt in each.prompts]
+        provenance: [
+            [each.rate.words, each.rate.share],
+            [[prompt.text, prompt.weight] for prompt in each.prompts],
+        ]
         for provenance, each in sorted(stated.items())
         if each.prompts
     }
@@ -339,6 +350,9 @@ def hash_stated(stated: Mapping[str, Expected]) -> str:
 def unpack_stated(packed: bytes) -> dict[str, Expected]:
     """Return what `pack_stated` packed."""
     return {
-        provenance: Expected(tuple(ExpectedPrompt(text, weight=weight) for text, weight in prompts))
-        for provenance, prompts in msgpack.unpackb(packed).items()
+        provenance: Expected(
+            tuple(ExpectedPrompt(text, weight=weight) for text, weight in prompts),
+            PromptRate(*rate),
+        )
+        for provenance, (rate, prompts) in msgpack.unpackb(packed).items()
     }
