@@ -22,7 +22,7 @@ from irdaemon.ledger import (
     make_record_id,
 )
 from irdaemon.ledger.prompts import AUTHOR, PACK
-from irdaemon.ledger.rows import PACK_RATE, hash_stated, make_storable
+from irdaemon.ledger.rows import EXPECTED_RATE, SPARSE_RATE, hash_stated, make_storable
 from irdaemon.ledger.synopses import Synopses
 from irdaemon.source.opening import follow_link, open_regular
 from irdaemon.source.pack import find_packed
@@ -233,7 +233,11 @@ def _find_stated(corpus: Corpus, artifact: Artifact, plan: IndexPlan) -> dict[st
     found = {AUTHOR: by_author} if by_author.prompts else {}
     text = plan.surfaces[0].text if plan.surfaces and corpus.packed else ""
     by_pack = find_packed(corpus.kind, artifact.name, plan.filter_fields, text) if text else ()
-    return {**found, PACK: Expected.of(by_pack, rate=PACK_RATE)} if by_pack else found
+    if not by_pack:
+        return found
+    # The pack has most of the registered packages that are used, and few of all skills.
+    rate = EXPECTED_RATE if "ecosystem" in plan.filter_fields else SPARSE_RATE
+    return {**found, PACK: Expected.of(by_pack, rate=rate)}
 
 
 def _make_records(artifact_id: str, plan: IndexPlan) -> Iterator[Record]:

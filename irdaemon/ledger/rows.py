@@ -91,12 +91,11 @@ class PromptRate:
     share: float
 
 
-# Where no uses say how much prompts count: those that were written for just this item, and those
-# that ship for many. Of six rates that bench/prompts.py measured on metatool and bfcl, and judged
-# on apibench and metatool-multi, all gain alike; the lower leaves items without prompts more as
-# they were.
+# Where no uses say how much prompts count. Of six rates that bench/prompts.py measured on metatool
+# and bfcl, and judged on apibench and metatool-multi, all gain alike; the lower, for those that
+# ship for a few of many items, leaves items without prompts more as they were.
 EXPECTED_RATE = PromptRate(words=0.5, share=0.5)
-PACK_RATE = PromptRate(words=0.25, share=0.4)
+SPARSE_RATE = PromptRate(words=0.25, share=0.4)
 # What a near miss weighs beside a prompt.
 MISS_WEIGHT = -0.5
 
