@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -64,6 +64,116 @@ def run(command: Sequence[str], limits: ProcessLimits) -> Finished:
         end_child(child)
     check_end(child.returncode, command[0])
     return Finished(child.returncode, (out + err).decode("utf-8", "replace"))
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """A command with what it finds: its stdin, its working directory and its environment."""
+
+    command: Sequence[str]
+    given: bytes
+    cwd: str
+    env: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What a child that ended by itself printed, and its exit code."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+
+# How often it is asked whether an errand is still wanted.
+_WANTED_EVERY_S = 0.25
+
+
+def run_errand(
+    errand: Errand, limits: ProcessLimits, most: int, is_wanted: Callable[[], bool]
+) -> Printed:
+    """Run an errand to its end, in a process group of its own.
+
+    Raises Unavailable where it is not there, or was killed with every process that it started: for
+    its time, for more than `most` bytes of output, or because it was no longer wanted.
+    """
+    child = subprocess.Popen(
+        _limit_command(errand.command, limits),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        process_group=0,
+        cwd=errand.cwd,
+        env=dict(errand.env),
+    )
+    name = os.path.basename(errand.command[0])
+    try:
+        out, err = _talk(child, name, errand.given, (limits, most, is_wanted))
+    finally:
+        end_child(child)
+    check_end(child.returncode, name)
+    return Printed(child.returncode, out, err)
+
+
+def _talk(
+    child: Child, name: str, given: bytes, bounds: tuple[ProcessLimits, int, Callable[[], bool]]
+) -> tuple[bytes, bytes]:
+    """Write a child's stdin and read what it prints until it ends."""
+    limits, most, is_wanted = bounds
+    assert child.stdin is not None  # all are pipes
+    assert child.stdout is not None
+    assert child.stderr is not None
+    os.set_blocking(child.stdin.fileno(), False)
+    until, unsent = time.monotonic() + limits.timeout_s, memoryview(given)
+    printed = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}
+    open_pipes = set(printed)
+    with selectors.DefaultSelector() as ready:
+        ready.register(child.stdin, selectors.EVENT_WRITE)
+        for descriptor in printed:
+            ready.register(descriptor, selectors.EVENT_READ)
+        while open_pipes:
+            if time.monotonic() > until:
+                raise Unavailable(f"{name} was killed after {limits.timeout_s:g} s")
+            if not is_wanted():
+                raise Unavailable(f"{name} was ended: it is no longer wanted")
+            found = ready.select(_WANTED_EVERY_S)
+            if not found and child.poll() is not None:
+                break  # what it started has its streams still
+            for key, _ in found:
+                if key.fileobj is child.stdin:
+                    unsent = _send_rest(child.stdin.fileno(), unsent)
+                    if not unsent:
+                        ready.unregister(child.stdin)
+                        child.stdin.close()
+                elif part := os.read(key.fd, _AT_ONCE):
+                    printed[key.fd] += part
+                else:
+                    ready.unregister(key.fd)
+                    open_pipes.discard(key.fd)
+            if sum(map(len, printed.values())) > most:
+                raise Unavailable(f"{name} was killed after {most:,} bytes of output")
+    _wait_for_end(child, until, name, limits)
+    out, err = (bytes(each) for each in printed.values())
+    return out, err
+
+
+def _send_rest(descriptor: int, unsent: memoryview) -> memoryview:
+    """Write of a text what a pipe takes; return the rest, nothing where nobody reads it."""
+    try:
+        return unsent[os.write(descriptor, unsent[:_AT_ONCE]) :]
+    except BlockingIOError:
+        return unsent
+    except BrokenPipeError:
+        return memoryview(b"")
+
+
+def _wait_for_end(child: Child, until: float, name: str, limits: ProcessLimits) -> None:
+    """Wait for a child that has closed its streams."""
+    try:
+        child.wait(max(_PATIENCE_S, until - time.monotonic()))
+    except subprocess.TimeoutExpired as error:
+        raise Unavailable(f"{name} was killed after {limits.timeout_s:g} s") from error
 
 
 def _limit_command(command: Sequence[str], limits: ProcessLimits) -> list[str]:
