@@ -431,6 +431,71 @@ class ExportedPrompts(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class PromptPlan(Result):
+    """What writing prompts would send to whom, and about how many tokens it would take.
+
+    `problem` is why that writer cannot be used, "" where it can. `corpora` have each
+    {corpus, items, outdated}; `items` are those with a text to show; `budget` is what would be
+    spent at most where no other is given.
+    """
+
+    writer: str
+    where: str = ""
+    problem: str = ""
+    corpora: Sequence[Mapping[str, Any]] = ()
+    items: int = 0
+    tokens: int = 0
+    budget: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PromptWriting(Result):
+    """A run in which prompts are written; `state` is running, paused, stopped, failed or done.
+
+    Without any it is none. `written` of `items` have got prompts, `left` are given up; `spent` are
+    tokens of the `budget`; `dropped` counts what was not taken, by why; `by` is person or
+    configuration.
+    """
+
+    state: str
+    writer: str = ""
+    corpora: Sequence[str] = ()
+    budget: int = 0
+    by: str = ""
+    reason: str = ""
+    started: float = 0.0
+    spent: int = 0
+    items: int = 0
+    written: int = 0
+    prompts: int = 0
+    left: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptBatch(Result):
+    """A request for the prompts of a few `items`, "" where none wants any.
+
+    `batch` is the number under which the answer is handed in, `waiting` how many items come after.
+    """
+
+    batch: str
+    request: str = ""
+    items: Sequence[str] = ()
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TakenPrompts(Result):
+    """What of an answer was taken: prompts of so many items, and of which none (`missing`)."""
+
+    items: int
+    prompts: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    missing: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CorpusStatus(Result):
     """How much of a corpus is held, how fresh it is, and what is wrong with its roots.
 
@@ -492,7 +557,8 @@ class Status(Result):
     answers from, `{backend, problem, since}`; None of a daemon that has a ledger. `refused` is
     why the configuration file cannot be used, `{message, hint}`, None where it is in use, and
     `next_start` which changed settings of it wait for the next start. `projects` is None where none
-    is known, else `{known, in_step, reading, items}`.
+    is known, else `{known, in_step, reading, items}`. `prompts` is the run in which prompts are
+    written, or were last, as PromptWriting; None where there was none.
     """
 
     version: str = ""
@@ -511,6 +577,7 @@ class Status(Result):
     generation: int = 0
     ledger: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
     usage: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
+    prompts: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
     projects: Mapping[str, int] | None = field(default=None, metadata=_OPTIONAL)
     queue: int = 0
     queue_s: float | None = field(default=None, metadata=_OPTIONAL)

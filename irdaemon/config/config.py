@@ -21,6 +21,7 @@ from irdaemon.config.checking import ConfigError, ConfigText
 from irdaemon.config.clients import parse_clients
 from irdaemon.config.reindex import CHANGE, INTERVAL, TRIGGERS, Reindex, parse_quiet_hours
 from irdaemon.config.sections import (
+    PROMPT_WRITERS,
     SECTIONS,
     Config,
     CorpusConfig,
@@ -155,6 +156,12 @@ _RULES: Mapping[tuple[str, str], Sequence[Rule]] = {
             "key_env must be the name of a variable; the key itself stays in the environment",
         ),
     ),
+    ("prompts", "write"): (
+        (
+            lambda value: not value or value in PROMPT_WRITERS,
+            f"write is one of {', '.join(PROMPT_WRITERS)}, or empty, not {{value!r}}",
+        ),
+    ),
     ("web", "port"): (
         (lambda value: 0 < value < 65_536, "port must be from 1 to 65535, not {value}"),
     ),
@@ -253,7 +260,7 @@ def _read_section(kind: type[Any], data: Any, name: str, where: ConfigText) -> A
         table = {**table, "shared": where.absolute(table["shared"])}
     if name == "index" and "backend" in table:
         table = {**table, "backend": read_backend(name, "backend", table["backend"], where)}
-    listed = _read_host_names if name == "web" else _read_paths
+    listed = _LISTS.get(name, _read_paths)
     lists = {key: listed(name, key, table[key], where) for key in table if types[key] is tuple}
     return kind(**{**table, **lists})
 
@@ -273,8 +280,27 @@ def _read_host_names(table: str, key: str, value: Any, where: ConfigText) -> tup
     return tuple(names)
 
 
+def _read_corpus_names(table: str, key: str, value: Any, where: ConfigText) -> tuple[str, ...]:
+    names = [where.typed(table, key, each, str) for each in where.typed(table, key, value, list)]
+    for name in names:
+        if not NAME.match(name):
+            raise where.error(table, key, f"{name!r} is not the name of a corpus", "or write all")
+    return tuple(names)
+
+
+# How the lists of a section are read; those of others are paths.
+_LISTS = {"web": _read_host_names, "prompts": _read_corpus_names}
+
+
 def _check_corpora(config: Config, where: ConfigText) -> None:
     """Raise ConfigError where a corpus asks for what is not configured, or not for it."""
+    if config.prompts.write == "models" and not config.models.endpoint:
+        raise where.error(
+            "prompts",
+            "write",
+            "the writer models needs a model; configure one",
+            'add [models] with endpoint = "http://127.0.0.1:11434/v1" and model',
+        )
     for each in config.corpora:
         table = f"corpora.{each.name}"
         if each.backend not in (None, LOCAL) and not is_shared(each.kind, each.share):

@@ -119,14 +119,28 @@ class ProjectsConfig:
     max_artifacts: int = 20_000
 
 
+# Who may write expected prompts.
+PROMPT_WRITERS = ("claude", "codex", "models")
+
+
 @dataclass(frozen=True, slots=True)
 class PromptsConfig:
     """Expected prompts: what is typed by who needs an item and does not know it.
 
-    `pack`: count those that ship with irdaemon, for packages, skills and tools that many have.
+    `pack`: count those that ship with irdaemon, for packages, skills and tools that many have;
+    `write`: who has more written by itself: "claude" or "codex", whose own command is run, or
+    "models", the endpoint of [models] ("": only `irc prompts write`). It is sent what `corpora`
+    hold, without secrets; "all" are skills, agents, commands, rules, plugins, packages and tools,
+    never sessions or notes; `model`: that of the writer ("": its own choice); `batch`: items in one
+    request, 1 for each alone; `tokens_a_day`: about how many are spent at most.
     """
 
     pack: bool = True
+    write: str = ""
+    corpora: tuple[str, ...] = ("all",)
+    model: str = ""
+    batch: int = 10
+    tokens_a_day: int = 200_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,8 @@ _READ_AT_START = (
     "reranker", "index.hnsw_above", "index.idle_minutes", "search.", "watch.", "schedule.",
     "serve.tcp", "serve.shared", "serve.max_connections", "serve.max_message_bytes",
     "health.stale_minutes", "limits.memory_mb", "limits.open_files", "limits.queued_paths",
-    "limits.nice", "models.", "usage.", "web.",
+    "limits.nice", "models.", "prompts.write", "prompts.corpora", "prompts.model", "prompts.batch",
+    "prompts.tokens_a_day", "usage.", "web.",
 )  # fmt: skip
 
 

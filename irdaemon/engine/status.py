@@ -38,6 +38,7 @@ def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
         "generation": snapshot.generation,
         "ledger": _of_ledger(state, ledger),
         **({"usage": added["usage"]} if "usage" in added else {}),
+        **({"prompts": added["prompts"]} if "prompts" in added else {}),
         **({"projects": counts} if (counts := _count_projects(state)) else {}),
         "queue": queued,
         "queue_s": queue_s,

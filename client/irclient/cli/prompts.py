@@ -12,6 +12,7 @@ from typing import Any
 
 from irclient.cli.follow import NO_WAIT, await_jobs, choose_jobs_exit, follow
 from irclient.cli.place import PLACE, choose_place
+from irclient.cli.prompts_write import add_writing, note_writing
 from irclient.cli.query import Act, take_argument
 from irclient.client import Client
 from irclient.counts import format_count
@@ -68,6 +69,9 @@ def manage_prompts(client: Client, options: argparse.Namespace) -> int:
     # write them out, to edit them or to keep them
     irc prompts export -c skills > prompts.jsonl
 
+    # have claude write some: what would that cost?
+    irc prompts write skills --with claude
+
     # go back to before the last import, or have none left
     irc prompts rollback -c skills
     irc prompts forget -c skills
@@ -76,7 +80,12 @@ def manage_prompts(client: Client, options: argparse.Namespace) -> int:
         act: Act = options.act
         return act(client, options)
     options.item, options.corpus, options.here, options.everywhere = "", None, "", False
-    return _list(client, options)
+    code = _list(client, options)
+    note_writing(client, options)
+    return code
+
+
+add_writing(manage_prompts)
 
 
 @manage_prompts.action(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from irclient.errors import Unavailable
 
-PROFILES = ("discover", "library")
+PROFILES = ("discover", "library", "prompts")
 
 
 def require_sdk() -> None:

@@ -12,6 +12,7 @@ from irclient import __version__
 from irclient.mcp.daemon import DaemonCaller
 from irclient.mcp.discovery import Discovery
 from irclient.mcp.documents import LibraryTools
+from irclient.mcp.prompts import PromptTools
 from irclient.mcp.tools import Tools
 
 # Serve over stdin and stdout.
@@ -65,7 +66,7 @@ ReadFromLibrary."""
 
 
 def make_server(profile: str, daemon: DaemonCaller) -> Tools:
-    """Return the server of a profile: `discover`, or `library` with the library's tools too."""
+    """Return the server of a profile: that of `discover`, with the tools of another one too."""
     tools = Tools(
         "irdaemon",
         title="irdaemon",
@@ -78,4 +79,6 @@ def make_server(profile: str, daemon: DaemonCaller) -> Tools:
     Discovery(daemon).add_to(tools)
     if profile == "library":
         LibraryTools(daemon).add_to(tools)
+    if profile == "prompts":
+        PromptTools(daemon).add_to(tools)
     return tools

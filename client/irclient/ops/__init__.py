@@ -38,11 +38,15 @@ if TYPE_CHECKING:
         MaintenanceTask,
         PingReply,
         ProjectRow,
+        PromptBatch,
+        PromptPlan,
+        PromptWriting,
         ReadDirectory,
         SecretLocation,
         ShownItem,
         Status,
         StoredRecord,
+        TakenPrompts,
         UsageReport,
         WaitResult,
         WrittenDocument,
@@ -339,6 +343,37 @@ class Operations:
         """Have those served that were before the last import; return the numbers of the jobs.
 
         `place` as of prompts_forget.
+        """
+
+    @operation(addon="prompts")
+    def prompts_plan(self, corpora: Sequence[str] = (), writer: str = "claude") -> PromptPlan:
+        """Return how many items of corpora want prompts of a writer, and about how many tokens.
+
+        Without corpora those that `all` means: no sessions, no notes.
+        """
+
+    @operation(repeatable=False, addon="prompts")
+    def prompts_write(
+        self, corpora: Sequence[str] = (), writer: str = "claude", budget: int = 0
+    ) -> PromptWriting:
+        """Have a writer write the prompts that items want, for about `budget` tokens at most.
+
+        0 tokens: what `prompts_plan` says. What those items hold is sent to the writer.
+        """
+
+    @operation(repeatable=False, addon="prompts")
+    def prompts_writing(self, change: str = "") -> PromptWriting:
+        """Pause, resume or stop writing (`change`), or leave it; return how it stands."""
+
+    @operation(addon="prompts")
+    def prompts_wanting(self, corpus: str | None = None, limit: int = 10) -> PromptBatch:
+        """Return a request for the prompts of a few items that want some, for any agent."""
+
+    @operation(repeatable=False, addon="prompts")
+    def prompts_hand_in(self, batch: str, answer: str) -> TakenPrompts:
+        """Hand in the answer to a request of `prompts_wanting`, lines of JSON; say what is taken.
+
+        What is not answered for can be handed in later, under the same batch.
         """
 
     # Another daemon's job of that number is another job.

@@ -1,7 +1,7 @@
 # Made of `Operations` by `python -m tests.golden.coroutines`.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
-from irclient.results import ChangedArtifact, CorpusCoverage, CorpusInfo, CorpusPreview, EntryFailure, Evaluation, ExpectedPrompts, Explanation, ExportedPrompts, FoundDocument, GapReport, Here, ImportedPrompts, IndexedArtifact, IndexedDirectory, JobProgress, KnownUse, ListingReport, MaintenanceTask, PingReply, ProjectRow, ReadDirectory, SecretLocation, ShownItem, Status, StoredRecord, UsageReport, WaitResult, WrittenDocument
+from irclient.results import ChangedArtifact, CorpusCoverage, CorpusInfo, CorpusPreview, EntryFailure, Evaluation, ExpectedPrompts, Explanation, ExportedPrompts, FoundDocument, GapReport, Here, ImportedPrompts, IndexedArtifact, IndexedDirectory, JobProgress, KnownUse, ListingReport, MaintenanceTask, PingReply, ProjectRow, PromptBatch, PromptPlan, PromptWriting, ReadDirectory, SecretLocation, ShownItem, Status, StoredRecord, TakenPrompts, UsageReport, WaitResult, WrittenDocument
 from irclient.types import Disclosure, Query, Selection
 
 class Coroutines:
@@ -115,6 +115,21 @@ class Coroutines:
         ...
 
     async def prompts_rollback(self, corpus: str, provenance: str='person', place: str='') -> list[int]:
+        ...
+
+    async def prompts_plan(self, corpora: Sequence[str]=(), writer: str='claude') -> PromptPlan:
+        ...
+
+    async def prompts_write(self, corpora: Sequence[str]=(), writer: str='claude', budget: int=0) -> PromptWriting:
+        ...
+
+    async def prompts_writing(self, change: str='') -> PromptWriting:
+        ...
+
+    async def prompts_wanting(self, corpus: str | None=None, limit: int=10) -> PromptBatch:
+        ...
+
+    async def prompts_hand_in(self, batch: str, answer: str) -> TakenPrompts:
         ...
 
     async def progress(self, job: int) -> JobProgress:

@@ -196,6 +196,7 @@ def format_status(state: dict[str, Any], width: int = UNCUT) -> str:
         *format_ledger(state.get("ledger", {})),
         *format_use(state.get("usage")),
         *_format_project_counts(state.get("projects")),
+        *format_writing(state.get("prompts")),
         *format_health(state),
     ]
     below += [*format_behind(state["corpora"]), *format_skipped(state["corpora"])]
@@ -238,6 +239,16 @@ def format_skipped(states: Sequence[dict[str, Any]]) -> list[str]:
             more = f"; irc info {state['name']} lists all" if len(found) > _EXAMPLES else ""
             lines.append(f"skipped: {state['name']}: {sum(found.values()):,}: {first}{more}")
     return lines
+
+
+def format_writing(run: Mapping[str, Any] | None) -> list[str]:
+    """Return a line about the prompts that are being written, or were last; none without any."""
+    if not run or run["state"] in ("none", "done"):
+        return []
+    why = f": {run['reason']}" if run["reason"] else ""
+    done = f"{run['written']:,} of {format_count(run['items'], 'item')}"
+    tokens = f"about {run['spent']:,} of {run['budget']:,} tokens"
+    return [f"prompts by {run['writer']}: {run['state']}{why}; {done}, {tokens}"]
 
 
 def format_model(found: dict[str, Any] | None) -> list[str]:

@@ -60,6 +60,7 @@ CHECKS: dict[str, str] = {
     "versions": f"{_ROOM}.machine:check_versions",
     "embedders": f"{_ROOM}.corpora:check_embedders",
     "models": f"{_ROOM}.models:check_models",
+    "prompts": "irdaemon.contrib.prompts.doctor:check_prompts",
     "backends": "irdaemon.contrib.backends.doctor:check",
     "readers": f"{_ROOM}.corpora:check_readers",
     "limits": f"{_ROOM}.machine:check_limits",

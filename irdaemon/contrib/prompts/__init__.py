@@ -3,11 +3,16 @@
 from irdaemon.config.addons import AddOn
 
 ADDON = AddOn(
-    operations=("irdaemon.contrib.prompts.operations",),
+    operations=(
+        "irdaemon.contrib.prompts.operations",
+        "irdaemon.contrib.prompts.writing_operations",
+    ),
     jobs={
         "take_prompts": ("irdaemon.contrib.prompts.jobs:take_prompts", 3, True),
         "weigh_prompts": ("irdaemon.contrib.prompts.jobs:weigh_prompts", 4, True),
         "drop_prompts": ("irdaemon.contrib.prompts.jobs:drop_prompts", 3, True),
     },
     observer="irdaemon.contrib.prompts.observer:PromptsObserver",
+    options="irdaemon.contrib.prompts.writing:make_options",
+    background="irdaemon.contrib.prompts.background:make_background",
 )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from irdaemon.config.corpus import Corpus
+from irdaemon.contrib.prompts.checking import Request
 from irdaemon.contrib.prompts.given import Upload
 from irdaemon.contrib.prompts.weighing import list_unweighed
+from irdaemon.contrib.prompts.writing import Writing, hand_in_as_agent
 from irdaemon.engine.observer import Observer
 from irdaemon.engine.queue import Job
 from irdaemon.engine.scope import find_scope
@@ -39,6 +41,9 @@ class PromptsObserver(Observer):
         self.given: deque[tuple[str, str, Mapping[str, Expected]]] = deque()
         self.drops: deque[Drop] = deque()
         self.uploads: dict[str, Upload] = {}
+        self.writing = Writing(state, hand_in_as_agent(self.hand_in))
+        # What agents at work were asked, by the number under which they hand in.
+        self.offered: OrderedDict[str, Request] = OrderedDict()
 
     def hand_in(self, corpus: str, provenance: str, expected: Mapping[str, Expected]) -> int:
         """Have the prompts of artifacts, by id, taken in; return the job's number.
@@ -52,6 +57,10 @@ class PromptsObserver(Observer):
         """Have prompts forgotten or rolled back; return the job's number."""
         self.drops.append(drop)
         return self._state.request(Job("drop_prompts", drop.corpus))
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return the run of writing that there is, or was last."""
+        return self.writing.describe()
 
     def explain_item(self, query: str, reference: str, place: str | None = "") -> Mapping[str, Any]:
         """Return the prompts that are expected of an item, by provenance, and which count.

@@ -6,7 +6,13 @@ import pytest
 
 from irclient.cli.main import program
 from irclient.cli.prompts import manage_prompts
-from irclient.results import ExpectedPrompts, ExportedPrompts, ImportedPrompts, JobProgress
+from irclient.results import (
+    ExpectedPrompts,
+    ExportedPrompts,
+    ImportedPrompts,
+    JobProgress,
+    PromptWriting,
+)
 from irclient.terminal.help import parse_options
 
 
@@ -30,6 +36,9 @@ class Daemon:
     def prompts_export(self, corpus, provenance, place, after, limit):
         rows = [each for each in self._rows if f"{each.corpus}/{each.id}" > after]
         return rows[:1]
+
+    def prompts_writing(self):
+        return PromptWriting("none")
 
     def progress(self, job):
         return JobProgress(

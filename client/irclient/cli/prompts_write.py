@@ -1,0 +1,208 @@
+"""Have expected prompts written: `irc prompts write`, `batch` and `hand-in`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from irclient.client import Client
+from irclient.counts import format_count
+from irclient.errors import QueryError
+from irclient.results import PromptWriting
+from irclient.terminal.columns import TableColumn, fit_table, wrap_line
+from irclient.terminal.exits import COMMITTED, UNHEALTHY, UNKNOWN, WRONG
+from irclient.terminal.help import Command, argument, flag, one_of
+from irclient.terminal.output import ProgressLine, note, print_data
+from irclient.terminal.width import UNCUT, detect_terminal
+
+WRITERS = ("claude", "codex", "models")
+_COLUMNS = (TableColumn("corpus"), TableColumn("items"), TableColumn("of these, anew"))
+_POLL_S = 0.3
+_YES = ("y", "yes")
+
+
+def add_writing(prompts: Command) -> None:
+    """Add what has prompts written to the command `irc prompts`."""
+    prompts.action(
+        "write",
+        argument("corpus", nargs="*", metavar="CORPUS", help="of these (all but sessions, notes)"),
+        argument(
+            "--with",
+            dest="writer",
+            choices=WRITERS,
+            default="claude",
+            metavar="WRITER",
+            help="claude or codex, run as a command, or models: the endpoint of [models] (claude)",
+        ),
+        argument(
+            "--budget", type=int, default=0, metavar="TOKENS", help="spend at most about so many"
+        ),
+        flag("--yes", "do not ask"),
+        flag("--no-wait", "return at once; irc status shows how far it is"),
+        one_of(
+            flag("--pause", "hold what is being written"),
+            flag("--resume", "go on with it"),
+            flag("--stop", "end it; what was written stays"),
+        ),
+    )(_write)
+    prompts.action(
+        "batch",
+        argument("corpus", nargs="?", default=None, metavar="CORPUS", help="of this corpus"),
+        argument("--limit", type=int, default=10, metavar="N", help="of at most N items (10)"),
+    )(_show_batch)
+    prompts.action(
+        "hand-in",
+        argument("batch", metavar="BATCH", help="the number that irc prompts batch printed"),
+        argument("file", nargs="?", default="-", metavar="FILE", help="lines of JSON (stdin)"),
+    )(_hand_in)
+
+
+def _write(client: Client, options: argparse.Namespace) -> int:
+    """Have an agent write the prompts that items want, after asking you."""
+    for change in ("pause", "resume", "stop"):
+        if getattr(options, change):
+            run = client.prompts_writing(change)
+            print_data(options, run, lambda run: format_writing(run, detect_terminal().width))
+            if change == "resume" and not options.no_wait:
+                return _follow(client, options)
+            return COMMITTED
+    plan = client.prompts_plan(options.corpus, options.writer)
+    if plan.problem:
+        raise QueryError(plan.problem, "irc prompts write --with names another writer")
+    if not plan.items:
+        print_data(options, plan, lambda plan: "no item wants prompts: all have some")
+        return UNKNOWN
+    if not options.yes:
+        print_data(options, plan, lambda plan: format_plan(plan, detect_terminal().width))
+        if options.json or not _may_ask():
+            note("irc: nothing was sent or written: --yes begins it")
+            return WRONG
+        if not _agree():
+            return COMMITTED
+    named = options.corpus or [each["corpus"] for each in plan.corpora]
+    run = client.prompts_write(named, options.writer, options.budget or plan.budget)
+    if options.no_wait:
+        print_data(options, run, lambda run: format_writing(run, detect_terminal().width))
+        return COMMITTED
+    return _follow(client, options)
+
+
+def _may_ask() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _agree() -> bool:
+    """Return whether the person at the terminal wants that."""
+    try:
+        return input("Send that, and write them? [y/N] ").strip().lower() in _YES
+    except EOFError:
+        return False
+
+
+def _follow(client: Client, options: argparse.Namespace) -> int:
+    """Wait until nothing is being written any more, drawing how far it is."""
+    line = ProgressLine()
+    try:
+        while (run := client.prompts_writing()).state == "running":
+            line.draw(f"{run.writer} {run.spent:,} tokens", run.written + run.left, run.items)
+            time.sleep(_POLL_S)
+    except KeyboardInterrupt:
+        line.clear()
+        note("irc: it goes on: irc prompts write --pause holds it")
+        raise
+    line.clear()
+    print_data(options, run, lambda run: format_writing(run, detect_terminal().width))
+    return COMMITTED if run.state == "done" and not run.left else UNHEALTHY
+
+
+def note_writing(client: Client, options: argparse.Namespace) -> None:
+    """Say on a terminal how writing stands, where it is not done."""
+    run = client.prompts_writing()
+    if not options.json and run.state not in ("none", "done"):
+        for line in format_writing(run, detect_terminal().width):
+            note(line)
+
+
+def format_plan(plan: Mapping[str, Any], width: int = UNCUT) -> Iterator[str]:
+    """Yield what would be sent to whom, and about what it costs."""
+    rows = [(each["corpus"], each["items"], each["outdated"]) for each in plan["corpora"]]
+    yield fit_table(_COLUMNS, rows, width)
+    yield wrap_line(
+        f"{format_count(plan['items'], 'item')}, about {plan['tokens']:,} tokens"
+        f" (at most {plan['budget']:,}), by {plan['writer']}: {plan['where']}",
+        width,
+    )
+    yield wrap_line(
+        "of each it is sent the name, the description and the first 1,500 characters, without"
+        " secrets",
+        width,
+    )
+
+
+def format_writing(run: Mapping[str, Any] | PromptWriting, width: int = UNCUT) -> Iterator[str]:
+    """Yield how writing stands."""
+    told = run.to_dict() if isinstance(run, PromptWriting) else run
+    if told["state"] == "none":
+        yield "no prompts are being written: irc prompts write begins"
+        return
+    why = f": {told['reason']}" if told["reason"] else ""
+    yield wrap_line(
+        f"prompts by {told['writer']}: {told['state']}{why}; {told['written']:,} of"
+        f" {format_count(told['items'], 'item')}, {format_count(told['prompts'], 'prompt')},"
+        f" about {told['spent']:,} of {told['budget']:,} tokens",
+        width,
+    )
+    if told["left"]:
+        yield wrap_line(f"left, since two answers for them failed: {told['left']:,}", width)
+    if told["dropped"]:
+        yield wrap_line(f"dropped: {_format_dropped(told['dropped'])}", width)
+
+
+def _format_dropped(dropped: Mapping[str, int]) -> str:
+    return ", ".join(f"{why} {count:,}" for why, count in sorted(dropped.items()))
+
+
+def _show_batch(client: Client, options: argparse.Namespace) -> int:
+    """Print a request for the prompts of a few items, for the agent at work."""
+    batch = client.prompts_wanting(options.corpus, options.limit)
+    print_data(options, batch, _format_batch)
+    return COMMITTED if batch.items else UNKNOWN
+
+
+def _format_batch(batch: Mapping[str, Any]) -> Iterator[str]:
+    if not batch["items"]:
+        yield "no item wants prompts"
+        return
+    yield f"batch {batch['batch']}; after it {format_count(batch['waiting'], 'item', 'waits')}"
+    yield f"hand in the answer: irc prompts hand-in {batch['batch']} < FILE"
+    yield ""
+    yield str(batch["request"])
+
+
+def _hand_in(client: Client, options: argparse.Namespace) -> int:
+    """Hand in the answer to a batch."""
+    if options.file == "-":
+        answer = sys.stdin.buffer.read().decode("utf-8", "replace")
+    else:
+        try:
+            with open(options.file, encoding="utf-8", errors="replace") as file:
+                answer = file.read()
+        except OSError as error:
+            raise QueryError(
+                f"{options.file}: {error.strerror}", "name a file with the answer"
+            ) from error
+    taken = client.prompts_hand_in(options.batch, answer)
+    print_data(options, taken, _format_taken)
+    return COMMITTED if not taken.missing else UNHEALTHY
+
+
+def _format_taken(taken: Mapping[str, Any]) -> Iterator[str]:
+    prompts, items = taken["prompts"], taken["items"]
+    yield f"taken: {format_count(prompts, 'prompt')} of {format_count(items, 'item')}"
+    if taken["dropped"]:
+        yield f"dropped: {_format_dropped(taken['dropped'])}"
+    if taken["missing"]:
+        yield f"without any: {', '.join(taken['missing'])}"

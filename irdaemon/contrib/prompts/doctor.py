@@ -1,0 +1,38 @@
+"""Check who writes expected prompts: whether it is here, and what it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from irclient.errors import IRError
+from irdaemon.cli.doctor import Finding, note, wrong
+from irdaemon.config.corpus import wanted
+from irdaemon.config.sections import Config
+from irdaemon.contrib.prompts.agents import CommandWriter, make_writer
+from irdaemon.contrib.prompts.wanting import ALL
+from irdaemon.contrib.prompts.weighing import NOT_PROMPTED
+
+
+def check_prompts(config: Config) -> Iterable[Finding]:
+    """Yield what there is to say of the writer; nothing where none is configured."""
+    given = config.prompts
+    if not given.write:
+        return
+    sent = ", ".join(given.corpora) or "nothing"
+    try:
+        writer = make_writer(given.write, "", config.models.model_endpoint(), given.model)
+    except IRError as error:
+        yield wrong(f"no prompts are written: {error.message}", fix=error.hint)
+        return
+    where = writer.path if isinstance(writer, CommandWriter) else ""
+    yield note(
+        f"{given.write} writes expected prompts by itself: it is sent redacted text of {sent}",
+        where,
+        "docs/prompts.md says what is sent and when",
+    )
+    kinds = {each.name: each.kind for each in wanted(config)}
+    for name in given.corpora:
+        if name != ALL and name not in kinds:
+            yield wrong(f"no prompts are written of {name}: there is no such corpus", config.path)
+        elif kinds.get(name) in NOT_PROMPTED:
+            yield wrong(f"no prompts are written of {name}: it holds sessions", config.path)
