@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from irclient.agents.hook.options import AGENTS, BUDGET_MS, CHARS, WORDINGS
 from irclient.agents.hook.run import main
 from irclient.agents.install.changes import BACKUP, Change, plan_install, plan_uninstall
+from irclient.agents.install.command_file import CommandChange, plan_command
 from irclient.agents.install.entries import SettingsFile
 from irclient.agents.install.targets import NO_HOOKS, NOTES, SETTINGS_FILES, find_machine
 from irclient.cli.place import choose_default_place
@@ -27,6 +28,7 @@ AGENT_OPTIONS = (
     ),
     flag("--hooks", "only the hooks"),
     flag("--mcp", "only the MCP server"),
+    flag("--prompts-command", "only the command with which it writes expected prompts"),
     flag("--project", "in the files of the project in this directory"),
     flag("--dry-run", "show the changes without making them"),
 )
@@ -99,9 +101,14 @@ def install_agent(client: Client, options: argparse.Namespace) -> int:
 
     # only the server, for the project in this directory
     irc install codex --mcp --project
+
+    # a command for it: /irdaemon-prompts
+    irc install claude --prompts-command
     """
     changes = plan_changes(options, plan_install)
     code = apply_changes(options, changes, f"{options.agent} is set up already")
+    if options.prompts_command:
+        return code
     if changes and options.agent in NOTES:
         note(NOTES[options.agent])
     if (options.mcp or not options.hooks) and find_spec("mcp") is None:
@@ -134,7 +141,7 @@ def uninstall_agent(client: Client, options: argparse.Namespace) -> int:
         default="discover",
         metavar="PROFILE",
         help="discover: the tools discover and disclose; library: also tools to search and read"
-        " documents (discover)",
+        " documents; prompts: also tools to write expected prompts (discover)",
     ),
 )
 def serve_mcp(client: Client, options: argparse.Namespace) -> int:
@@ -187,12 +194,23 @@ def print_completion(client: Client, options: argparse.Namespace) -> int:
 Plan = Callable[[SettingsFile, SettingsFile], Change | None]
 
 
-def plan_changes(options: argparse.Namespace, plan: Plan) -> list[Change]:
+def plan_changes(options: argparse.Namespace, plan: Plan) -> list[Change | CommandChange]:
     """Return the changes of an agent's files. Raises SettingsError where one cannot be edited."""
+    # It is written only where it is asked for, and taken away with all else.
+    command_alone, installs = options.prompts_command, plan is plan_install
+    changes: list[Change | CommandChange] = []
+    if command_alone or not (installs or options.hooks or options.mcp):
+        machine = find_machine()
+        change = plan_command(options.agent, machine, options.project, wanted=installs)
+        changes += [change] if change else []
+    return changes if command_alone else changes + _plan_settings(options, plan)
+
+
+def _plan_settings(options: argparse.Namespace, plan: Plan) -> list[Change | CommandChange]:
     if options.hooks and not options.mcp and options.agent in NO_HOOKS:
         raise SettingsError(f"{options.agent} has no hooks of this kind", NO_HOOKS[options.agent])
     both = options.hooks == options.mcp
-    changes = []
+    changes: list[Change | CommandChange] = []
     for whole in SETTINGS_FILES[options.agent](find_machine(), options.project):
         part = whole.only(both or options.hooks, both or options.mcp)
         if part.wanted and (change := plan(whole, part)):
@@ -200,12 +218,14 @@ def plan_changes(options: argparse.Namespace, plan: Plan) -> list[Change]:
     return changes
 
 
-def apply_changes(options: argparse.Namespace, changes: Sequence[Change], nothing: str) -> int:
+def apply_changes(
+    options: argparse.Namespace, changes: Sequence[Change | CommandChange], nothing: str
+) -> int:
     """Make the changes, unless they are only to be shown, and show them; return the exit code.
 
     Raises SettingsError at the first that cannot be made; those before it are made.
     """
-    made: list[Change] = []
+    made: list[Change | CommandChange] = []
     try:
         for change in changes if not options.dry_run else ():
             change.make()
@@ -222,14 +242,14 @@ def apply_changes(options: argparse.Namespace, changes: Sequence[Change], nothin
     return COMMITTED
 
 
-def _show(options: argparse.Namespace, changes: Sequence[Change]) -> None:
+def _show(options: argparse.Namespace, changes: Sequence[Change | CommandChange]) -> None:
     rows = [{"path": each.path, "diff": "\n".join(each.diff())} for each in changes]
     print_data(options, rows, lambda rows: "\n".join(each["diff"] for each in rows))
     for change in changes if not options.dry_run else ():
         _report(change)
 
 
-def _report(change: Change) -> None:
+def _report(change: Change | CommandChange) -> None:
     done = "removed" if change.after is None else "wrote"
     kept = f" (as it was before: {change.path}{BACKUP})" if change.backup is not None else ""
     note(f"{done} {change.path}{kept}")
