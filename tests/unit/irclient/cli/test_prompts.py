@@ -124,7 +124,8 @@ def test_what_is_written_out_can_be_taken_in(file, capsys):
     assert daemon.sent == [(2, "", False)]
 
 
-def test_the_list_says_whether_prompts_count_and_why_not(capsys):
+def test_the_list_says_whether_prompts_count_and_why_not(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     figures = {"before": 0.5, "after": 0.45}
     row = ExpectedPrompts("skills", "agent", 12, 90, 3, 2, False, "no better", figures)
     run(Daemon(rows=[row]))
@@ -132,7 +133,8 @@ def test_the_list_says_whether_prompts_count_and_why_not(capsys):
     assert said.endswith("they do not count, no better, NDCG@10 0.500 -> 0.450")
 
 
-def test_prompts_that_help_are_told_by_their_figures_alone(capsys):
+def test_prompts_that_help_are_told_by_their_figures_alone(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     figures = {"before": 0.25, "after": 1.0}
     row = ExpectedPrompts("skills", "person", 12, 36, 0, 0, True, "counted", figures)
     run(Daemon(rows=[row]))
