@@ -72,7 +72,8 @@ def measure_cost(count: int) -> dict[str, Any]:
     with daemon() as running, tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
         queries = write_skills(running.home / ".claude" / "skills", count)[:300]
         for number in range(count):
-            prompts = [" ".join(writer.words(8)) for _ in range(8)]
+            # With a word that all of one item have, so that they help and count.
+            prompts = [" ".join([*writer.words(8), f"need{number}"]) for _ in range(8)]
             print(json.dumps({"name": f"skill-{number}", "prompts": prompts}), file=file)
         file.flush()
         rows = []
