@@ -13,6 +13,7 @@ from mcp import Client
 
 from irclient.mcp.daemon import DaemonCaller
 from irclient.mcp.server import make_server
+from tests.support.claude_session import Session
 from tests.support.model_server import ModelServer
 from tests.support.running import ROOT, Running, until
 
@@ -229,6 +230,24 @@ def test_an_agent_at_work_gets_a_batch_and_hands_in(home, agents):
         left = home.answer("prompts", "batch", "skills", "--limit", "20")
         assert len(left["items"]) == 4
         assert home.irc("prompts", "hand-in", "nowhere", str(answer)).returncode == 4
+
+
+def test_a_session_that_an_agent_keeps_all_the_same_is_not_indexed(home, agents):
+    place = home.path / ".claude" / "projects" / "-shop"
+    place.mkdir(parents=True)
+    record = Session(cwd=str(home.path), timestamp="2026-11-01T10:00:00Z")
+    record.user("u1", "the crane is stuck again").says("a1", "Then oil it.", "end_turn")
+    (place / "own.jsonl").write_text("\n".join(record.lines) + "\n")
+    agents.behave("keeps")
+    with Running(home) as running:
+        running.wait_idle()
+        assert write(home, "--yes").returncode == 0
+        assert (home.path / ".claude" / "projects" / "-writer" / "kept.jsonl").exists()
+        assert home.irc("build", "sessions").returncode == 0
+        running.wait_idle()
+        held = home.answer("artifacts", "-c", "sessions")
+        assert len(held) == 1
+        assert "kept" not in json.dumps(held)
 
 
 def test_sessions_are_never_written_for(home, agents):

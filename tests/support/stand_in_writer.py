@@ -78,6 +78,27 @@ def print_answer(text, given):
         print(json.dumps({"type": "result", "is_error": False, "result": text, "usage": used}))
 
 
+def keep_transcript(given):
+    """Keep a session although it was told not to, as an older agent may."""
+    common = {
+        "sessionId": "kept",
+        "cwd": os.getcwd(),
+        "version": "2.1.263",
+        "timestamp": "2026-11-01T10:00:00Z",
+    }
+    said = {"role": "assistant", "content": [{"type": "text", "text": "Oil the winch."}]}
+    records = [
+        {"type": "user", "uuid": "u1", "parentUuid": None, "message": {"role": "user"}},
+        {"type": "assistant", "uuid": "a1", "parentUuid": "u1", "message": said},
+    ]
+    records[0]["message"]["content"] = f"the winch is stuck: {given[:200]}"
+    said |= {"model": "claude-x", "stop_reason": "end_turn"}
+    place = os.path.expanduser("~/.claude/projects/-writer")
+    os.makedirs(place, exist_ok=True)
+    with open(os.path.join(place, "kept.jsonl"), "w") as file:
+        file.writelines(json.dumps({**common, **each}) + "\n" for each in records)
+
+
 def read_behaviour():
     """Return how it behaves, "" for well."""
     path = os.environ.get("WRITER_BEHAVIOUR", "")
@@ -107,6 +128,8 @@ def main():
     }
     with open(path, "a") as file:
         file.write(json.dumps(call) + "\n")
+    if behaviour == "keeps":
+        keep_transcript(given)
     if behaviour == "hangs":
         time.sleep(600)
     if behaviour == "slow":

@@ -160,8 +160,7 @@ def make_directory(path: str) -> None:
     """
     try:
         os.makedirs(path, 0o700, exist_ok=True)
-        with open(os.path.join(path, _MARKER), "a", encoding="utf-8"):
-            pass
+        os.close(os.open(os.path.join(path, _MARKER), os.O_CREAT | os.O_WRONLY, 0o600))
         for name in os.listdir(path):
             if name != _MARKER:
                 at = os.path.join(path, name)
