@@ -71,6 +71,8 @@ _CONFINED_KINDS = ("files", "code", "reports", "mcp_tools", "dependencies")
 # What a pointer leads to in these may be a link that an installer made, to a file of the same name:
 # a SKILL.md, a README. The pointers of all others are the real paths of what was read.
 _LINKED_KINDS = ("skills", "packages")
+# The kinds whose authors may say what is typed by who needs an item.
+_PROMPTED = ("skills", "agents", "commands", "rules")
 # The corpus of the managed directory, and the largest document in it where no limit is set.
 _MANAGED = "documents"
 _DOCUMENT_BYTES = 2_000_000
@@ -123,8 +125,10 @@ class Corpus:
     def recipe(self) -> str:
         """Return the identity of this corpus' redaction and decomposition."""
         synopsis = " synopsis" if self.synopsis else ""
+        prompts = " prompts" if self.kind in _PROMPTED else ""
         pack = f" pack {read_digest()}" if self.packed else ""
-        return f"{build_recipe(self.strategy)} {make_recipe(self.redaction)}{synopsis}{pack}"
+        taken_out = make_recipe(self.redaction)
+        return f"{build_recipe(self.strategy)} {taken_out}{synopsis}{prompts}{pack}"
 
     @property
     def redaction(self) -> str:

@@ -44,6 +44,8 @@ class Common:
 
 
 NOTHING_COMMON = Common()
+# So much of what an item's prompts weigh its near misses may take away.
+_MOST_MISSED = np.float32(0.5)
 
 
 def embed_prompted(
@@ -68,11 +70,20 @@ def embed_prompted(
             if not (weights > 0).any():  # what is not meant says nothing of what is
                 place += len(weights)
                 continue
+            weights = _limit_misses(weights)
             typed = vectors[place : place + len(weights)]
             theirs = _normalize(weights @ (typed - (mean if each.common else np.float32(0))))
             rows[row] = _normalize((1 - each.share) * rows[row] + each.share * theirs)
             place += len(weights)
     return rows
+
+
+def _limit_misses(weights: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the weights with what is not meant at most half of what is, however much that is."""
+    meant, missed = weights[weights > 0].sum(), -weights[weights < 0].sum()
+    if missed <= _MOST_MISSED * meant:
+        return weights
+    return np.where(weights < 0, weights * (_MOST_MISSED * meant / missed), weights)
 
 
 def _normalize(vector: NDArray[np.float32]) -> NDArray[np.float32]:

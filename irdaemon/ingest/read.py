@@ -228,7 +228,12 @@ def _decompose(corpus: Corpus, artifact: Artifact, synopses: Synopses | None) ->
 
 
 def _find_stated(corpus: Corpus, artifact: Artifact, plan: IndexPlan) -> dict[str, Expected]:
-    """Return the expected prompts that come with an artifact, by provenance."""
+    """Return the expected prompts that come with an artifact, by provenance.
+
+    None where their words would leave this machine with a copy.
+    """
+    if corpus.backend and not corpus.learns:
+        return {}
     by_author = Expected.of(artifact.prompts, artifact.misses)
     found = {AUTHOR: by_author} if by_author.prompts else {}
     text = plan.surfaces[0].text if plan.surfaces and corpus.packed else ""

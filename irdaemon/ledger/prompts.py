@@ -533,10 +533,12 @@ class ExpectedPrompts:
 def merge(parts: Collection[Expected]) -> Expected | None:
     """Return the prompts of several provenances as one, at the highest rate; None of none.
 
-    A word of a prompt counts what it did at its own rate.
+    A word of a prompt counts what it did at its own rate. What one says is near and means another
+    is no prompt, whoever else says so.
     """
     if len(parts) < 2:
         return next(iter(parts), None)
+    missed = {prompt.text for each in parts for prompt in each.prompts if prompt.weight < 0}
     rate = PromptRate(
         max(each.rate.words for each in parts), max(each.rate.share for each in parts)
     )
@@ -544,6 +546,7 @@ def merge(parts: Collection[Expected]) -> Expected | None:
         replace(prompt, weight=round(prompt.weight * each.rate.words / rate.words, 6))
         for each in parts
         for prompt in each.prompts
+        if prompt.weight < 0 or prompt.text not in missed
     )
     return Expected(tuple(prompts), rate)
 

@@ -50,6 +50,11 @@ def find_author_prompts(
     return search.finish()
 
 
+def hides_text(text: str) -> bool:
+    """Return whether something private begins in a text: parts of it would not be recognised."""
+    return has_private(text) or any(find_key_blocks(text))
+
+
 # Keys are compared without case, spaces, hyphens and underscores.
 
 _TEXTS = tuple(
@@ -219,7 +224,7 @@ def _split(text: str, between: str) -> list[str]:
 
     So it is, too, where something private is in it, of which the parts would not be recognised.
     """
-    if not between or has_private(text) or any(find_key_blocks(text)):
+    if not between or hides_text(text):
         return []
     return re.split(f"[{between}\n]", text)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from irdaemon.source import lenient_yaml
@@ -21,11 +21,15 @@ _HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """A file's frontmatter fields, the body after them, and the oddities met on the way."""
+    """A file's frontmatter fields, the body after them, and the oddities met on the way.
+
+    `head` is the text that the fields were read from.
+    """
 
     fields: dict[str, object]
     body: str
     flags: tuple[str, ...] = field(default=())
+    head: str = field(default="", compare=False)
 
 
 def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
@@ -39,6 +43,11 @@ def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
 
 def split_front(text: str) -> Front:
     """Take a decoded text apart. Never raises; what YAML cannot read is rescued and flagged."""
+    front = _split(text)
+    return replace(front, head=text.removesuffix(front.body))
+
+
+def _split(text: str) -> Front:
     lines = text.lstrip("\n").split("\n")
     if lines[0].rstrip() != "---":
         return Front({}, text, (NONE,))

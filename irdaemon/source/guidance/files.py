@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from irdaemon.runtime import toml
-from irdaemon.source.author_prompts import find_author_prompts
+from irdaemon.source.author_prompts import find_author_prompts, hides_text
 from irdaemon.source.expected import Expected, SeenPath, explain_skip
 from irdaemon.source.frontmatter import Front, decode, split_front
 from irdaemon.source.ignores import Ignores
@@ -303,7 +303,8 @@ class Written:
     ) -> Artifact:
         """Return the artifact of what was read; `stated` joins what is known of every file."""
         flags = (*self.flags, *flags)
-        told = find_author_prompts((raw["name"], self.stem), self.parts.fields)
+        fields = {} if hides_text(self.parts.head) else self.parts.fields
+        told = find_author_prompts((raw["name"], self.stem), fields)
         place = {"product": self.product, "scope": self.entry.scope, "plugin": self.plugin}
         return Artifact(
             artifact_id=self.entry.key,
@@ -450,6 +451,6 @@ def _parse_parts(path: str, text: str) -> Front:
     if not path.endswith(".toml"):
         return split_front(text)
     try:
-        return Front(toml.parse_toml(text), "")
+        return Front(toml.parse_toml(text), "", head=text)
     except (ValueError, RecursionError) as error:
         raise SourceError(f"{path}: not valid TOML: {error}", "repair the file") from error

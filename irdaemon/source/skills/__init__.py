@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from irdaemon.source import frontmatter as f
 from irdaemon.source import lenient_yaml
-from irdaemon.source.author_prompts import find_author_prompts
+from irdaemon.source.author_prompts import find_author_prompts, hides_text
 from irdaemon.source.expected import Expected, SeenPath, explain_skip, get_directory
 from irdaemon.source.markdown import find_paragraph
 from irdaemon.source.opening import (
@@ -206,7 +206,8 @@ def read_skill(entry: Entry, plugin: str, max_bytes: int, project: str = "") -> 
     parts = f.split_front(text)
     name = f.get_text(parts.fields, "name") or os.path.basename(entry.path)
     evals = EvalFiles(entry.path, project)
-    told = find_author_prompts((name, os.path.basename(entry.path)), parts.fields, evals)
+    stated = {} if hides_text(parts.head) else parts.fields
+    told = find_author_prompts((name, os.path.basename(entry.path)), stated, evals)
     flags = (*decoding, *parts.flags, *_find_oddities(name, entry.path, parts.fields))
     if not evals.is_whole:
         flags += (UNREAD,)

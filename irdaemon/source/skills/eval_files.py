@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import yaml
 
+from irdaemon.source.author_prompts import hides_text
 from irdaemon.source.frontmatter import decode
 from irdaemon.source.ignores import Ignores
 from irdaemon.source.lenient_yaml import parse_strictly
@@ -53,7 +54,9 @@ class EvalFiles:
     def __iter__(self) -> Iterator[object]:
         for path in self._list_paths():
             try:
-                yield _load(path, self._read(path))
+                text = self._read(path)
+                if not hides_text(text):
+                    yield _load(path, text)
             except FileNotFoundError:
                 continue
             except (SourceError, ValueError, RecursionError, yaml.YAMLError):

@@ -56,6 +56,21 @@ def test_a_near_miss_takes_a_text_further_from_what_it_means():
     assert cosine(missed, asked) < cosine(meant, asked)
 
 
+def test_however_many_near_misses_there_are_a_text_stays_near_its_prompts():
+    prompts = [
+        ("join pages", 1.0),
+        *((f"{verb} pages", -0.5) for verb in "print sign read".split()),
+    ]
+    many = [*prompts, *((f"{verb} all pages", -0.5) for verb in "copy send fold bind cut".split())]
+    few, all_of_them = embed_prompted(
+        EMBEDDER,
+        [PromptedText("merge files", prompts, 0.5), PromptedText("merge files", many, 0.5)],
+    )
+    for made in (few, all_of_them):
+        assert cosine(made, EMBEDDER.embed(["merge files"])[0]) > 0.5
+        assert cosine(made, EMBEDDER.embed(["join pages"])[0]) > 0.3
+
+
 def test_near_misses_alone_leave_a_text_as_it_is():
     missed, other = embed_prompted(
         EMBEDDER,

@@ -107,6 +107,13 @@ def test_several_provenances_count_each_word_at_its_own_rate():
     assert merge([slow]) is slow
 
 
+def test_a_near_miss_of_one_provenance_is_no_prompt_of_another():
+    merged = merge([JOIN, Expected.of(["bind a book"], misses=["join the pages"])])
+    weights = {prompt.text: prompt.weight for prompt in merged.prompts}
+    assert weights["join the pages"] < 0
+    assert weights["bind a book"] == 1.0
+
+
 def test_what_use_taught_is_one_provenance_of_them(store):
     store.prompts.publish("c", {"b": JOIN})
     assert set(store.prompts.find_by_provenance("c", "b")) == {USE}

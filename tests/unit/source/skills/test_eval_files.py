@@ -164,3 +164,32 @@ def test_a_fifo_in_its_place_does_not_block(source, skill):
     os.mkfifo(skill / "evals.json")
     artifact = read(source)
     assert (artifact.prompts, artifact.flags) == ((), ("unread_evals",))
+
+
+PRIVATE = ["<private>", "my salary is 90000", "</private>"]
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        f"triggers: {json.dumps([*PRIVATE, FILL])}",
+        f"metadata:\n  triggers: {json.dumps([FILL, *PRIVATE])}",
+        f"# <private>\ntriggers: [my salary is 90000, {FILL}]\n# </private>",
+    ],
+)
+def test_front_matter_with_something_private_in_it_tells_no_prompts(skill, source, front):
+    (skill / "SKILL.md").write_text(f"---\nname: pdf-forms\n{front}\n---\nDo it.\n")
+    assert read(source).prompts == ()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        PRIVATE,
+        ["-----BEGIN RSA PRIVATE KEY-----", "MIIEpAIBAAKCAQEA7bq", "-----END RSA PRIVATE KEY-----"],
+    ],
+    ids=["a block", "a key"],
+)
+def test_an_eval_file_with_something_private_over_its_lines_tells_none(skill, source, lines):
+    put(skill / "evals.json", [{"query": line} for line in (*lines, FILL)])
+    assert read(source).prompts == ()
