@@ -10,7 +10,6 @@ ADDON = AddOn(
     jobs={
         "take_prompts": ("irdaemon.contrib.prompts.jobs:take_prompts", 3, True),
         "weigh_prompts": ("irdaemon.contrib.prompts.jobs:weigh_prompts", 4, True),
-        "drop_prompts": ("irdaemon.contrib.prompts.jobs:drop_prompts", 3, True),
     },
     observer="irdaemon.contrib.prompts.observer:PromptsObserver",
     options="irdaemon.contrib.prompts.writing:make_options",

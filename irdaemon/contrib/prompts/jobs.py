@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from irclient.counts import format_count
 from irdaemon.config.corpus import Corpus
-from irdaemon.contrib.prompts.observer import Drop, find_observer
+from irdaemon.contrib.prompts.observer import Drop, Given, find_observer
 from irdaemon.contrib.prompts.weighing import ROLLED_BACK, list_unweighed
 from irdaemon.contrib.prompts.weighing import weigh_prompts as weigh
 from irdaemon.engine.indexing import show_changed
@@ -16,24 +16,29 @@ from irdaemon.ledger.prompts import STATED, Gate
 
 
 def take_prompts(context: JobContext, corpus: Corpus) -> str:
-    """Serve the prompts that were handed in of a corpus, and weigh them.
+    """Make the changes that wait for a corpus, in their order, and weigh what is held then.
+
+    Each import is a state by itself: one roll-back undoes the last one.
+    """
+    state, changed = context.state, 0
+    waiting = find_observer(state).waiting.get(corpus.name)
+    while waiting:
+        n = _make_change(context, corpus, waiting.popleft())
+        show_changed(state, context.publisher, corpus, n)
+        changed += n
+    return f"{format_count(changed, 'artifact')} changed; {_weigh_all(context, corpus)}"
+
+
+def _make_change(context: JobContext, corpus: Corpus, change: Given | Drop) -> int:
+    """Serve or take back prompts; return how many artifacts change.
 
     What is served already is no change: the state before it stays the one to go back to.
     """
-    state, changed = context.state, 0
-    waiting = find_observer(state).given
-    by_provenance: dict[str, dict[str, Expected]] = {}
-    for _ in range(len(waiting)):
-        name, provenance, given = waiting.popleft()
-        if name == corpus.name:
-            by_provenance.setdefault(provenance, {}).update(given)
-        else:
-            waiting.append((name, provenance, given))
-    for provenance, given in by_provenance.items():
-        contents = state.ledger.artifacts.list_contents(corpus.name, given)
-        changed += serve_new(state.ledger, corpus.name, provenance, given, contents)
-    show_changed(state, context.publisher, corpus, changed)
-    return f"{format_count(changed, 'artifact')} changed; {_weigh_all(context, corpus)}"
+    ledger = context.state.ledger
+    if isinstance(change, Drop):
+        return _take_back(context, corpus, change)
+    contents = ledger.artifacts.list_contents(corpus.name, change.expected)
+    return serve_new(ledger, corpus.name, change.provenance, change.expected, contents)
 
 
 def serve_new(
@@ -71,30 +76,21 @@ def _weigh_all(context: JobContext, corpus: Corpus) -> str:
     return ", ".join(told) or "nothing was to be weighed"
 
 
-def drop_prompts(context: JobContext, corpus: Corpus) -> str:
+def _take_back(context: JobContext, corpus: Corpus, drop: Drop) -> int:
     """Forget prompts of a corpus, or serve those that were served before.
 
     What comes with an artifact counts no longer instead, or counts again.
     """
-    state, changed = context.state, 0
-    drops = find_observer(state).drops
-    prompts = state.ledger.prompts
-    for _ in range(len(drops)):
-        drop = drops.popleft()
-        if drop.corpus != corpus.name:
-            drops.append(drop)
-            continue
-        if drop.provenance in STATED:
-            changed += _turn_stated(context, drop)
-        elif drop.is_forgotten:
-            changed += prompts.forget(corpus.name, drop.artifact_id, provenance=drop.provenance)
-        else:
-            changed += prompts.roll_back(corpus.name, drop.provenance)
-        if drop.provenance not in STATED and not corpus.project:
-            _open_gate(context, drop)
-    show_changed(state, context.publisher, corpus, changed)
-    _weigh_all(context, corpus)
-    return f"{format_count(changed, 'artifact')} changed"
+    if drop.provenance in STATED:
+        return _turn_stated(context, drop)
+    prompts = context.state.ledger.prompts
+    if drop.is_forgotten:
+        changed = prompts.forget(corpus.name, drop.artifact_id, provenance=drop.provenance)
+    else:
+        changed = prompts.roll_back(corpus.name, drop.provenance)
+    if not corpus.project:
+        _open_gate(context, drop)
+    return changed
 
 
 def _turn_stated(context: JobContext, drop: Drop) -> int:

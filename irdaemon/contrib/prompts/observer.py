@@ -6,6 +6,7 @@ from collections import OrderedDict, deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from irclient.errors import IRError
 from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.prompts.checking import Request
 from irdaemon.contrib.prompts.given import Upload
@@ -19,6 +20,14 @@ from irdaemon.ingest.reconcile import Report
 from irdaemon.ledger import Expected, Ledger
 from irdaemon.ledger.prompts import USE, Gate
 from irdaemon.source.projects import clean_place
+
+
+class Given(NamedTuple):
+    """Prompts of one provenance that were handed in of a corpus' artifacts, by id."""
+
+    corpus: str
+    provenance: str
+    expected: Mapping[str, Expected]
 
 
 class Drop(NamedTuple):
@@ -38,8 +47,8 @@ class PromptsObserver(Observer):
 
     def __init__(self, state: State):
         self._state = state
-        self.given: deque[tuple[str, str, Mapping[str, Expected]]] = deque()
-        self.drops: deque[Drop] = deque()
+        # By corpus what is to be done, in the order in which it was asked for.
+        self.waiting: dict[str, deque[Given | Drop]] = {}
         self.uploads: dict[str, Upload] = {}
         self.writing = Writing(state, hand_in_as_agent(self.hand_in))
         # What agents at work were asked, by the number under which they hand in.
@@ -50,13 +59,21 @@ class PromptsObserver(Observer):
 
         The corpus may be a project's part of one.
         """
-        self.given.append((corpus, provenance, expected))
-        return self._state.request(Job("take_prompts", corpus))
+        return self._request(Given(corpus, provenance, expected))
 
     def take_back(self, drop: Drop) -> int:
         """Have prompts forgotten or rolled back; return the job's number."""
-        self.drops.append(drop)
-        return self._state.request(Job("drop_prompts", drop.corpus))
+        return self._request(drop)
+
+    def _request(self, change: Given | Drop) -> int:
+        """Have a change made after those that wait already; return the job's number."""
+        waiting = self.waiting.setdefault(change.corpus, deque())
+        waiting.append(change)
+        try:
+            return self._state.request(Job("take_prompts", change.corpus))
+        except IRError:
+            waiting.remove(change)
+            raise
 
     def describe(self) -> Mapping[str, Any]:
         """Return the run of writing that there is, or was last."""

@@ -89,9 +89,28 @@ def test_one_artifact_can_be_forgotten_by_itself(made):
     assert len(made.ledger.prompts.list_all("m", PERSON)) == 9
 
 
-def test_a_corpus_that_is_not_there_is_not_found(made):
+def test_what_waits_is_done_in_the_order_in_which_it_was_asked_for(made):
+    observer = find_observer(made.state)
+    observer.hand_in("m", PERSON, {"tool3": GOOD["tool3"]})
+    observer.take_back(Drop("m", "", PERSON, is_forgotten=True))
+    done(made, observer.hand_in("m", PERSON, {"tool4": GOOD["tool4"]}))
+    assert set(made.ledger.prompts.list_all("m", PERSON)) == {"tool4"}
+
+
+def test_of_two_imports_that_waited_together_one_roll_back_undoes_the_second_alone(made):
+    observer = find_observer(made.state)
+    observer.hand_in("m", PERSON, {"tool3": GOOD["tool3"]})
+    observer.hand_in("m", PERSON, {"tool4": GOOD["tool4"]})
+    made.drain()
+    done(made, observer.take_back(Drop("m", "", PERSON, is_forgotten=False)))
+    assert set(made.ledger.prompts.list_all("m", PERSON)) == {"tool3"}
+
+
+def test_a_corpus_that_is_not_there_is_not_found_and_nothing_waits_for_it(made):
+    observer = find_observer(made.state)
     with pytest.raises(NotFound):
-        find_observer(made.state).hand_in("n", PERSON, GOOD)
+        observer.hand_in("n", PERSON, GOOD)
+    assert not observer.waiting["n"]
 
 
 def test_an_explanation_shows_what_is_expected_of_an_item_and_whether_it_counts(made):
