@@ -174,6 +174,7 @@ class Daemon:
         """Take a corpus out of the configuration; return the jobs that take it up."""
         with self._reconfiguring:
             self._settings.remove(name)
+            self.engine.state.removed.add(name)
             return self._take_up()
 
     def reload(self) -> list[int]:

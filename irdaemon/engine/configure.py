@@ -13,6 +13,7 @@ from irdaemon.config.reindex import MANUAL
 from irdaemon.config.sections import KNOWN_KINDS
 from irdaemon.engine.publish import JobContext
 from irdaemon.engine.queue import Job
+from irdaemon.engine.state import State
 
 Corpora = Mapping[str, Corpus]
 
@@ -23,11 +24,20 @@ def configure(context: JobContext) -> str:
     indexes = state.snapshot.corpora
     held = {name: index.rows.n_artifacts for name, index in indexes.items()}
     context.publisher.set_corpora(state.next_corpora)
+    _forget_removed(state)
     for name, corpus in state.corpora.items():
         if corpus is not before.get(name) and corpus.reindex.on != MANUAL:
             state.request(Job("reconcile", name))
     state.notify("generation", {"generation": state.snapshot.generation, "corpus": ""})
     return describe_changes(before, state.corpora, held)
+
+
+def _forget_removed(state: State) -> None:
+    """Forget what was given for the corpora that the person removed."""
+    removed = {state.removed.pop() for _ in range(len(state.removed))}
+    gone = removed.difference(state.corpora)
+    if gone:
+        state.ledger.prompts.forget_corpora(gone.__contains__)
 
 
 def describe_changes(before: Corpora, after: Corpora, held: Mapping[str, int]) -> str:

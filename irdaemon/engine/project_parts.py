@@ -15,7 +15,7 @@ from irclient.counts import format_count
 from irdaemon.config.corpus import Corpus, make_part
 from irdaemon.config.sections import Config, CorpusConfig, ProjectsConfig
 from irdaemon.engine.due import request_calibration
-from irdaemon.engine.projects import Tended, name_part
+from irdaemon.engine.projects import Tended, is_part_of, name_part
 from irdaemon.engine.publish import JobContext, Publisher
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
@@ -295,8 +295,9 @@ def put_aside(publisher: Publisher, root: str) -> None:
 
 
 def forget_project(state: State, publisher: Publisher, root: str) -> None:
-    """Forget a project and all that was held of it."""
+    """Forget a project and all that was held of it, with the prompts that its items were given."""
     publisher.set_parts(root, ())
+    state.ledger.prompts.forget_corpora(lambda name: is_part_of(name, root))
     state.ledger.known_projects.forget(root)
     state.projects.forget(root)
     _rescan_found(state, root)

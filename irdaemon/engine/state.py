@@ -184,6 +184,8 @@ class State(QueryState):
         self.disclosed: deque[Pin] = deque(maxlen=MOST_PINS)
         # The corpora of a new configuration, until the writer takes them up.
         self.next_corpora: tuple[Corpus, ...] = ()
+        # Corpora that the person removed: the prompts they were given go with them.
+        self.removed: set[str] = set()
         # Whether a compaction waits for the quiet hours, or for another source than the battery.
         self.compaction_waits = False
         # Labelled cases that a calibration which is waiting is to take, by corpus.

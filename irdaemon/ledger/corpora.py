@@ -72,11 +72,17 @@ class Corpora:
         return str(row[0]) if row else ""
 
     def forget(self, name: str) -> None:
-        """Remove a corpus and all that was known of it, save vectors (compaction drops those)."""
+        """Remove a corpus and all that was known of it, save vectors (compaction drops those).
+
+        Prompts that were given stay: no source has them again when the corpus comes back.
+        """
         with self._store.transaction():
             self._store.note_forgotten()
             self._store.run("DELETE FROM corpora WHERE name = ?", name)
             self._store.run("DELETE FROM gone WHERE corpus = ?", name)
+            self._store.run(
+                "DELETE FROM expected_prompts WHERE corpus = ? AND provenance = 'use'", name
+            )
         self._scanned_at.pop(name, None)
 
     def list_names(self) -> list[str]:

@@ -11,7 +11,7 @@ and counts of its own text, with which it is as it was.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import groupby
@@ -330,6 +330,18 @@ class ExpectedPrompts:
             if forgotten:
                 self._store.note_forgotten()
             return self._rewrite_changed(corpus, was, self.list_all(corpus, provenance), provenance)
+
+    def forget_corpora(self, is_meant: Callable[[str], bool]) -> None:
+        """Forget, for good, all that was given for the corpora whose names are meant.
+
+        They may be forgotten themselves by then.
+        """
+        with self._store.transaction():
+            names = self._store.all("SELECT DISTINCT corpus FROM expected_prompts")
+            gone = [(name,) for (name,) in names if is_meant(name)]
+            if gone:
+                self._store.note_forgotten()
+                self._store.run_many("DELETE FROM expected_prompts WHERE corpus = ?", gone)
 
     def find_own_counts(self, corpus: str, artifact_id: str) -> tuple[str, dict[int, float]] | None:
         """Return an artifact's first text, and the counts that it gives by itself, by term id.

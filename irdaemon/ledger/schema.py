@@ -279,11 +279,12 @@ def add_provenance(connection: sqlite3.Connection) -> None:
     """Keep expected prompts by where they are from; those learned from use become some of them.
 
     Prompts that come with an artifact are kept in its row, `stated`. `written_for` is the content
-    that prompts were written for, "" where that is not known.
+    that prompts were written for, "" where that is not known. They outlive their corpus: no source
+    has them again when it comes back.
     """
     connection.execute(
         """CREATE TABLE expected_prompts (
-            corpus TEXT NOT NULL REFERENCES corpora(name) ON DELETE CASCADE,
+            corpus TEXT NOT NULL,
             artifact_id TEXT NOT NULL,
             provenance TEXT NOT NULL,
             served INTEGER NOT NULL,

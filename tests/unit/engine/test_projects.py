@@ -10,11 +10,13 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.config.sections import Config, CorpusConfig, ProjectsConfig
 from irdaemon.engine.projects import ADDED, name_part
 from irdaemon.engine.queue import Job
+from irdaemon.ledger import Expected
+from irdaemon.ledger.prompts import PERSON, USE
 from irdaemon.source.packages import Packages
 from irdaemon.source.projects import Located
 from irdaemon.strategy import WholeText
 from irdaemon.types import Project, Query, Root, RootWatch
-from tests.support.corpora import LATER, engine, skills, write_skill
+from tests.support.corpora import LATER, contents, engine, skills, write_skill
 from tests.support.installed import install, write
 
 DAY = 86_400.0
@@ -175,6 +177,46 @@ def test_a_marker_against_indexing_has_all_of_a_project_forgotten_at_once(made, 
     assert made.state.projects.get(root) is None
     assert made.ledger.known_projects.list_all() == []
     assert made.ledger.corpora.list_names() == ["skills"]
+
+
+def test_prompts_of_a_project_outlive_a_restart_where_it_keeps_no_items(made, tmp_path, clock):
+    root = write_project(tmp_path / "shop", "stripe")
+    made.state.projects.locate(root)
+    made.drain()
+    part, away = name_part("skills", root), tmp_path / "away"
+    (item,) = (card.artifact_id for card in made.snapshot.parts[part].rows.cards)
+    given = {item: Expected.of(["charge a card"])}
+    made.ledger.prompts.publish(part, given, PERSON)
+    made.ledger.prompts.publish(part, given, USE)
+    made.ledger.close()
+    shutil.move(f"{root}/.claude", away)
+    for is_there in (False, True):
+        if is_there:
+            shutil.move(away, f"{root}/.claude")
+        again = start(tmp_path, clock)
+        again.state.projects.find(root)
+        again.drain()
+        assert again.ledger.prompts.list_all(part, PERSON) == given
+        assert again.ledger.prompts.list_all(part, USE) == {}
+        assert not [each for each in again.ledger.check() if each.severe]
+        assert (part in again.ledger.corpora.list_names()) is is_there
+        words = [each[4][0][5] for each in contents(again.ledger, part).values()]
+        assert ["card" in each for each in words] == [True] * is_there
+        again.ledger.close()
+
+
+def test_prompts_of_a_project_go_when_it_is_forgotten(made, tmp_path):
+    roots = [write_project(tmp_path / name, name) for name in ("a", "b")]
+    for root in roots:
+        made.ledger.prompts.publish(
+            name_part("skills", root), {"x": Expected.of(["charge a card"])}, PERSON
+        )
+        made.state.projects.locate(root)
+    made.drain()
+    made.request(Job("forget", roots[0]))
+    made.drain()
+    held = [made.ledger.prompts.count(name_part("skills", root), PERSON) for root in roots]
+    assert held == [(0, 0), (1, 1)]
 
 
 def test_a_project_that_was_renamed_is_put_aside_then_forgotten(made, tmp_path, clock):

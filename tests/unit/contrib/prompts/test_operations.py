@@ -193,6 +193,19 @@ def test_a_corpus_whose_words_go_elsewhere_takes_none_and_forgets_those_it_had(m
     assert held(made) == {}
 
 
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_prompts_stay_when_a_corpus_leaves_the_configuration_unless_it_is_removed(made, is_removed):
+    give(made, line("pdf", "sign the lease"))
+    corpora = list(made.corpora.values())
+    if is_removed:
+        made.state.removed.add("tools")
+    made.reconfigure(corpora[1:])
+    made.drain()
+    made.reconfigure(corpora)
+    made.drain()
+    assert held(made) == ({} if is_removed else {"tools/pdf": ["sign the lease"]})
+
+
 def test_a_closed_gate_is_told_and_opened_when_none_is_left(made):
     give(made, line("pdf", "a"))
     report = {"outcome": "no better", "before": 0.5, "after": 0.4}
