@@ -27,7 +27,7 @@ help:
 	@echo "make accept  try a fresh clone on an empty HOME as a new user does (ARGS=\"--before COMMIT\" upgrades from one)"
 	@echo "make clean  undo make run and irc install; your configuration and keys stay (irdaemon uninstall)"
 
-run: .venv/.installed
+run: .venv/.installed .venv/.graph
 	@$(BIN)/irdaemon start --detach --wait --fallback examples/irdaemon.toml
 	@echo; echo '$$ irc discover "review a pull request"'
 	@$(BIN)/irc discover "review a pull request" || test $$? -eq 1
@@ -44,6 +44,7 @@ test: .venv/.tested examples/node/node_modules
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 	@command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || \
 	  echo "the page was tried in no browser: sudo apt install chromium-headless-shell"
+	@test -e .venv/.graph || echo "no graph was tried: hnswlib is not installed"
 
 lint: .venv/.linted
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
@@ -127,22 +128,25 @@ clean:
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "irdaemon needs Python 3.11 or later; say which: make run PYTHON=python3.12" >&2; exit 1; }
-	@command -v c++ >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null || \
-	  { echo "hnswlib is built from source and needs a C++ compiler. Install one first:" >&2; \
-	    echo "  Debian, Ubuntu: sudo apt install g++ python3-dev    Fedora: sudo dnf install gcc-c++ python3-devel" >&2; \
-	    echo "  Arch: sudo pacman -S gcc    Alpine: apk add g++ python3-dev    macOS: xcode-select --install" >&2; exit 1; }
-	@$(PYTHON) -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")))' || \
-	  { echo "hnswlib is built from source and needs Python's headers. Install them first:" >&2; \
-	    echo "  Debian, Ubuntu: sudo apt install python3-dev    Fedora: sudo dnf install python3-devel" >&2; exit 1; }
 	@$(PYTHON) -m venv .venv || { echo "Debian, Ubuntu: sudo apt install python3-venv" >&2; rm -rf .venv; exit 1; }
 
 .venv/.installed: .venv/bin/python setup.py pyproject.toml client/pyproject.toml
-	@echo "installing into .venv (hnswlib is compiled, a minute or two) ..."
+	@echo "installing into .venv ..."
 	@$(PIP) "pip>=25.1" # which knows --group
 	@$(PIP) -e "./client[mcp,web]" -e ".[mcp]"
 	@touch $@
 
-.venv/.tested: .venv/.installed
+# What has no wheel: hnswlib, and for Linux on aarch64 wordllama. Where it is not compiled one line says
+# so, and the next run tries again.
+.venv/.graph: .venv/.installed
+	@if ! { command -v c++ || command -v g++ || command -v clang++; } >/dev/null; then why="there is no C++ compiler"; \
+	elif ! $(BIN)/python -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")))'; \
+	  then why="Python's headers are missing"; \
+	else echo "compiling hnswlib, a minute or two ..."; \
+	  $(PIP) -e ".[graph,wordllama]" 2>.venv/graph.log && touch $@ && exit 0; why="see .venv/graph.log"; fi; \
+	echo "hnswlib is not compiled ($$why): corpora of 50,000 vectors and more are searched more slowly"
+
+.venv/.tested: .venv/.installed | .venv/.graph
 	@$(PIP) -e "./client[mcp,web]" -e ".[image,mcp,pdf]" --group test
 	@touch $@
 

@@ -558,7 +558,8 @@ class Status(Result):
     why the configuration file cannot be used, `{message, hint}`, None where it is in use, and
     `next_start` which changed settings of it wait for the next start. `projects` is None where none
     is known, else `{known, in_step, reading, items}`. `prompts` is the run in which prompts are
-    written, or were last, as PromptWriting; None where there was none.
+    written, or were last, as PromptWriting; None where there was none. `advice` is what would make
+    answers faster, `{message, hint}`, None where nothing is known.
     """
 
     version: str = ""
@@ -583,6 +584,7 @@ class Status(Result):
     queue_s: float | None = field(default=None, metadata=_OPTIONAL)
     health: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
     minutes: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
+    advice: Mapping[str, str] | None = field(default=None, metadata=_OPTIONAL)
     mismatched: Sequence[Mapping[str, Any]] | None = field(default=None, metadata=_OPTIONAL)
     jobs: tuple[JobProgress, ...] = ()
     corpora: tuple[CorpusStatus, ...] = ()

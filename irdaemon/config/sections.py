@@ -65,12 +65,12 @@ class CorpusConfig:
 class IndexConfig:
     """How the index is built and kept.
 
-    `hnsw_above`: vectors from which an HNSW graph helps; 0 for never. `idle_minutes`: after so long
-    without a query the embedder's model is let go until the next; 0 for never. `backend`: an engine
-    that gets a copy of every corpus, for front ends to search: "local" for none,
-    "postgresql://HOST/DATABASE" or "qdrant://HOST:PORT", or a list of those, among which corpora
-    are divided (docs/backends.md). `backend_password_env`: the environment's variable with its
-    password or key.
+    `hnsw_above`: vectors from which an HNSW graph (the extra `graph`) helps; 0 for never.
+    `idle_minutes`: after so long without a query the embedder's model is let go until the next; 0
+    for never. `backend`: an engine that gets a copy of every corpus, for front ends to search:
+    "local" for none, "postgresql://HOST/DATABASE" or "qdrant://HOST:PORT", or a list of those,
+    among which corpora are divided (docs/backends.md). `backend_password_env`: the environment's
+    variable with its password or key.
     """
 
     hnsw_above: int = 50_000

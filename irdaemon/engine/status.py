@@ -15,7 +15,7 @@ from irdaemon.engine.health import Facts, Health, health
 from irdaemon.engine.projects import AT
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State, known
-from irdaemon.index import CorpusIndex
+from irdaemon.index import CorpusIndex, Snapshot, lacks_graph
 from irdaemon.ledger import ArtifactPage, Ledger
 from irdaemon.ledger.files import list_set_aside
 from irdaemon.runtime.profile import summarize_stages
@@ -43,6 +43,7 @@ def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
         "queue": queued,
         "queue_s": queue_s,
         "health": health_of(state, ledger).to_dict(),
+        **({"advice": advice} if (advice := _advise(state, snapshot)) else {}),
         "minutes": state.answered.to_dict(state.clock()),
         **({"mismatched": found} if (found := state.mismatched.list_recent()) else {}),
         "jobs": [p.to_dict() for p in state.work.running() if not _is_of_project(p.job)],
@@ -69,6 +70,25 @@ def _count_projects(state: State) -> dict[str, int]:
         "in_step": len(projects.tended),
         "reading": len(reading),
         "items": sum(each.n_artifacts for each in state.snapshot.parts.values()),
+    }
+
+
+def _advise(state: State, snapshot: Snapshot) -> dict[str, str]:
+    """Return what would make answers faster, and the command for it; {} where nothing is known."""
+    above = state.options.hnsw_above
+    large = [
+        f"{name} ({index.n_embedded:,} vectors)"
+        for name, index in snapshot.corpora.items()
+        if lacks_graph(index.dense, above)
+    ]
+    if not large:
+        return {}
+    from irclient.installation import make_extra_command  # with importlib.metadata
+
+    return {
+        "message": f"a graph would answer faster in {', '.join(large)}: the extra graph (hnswlib,"
+        " for which a C++ compiler and Python's headers are needed) is not installed",
+        "hint": make_extra_command("graph"),
     }
 
 

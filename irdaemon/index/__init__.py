@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from irdaemon.embed.pool import ABSENT
 from irdaemon.index.backend import Totals, Wanted
 from irdaemon.index.columns import Columns
-from irdaemon.index.dense import Dense, Graph, build_graph, graph_is_due, make_dense
+from irdaemon.index.dense import Dense, graph_is_due, lacks_graph, make_dense
+from irdaemon.index.graph import Graph, build_graph
 from irdaemon.index.image import Image, Images, Origin
 from irdaemon.index.lexical import Lexical
 from irdaemon.index.names import Names
@@ -48,6 +49,7 @@ __all__ = [
     "Snapshot",
     "build_graph",
     "graph_is_due",
+    "lacks_graph",
 ]
 
 

@@ -1,23 +1,20 @@
 """The dense leg: cosines of a query with the records' vectors.
 
 Exact by matrix product; of thousands of vectors a prefix tells first which to score (see `prefix`);
-above a configurable number an HNSW graph (hnswlib) proposes candidates, which are scored exactly,
-together with every vector that the graph has not. A graph is built aside, a few vectors at a time,
-published whole and never changed then. Filtered queries are always exact: hnswlib's filters cost
-more than the product over what passes.
+above a configurable number an HNSW graph (see `graph`), where its library is installed, proposes
+candidates, which are scored exactly, together with every vector that the graph has not. Filtered
+queries are always exact: hnswlib's filters cost more than the product over what passes.
 """
 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-import hnswlib
 import numpy as np
 from numpy.typing import NDArray
 
+from irdaemon.index.graph import Graph, is_available, make_keys
 from irdaemon.index.growing import Growing
 from irdaemon.index.rows import Rows
 
@@ -61,29 +58,13 @@ def _find_likely(scores: NDArray[np.float32], depth: int, above: float) -> NDArr
     return np.flatnonzero(scores >= least) if least > above else np.empty(0, np.int64)
 
 
-_M = 16
-_EF_CONSTRUCTION = 200
 # Of the nearest ten of 100,000 sentences 200 misses one in fourteen, 400 one in forty.
 _EF_SEARCH = 400
 # Rebuild once this share of the vectors is newer than the graph, or gone from it.
 _DRIFT = 0.2
-_ADDED_AT_ONCE = 250
 
 # Positions of records, and their cosines.
 Scored = tuple[NDArray[np.int64], NDArray[np.float32]]
-
-
-@dataclass(frozen=True, slots=True)
-class Graph:
-    """A published HNSW graph over the vectors of some records, and their keys.
-
-    A key is (ledger row number of the artifact, surface index), which stays while its record does.
-    `kept`: it is in a file, too.
-    """
-
-    index: hnswlib.Index
-    keys: NDArray[np.int64]
-    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +182,7 @@ def make_dense(rows: Rows, graph: Graph | None = None, previous: Dense | None = 
 
 def _place_graph(rows: Rows, graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return where the vectors of a graph lie, -1 for those that are gone, and which it has."""
-    keys = _make_keys(rows)
+    keys = make_keys(rows)
     at = np.minimum(np.searchsorted(keys, graph.keys), len(keys) - 1)
     held = (keys[at] == graph.keys) & rows.embedded[at]
     in_graph = np.zeros(len(keys), np.bool_)
@@ -209,55 +190,21 @@ def _place_graph(rows: Rows, graph: Graph) -> tuple[NDArray[np.int64], NDArray[n
     return np.where(held, at, -1), in_graph
 
 
+def lacks_graph(dense: Dense, above: int) -> bool:
+    """Return whether a graph would help that cannot be built, as its library is not installed."""
+    enough = above and int(np.count_nonzero(dense.rows.embedded)) >= above
+    return bool(enough) and not is_available()
+
+
 def graph_is_due(dense: Dense, above: int) -> bool:
-    """Return whether a new graph would help: there are enough vectors, and it lacks many."""
+    """Return whether to build a new graph: there are enough vectors, and it lacks many."""
     embedded = int(np.count_nonzero(dense.rows.embedded))
-    if not above or embedded < above:
+    if not above or embedded < above or not is_available():
         return False
     if dense.graph is None or dense.newer is None:
         return True
     common = embedded - len(dense.newer)
     return 1 - common / max(len(dense.graph.keys), embedded) > _DRIFT
-
-
-def build_graph(rows: Rows, pause: Callable[[int, int], None] = lambda done, todo: None) -> Graph:
-    """Build the graph of all embedded records, calling `pause(done, todo)` every few vectors."""
-    embedded = np.flatnonzero(rows.embedded)
-    index = hnswlib.Index(space="ip", dim=rows.vectors.buffer.shape[1])
-    index.init_index(len(embedded), ef_construction=_EF_CONSTRUCTION, M=_M, random_seed=0)
-    for start in range(0, len(embedded), _ADDED_AT_ONCE):
-        pause(start, len(embedded))
-        part = embedded[start : start + _ADDED_AT_ONCE]
-        labels = np.arange(start, start + len(part))
-        index.add_items(rows.vectors.array[part], labels, num_threads=1)
-    return Graph(index, _make_keys(rows)[embedded])
-
-
-def save_graph(graph: Graph, path: str) -> None:
-    """Write a graph to a new file, and have it on the disk. Raises OSError."""
-    try:
-        graph.index.save_index(path)
-    except RuntimeError as error:  # hnswlib knows no other
-        raise OSError(f"{path}: {error}") from error
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
-
-
-def load_graph(path: str, dim: int, keys: NDArray[np.int64]) -> Graph | None:
-    """Read the graph of these keys; None if the file does not hold it."""
-    index = hnswlib.Index(space="ip", dim=dim)
-    try:
-        index.load_index(path)
-    except RuntimeError:
-        return None
-    return Graph(index, keys, kept=True) if index.get_current_count() == len(keys) else None
-
-
-def _make_keys(rows: Rows) -> NDArray[np.int64]:
-    """Return the records' keys, which ascend as the records do."""
-    numbers = rows.numbers.array[rows.artifact_of.array]
-    keys: NDArray[np.int64] = (numbers << 20) + rows.surfaces.array
-    return keys
 
 
 # A first look at vectors by the strongest of their principal axes.

@@ -23,7 +23,8 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from irdaemon.index.dense import FEWEST, Graph, load_graph, save_graph
+from irdaemon.index.dense import FEWEST
+from irdaemon.index.graph import Graph, load_graph, save_graph
 from irdaemon.index.growing import Growing, Packed, Ragged
 from irdaemon.index.lexical import Lexical, Postings, TermCounts
 from irdaemon.index.rows import Card, Rows, Shown

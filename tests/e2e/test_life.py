@@ -98,18 +98,41 @@ def test_a_wrong_key_keeps_the_daemon_from_starting_and_says_where(home):
     assert "irdaemon.toml:4: unknown key 'setle_ms' in [watch]; did you mean" in refused.stderr
 
 
+def hide_module(home, module):
+    """Have no program of a home find a module."""
+    (home.path / "site").mkdir()
+    without = f"import sys\nsys.modules[{module!r}] = None\n"
+    (home.path / "site" / "sitecustomize.py").write_text(without)
+    home.env["PYTHONPATH"] = f"{home.path / 'site'}{os.pathsep}{home.env['PYTHONPATH']}"
+
+
+def test_without_the_library_of_graphs_all_is_served_and_status_and_doctor_say_what_would_help(
+    home,
+):
+    hide_module(home, "hnswlib")
+    home.skill("anteaters", "Feed the anteaters")
+    home.skill("roses", "Prune the roses")
+    home.config.write_text('embedder = "hashing"\n[index]\nhnsw_above = 2\n')
+    with Running(home):
+        until(lambda: home.answer("status").get("advice"))
+        assert home.irc("discover", "feed the anteaters").returncode == 0
+        said = " ".join(home.irc("status").stdout.split())
+        assert "advice: a graph would answer faster in skills (2 vectors)" in said
+        assert "hnswlib" in said
+        found = json.loads(home.run("irdaemon", "doctor", "--json").stdout)
+    notes = [each for each in found if each["level"] == "note" and "hnswlib" in each["what"]]
+    assert {each["check"] for each in notes} == {"versions", "daemon"}
+
+
 @pytest.mark.parametrize(
     ("module", "package"),
-    [("hnswlib", "hnswlib"), ("apscheduler", "apscheduler"), ("yaml", "PyYAML")],
+    [("apscheduler", "apscheduler"), ("yaml", "PyYAML")],
 )
 @pytest.mark.parametrize("options", [(), ("--detach",)])
 def test_a_needed_package_that_is_missing_is_named_with_the_command_that_installs_it(
     home, module, package, options
 ):
-    (home.path / "site").mkdir()
-    without = f"import sys\nsys.modules[{module!r}] = None\n"
-    (home.path / "site" / "sitecustomize.py").write_text(without)
-    home.env["PYTHONPATH"] = f"{home.path / 'site'}{os.pathsep}{home.env['PYTHONPATH']}"
+    hide_module(home, module)
     failed = home.run("irdaemon", "start", *options)
     assert failed.returncode == 3
     assert f"the package {package} is needed" in failed.stderr

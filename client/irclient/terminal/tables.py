@@ -204,6 +204,7 @@ def format_status(state: dict[str, Any], width: int = UNCUT) -> str:
     alone = state.get("demo") or not state["corpora"]
     below += [
         *(format_waiting(state.get("waiting_for", ())) if alone else ()),
+        *format_advice(state.get("advice")),
         *format_model(state.get("model")),
         *format_backends(state),
     ]
@@ -249,6 +250,11 @@ def format_writing(run: Mapping[str, Any] | None) -> list[str]:
     done = f"{run['written']:,} of {format_count(run['items'], 'item')}"
     tokens = f"about {run['spent']:,} of {run['budget']:,} tokens"
     return [f"prompts by {run['writer']}: {run['state']}{why}; {done}, {tokens}"]
+
+
+def format_advice(found: dict[str, str] | None) -> list[str]:
+    """Return a line about what would make answers faster, with its command; none without any."""
+    return [f"advice: {found['message']}; {found['hint']}"] if found else []
 
 
 def format_model(found: dict[str, Any] | None) -> list[str]:

@@ -17,11 +17,12 @@ import zmq
 
 import irclient
 import irdaemon
-from irclient.installation import find_source, install_command
+from irclient.installation import find_source, install_command, make_extra_command
 from irclient.places import socket_path
 from irdaemon.cli.doctor import Finding, note, ok, wrong
 from irdaemon.config.corpus import make_corpora
 from irdaemon.config.sections import Config
+from irdaemon.index.graph import is_available
 from irdaemon.runtime.memory import MB
 from irdaemon.serve.listen import server_keys_path
 from irdaemon.source.tree import Symlinks, Walk, is_searched
@@ -162,7 +163,7 @@ Version = tuple[int, ...]
 _PYTHON: Version = (3, 11)
 _SQLITE: Version = (3, 35)  # RETURNING
 _ZMQ: Version = (4, 1)
-_PACKAGES = ("numpy", "hnswlib", "watchdog", "apscheduler", "msgpack")
+_PACKAGES = ("numpy", "watchdog", "apscheduler", "msgpack")
 
 
 def check_versions(config: Config) -> Iterable[Finding]:
@@ -171,6 +172,7 @@ def check_versions(config: Config) -> Iterable[Finding]:
     yield judge_version("SQLite", sqlite3.sqlite_version_info, _SQLITE)
     yield judge_version("libzmq", zmq.zmq_version_info(), _ZMQ)
     yield from judge_packages(_PACKAGES)
+    yield judge_graphs(is_available(), config.index.hnsw_above)
     yield judge_release(irdaemon.__version__, irclient.__version__)
 
 
@@ -193,6 +195,14 @@ def judge_packages(names: Iterable[str]) -> Iterator[Finding]:
             yield ok(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
             yield wrong(f"{name} is not installed", sys.prefix, install_command(name))
+
+
+def judge_graphs(available: bool, above: int) -> Finding:
+    """Judge whether large corpora are searched by graphs, where those are wanted."""
+    if available or not above:
+        return ok("hnswlib is installed" if available else "no graph is wanted")
+    message = f"hnswlib is not installed: of {above:,} vectors and more the search takes longer"
+    return note(message, sys.prefix, make_extra_command("graph"))
 
 
 def judge_release(daemon: str, client: str) -> Finding:

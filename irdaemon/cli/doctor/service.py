@@ -96,6 +96,8 @@ def judge_health(state: dict[str, Any]) -> Iterator[Finding]:
             yield wrong(f"{name} is offline: {place['reason']}", place["path"], fix)
         for reason in corpus["stale"]:
             yield wrong(f"{name} is stale: {reason}", fix=f"irc build {name}; irc status")
+    if advice := state.get("advice"):
+        yield note(advice["message"], fix=advice["hint"])
     for message in health["limits"]:
         yield note(f"a limit is exceeded: {message}", state["config"], "raise it under [limits]")
     if health["level"] == "ok":

@@ -16,6 +16,7 @@ from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import WholeText
 from irdaemon.types import Query
 from tests.support.corpora import engine, mapped
+from tests.support.graphs import needs_graph
 
 LIMITS = LimitsConfig(memory_mb=100)
 
@@ -109,6 +110,7 @@ def test_near_the_memory_limit_memory_is_released_once_a_minute(monkeypatch):
     assert "are released" in watching.exceeded()[0]
 
 
+@needs_graph
 def test_shedding_releases_models_and_graphs_and_changes_no_answer():
     made = engine(mapped({str(n): f"word{n} shared" for n in range(40)}), hnsw_above=10)
     made.drain()

@@ -9,6 +9,7 @@ from irclient.errors import QueryError
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.types import Query, SelectSpec
+from tests.support.graphs import needs_graph
 from tests.support.searching import TOOLS, WORDS, corpus_of, engine_of, names, tool
 
 
@@ -163,6 +164,7 @@ def test_duplicates_are_joined_under_the_best_scope_and_are_listed():
     assert set(hits[0].duplicates) == {"tools/a", "tools/b", "tools/d", "more/far"}
 
 
+@needs_graph
 def test_a_graph_finds_what_exact_search_finds_and_nothing_that_is_gone():
     items = {f"t{n}": tool(f"{WORDS[n % 8]} {WORDS[n // 8 % 8]} number{n}") for n in range(600)}
     exact, graph = engine_of(items), engine_of(items, hnsw_above=100)

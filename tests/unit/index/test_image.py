@@ -15,6 +15,7 @@ from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import Ledger
 from irdaemon.types import Query
 from tests.support.corpora import engine, mapped
+from tests.support.graphs import needs_graph
 
 WORDS = "pdf form invoice cloud python deploy test note".split()
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join)
@@ -155,6 +156,7 @@ def test_an_image_ahead_of_its_ledger_is_not_used_and_cannot_be_caught_up_with(k
     assert kept.images.load(origin, ledger.read_generation()) is None
 
 
+@needs_graph
 def test_an_image_whose_graph_is_missing_serves_without(tmp_path):
     made, items = Kept(tmp_path, hnsw_above=2), {"a": "pdf form", "b": "cloud", "c": "note"}
     made.hold(items)
@@ -166,6 +168,7 @@ def test_an_image_whose_graph_is_missing_serves_without(tmp_path):
     made.engine.ledger.close()
 
 
+@needs_graph
 def test_a_kept_graph_is_not_built_again(tmp_path):
     made, items = Kept(tmp_path, hnsw_above=2), {"a": "pdf form", "b": "cloud", "c": "note"}
     made.hold(items)

@@ -6,9 +6,18 @@ import numpy as np
 import pytest
 
 from irdaemon.index import dense
-from irdaemon.index.dense import WIDTH, Dense, Prefix, find_top, make_dense
+from irdaemon.index.dense import (
+    WIDTH,
+    Dense,
+    Prefix,
+    find_top,
+    graph_is_due,
+    lacks_graph,
+    make_dense,
+)
 from irdaemon.index.growing import Growing
 from irdaemon.index.rows import Rows
+from tests.support.graphs import hide_library
 
 DIM = 256
 SIZE = 9_000
@@ -148,3 +157,14 @@ def test_too_many_that_may_be_near_are_left_to_the_whole_product(monkeypatch):
     assert whole.prefix.near(rows, vector, DEPTH) is None
     expected = find_top(rows.vectors.array @ vector, DEPTH).tolist()
     assert sorted(best(whole, vector)[0]) == expected
+
+
+def test_a_first_look_answers_where_a_graph_would_and_none_can_be_built(monkeypatch):
+    hide_library(monkeypatch)
+    rows = rows_of(clustered(SIZE))
+    dense = make_dense(rows)
+    assert lacks_graph(dense, SIZE)
+    assert not lacks_graph(dense, SIZE + 1)
+    assert not graph_is_due(dense, SIZE)
+    assert dense.prefix.helps
+    assert share_found(dense, Dense(rows), clustered(20, seed=3)) >= 0.99

@@ -19,6 +19,7 @@ from irdaemon.index.scope import Scopes, join_indexes
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.types import Floor, Query, Usual
 from tests.support.corpora import engine, mapped
+from tests.support.graphs import needs_graph
 from tests.support.searching import engine_of, tool
 
 WORDS = "pdf form invoice cloud python deploy test note stripe-integration".split()
@@ -157,6 +158,7 @@ def test_vectors_of_another_embedder_count_as_none():
     assert (joined.n_records, joined.n_embedded) == (3, 2)
 
 
+@needs_graph
 def test_a_graph_of_the_person_s_finds_what_it_found_and_the_part_is_searched_beside_it():
     words = {f"n{n}": f"{WORDS[n % 8]} {WORDS[n // 8]}" for n in range(64)}
     made = built(words, {"c": "pdf test"})
