@@ -139,7 +139,9 @@ clean:
 # What has no wheel: hnswlib, and for Linux on aarch64 wordllama. Where it is not compiled one line says
 # so, and the next run tries again.
 .venv/.graph: .venv/.installed
-	@if ! { command -v c++ || command -v g++ || command -v clang++; } >/dev/null; then why="there is no C++ compiler"; \
+	@if $(BIN)/python -c 'import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, ("hnswlib", "wordllama"))))'; \
+	  then touch $@; exit 0; fi; \
+	if ! { command -v c++ || command -v g++ || command -v clang++; } >/dev/null; then why="there is no C++ compiler"; \
 	elif ! $(BIN)/python -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")))'; \
 	  then why="Python's headers are missing"; \
 	else echo "compiling hnswlib, a minute or two ..."; \
