@@ -207,8 +207,11 @@ class ExpectedPrompts:
             }
         return self._gates[base]
 
-    def set_gate(self, corpus: str, provenance: str, gate: Gate) -> int:
-        """Have the prompts of a provenance count or not; return how many artifacts change."""
+    def set_gate(self, corpus: str, provenance: str, gate: Gate) -> dict[str, int]:
+        """Have the prompts of a provenance count or not, in a corpus and in its parts.
+
+        Returns by the names of these how many artifacts change.
+        """
         with self._store.transaction():
             was = self.read_gates(corpus).get(provenance, Gate())
             self._store.run(
@@ -221,8 +224,15 @@ class ExpectedPrompts:
             )
             self._gates.pop(corpus, None)
             if was.is_open == gate.is_open:
-                return 0
-            return self._rewrite_all(corpus, self.list_all(corpus, provenance))
+                return {}
+            names = self._store.all(
+                "SELECT name FROM corpora WHERE name = ?1"
+                " OR substr(name, 1, length(?1) + 1) = ?1 || '@'",
+                corpus,
+            )
+            return {
+                name: self._rewrite_all(name, self.list_all(name, provenance)) for (name,) in names
+            }
 
     # -- what is served --------------------------------------------------------------------------
 

@@ -70,7 +70,7 @@ def _weigh_all(context: JobContext, corpus: Corpus) -> str:
     state, told = context.state, []
     for provenance in list_unweighed(state, corpus):
         gate = weigh(state, corpus, provenance, context.pause)
-        changed = state.ledger.prompts.set_gate(corpus.name, provenance, gate)
+        changed = _set_gate(context, corpus.name, provenance, gate)
         show_changed(state, context.publisher, corpus, changed)
         told.append(f"{provenance}: {gate.report['outcome']}")
     return ", ".join(told) or "nothing was to be weighed"
@@ -99,7 +99,7 @@ def _turn_stated(context: JobContext, drop: Drop) -> int:
     gate = state.ledger.prompts.read_gates(drop.corpus).get(drop.provenance, Gate())
     again = not drop.is_forgotten and gate.report.get("outcome") == ROLLED_BACK
     turned = Gate(again, {} if again else {"outcome": ROLLED_BACK}, state.clock())
-    return state.ledger.prompts.set_gate(drop.corpus, drop.provenance, turned)
+    return _set_gate(context, drop.corpus, drop.provenance, turned)
 
 
 def _open_gate(context: JobContext, drop: Drop) -> None:
@@ -107,4 +107,16 @@ def _open_gate(context: JobContext, drop: Drop) -> None:
     prompts = context.state.ledger.prompts
     is_empty = not any(prompts.count(drop.corpus, drop.provenance))
     if is_empty and drop.provenance in prompts.read_gates(drop.corpus):
-        prompts.set_gate(drop.corpus, drop.provenance, Gate(at=context.state.clock()))
+        _set_gate(context, drop.corpus, drop.provenance, Gate(at=context.state.clock()))
+
+
+def _set_gate(context: JobContext, corpus: str, provenance: str, gate: Gate) -> int:
+    """Have prompts count or not in a corpus and its parts, and publish the parts that change.
+
+    Returns how many artifacts of the corpus itself change.
+    """
+    state = context.state
+    changed = state.ledger.prompts.set_gate(corpus, provenance, gate)
+    for name, part in state.parts.items():
+        show_changed(state, context.publisher, part, changed.get(name, 0))
+    return changed.get(corpus, 0)

@@ -8,10 +8,11 @@ import pytest
 from irclient.errors import QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.sections import Config, CorpusConfig, ProjectsConfig
+from irdaemon.contrib.prompts.observer import Drop, find_observer
 from irdaemon.engine.projects import ADDED, name_part
 from irdaemon.engine.queue import Job
 from irdaemon.ledger import Expected
-from irdaemon.ledger.prompts import PERSON, USE
+from irdaemon.ledger.prompts import AUTHOR, PERSON, USE
 from irdaemon.source.packages import Packages
 from irdaemon.source.projects import Located
 from irdaemon.strategy import WholeText
@@ -203,6 +204,22 @@ def test_prompts_of_a_project_outlive_a_restart_where_it_keeps_no_items(made, tm
         words = [each[4][0][5] for each in contents(again.ledger, part).values()]
         assert ["card" in each for each in words] == [True] * is_there
         again.ledger.close()
+
+
+def test_authors_prompts_that_are_taken_back_are_found_in_no_project_either(made, tmp_path):
+    root = write_project(tmp_path / "shop", "stripe")
+    stated = "---\nname: stripe\ndescription: a shop\ntriggers: [charge my submarine]\n---\n"
+    Path(root, ".claude", "skills", "stripe", "SKILL.md").write_text(stated)
+    made.state.projects.locate(root)
+    made.drain()
+    part = name_part("skills", root)
+    find_observer(made.state).take_back(Drop("skills", "", AUTHOR, is_forgotten=True))
+    generation = made.snapshot.generation
+    made.drain()
+    assert made.snapshot.generation > generation
+    assert made.snapshot.parts[part].unembedded == 0
+    (words,) = [each[4][0][5] for each in contents(made.ledger, part).values()]
+    assert not [word for word in words if word.startswith("submar")]
 
 
 def test_prompts_of_a_project_go_when_it_is_forgotten(made, tmp_path):

@@ -64,19 +64,32 @@ def test_prompts_behind_a_closed_gate_are_held_and_do_not_count(store, provenanc
     store.prompts.publish("c", {"a": WRITE}, PERSON)
     both = contents(store, "c")
     word = {AUTHOR: "join", PERSON: "write"}[provenance]
-    assert store.prompts.set_gate("c", provenance, Gate(False, {"outcome": "no better"}, NOW)) == 1
+    shut = Gate(False, {"outcome": "no better"}, NOW)
+    assert store.prompts.set_gate("c", provenance, shut) == {"c": 1}
     assert word not in words(store)
     assert store.prompts.list_all("c", provenance)
     store.entries.put("c", read_with({AUTHOR: JOIN}, "red herring"), NOW)
     assert word not in words(store)
     store.entries.put("c", read_with({AUTHOR: JOIN}), NOW)
-    assert store.prompts.set_gate("c", provenance, Gate(True, {}, NOW)) == 1
+    assert store.prompts.set_gate("c", provenance, Gate(True, {}, NOW)) == {"c": 1}
     assert contents(store, "c")["a"][4] == both["a"][4]
 
 
 def test_a_part_of_a_corpus_has_the_gates_of_the_corpus(store):
     store.prompts.set_gate("c", PACK, Gate(False, {}, NOW))
     assert not store.prompts.read_gates("c@0123456789")[PACK].is_open
+
+
+def test_a_gate_reaches_the_parts_of_its_corpus_and_no_other():
+    store = ledger("c", "c@0123456789", "cc", "cc@0123456789")
+    for name in store.corpora.list_names():
+        given = upsert(name, {"a": "red fish"})
+        stating = replace(given.artifacts[0], stated={AUTHOR: JOIN})
+        store.entries.put(name, replace(given, artifacts=(stating,)), NOW)
+    shut = store.prompts.set_gate("c", AUTHOR, Gate(False, {}, NOW))
+    assert shut == {"c": 1, "c@0123456789": 1}
+    held = {name: contents(store, name)["a"][4][0][5] for name in store.corpora.list_names()}
+    assert {name for name, found in held.items() if "join" in found} == {"cc", "cc@0123456789"}
 
 
 def test_prompts_that_were_written_for_another_text_say_so(store):
