@@ -50,6 +50,7 @@ def tend_project(context: JobContext) -> str:
     """Bring the parts of a project in step with where it keeps things, and request their scans."""
     state, root = context.state, context.job.corpus
     projects = state.projects
+    projects.look_again(root)
     known, config = projects.get(root), projects.config
     if known is None:
         return "it is not known"

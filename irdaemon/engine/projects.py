@@ -17,6 +17,7 @@ from irclient.errors import QueryError
 from irdaemon.config.sections import Config, ProjectsConfig
 from irdaemon.index import Snapshot
 from irdaemon.ledger import KnownProject
+from irdaemon.source.opening import is_within
 from irdaemon.source.projects import Located, PlaceRules, clean_place, locate_project
 from irdaemon.types import Hit, Project, Root, RootWatch
 
@@ -24,7 +25,7 @@ from irdaemon.types import Hit, Project, Root, RootWatch
 AT = "@"
 _DIGITS = 10
 _NONE: Mapping[str, str] = MappingProxyType({})
-# A question older than this has nested places looked for again, and a place without a project.
+# A question older than this has nested places looked for again, and so is a place itself.
 OLD_S = 30.0
 _TRIED_AGAIN_S = 1.0
 _MOST_PLACES, _MOST_SHOWN = 4_096, 10
@@ -84,6 +85,7 @@ class Projects:
         self._parts: dict[str, Mapping[str, str]] = {}
         self._tended: Mapping[str, Tended] = {}  # replaced as a whole: who watches compares
         self._places: dict[str, _Place] = {}
+        self._again: dict[str, str] = {}  # old places, and what they were found to lie in
         self._requested: dict[str, float] = {}
         self._asked: dict[str, float] = {}
         self._last_place: dict[str, str] = {}
@@ -112,6 +114,9 @@ class Projects:
         if root is None or (known := by_root.get(root)) is None:
             return None
         self._note_asked(root, place)
+        if seen and not self._is_new(seen) and place not in self._again:
+            self._again[place] = root
+            self._request(root)
         return known.project
 
     def _note_asked(self, root: str, place: str) -> None:
@@ -189,7 +194,9 @@ class Projects:
         before, now = self._by_root.get(project.root), self._clock()
         if before is None:
             known = KnownProject(project, why, now, now)
-            self._keep_places(lambda seen: seen.root is not None)
+            # Of those at or below it another project was the innermost.
+            top = project.root
+            self._keep_places(lambda at, seen: seen.root is not None and not is_within(at, top))
         else:
             known = replace(before, project=project, gone_at=0.0)
             known = replace(known, why=why) if why == ADDED else known
@@ -268,7 +275,7 @@ class Projects:
     def forget(self, root: str) -> None:
         """Have the project at a root known no longer."""
         self._by_root.pop(root, None)
-        self._keep_places(lambda seen: seen.root != root)
+        self._keep_places(lambda at, seen: seen.root != root)
         for times in (self._asked, self._requested):
             times.pop(root, None)
         self._last_place.pop(root, None)
@@ -287,8 +294,20 @@ class Projects:
         """Have every place looked at again."""
         self._places = {}
 
-    def _keep_places(self, wanted: Callable[[_Place], bool]) -> None:
-        self._places = {at: seen for at, seen in tuple(self._places.items()) if wanted(seen)}
+    def look_again(self, root: str) -> None:
+        """Look again at the old places that the project at a root was asked from since."""
+        for place in [at for at, top in tuple(self._again.items()) if top == root]:
+            try:
+                found = self.look(place)
+            except QueryError:  # it is gone: who asks from it is told
+                self._places.pop(place, None)
+            else:
+                if not found.failed:
+                    self._remember(place, found)
+            self._again.pop(place, None)
+
+    def _keep_places(self, wanted: Callable[[str, _Place], bool]) -> None:
+        self._places = {at: seen for at, seen in tuple(self._places.items()) if wanted(at, seen)}
 
     def set_parts(self, root: str, parts: Mapping[str, str]) -> None:
         """Note which parts a project has, by the corpora they belong to."""

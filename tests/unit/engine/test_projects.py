@@ -136,6 +136,68 @@ def test_a_project_within_a_project_is_one_of_its_own(made, tmp_path):
     assert (count(made, outer), count(made, inner)) == (1, 1)
 
 
+def ask_late(made, clock, place):
+    """Ask from a place half a minute later, and once more when the writer has looked at it."""
+    clock.now += 31
+    first = made.state.projects.find(place)
+    made.drain()
+    return first, made.state.projects.find(place)
+
+
+def test_a_link_that_leads_elsewhere_by_now_is_looked_at_again_by_the_writer(
+    made, tmp_path, clock, monkeypatch
+):
+    roots = [write_project(tmp_path / name, name) for name in ("a", "b")]
+    link = tmp_path / "current"
+    link.symlink_to(roots[0])
+    monkeypatch.setattr(
+        "irdaemon.engine.projects.locate_project",
+        lambda place, rules: Located(Project(os.path.realpath(place), "it", (".git",))),
+    )
+    assert made.state.projects.locate(str(link)).root == roots[0]
+    made.drain()
+    link.unlink()
+    link.symlink_to(roots[1])
+    before, after = ask_late(made, clock, str(link))
+    assert (before.root, after.root) == tuple(roots)
+
+
+def test_a_repository_made_below_a_place_that_was_asked_from_is_found(made, tmp_path, clock):
+    outer = write_project(tmp_path / "mono", "one")
+    inner = tmp_path / "mono" / "sub"
+    inner.mkdir()
+    projects = made.state.projects
+    assert projects.locate(str(inner)).root == outer
+    made.drain()
+    write_project(inner, "two")
+    before, after = ask_late(made, clock, str(inner))
+    assert (before.root, after.root) == (outer, str(inner))
+
+
+def test_a_project_found_from_below_is_that_of_the_places_above_it_at_once(made, tmp_path):
+    outer = write_project(tmp_path / "mono", "one")
+    inner = tmp_path / "mono" / "sub"
+    (inner / "src").mkdir(parents=True)
+    projects = made.state.projects
+    assert projects.locate(str(inner)).root == outer
+    write_project(inner, "two")
+    assert projects.locate(str(inner / "src")).root == str(inner)
+    assert projects.locate(str(inner)).root == str(inner)
+
+
+def test_a_place_that_is_gone_is_an_error_once_it_was_looked_at_again(made, tmp_path, clock):
+    root = write_project(tmp_path / "shop", "stripe")
+    place = tmp_path / "shop" / "src"
+    place.mkdir()
+    made.state.projects.locate(str(place))
+    made.drain()
+    place.rmdir()
+    ask_late(made, clock, str(place))
+    with pytest.raises(QueryError, match="does not exist"):
+        made.state.projects.locate(str(place))
+    assert made.state.projects.locate(root).root == root
+
+
 def test_the_projects_least_recently_asked_from_are_put_aside_and_come_back(made, tmp_path, clock):
     roots = [write_project(tmp_path / name, name) for name in ("a", "b", "c")]
     for root in roots:
