@@ -59,11 +59,11 @@ class Ledger:
         self.path = path
         self.read_only = read_only
         self._store = Store(path, read_only=read_only)
-        self.corpora = Corpora(self._store)
         self.artifacts = Artifacts(self._store)
         self.index_rows = IndexRows(self._store)
         self.terms = Terms(self._store)
         self.prompts = ExpectedPrompts(self._store, self.terms)
+        self.corpora = Corpora(self._store, self.prompts)
         self.entries = Entries(self._store, self.terms, self.prompts)
         self.failures = Failures(self._store)
         self.vectors = Vectors(self._store)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from irdaemon.ledger.entries import is_authoritative
+from irdaemon.ledger.prompts import USE, ExpectedPrompts
 from irdaemon.ledger.store import Store
 from irdaemon.types import Floor, Problem, Scan
 
@@ -14,8 +15,9 @@ from irdaemon.types import Floor, Problem, Scan
 class Corpora:
     """Keep one row per corpus, by name."""
 
-    def __init__(self, store: Store):
+    def __init__(self, store: Store, prompts: ExpectedPrompts):
         self._store = store
+        self._prompts = prompts
         # When the last scan of a corpus ended, where it ended as the one that is stored.
         self._scanned_at: dict[str, float] = {}
 
@@ -81,9 +83,10 @@ class Corpora:
             self._store.run("DELETE FROM corpora WHERE name = ?", name)
             self._store.run("DELETE FROM gone WHERE corpus = ?", name)
             self._store.run(
-                "DELETE FROM expected_prompts WHERE corpus = ? AND provenance = 'use'", name
+                "DELETE FROM expected_prompts WHERE corpus = ? AND provenance = ?", name, USE
             )
         self._scanned_at.pop(name, None)
+        self._prompts.drop_cached()
 
     def list_names(self) -> list[str]:
         """Return the names of the registered corpora, sorted."""

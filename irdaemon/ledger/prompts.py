@@ -83,6 +83,17 @@ class ExpectedPrompts:
         # By corpus, until something else is served of it: each artifact that is stored wants them.
         self._common: dict[str, Common] = {}
         self._gates: dict[str, Mapping[str, Gate]] = {}
+        self._lost = store.lost_transactions
+
+    def drop_cached(self) -> None:
+        """Read again what was read of gates, and of what prompts have in common."""
+        self._common.clear()
+        self._gates.clear()
+        self._lost = self._store.lost_transactions
+
+    def _drop_lost(self) -> None:
+        if self._lost != self._store.lost_transactions:
+            self.drop_cached()
 
     def list_all(
         self, corpus: str, provenance: str = USE, *, before: bool = False
@@ -196,6 +207,7 @@ class ExpectedPrompts:
 
         A project's part of a corpus has those of the corpus.
         """
+        self._drop_lost()
         base = corpus.partition("@")[0]
         if base not in self._gates:
             rows = self._store.all(
@@ -352,6 +364,7 @@ class ExpectedPrompts:
             if gone:
                 self._store.note_forgotten()
                 self._store.run_many("DELETE FROM expected_prompts WHERE corpus = ?", gone)
+                self.drop_cached()
 
     def find_own_counts(self, corpus: str, artifact_id: str) -> tuple[str, dict[int, float]] | None:
         """Return an artifact's first text, and the counts that it gives by itself, by term id.
@@ -535,6 +548,7 @@ class ExpectedPrompts:
 
     def find_common(self, corpus: str) -> Common:
         """Return what is common to the prompts that use taught of a corpus."""
+        self._drop_lost()
         if corpus not in self._common:
             self._common[corpus] = find_common(self.list_all(corpus))
         return self._common[corpus]

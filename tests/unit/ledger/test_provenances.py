@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from irdaemon.ledger import Expected, PromptRate
-from irdaemon.ledger.prompts import AGENT, AUTHOR, PACK, PERSON, USE, Gate, merge
+from irdaemon.ledger.prompts import AGENT, AUTHOR, PACK, PERSON, USE, Gate, find_common, merge
 from tests.support.corpora import contents, ledger, upsert
 
 NOW = 4e9
@@ -90,6 +90,32 @@ def test_a_gate_reaches_the_parts_of_its_corpus_and_no_other():
     assert shut == {"c": 1, "c@0123456789": 1}
     held = {name: contents(store, name)["a"][4][0][5] for name in store.corpora.list_names()}
     assert {name for name, found in held.items() if "join" in found} == {"cc", "cc@0123456789"}
+
+
+def test_a_gate_of_a_transaction_that_failed_was_never_set(store):
+    def fail():
+        with store.transaction():
+            store.prompts.set_gate("c", AUTHOR, Gate(False, {}, NOW))
+            store.prompts.publish("c", {"b": WRITE})
+            assert store.prompts.find_common("c").prompts
+            assert not store.prompts.read_gates("c")[AUTHOR].is_open
+            raise RuntimeError("a full disk")
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert store.prompts.read_gates("c") == {}
+    assert store.prompts.find_common("c") == find_common({})
+
+
+def test_a_corpus_that_was_forgotten_and_comes_back_has_neither_gates_nor_what_was_common(store):
+    store.prompts.set_gate("c", PERSON, Gate(False, {}, NOW))
+    store.prompts.publish("c", {"b": WRITE})
+    assert store.prompts.read_gates("c")
+    assert store.prompts.find_common("c") != find_common({})
+    store.corpora.forget("c")
+    store.corpora.declare("c", "files", "r", "e")
+    assert store.prompts.read_gates("c") == {}
+    assert store.prompts.find_common("c") == find_common({})
 
 
 def test_prompts_that_were_written_for_another_text_say_so(store):
