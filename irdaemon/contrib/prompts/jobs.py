@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from irclient.counts import format_count
 from irdaemon.config.corpus import Corpus
@@ -12,7 +13,7 @@ from irdaemon.contrib.prompts.weighing import weigh_prompts as weigh
 from irdaemon.engine.indexing import show_changed
 from irdaemon.engine.publish import JobContext
 from irdaemon.ledger import Expected, Ledger
-from irdaemon.ledger.prompts import STATED, Gate
+from irdaemon.ledger.prompts import PERSON, STATED, Gate
 
 
 def take_prompts(context: JobContext, corpus: Corpus) -> str:
@@ -20,13 +21,16 @@ def take_prompts(context: JobContext, corpus: Corpus) -> str:
 
     Each import is a state by itself: one roll-back undoes the last one.
     """
-    state, changed = context.state, 0
-    waiting = find_observer(state).waiting.get(corpus.name)
+    state, changed = context.state, Counter[str]()
+    observer = find_observer(state)
+    waiting = observer.waiting.get(corpus.name)
     while waiting:
-        n = _make_change(context, corpus, waiting.popleft())
+        change = waiting.popleft()
+        n = _make_change(context, corpus, change)
         show_changed(state, context.publisher, corpus, n)
-        changed += n
-    return f"{format_count(changed, 'artifact')} changed; {_weigh_all(context, corpus)}"
+        changed[change.provenance] += n
+    told = _weigh(context, corpus, observer.list_due(corpus, changed, always=PERSON))
+    return f"{format_count(changed.total(), 'artifact')} changed; {told}"
 
 
 def _make_change(context: JobContext, corpus: Corpus, change: Given | Drop) -> int:
@@ -63,16 +67,16 @@ def serve_new(
 
 def weigh_prompts(context: JobContext, corpus: Corpus) -> str:
     """Weigh the prompts of a corpus that were not weighed as they are now."""
-    return _weigh_all(context, corpus)
+    return _weigh(context, corpus, list_unweighed(context.state, context.state.ledger, corpus))
 
 
-def _weigh_all(context: JobContext, corpus: Corpus) -> str:
+def _weigh(context: JobContext, corpus: Corpus, provenances: Iterable[str]) -> str:
     state, told = context.state, []
-    for provenance in list_unweighed(state, corpus):
+    for provenance in provenances:
         gate = weigh(state, corpus, provenance, context.pause)
         changed = _set_gate(context, corpus.name, provenance, gate)
         show_changed(state, context.publisher, corpus, changed)
-        told.append(f"{provenance}: {gate.report['outcome']}")
+        told.append(f"{provenance}: {gate.report.get('outcome', 'none is left')}")
     return ", ".join(told) or "nothing was to be weighed"
 
 
@@ -85,12 +89,8 @@ def _take_back(context: JobContext, corpus: Corpus, drop: Drop) -> int:
         return _turn_stated(context, drop)
     prompts = context.state.ledger.prompts
     if drop.is_forgotten:
-        changed = prompts.forget(corpus.name, drop.artifact_id, provenance=drop.provenance)
-    else:
-        changed = prompts.roll_back(corpus.name, drop.provenance)
-    if not corpus.project:
-        _open_gate(context, drop)
-    return changed
+        return prompts.forget(corpus.name, drop.artifact_id, provenance=drop.provenance)
+    return prompts.roll_back(corpus.name, drop.provenance)
 
 
 def _turn_stated(context: JobContext, drop: Drop) -> int:
@@ -100,14 +100,6 @@ def _turn_stated(context: JobContext, drop: Drop) -> int:
     again = not drop.is_forgotten and gate.report.get("outcome") == ROLLED_BACK
     turned = Gate(again, {} if again else {"outcome": ROLLED_BACK}, state.clock())
     return _set_gate(context, drop.corpus, drop.provenance, turned)
-
-
-def _open_gate(context: JobContext, drop: Drop) -> None:
-    """Forget how prompts were weighed of which none is left: others may come."""
-    prompts = context.state.ledger.prompts
-    is_empty = not any(prompts.count(drop.corpus, drop.provenance))
-    if is_empty and drop.provenance in prompts.read_gates(drop.corpus):
-        _set_gate(context, drop.corpus, drop.provenance, Gate(at=context.state.clock()))
 
 
 def _set_gate(context: JobContext, corpus: str, provenance: str, gate: Gate) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from irclient.errors import IRError
 from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.prompts.checking import Request
 from irdaemon.contrib.prompts.given import Upload
-from irdaemon.contrib.prompts.weighing import list_unweighed
+from irdaemon.contrib.prompts.weighing import GATED, is_much, list_unweighed
 from irdaemon.contrib.prompts.writing import Writing, hand_in_as_agent
 from irdaemon.engine.observer import Observer
 from irdaemon.engine.queue import Job
@@ -49,6 +49,8 @@ class PromptsObserver(Observer):
         self._state = state
         # By corpus what is to be done, in the order in which it was asked for.
         self.waiting: dict[str, deque[Given | Drop]] = {}
+        # By corpus and provenance, of how many artifacts what is to be weighed has changed.
+        self._changed = Counter[tuple[str, str]]()
         self.uploads: dict[str, Upload] = {}
         self.writing = Writing(state, hand_in_as_agent(self.hand_in))
         # What agents at work were asked, by the number under which they hand in.
@@ -95,10 +97,30 @@ class PromptsObserver(Observer):
         told.pop(USE, None)
         return {"expected": told} if told else {}
 
+    def forget_corpus(self, name: str) -> None:
+        """Forget what waits for a corpus that was taken away."""
+        self.waiting.pop(name, None)
+
     def note_scan(self, corpus: Corpus, report: Report) -> None:
-        """Have prompts weighed that came with artifacts."""
-        if (report.changed or report.removed) and list_unweighed(self._state, corpus):
+        """Have prompts weighed that came with artifacts, or whose artifacts are gone."""
+        n = report.written + report.removed
+        if n and self.list_due(corpus, dict.fromkeys(GATED, n)):
             self._state.request(Job("weigh_prompts", corpus.name))
+
+    def list_due(self, corpus: Corpus, changed: Mapping[str, int], always: str = "") -> list[str]:
+        """Return the provenances to weigh after so many artifacts changed, by provenance.
+
+        They are once much has changed, `always` after any change. The writer asks.
+        """
+        ledger, looked = self._state.ledger, []
+        for provenance, n in changed.items():
+            key = corpus.name, provenance
+            self._changed[key] += n
+            much = is_much(ledger, corpus.name, provenance, self._changed[key])
+            if much or provenance == always:
+                looked.append(provenance)
+                self._changed.pop(key)
+        return list_unweighed(self._state, ledger, corpus, looked)
 
 
 def describe_item(ledger: Ledger, corpus: str, artifact_id: str) -> dict[str, dict[str, Any]]:

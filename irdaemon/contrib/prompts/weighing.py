@@ -7,7 +7,7 @@ of its texts. Until they were weighed, and where they are too few to be, they co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
@@ -28,43 +28,76 @@ from irdaemon.ledger.prompts import PROVENANCES, USE, Gate
 
 # So many artifacts have to have prompts; of so many at most one is asked.
 FEWEST_ARTIFACTS, _MOST_ASKED = 10, 200
-# Once they are more or fewer than were weighed by this share they are weighed again.
+# After a change of more than this share of them it is worth while to weigh them again.
 _CHANGED_SHARE = 0.2
+# What use taught has a trial of its own.
+GATED = tuple(each for each in PROVENANCES if each != USE)
+ROLLED_BACK = "rolled back"
 # Turns of sessions have no prompts of their own.
 NOT_PROMPTED = ("sessions",)
 
 
-def list_unweighed(state: State, corpus: Corpus) -> list[str]:
-    """Return the provenances whose prompts are to be weighed in a corpus. The writer asks."""
+def is_much(ledger: Ledger, corpus: str, provenance: str, changed: int) -> bool:
+    """Return whether it is worth while to look after so many changed artifacts.
+
+    It is where a share of those that were weighed has changed, or too few are left to be weighed.
+    """
+    gate = ledger.prompts.read_gates(corpus).get(provenance, Gate())
+    if changed > _CHANGED_SHARE * int(gate.report.get("artifacts", 0)):
+        return True
+    return ledger.prompts.count(corpus, provenance)[0] < FEWEST_ARTIFACTS
+
+
+def list_unweighed(
+    state: State, ledger: Ledger, corpus: Corpus, provenances: Iterable[str] = GATED
+) -> list[str]:
+    """Return the provenances whose prompts were not weighed in a corpus as they are now."""
     if corpus.project or corpus.kind in NOT_PROMPTED:
         return []
-    return [
-        each for each in PROVENANCES if each != USE and _must_weigh(state.ledger, corpus.name, each)
-    ]
+    return [each for each in provenances if _must_weigh(state, ledger, corpus.name, each)]
 
 
-def _must_weigh(ledger: Ledger, corpus: str, provenance: str) -> bool:
-    artifacts, _ = ledger.prompts.count(corpus, provenance)
-    gate = ledger.prompts.read_gates(corpus).get(provenance, Gate())
-    if gate.report.get("outcome") == ROLLED_BACK:
+def _must_weigh(state: State, ledger: Ledger, corpus: str, provenance: str) -> bool:
+    report = ledger.prompts.read_gates(corpus).get(provenance, Gate()).report
+    if report.get("outcome") == ROLLED_BACK:
         return False
-    weighed = int(gate.report.get("artifacts", 0))
-    changed = abs(artifacts - weighed) > _CHANGED_SHARE * weighed
-    return artifacts >= FEWEST_ARTIFACTS and changed
+    if not report and ledger.prompts.count(corpus, provenance)[0] < FEWEST_ARTIFACTS:
+        return False
+    given = _list_given(ledger, corpus, provenance)
+    return bool(report) if not given else report.get("of") != _digest_given(state, corpus, given)
 
 
-ROLLED_BACK = "rolled back"
+def _list_given(ledger: Ledger, corpus: str, provenance: str) -> dict[str, Expected]:
+    """Return the prompts of a provenance by artifact id, without those of what is gone."""
+    held = ledger.prompts.list_all(corpus, provenance)
+    present = ledger.artifacts.list_contents(corpus, held)
+    return {id: each for id, each in held.items() if id in present}
+
+
+def _digest_given(state: State, corpus: str, given: Mapping[str, Expected]) -> str:
+    """Return a digest of prompts, and of what embeds them: all that a weighing is of."""
+    index = state.snapshot.find_index(corpus)
+    digest = blake2b((index.embedder if index else "").encode(), digest_size=16)
+    for id, each in sorted(given.items()):
+        prompts = [(prompt.text, prompt.weight) for prompt in each.prompts]
+        digest.update(repr((id, each.rate, prompts)).encode("utf-8", "replace"))
+    return digest.hexdigest()
 
 
 def weigh_prompts(
     state: State, corpus: Corpus, provenance: str, pause: Callable[[], object]
 ) -> Gate:
-    """Return whether the prompts of a provenance should count in a corpus, with the figures."""
-    given = state.ledger.prompts.list_all(corpus.name, provenance)
+    """Return whether the prompts of a provenance should count in a corpus, with the figures.
+
+    Where none is left the gate is as at first: others may come.
+    """
+    given, now = _list_given(state.ledger, corpus.name, provenance), state.clock()
+    if not given:
+        return Gate(at=now)
     kept, asked = leave_one_out(given)
     n_prompts = sum(len(each.prompts) for each in given.values())
     report: dict[str, Any] = {"artifacts": len(given), "prompts": n_prompts}
-    now = state.clock()
+    report["of"] = _digest_given(state, corpus.name, given)
     if len(asked) < FEWEST_ARTIFACTS:
         return Gate(True, {**report, "outcome": "too few to be weighed"}, now)
 

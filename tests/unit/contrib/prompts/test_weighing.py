@@ -1,5 +1,7 @@
 """Prompts as the daemon takes them in: jobs that serve them, weigh them and take them back."""
 
+from dataclasses import replace
+
 import pytest
 
 from irclient.errors import NotFound
@@ -7,8 +9,9 @@ from irdaemon.contrib.prompts.observer import Drop, find_observer
 from irdaemon.contrib.prompts.weighing import leave_one_out, list_unweighed
 from irdaemon.engine.queue import Job
 from irdaemon.ledger import Expected
-from irdaemon.ledger.prompts import AGENT, PERSON
-from irdaemon.types import Query
+from irdaemon.ledger.prompts import AGENT, AUTHOR, PERSON
+from irdaemon.source.mapping import InMemory
+from irdaemon.types import Artifact, Query, Reading
 from tests.support.corpora import contents, engine, mapped
 
 WORDS = "amber birch cedar dahlia elder fern gorse hazel ivy juniper".split()
@@ -50,7 +53,7 @@ def test_prompts_that_are_handed_in_are_served_and_weighed(made):
     assert first(made, "my submarine") == "tool3"
     gate = made.ledger.prompts.read_gates("m")[PERSON]
     assert gate.report["after"] > gate.report["before"]
-    assert not list_unweighed(made.state, made.state.corpora["m"])
+    assert not list_unweighed(made.state, made.ledger, made.corpora["m"])
 
 
 def test_prompts_that_find_nothing_better_do_not_count(made):
@@ -64,6 +67,96 @@ def test_prompts_that_find_nothing_better_do_not_count(made):
 def test_prompts_of_few_artifacts_count_without_being_weighed(made):
     done(made, find_observer(made.state).hand_in("m", PERSON, {"tool3": GOOD["tool3"]}))
     assert first(made, "my submarine") == "tool3"
+
+
+def read_gate(made, provenance):
+    return made.ledger.prompts.read_gates("m")[provenance]
+
+
+@pytest.mark.parametrize("provenance", [PERSON, AGENT])
+def test_prompts_in_place_of_others_are_weighed_though_they_are_as_many(made, provenance):
+    observer = find_observer(made.state)
+    done(made, observer.hand_in("m", provenance, BAD))
+    assert not read_gate(made, provenance).is_open
+    said = done(made, observer.hand_in("m", provenance, GOOD))
+    assert said == f"10 artifacts changed; {provenance}: counted"
+    assert done(made, observer.hand_in("m", provenance, GOOD)).endswith("nothing was to be weighed")
+    done(made, observer.hand_in("m", provenance, BAD))
+    assert not read_gate(made, provenance).is_open
+
+
+def test_each_change_by_a_person_is_weighed_and_those_of_an_agent_once_they_are_many(made):
+    observer = find_observer(made.state)
+    for provenance in (PERSON, AGENT):
+        done(made, observer.hand_in("m", provenance, GOOD))
+    for n, said in enumerate(("nothing was to be weighed",) * 2 + ("; agent: ",)):
+        again = {f"tool{n}": Expected.of([*(each.text for each in GOOD[f"tool{n}"].prompts), "x"])}
+        assert "; person: " in done(made, observer.hand_in("m", PERSON, again))
+        assert said in done(made, observer.hand_in("m", AGENT, again))
+
+
+def test_a_closed_gate_opens_where_too_few_are_left_to_be_weighed(made):
+    observer = find_observer(made.state)
+    done(made, observer.hand_in("m", AGENT, BAD))
+    done(made, observer.take_back(Drop("m", "tool0", AGENT, is_forgotten=True)))
+    assert read_gate(made, AGENT).is_open
+    done(made, observer.hand_in("m", AGENT, {"tool3": GOOD["tool3"]}))
+    assert first(made, "my submarine") == "tool3"
+
+
+class Stating(InMemory):
+    """Items, each a text and the prompts that its author states."""
+
+    def read(self, entry, cursor=None):
+        text, prompts = self._items[entry.key]
+        return Reading((Artifact(entry.key, text, entry.key, body=text, prompts=prompts),))
+
+
+def state_prompts(made, given):
+    items = made.corpora["m"].source._items
+    for id, text in ITEMS.items():
+        items[id] = text, tuple(each.text for each in given[id].prompts) if id in given else ()
+    made.request(Job("reconcile", "m"))
+    made.drain()
+
+
+@pytest.fixture
+def stating():
+    return engine(replace(mapped({}), source=Stating({})))
+
+
+def test_prompts_of_authors_in_place_of_others_are_weighed_and_below_ten_they_count(stating):
+    state_prompts(stating, BAD)
+    assert not read_gate(stating, AUTHOR).is_open
+    state_prompts(stating, GOOD)
+    assert read_gate(stating, AUTHOR).report["outcome"] == "counted"
+    state_prompts(stating, BAD)
+    assert not read_gate(stating, AUTHOR).is_open
+    state_prompts(stating, {"tool3": GOOD["tool3"]})
+    assert read_gate(stating, AUTHOR).is_open
+    assert first(stating, "my submarine") == "tool3"
+
+
+def test_prompts_of_authors_that_are_not_to_count_stay_so_below_ten(stating):
+    state_prompts(stating, GOOD)
+    done(stating, find_observer(stating.state).take_back(Drop("m", "", AUTHOR, is_forgotten=True)))
+    state_prompts(stating, {"tool3": GOOD["tool3"]})
+    assert not read_gate(stating, AUTHOR).is_open
+
+
+def test_an_edit_of_an_author_does_not_have_all_prompts_weighed(stating):
+    state_prompts(stating, GOOD)
+    at = read_gate(stating, AUTHOR).report
+    state_prompts(stating, {**GOOD, "tool3": BAD["tool3"]})
+    assert read_gate(stating, AUTHOR).report == at
+
+
+def test_prompts_are_weighed_again_with_another_embedder(made):
+    done(made, find_observer(made.state).hand_in("m", PERSON, GOOD))
+    corpus = made.corpora["m"]
+    made.reconfigure([replace(corpus, embedder="tests.support.corpora:Counting")])
+    made.drain()
+    assert list_unweighed(made.state, made.ledger, made.corpora["m"]) == [PERSON]
 
 
 def test_prompts_of_what_is_not_there_are_left_out(made):
