@@ -209,6 +209,8 @@ def try_mcp(checkout: Checkout, home: Home) -> None:
 def leave_ledger(checkout: Checkout, home: Home) -> None:
     """Have an older version index a home, so that the newer one upgrades its ledger."""
     step("indexing with the version before")
+    for path in home.path.rglob("ledger.sqlite*"):  # this version's, of what was tried first
+        path.unlink()
     home.write_skill("pdf", "Fill in, merge and split PDF forms and documents")
     checkout.run(home, "irdaemon", "start", "--detach", "--wait")
     checkout.run(home, "irc", "discover", QUERY)
