@@ -18,7 +18,7 @@ from irdaemon.engine.scope import find_scope
 from irdaemon.engine.state import State
 from irdaemon.ingest.reconcile import Report
 from irdaemon.ledger import Expected, Ledger
-from irdaemon.ledger.prompts import USE, Gate
+from irdaemon.ledger.prompts import KEPT, USE, Gate
 from irdaemon.source.projects import clean_place
 
 
@@ -81,6 +81,27 @@ class PromptsObserver(Observer):
         """Return the run of writing that there is, or was last."""
         return self.writing.describe()
 
+    def find_due_jobs(self, at_start: bool) -> list[Job]:
+        """Return the corpora of which something waits to be weighed.
+
+        At a start that is also what a process that was killed had taken in, later what an agent
+        gave, or another embedder serves.
+        """
+        state = self._state
+        if not at_start and state.options.on_battery():
+            return []
+        jobs = []
+        with state.reading() as ledger:
+            for corpus in tuple(state.corpora.values()):
+                looked = [
+                    each
+                    for each in GATED
+                    if at_start or each in KEPT or is_much(state, ledger, corpus.name, each)
+                ]
+                if list_unweighed(state, ledger, corpus, looked):
+                    jobs.append(Job("weigh_prompts", corpus.name))
+        return jobs
+
     def explain_item(self, query: str, reference: str, place: str | None = "") -> Mapping[str, Any]:
         """Return the prompts that are expected of an item, by provenance, and which count.
 
@@ -116,7 +137,7 @@ class PromptsObserver(Observer):
         for provenance, n in changed.items():
             key = corpus.name, provenance
             self._changed[key] += n
-            much = is_much(ledger, corpus.name, provenance, self._changed[key])
+            much = is_much(self._state, ledger, corpus.name, provenance, self._changed[key])
             if much or provenance == always:
                 looked.append(provenance)
                 self._changed.pop(key)

@@ -37,15 +37,23 @@ ROLLED_BACK = "rolled back"
 NOT_PROMPTED = ("sessions",)
 
 
-def is_much(ledger: Ledger, corpus: str, provenance: str, changed: int) -> bool:
+def is_much(state: State, ledger: Ledger, corpus: str, provenance: str, changed: int = 0) -> bool:
     """Return whether it is worth while to look after so many changed artifacts.
 
-    It is where a share of those that were weighed has changed, or too few are left to be weighed.
+    It is where a share of those that were weighed has changed, too few are left to be weighed, or
+    another embedder serves them.
     """
-    gate = ledger.prompts.read_gates(corpus).get(provenance, Gate())
-    if changed > _CHANGED_SHARE * int(gate.report.get("artifacts", 0)):
+    report = ledger.prompts.read_gates(corpus).get(provenance, Gate()).report
+    if changed > _CHANGED_SHARE * int(report.get("artifacts", 0)):
+        return True
+    if report and report.get("embedder") != _find_embedder(state, corpus):
         return True
     return ledger.prompts.count(corpus, provenance)[0] < FEWEST_ARTIFACTS
+
+
+def _find_embedder(state: State, corpus: str) -> str:
+    index = state.snapshot.find_index(corpus)
+    return index.embedder if index else ""
 
 
 def list_unweighed(
@@ -64,7 +72,8 @@ def _must_weigh(state: State, ledger: Ledger, corpus: str, provenance: str) -> b
     if not report and ledger.prompts.count(corpus, provenance)[0] < FEWEST_ARTIFACTS:
         return False
     given = _list_given(ledger, corpus, provenance)
-    return bool(report) if not given else report.get("of") != _digest_given(state, corpus, given)
+    weighed = report.get("of"), report.get("embedder")
+    return weighed != _describe_given(state, corpus, given) if given else bool(report)
 
 
 def _list_given(ledger: Ledger, corpus: str, provenance: str) -> dict[str, Expected]:
@@ -74,14 +83,13 @@ def _list_given(ledger: Ledger, corpus: str, provenance: str) -> dict[str, Expec
     return {id: each for id, each in held.items() if id in present}
 
 
-def _digest_given(state: State, corpus: str, given: Mapping[str, Expected]) -> str:
-    """Return a digest of prompts, and of what embeds them: all that a weighing is of."""
-    index = state.snapshot.find_index(corpus)
-    digest = blake2b((index.embedder if index else "").encode(), digest_size=16)
+def _describe_given(state: State, corpus: str, given: Mapping[str, Expected]) -> tuple[str, str]:
+    """Return a digest of prompts, and what embeds them: all that a weighing is of."""
+    digest = blake2b(digest_size=16)
     for id, each in sorted(given.items()):
         prompts = [(prompt.text, prompt.weight) for prompt in each.prompts]
         digest.update(repr((id, each.rate, prompts)).encode("utf-8", "replace"))
-    return digest.hexdigest()
+    return digest.hexdigest(), _find_embedder(state, corpus)
 
 
 def weigh_prompts(
@@ -97,7 +105,7 @@ def weigh_prompts(
     kept, asked = leave_one_out(given)
     n_prompts = sum(len(each.prompts) for each in given.values())
     report: dict[str, Any] = {"artifacts": len(given), "prompts": n_prompts}
-    report["of"] = _digest_given(state, corpus.name, given)
+    report["of"], report["embedder"] = _describe_given(state, corpus.name, given)
     if len(asked) < FEWEST_ARTIFACTS:
         return Gate(True, {**report, "outcome": "too few to be weighed"}, now)
 

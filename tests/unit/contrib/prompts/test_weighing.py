@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from irclient.errors import NotFound
+from irdaemon.contrib.prompts.jobs import serve_new
 from irdaemon.contrib.prompts.observer import Drop, find_observer
 from irdaemon.contrib.prompts.weighing import leave_one_out, list_unweighed
 from irdaemon.engine.queue import Job
@@ -157,6 +158,31 @@ def test_prompts_are_weighed_again_with_another_embedder(made):
     made.reconfigure([replace(corpus, embedder="tests.support.corpora:Counting")])
     made.drain()
     assert list_unweighed(made.state, made.ledger, made.corpora["m"]) == [PERSON]
+
+
+def test_prompts_that_a_process_took_in_and_did_not_weigh_are_weighed_at_the_next_start(made):
+    observer, present = find_observer(made.state), dict.fromkeys(ITEMS, "")
+    serve_new(made.ledger, "m", AGENT, BAD, present)
+    (job,) = observer.find_due_jobs(at_start=True)
+    assert done(made, made.request(job)).startswith("agent: ")
+    assert not read_gate(made, AGENT).is_open
+    assert observer.find_due_jobs(at_start=True) == []
+
+
+def test_what_an_agent_gave_is_weighed_later_though_it_is_little(made):
+    observer = find_observer(made.state)
+    done(made, observer.hand_in("m", AGENT, GOOD))
+    assert observer.find_due_jobs(at_start=False) == []
+    done(made, observer.hand_in("m", AGENT, {"tool3": BAD["tool3"]}))
+    assert observer.find_due_jobs(at_start=False) == [Job("weigh_prompts", "m")]
+
+
+def test_an_edit_of_an_author_waits_until_the_next_start(stating):
+    observer = find_observer(stating.state)
+    state_prompts(stating, GOOD)
+    state_prompts(stating, {**GOOD, "tool3": BAD["tool3"]})
+    assert observer.find_due_jobs(at_start=False) == []
+    assert observer.find_due_jobs(at_start=True) == [Job("weigh_prompts", "m")]
 
 
 def test_prompts_of_what_is_not_there_are_left_out(made):
