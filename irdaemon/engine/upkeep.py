@@ -12,6 +12,7 @@ from irclient.counts import format_count
 from irclient.errors import NotFound
 from irdaemon import text
 from irdaemon.config.corpus import Corpus
+from irdaemon.engine.projects import AT, Tended, is_part_of
 from irdaemon.engine.publish import JobContext, Publisher
 from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import renewed
@@ -161,14 +162,38 @@ class Repair:
         """Have a job retried; return whether the process may go on.
 
         What the system could not do may be possible later. Any other error is a mistake in the
-        program: one that repeats ends the process, for a new one to start from the ledger. In a
-        library call nothing would retry, so its caller gets the error.
+        program: one that repeats ends the process, for a new one to start from the ledger; one
+        about a project has that put aside. In a library call nothing would retry, so its caller
+        gets the error.
         """
         if not self._state.host.writes:
             return False
         failed = self._state.retries.note(job, self._state.clock())
         log.error("the %s job of %r failed: %s", job.kind, job.corpus, describe_error(error))
-        return isinstance(error, (OSError, MemoryError)) or failed.times < _MOST_TRIES
+        if isinstance(error, (OSError, MemoryError)) or failed.times < _MOST_TRIES:
+            return True
+        return self._leaves_project(job, error)
+
+    def _leaves_project(self, job: Job, error: Exception) -> bool:
+        """Put the project aside that a job is about; return whether it is about any.
+
+        A checkout is another person's text: whatever is in it, it must not end the process.
+        """
+        state = self._state
+        if job.kind == "projects":  # comes again by itself
+            return True
+        if job.kind not in ("project", "forget") and AT not in job.corpus:
+            return False
+        state.retries.forget(job.corpus)
+        known = (each.project.root for each in state.projects.list_known())
+        for root in known:
+            if job.corpus == root or is_part_of(job.corpus, root):
+                self._publisher.put_aside(root)
+                what = f"{type(error).__name__}, {_MOST_TRIES} times"
+                note = f"put aside, it could not be read: {what}; the log says where"
+                state.projects.note_tended(root, Tended(state.clock(), notes=(note,)))
+                log.error("%s is put aside: %s", root, what)
+        return True
 
     def _recovers(self, job: Job, error: Exception) -> bool:
         """Recover from an error of the ledger; return whether it was one."""

@@ -175,12 +175,16 @@ def _trim_to_nameable(path: str) -> str:
 
 
 def _drop_nameless(scan: Scan) -> Scan:
-    """Turn entries whose key is not valid UTF-8, which nothing could store, into problems."""
-    named = tuple(entry for entry in scan.entries if make_storable(entry.key) == entry.key)
+    """Turn entries whose key or path is not valid UTF-8, which nothing stores, into problems."""
+    named = tuple(entry for entry in scan.entries if _is_storable(entry))
     if len(named) == len(scan.entries):
         return scan
     nameless = [Problem(make_storable(e.key), NAMELESS) for e in scan.entries if e not in named]
     return replace(scan, entries=named, problems=(*scan.problems, *nameless))
+
+
+def _is_storable(entry: Entry) -> bool:
+    return all(make_storable(each) == each for each in (entry.key, entry.path))
 
 
 def _mark_suspect_roots(ledger: Ledger, corpus: Corpus, request: ScanRequest, scan: Scan) -> Scan:

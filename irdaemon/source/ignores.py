@@ -70,17 +70,29 @@ class Ignores:
 
     def _chain(self, directory: str) -> tuple[_Rules, ...] | None:
         """Return the rules that apply in a directory, strongest first; None outside any scope."""
-        if directory not in self._chains:
-            self._chains[directory] = self._gathered(directory)
-        return self._chains[directory]
+        pending: list[str] = []
+        while directory not in self._chains:
+            pending.append(directory)
+            parent = os.path.dirname(directory)
+            if parent == directory or self._begins_at(directory):
+                break
+            directory = parent
+        above = self._chains.get(directory)
+        for each in reversed(pending):
+            above = self._chains[each] = self._gather(each, above)
+        return above
 
-    def _gathered(self, directory: str) -> tuple[_Rules, ...] | None:
-        own = _read_rules(directory, os.path.join(directory, ".gitignore"))
+    def _begins_at(self, directory: str) -> bool:
+        """Return whether rules from above a directory do not hold in it."""
         git = os.path.join(directory, ".git")
-        if os.path.lexists(git) or directory == self._project:
-            return own + _read_rules(directory, os.path.join(git, "info", "exclude"))
-        parent = os.path.dirname(directory)
-        above = self._chain(parent) if parent != directory else None
+        return directory == self._project or os.path.lexists(git)
+
+    def _gather(
+        self, directory: str, above: tuple[_Rules, ...] | None
+    ) -> tuple[_Rules, ...] | None:
+        own = _read_rules(directory, os.path.join(directory, ".gitignore"))
+        if self._begins_at(directory):
+            return own + _read_rules(directory, os.path.join(directory, ".git", "info", "exclude"))
         if above is None and directory not in self._tops:
             return None
         return own + (above or ())

@@ -155,6 +155,11 @@ def read_regular(path: str, limit: int) -> bytes:
             raise SourceError(f"{path}: {error.strerror}", "check the disk") from error
 
 
+def is_text(name: str) -> bool:
+    """Return whether a name or path is valid UTF-8: another can be neither stored nor shown."""
+    return name.isprintable() or not any("\ud800" <= c <= "\udfff" for c in name)
+
+
 def open_bounded(path: str, limit: int) -> BinaryIO:
     """Open a regular file of at most `limit` bytes. Raises what `read_regular` does."""
     file = open_regular(path)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from irdaemon.source.ignores import Ignores
 from irdaemon.source.locate_project import MARKER
+from irdaemon.source.opening import is_text
 from irdaemon.source.tree import PRUNED
 from irdaemon.types import Project, Root
 
@@ -76,4 +77,4 @@ def _is_wanted(entry: os.DirEntry[str], ignores: Ignores) -> bool:
     else:  # README.de.md is one, too
         first = stem.partition(".")[0].partition("-")[0].partition("_")[0]
         wanted = is_document and first in _FILES and suffix in _SUFFIXES
-    return wanted and not ignores.ignores(entry.path, is_directory)
+    return wanted and is_text(entry.name) and not ignores.ignores(entry.path, is_directory)

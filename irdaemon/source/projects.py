@@ -17,6 +17,7 @@ from irclient.invisible import drop_hidden
 from irdaemon.runtime.pool import ProcessLimits, run_program
 from irdaemon.source.ignores import Ignores
 from irdaemon.source.locate_project import MARKER, REPOSITORIES
+from irdaemon.source.opening import is_text
 from irdaemon.source.tree import PRUNED, find_inside, is_within, list_mounts_inside
 from irdaemon.types import Project, Root
 
@@ -214,7 +215,8 @@ class _AgentSearch:
 
     def _is_open(self, real: str) -> bool:
         closed = any(is_within(real, each) for each in self._closed)
-        return real != self._root and not closed and not self._ignores.ignores_around(real)
+        named = real != self._root and is_text(real)
+        return named and not closed and not self._ignores.ignores_around(real)
 
     def _list(self, directory: str) -> tuple[set[str], list[str]]:
         """Return the names in a directory, and the directories there that may be searched."""
@@ -234,8 +236,7 @@ class _AgentSearch:
         name = os.path.basename(directory)
         if name.startswith(".") or name in _PRUNED or directory in self._closed:
             return False
-        is_text = name.isprintable() or not any("\ud800" <= c <= "\udfff" for c in name)
-        return is_text and not self._ignores.ignores(directory, is_directory=True)
+        return is_text(name) and not self._ignores.ignores(directory, is_directory=True)
 
     def _is_apart(self, directory: str) -> bool:
         return any(os.path.lexists(os.path.join(directory, name)) for name in _FOREIGN)

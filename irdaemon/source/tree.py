@@ -262,7 +262,7 @@ def find_inside(path: str, top: str) -> str:
 
     try:
         real, is_out = resolve_place(path, is_beside, top=top if is_within(path, top) else "/")
-    except OSError:
+    except (OSError, ValueError):  # no file can have such a name
         return ""
     return real if is_within(real, top) and not is_out else ""
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from irdaemon.source.ignores import Ignores
-from irdaemon.source.opening import is_within, open_regular, read_regular
+from irdaemon.source.opening import is_text, is_within, open_regular, read_regular
 from irdaemon.source.packages.manifest import MANIFEST_LIMIT, Manifest, clean_text
 from irdaemon.source.packages.readme import read_readme
 from irdaemon.source.tree import PRUNED, find_inside
@@ -171,7 +171,10 @@ class ProjectFiles:
 
     def resolve(self, directory: str, path: str) -> str:
         """Return the real path that a relative one leads to from a directory; "" if that is out."""
-        return find_inside(os.path.join(directory, path), self.root) if "\0" not in path else ""
+        if "\0" in path:
+            return ""
+        real = find_inside(os.path.join(directory, path), self.root)
+        return real if is_text(real) else ""
 
     def resolve_named(self, directory: str, path: str) -> str:
         """Resolve a path that a manifest names; "" also for what git ignores."""
@@ -230,7 +233,8 @@ def _may_hold_packages(entry: os.DirEntry[str]) -> bool:
         plain = entry.is_dir(follow_symlinks=False)
     except OSError:
         return False
-    return plain and not entry.name.startswith(".") and entry.name not in PRUNED
+    hidden = entry.name.startswith(".") or entry.name in PRUNED
+    return plain and not hidden and is_text(entry.name)
 
 
 def describe_directory(path: str, manifest: Manifest, exports: Iterable[str] = ()) -> PackageText:

@@ -46,7 +46,7 @@ from irdaemon.source.dependencies.site_packages import (
     read_environment,
     refuse_environment,
 )
-from irdaemon.source.opening import resolve_path
+from irdaemon.source.opening import is_text, resolve_path
 from irdaemon.source.packages.manifest import Manifest, as_table, clean_texts, parse_toml
 from irdaemon.source.packages.python import describe_pyproject
 from irdaemon.types import SourceError
@@ -128,7 +128,7 @@ def _read_member(checkout: _Checkout, directory: str) -> None:
     """Note what the manifests in a directory ask for, and the package that they define."""
     try:
         with os.scandir(directory) as entries:
-            names = sorted(entry.name for entry in entries)
+            names = sorted(entry.name for entry in entries if is_text(entry.name))
     except (OSError, ValueError):
         return
     stated = [
@@ -255,7 +255,8 @@ def _read_requirement_files(checkout: _Checkout, directory: str, names: Iterable
 def _list_text_files(directory: str) -> list[str]:
     try:
         with os.scandir(directory) as entries:
-            names = sorted(each.name for each in entries if each.name.endswith((".txt", ".in")))
+            wanted = (each.name for each in entries if each.name.endswith((".txt", ".in")))
+            names = sorted(filter(is_text, wanted))
     except (OSError, ValueError):
         return []
     return [os.path.join(directory, name) for name in names]

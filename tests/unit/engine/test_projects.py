@@ -18,6 +18,7 @@ from irdaemon.source.projects import Located
 from irdaemon.strategy import WholeText
 from irdaemon.types import Project, Query, Root, RootWatch
 from tests.support.corpora import LATER, contents, engine, skills, write_skill
+from tests.support.hosts import Writing
 from tests.support.installed import install, write
 
 DAY = 86_400.0
@@ -596,3 +597,33 @@ def test_what_a_dependency_says_itself_is_read_after_the_rest_and_not_taken_back
     made.drain()
     assert kinds
     assert all(each == whole for each in kinds)
+
+
+@pytest.mark.parametrize("kind", ["project", "forget", "reconcile"])
+def test_a_project_that_cannot_be_read_is_put_aside_and_ends_nothing(
+    made, tmp_path, clock, monkeypatch, kind
+):
+    made.state.host = Writing()
+    root = write_project(tmp_path / "odd", "deploy")
+    made.state.projects.locate(root)
+    made.drain()
+    assert count(made, root) == 1
+
+    def mistaken(*_, **__):
+        raise RecursionError("a checkout of 600 levels")
+
+    with monkeypatch.context() as patched:
+        for what in ("engine.project_parts:_bring_in_step", "engine.project_parts:forget_project"):
+            patched.setattr(f"irdaemon.{what}".replace(":", "."), mistaken)
+        patched.setattr(made.ledger.entries, "diff", mistaken)
+        job = Job(kind, name_part("skills", root) if kind == "reconcile" else root)
+        made.request(job)
+        for _ in range(8):
+            made.drain()
+            clock.now += 60
+    (note,) = made.state.projects.get_tended(root).notes
+    assert "put aside, it could not be read: RecursionError" in note
+    assert count(made, root) is None
+    assert made.state.projects.locate(root)  # asked again later, it is read
+    made.drain()
+    assert count(made, root) == 1

@@ -1,0 +1,74 @@
+"""A checkout may hold names that are no text, and name them: they are passed over."""
+
+import json
+import os
+
+import pytest
+
+from irdaemon.source.dependencies import Dependencies
+from irdaemon.types import Root
+from tests.support.checkouts import write
+
+LATIN = b"caf\xe9"
+
+
+def scan(root):
+    return Dependencies((Root(str(root), "project", "none", str(root)),), {}).scan()
+
+
+def add_latin(root, name, text):
+    """Write a file below a directory whose name is not valid UTF-8."""
+    try:
+        os.makedirs(os.fsencode(root) + b"/" + LATIN, exist_ok=True)
+    except OSError:
+        pytest.skip("this file system holds names of UTF-8 alone")
+    with open(os.fsencode(root) + b"/" + LATIN + b"/" + name.encode(), "w") as file:
+        file.write(text)
+
+
+def test_no_package_is_looked_for_in_a_directory_whose_name_is_not_utf8(tmp_path):
+    add_latin(tmp_path, "requirements.txt", "flask==1.0\n")
+    add_latin(tmp_path, "package.json", '{"dependencies": {"zod": "3"}}')
+    write(tmp_path / "fine" / "requirements.txt", "django==5.0\n")
+    found = scan(tmp_path)
+    assert [entry.key.rpartition("/")[2] for entry in found.entries] == ["django"]
+    for entry in found.entries:
+        entry.path.encode()
+
+
+@pytest.mark.parametrize("odd", ["\ud800", "caf\udce9", "packages/\ud800/*", "{a,\ud800}"])
+def test_a_workspace_that_names_half_a_surrogate_pair_keeps_its_packages(tmp_path, odd):
+    add_latin(tmp_path, "package.json", '{"dependencies": {"left-pad": "1"}}')
+    content = {"name": "x", "workspaces": [odd, "web"], "dependencies": {"zod": "3"}}
+    write(tmp_path / "package.json", json.dumps(content))
+    write(tmp_path / "web" / "package.json", '{"name": "web", "dependencies": {"react": "18"}}')
+    names = {entry.key.rpartition("/")[2] for entry in scan(tmp_path).entries}
+    assert {"zod", "react"} <= names
+    assert "left-pad" not in names
+
+
+DEEP = "/".join(["a"] * 1_700)
+_CARGO = """[package]
+name = "x"
+version = "1"
+[dependencies]
+q = {path = "%s"}
+zod = "3"
+"""
+_GO = """module x.y/z
+require a.b/c v1.0.0
+require a.b/zod v1.0.0
+replace a.b/c => ./%s
+"""
+MANIFESTS = {
+    "package.json": json.dumps({"name": "x", "workspaces": [DEEP], "dependencies": {"zod": "3"}}),
+    "Cargo.toml": _CARGO % DEEP,
+    "go.mod": _GO % DEEP,
+    "requirements.txt": f"-r {DEEP}/r.txt\n-e ./{DEEP}\nzod\n",
+}
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS)
+def test_a_manifest_that_leads_deep_down_is_read_all_the_same(tmp_path, manifest):
+    write(tmp_path / manifest, MANIFESTS[manifest])
+    assert any(entry.key.endswith("/zod") for entry in scan(tmp_path).entries)
