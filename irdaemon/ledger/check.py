@@ -259,6 +259,8 @@ def _find_record_problem(at: int, record: _StoredRecord, words: int) -> str:
     """Return what is wrong with the record at a place of its artifact's plan; "" for nothing."""
     if record.surface_index != at:
         return "a record is missing or there twice"
+    if record.prompts is not None and not _are_counted(record.prompts, words):
+        return "a record's expected prompts are garbled"
     if digest_text(record.text, record.prompts) != record.digest:
         return "a record's text does not match its digest"
     if record.record_id != make_record_id(record.artifact_id, record.kind, at):
@@ -281,6 +283,25 @@ def _are_prompts(packed: bytes) -> bool:
             isinstance(each.text, str) and isinstance(each.weight * expected.rate.words, float)
             for expected in unpack_stated(packed).values()
             for each in expected.prompts
+        )
+    except (*UNDECODABLE, msgpack.UnpackException):
+        return False
+
+
+def _are_counted(packed: bytes, words: int) -> bool:
+    """Return whether this is what a record keeps that prompts count for."""
+    try:
+        prompts, share, common, ids, counts = msgpack.unpackb(packed)
+        return (
+            all(
+                isinstance(text, str) and isinstance(weight, (int, float))
+                for text, weight in prompts
+            )
+            and isinstance(share, (int, float))
+            and isinstance(common, str)
+            and isinstance(ids, bytes)
+            and len(ids) == len(counts)
+            and _are_terms(ids, words)
         )
     except (*UNDECODABLE, msgpack.UnpackException):
         return False
@@ -328,6 +349,7 @@ JSON_COLUMNS: Mapping[tuple[str, str], Callable[[Any], object]] = {
     ("corpora", "learning"): lambda state: isinstance(state, dict),
     ("entries", "skipped"): lambda skipped: all(isinstance(n, int) for n in skipped.values()),
     ("floors", "floor"): Floor.from_dict,
+    ("prompt_gates", "report"): lambda report: isinstance(report, dict),
     ("imported_uses", "gold"): lambda gold: isinstance(gold, list) and _are_strings(gold),
 }
 
@@ -390,6 +412,8 @@ _ORPHANS = (
     "entries WHERE corpus NOT IN (SELECT name FROM corpora)",
     "failures WHERE corpus NOT IN (SELECT name FROM corpora)",
     "floors WHERE corpus NOT IN (SELECT name FROM corpora)",
+    "prompt_gates WHERE corpus NOT IN (SELECT name FROM corpora)",
+    "imported_uses WHERE corpus NOT IN (SELECT name FROM corpora)",
     "artifacts WHERE entry NOT IN (SELECT id FROM entries)",
     _ORPHAN_RECORDS,
     "links WHERE artifact NOT IN (SELECT id FROM artifacts)",
@@ -397,7 +421,9 @@ _ORPHANS = (
 # In this order: a trigger must not run when a table is dropped.
 _DROPPED = ("trigger", "view", "index", "table")
 # What replaces JSON that does not decode; of other columns the row is deleted.
-_EMPTY = {"problems": "[]", "roots": "{}", "spec": "", "learning": "", "skipped": "{}"}
+_EMPTY = {
+    "problems": "[]", "roots": "{}", "spec": "", "learning": "", "skipped": "{}", "report": "{}",
+}  # fmt: skip
 
 
 def repair(store: Store) -> int:

@@ -2,6 +2,7 @@
 
 from contextlib import closing, suppress
 
+import msgpack
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
-from irdaemon.ledger import Ledger, LedgerError
+from irdaemon.ledger import Expected, Ledger, LedgerError
+from irdaemon.ledger.prompts import AGENT, PERSON, Gate
 from tests.support.corpora import contents, engine, mapped
 from tests.support.damage import GARBLED, ITEMS, change, garbled
 
@@ -81,6 +83,39 @@ def test_what_does_not_fit_together_is_found_mended_and_read_again(path, wrong):
         assert contents(ledger, "m") == contents(fresh, "m")
         assert ledger.artifacts.count_all("m", "hashing-512").vectors == len(ITEMS)
     assert faults(path) == []
+
+
+GIVEN = {"t1": Expected.of(["sign the lease", "a lease to sign"])}
+COUNTED = [[each.text, each.weight] for each in GIVEN["t1"].prompts]
+OWN_CUT = msgpack.packb([COUNTED, GIVEN["t1"].rate.share, "", b"abc", b"de"])
+WRONG_PROMPTS = {
+    "a gate without corpus": "INSERT INTO prompt_gates VALUES ('gone', 'person', 1, '{}', 0.0)",
+    "a use without corpus": "INSERT INTO imported_uses VALUES ('gone', 'p', '[]', 's', 0.0)",
+    "a gate's report cut off": "UPDATE prompt_gates SET report = '{\"out'",
+    "a gate's report of another shape": "UPDATE prompt_gates SET report = '[1]'",
+    "counted prompts that are none": "UPDATE records SET prompts = x'c1' WHERE prompts IS NOT NULL",
+    "counted prompts cut off": "UPDATE records SET prompts = x'93' WHERE prompts IS NOT NULL",
+    "own counts cut off": "UPDATE records SET prompts = x'" + OWN_CUT.hex() + "'"
+    " WHERE prompts IS NOT NULL",
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_PROMPTS)
+def test_expected_prompts_that_are_garbled_are_mended_and_count_as_before(path, wrong):
+    with closing(Ledger(path)) as ledger:
+        ledger.prompts.publish("m", GIVEN, PERSON)
+        ledger.prompts.set_gate("m", AGENT, Gate(False, {"outcome": "no better"}, 1.0))
+        before = contents(ledger, "m")
+    built(path).ledger.close()
+    change(path, WRONG_PROMPTS[wrong])
+    assert "itself" in [each.part for each in faults(path) if each.severe]
+    with closing(Ledger(path)) as ledger:
+        ledger.repair()
+        assert not ledger.prompts.read_gates("m")[AGENT].is_open
+    with closing(built(path).ledger) as ledger:
+        assert contents(ledger, "m") == before
+        assert ledger.prompts.list_all("m", PERSON) == GIVEN
+    assert not [each for each in faults(path) if each.severe]
 
 
 @settings(max_examples=40, deadline=None)
