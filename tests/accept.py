@@ -31,8 +31,9 @@ SYSTEMD = ("/usr/lib/systemd/systemd", "/lib/systemd/systemd")
 # systemd refuses to run for a user where it is not the system's init; root may have it believe so.
 BOOTED = Path("/run/systemd/system")
 BELIEVE = f"mount -t tmpfs none {BOOTED.parent} && mkdir {BOOTED} && exec {{}} --user"
-# What may be in HOME after everything was taken out: other programs' own directories.
-NOT_OURS = (".cache", ".npm", ".config/systemd", ".config/pip", ".local/share/systemd")
+# What may be in HOME after everything was taken out: other programs' own directories. pip asks
+# rustc for its version, which leaves settings there.
+NOT_OURS = (".cache", ".npm", ".rustup", ".config/systemd", ".config/pip", ".local/share/systemd")
 
 
 def main() -> None:
