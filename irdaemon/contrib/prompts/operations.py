@@ -54,11 +54,23 @@ def _choose_corpora(scope: PlaceScope, corpus: str | None) -> list[str]:
 
 
 def _resolve(ledger: Ledger, scope: PlaceScope, item: str) -> tuple[Corpus, str]:
+    """Return the part of a corpus and the id of the item that is meant, be it gone or not."""
+    gone = _find_gone(ledger, scope, item)
     try:
-        return scope.resolve(ledger, item)
+        return gone or scope.resolve(ledger, item)
     except NotFound as missed:
         owner = find_owner(ledger, scope, item)
         raise (tell_owner(item, owner) if owner else missed) from None
+
+
+def _find_gone(ledger: Ledger, scope: PlaceScope, item: str) -> tuple[Corpus, str] | None:
+    """Return an item by its exact id that is gone and of which prompts are held; None for none."""
+    corpus, _, wanted = item.partition("/")
+    parts = list(scope.list_stored(corpus))
+    if any(ledger.artifacts.get(part.name, wanted) for part in parts):
+        return None
+    held = (part for part in parts if ledger.prompts.find_by_provenance(part.name, wanted))
+    return next(((part, wanted) for part in held), None)
 
 
 def _list_of_item(ledger: Ledger, scope: PlaceScope, item: str) -> list[ExpectedPrompts]:

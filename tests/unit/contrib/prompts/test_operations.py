@@ -161,6 +161,19 @@ def test_prompts_of_an_item_are_forgotten_and_others_stay(made):
     assert (held(made), held(made, AGENT)) == ({"tools/csv": ["b"]}, {})
 
 
+def test_prompts_of_an_item_that_is_gone_are_listed_and_forgotten_by_its_id(made):
+    give(made, line("pdf", "sign the lease"), line("csv", "b"))
+    made.corpora["tools"].source._items.pop("pdf")
+    made.request(Job("reconcile", "tools"))
+    made.drain()
+    (row,) = ask(made, "prompts", item="tools/pdf")
+    assert (row["item"], row["texts"]) == ("tools/pdf", ["sign the lease"])
+    ask(made, "prompts_forget", item="tools/pdf")
+    assert held(made) == {"tools/csv": ["b"]}
+    with pytest.raises(NotFound):
+        ask(made, "prompts", item="tools/pdf")
+
+
 def test_what_is_to_be_taken_back_has_to_be_said(made):
     for args in ({}, {"item": "tools/pdf", "corpus": "tools"}):
         with pytest.raises(QueryError, match="an item or a corpus"):
