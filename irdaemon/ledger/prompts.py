@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.embed.prompts import Common
+from irdaemon.ledger.gates import Gate as Gate
+from irdaemon.ledger.gates import Gates
 from irdaemon.ledger.rows import (
     Expected,
     ExpectedPrompt,
@@ -53,14 +55,6 @@ _RECORD = (
 )
 
 
-class Gate(NamedTuple):
-    """Whether prompts of a provenance count in a corpus, why, and since when (Unix seconds)."""
-
-    is_open: bool = True
-    report: Mapping[str, Any] = {}
-    at: float = 0.0
-
-
 class HeldPrompts(NamedTuple):
     """The prompts of one provenance that are held of an artifact.
 
@@ -82,13 +76,13 @@ class ExpectedPrompts:
         self._terms = terms
         # By corpus, until something else is served of it: each artifact that is stored wants them.
         self._common: dict[str, Common] = {}
-        self._gates: dict[str, Mapping[str, Gate]] = {}
+        self._gates = Gates(store)
         self._lost = store.lost_transactions
 
     def drop_cached(self) -> None:
         """Read again what was read of gates, and of what prompts have in common."""
         self._common.clear()
-        self._gates.clear()
+        self._gates.drop_cached()
         self._lost = self._store.lost_transactions
 
     def _drop_lost(self) -> None:
@@ -208,16 +202,7 @@ class ExpectedPrompts:
         A project's part of a corpus has those of the corpus.
         """
         self._drop_lost()
-        base = corpus.partition("@")[0]
-        if base not in self._gates:
-            rows = self._store.all(
-                "SELECT provenance, is_open, report, at FROM prompt_gates WHERE corpus = ?", base
-            )
-            self._gates[base] = {
-                provenance: Gate(bool(is_open), json.loads(report), at)
-                for provenance, is_open, report, at in rows
-            }
-        return self._gates[base]
+        return self._gates.read(corpus)
 
     def set_gate(self, corpus: str, provenance: str, gate: Gate) -> dict[str, int]:
         """Have the prompts of a provenance count or not, in a corpus and in its parts.
@@ -226,24 +211,12 @@ class ExpectedPrompts:
         """
         with self._store.transaction():
             was = self.read_gates(corpus).get(provenance, Gate())
-            self._store.run(
-                "INSERT OR REPLACE INTO prompt_gates VALUES (?, ?, ?, ?, ?)",
-                corpus,
-                provenance,
-                gate.is_open,
-                json.dumps(dict(gate.report)),
-                gate.at,
-            )
-            self._gates.pop(corpus, None)
+            self._gates.put(corpus, provenance, gate)
             if was.is_open == gate.is_open:
                 return {}
-            names = self._store.all(
-                "SELECT name FROM corpora WHERE name = ?1"
-                " OR substr(name, 1, length(?1) + 1) = ?1 || '@'",
-                corpus,
-            )
             return {
-                name: self._rewrite_all(name, self.list_all(name, provenance)) for (name,) in names
+                name: self._rewrite_all(name, self.list_all(name, provenance))
+                for name in self._gates.list_reached(corpus)
             }
 
     # -- what is served --------------------------------------------------------------------------
