@@ -75,12 +75,12 @@ def _list_parts(engine: Engine, parts: Mapping[str, str]) -> Iterator[dict[str, 
 
 
 def _list_found_notes(engine: Engine, parts: Mapping[str, str]) -> list[str]:
-    """Return what is to be said of how the dependencies were found."""
+    """Return what is to be said of how the dependencies were found, as of the last scan."""
     part = engine.state.parts.get(parts.get(PACKAGES, ""))
     source = part.source if part else None
     if not isinstance(source, Dependencies):
         return []
-    return list(dict.fromkeys(note for found in source.find() for note in found.notes))
+    return list(source.notes)
 
 
 def _list_problems(engine: Engine, parts: Mapping[str, str]) -> list[str]:

@@ -92,6 +92,7 @@ class Dependencies:
             get_string(given, "environment", ""), get_number(given, "max", Options().max)
         )
         self._is_brief = False
+        self._notes: list[str] = []  # also its brief copies'
         if self._options.max < 1:
             raise QueryError("dependencies: option 'max' is below 1", "leave it out for 20,000")
 
@@ -108,6 +109,11 @@ class Dependencies:
         """Return the roots of the projects."""
         return self._roots
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what the last scan had to say about how it found what there is."""
+        return tuple(self._notes)
+
     def find(self) -> tuple[Found, ...]:
         """Return what is found of each root and ecosystem, with what is to be said about it."""
         return tuple(found for _, found in self._look_around())
@@ -119,6 +125,7 @@ class Dependencies:
         problems = [lost for top in self._list_tops() if (lost := check_root(Root(top)))]
         entries: dict[str, Entry] = {}
         left_out = Counter[str]()
+        notes: dict[str, None] = {}
         for top, found in self._look_around():
             made = [_make_entry(top, each) for each in found.dependencies]
             if self._is_brief:
@@ -126,6 +133,8 @@ class Dependencies:
             entries = {entry.key: entry for entry in made} | entries
             problems += found.problems
             left_out.update(found.left_out)
+            notes.update(dict.fromkeys(found.notes))
+        self._notes[:] = notes
         ordered = sorted(entries.values(), key=lambda entry: entry.key)
         return Scan(tuple(ordered), ("",), tuple(problems), left_out)
 

@@ -15,6 +15,7 @@ _MOST_PATTERNS = 1_000
 _WILD = re.compile(r"[*?\[]")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _MOST_ALTERNATIVES = 64
+_PARTS_A_LISTING = 10
 
 
 def find_members(
@@ -47,7 +48,7 @@ def find_members(
 
 @dataclass(slots=True)
 class _Search:
-    """One search: how many directories may still be listed."""
+    """One search: how many directories may still be listed, or looked for."""
 
     files: ProjectFiles
     left: int = _MOST_LISTED
@@ -57,6 +58,10 @@ class _Search:
         found: list[str] = []
         for plain in _list_alternatives(pattern):
             if not _WILD.search(plain):
+                # A long path is looked at one directory after the other.
+                self.left -= 1 + plain.count("/") // _PARTS_A_LISTING
+                if self.left < 0:
+                    break
                 real = self.files.resolve_named(top, plain)
                 found += [real] if real else []
                 continue

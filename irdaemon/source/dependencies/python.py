@@ -56,8 +56,9 @@ _PYPROJECT, _PIPFILE = "pyproject.toml", "Pipfile"
 _REQUIREMENTS = re.compile(r"(?:.*[-_.])?requirements(?:[-_.].*)?\.(?:txt|in)\Z")
 _FOR_WORK = re.compile(r"(?:^|[-_./])(?:dev|develop|test|tests|testing|lint|docs?|ci|typing)\b")
 _CONDA = ("environment.yml", "environment.yaml", "conda-lock.yml")
-# pip lets a file ask for others; so many are read of a project.
-_MOST_FILES = 200
+# pip lets a file ask for others; so many are read of a project, so many characters of them, and so
+# many paths in them are looked for.
+_MOST_FILES, _MOST_CHARS, _MOST_PATHS = 200, 4_000_000, 5_000
 _NO_NAME = "no name of a distribution of Python"
 
 
@@ -90,6 +91,8 @@ class _Checkout:
     members: dict[str, None] = field(default_factory=dict)
     read: set[str] = field(default_factory=set)
     requirement_files: int = 0
+    requirement_chars: int = 0
+    paths: int = 0
 
     def ask(self, asked: Requirement | None, directory: str, manifest: str, dev: bool) -> None:
         """Note what a manifest (a path) asks for; what is no name is counted."""
@@ -105,11 +108,35 @@ class _Checkout:
 
     def enter(self, directory: str, path: str) -> None:
         """Read the package at a path that a manifest in a directory names, where it is inside."""
-        real = self.files.resolve(directory, path)
-        if real:
+        if real := self.find_named(directory, path):
             self.members.setdefault(real)
-        else:
+
+    def find_named(self, directory: str, path: str) -> str:
+        """Return the real path that a manifest in a directory names; "" for what is not inside."""
+        self.paths += 1
+        if self.paths > _MOST_PATHS:
+            self.files.left_out[f"a path beyond the first {_MOST_PATHS:,}"] += 1
+            return ""
+        real = self.files.resolve(directory, path) if "://" not in path else ""
+        if not real:
             self.files.left_out["a path that leads out of the project"] += 1
+        return real
+
+    def read_requirements(self, path: str, use: str = "") -> RequirementsFile | None:
+        """Return what a file of requirements asks for; None where it was read for that use.
+
+        None, too, for one beyond the most that are read of a project.
+        """
+        most = self.requirement_files >= _MOST_FILES or self.requirement_chars >= _MOST_CHARS
+        if use + path in self.read or most:
+            return None
+        self.read.add(use + path)
+        self.requirement_files += 1
+        source = self.files.read_text(path)
+        if source is None:
+            return None
+        self.requirement_chars += len(source)
+        return parse_requirements(source)
 
 
 def _read_members(checkout: _Checkout) -> None:
@@ -269,14 +296,9 @@ def _list_pins(file: RequirementsFile) -> dict[str, str]:
 
 def _read_requirement_file(checkout: _Checkout, member: str, path: str, dev: bool) -> None:
     """Read a file of requirements and those it names, each once; none outside of the project."""
-    if path in checkout.read or checkout.requirement_files >= _MOST_FILES:
+    file = checkout.read_requirements(path)
+    if file is None:
         return
-    checkout.read.add(path)
-    checkout.requirement_files += 1
-    source = checkout.files.read_text(path)
-    if source is None:
-        return
-    file = parse_requirements(source)
     if file.unreadable:
         checkout.files.left_out[_NO_NAME] += file.unreadable
     for asked in file.requirements:
@@ -287,19 +309,12 @@ def _read_requirement_file(checkout: _Checkout, member: str, path: str, dev: boo
     for local in file.paths:
         checkout.enter(directory, local)
     for named in file.files:
-        if real := _find_named(checkout, directory, named):
+        if real := checkout.find_named(directory, named):
             _read_requirement_file(checkout, member, real, dev)
     for named in file.constraints:
-        real = _find_named(checkout, directory, named)
-        source = checkout.files.read_text(real) if real else None
-        checkout.pins |= _list_pins(parse_requirements(source or ""))
-
-
-def _find_named(checkout: _Checkout, directory: str, named: str) -> str:
-    real = checkout.files.resolve(directory, named) if "://" not in named else ""
-    if not real:
-        checkout.files.left_out["a path that leads out of the project"] += 1
-    return real
+        real = checkout.find_named(directory, named)
+        if real and (pinned := checkout.read_requirements(real, use="-c ")):
+            checkout.pins |= _list_pins(pinned)
 
 
 # Which version there is of what is asked for.

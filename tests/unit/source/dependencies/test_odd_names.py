@@ -72,3 +72,20 @@ MANIFESTS = {
 def test_a_manifest_that_leads_deep_down_is_read_all_the_same(tmp_path, manifest):
     write(tmp_path / manifest, MANIFESTS[manifest])
     assert any(entry.key.endswith("/zod") for entry in scan(tmp_path).entries)
+
+
+def test_members_that_are_named_without_wildcards_are_looked_for_up_to_a_limit(tmp_path):
+    names = ",".join(f"m{n}" for n in range(60))
+    content = {"name": "x", "workspaces": [f"below{n}/{{{names}}}" for n in range(200)]}
+    write(tmp_path / "package.json", json.dumps(content))
+    (problem,) = scan(tmp_path).problems
+    assert "others are left out" in problem.reason
+
+
+def test_what_a_scan_had_to_say_is_kept_for_who_asks(tmp_path):
+    source = Dependencies((Root(str(tmp_path), "project", "none", str(tmp_path)),), {})
+    write(tmp_path / "requirements.txt", "flask==1.0\n")
+    assert source.notes == ()
+    source.brief().scan()
+    (tmp_path / "requirements.txt").unlink()
+    assert any("no .venv" in note for note in source.notes)

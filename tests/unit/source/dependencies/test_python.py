@@ -5,6 +5,7 @@ import os
 import pytest
 
 from irdaemon.source.dependencies import Dependencies, Options
+from irdaemon.source.dependencies.found import ProjectFiles
 from irdaemon.source.dependencies.python import find_python
 from irdaemon.types import Root
 from tests.support.checkouts import Package, make_project
@@ -374,3 +375,31 @@ def test_a_checkout_as_its_tool_leaves_it_has_version_text_and_names(tmp_path, m
     assert (artifact.metadata["version"], artifact.metadata["origin"]) == ("1.2.3", origin)
     assert ("draw" in artifact.raw["exports"].split()) == installed
     assert ("# Charts" in artifact.raw["readme"]) == installed
+
+
+def test_a_file_of_constraints_is_read_once_however_often_it_is_named(tmp_path, monkeypatch):
+    write(tmp_path / "pins.txt", "flask==1.2\n")
+    write(tmp_path / "requirements.txt", "-c pins.txt\n" * 2_000 + "flask\n")
+    read, opened = ProjectFiles.read_text, list[str]()
+
+    def noting(files, path, *limit):
+        opened.append(os.path.basename(path))
+        return read(files, path, *limit)
+
+    monkeypatch.setattr(ProjectFiles, "read_text", noting)
+    assert find(tmp_path)["flask"].version == "1.2"
+    assert opened.count("pins.txt") == 1
+
+
+def test_files_of_constraints_count_among_the_most_that_are_read(tmp_path, monkeypatch):
+    names = [f"pins{n}.txt" for n in range(300)]
+    for name in names:
+        write(tmp_path / name, "flask==1.2\n")
+    write(tmp_path / "requirements.txt", "".join(f"-c {name}\n" for name in names))
+    files = look(tmp_path).files
+    assert 190 < sum("pins" in path for path in files) <= 200
+
+
+def test_so_many_paths_in_files_of_requirements_are_looked_for_and_no_more(tmp_path):
+    write(tmp_path / "requirements.txt", "".join(f"-e ./a/../b{n}\n" for n in range(6_000)))
+    assert look(tmp_path).left_out["a path beyond the first 5,000"] == 1_000
