@@ -46,11 +46,15 @@ def is_part_of(name: str, root: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What a place was found to lie in: the root of a project, or none and why; and when."""
+    """What a place was found to lie in: the root of a project, or none and why; and when.
+
+    `failed`: nobody could look, so only the reason is of use.
+    """
 
     root: str | None
     reason: str
     at: float
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,7 @@ class Projects:
         if not place or self.settings is None:
             return None
         by_root, seen = self._by_root, self._places.get(place)
-        if seen is None:
+        if seen is None or seen.failed:
             root = next((top for top in list_upward(place) if top in by_root), None)
         else:
             root = seen.root
@@ -143,7 +147,9 @@ class Projects:
         if not place or self.settings is None or place in self._by_root:
             return True
         seen = self._places.get(place)
-        return seen is not None and (seen.root is not None or self._is_new(seen))
+        if seen is None or seen.failed:
+            return False
+        return seen.root is not None or self._is_new(seen)
 
     def _is_new(self, seen: _Place) -> bool:
         return 0 <= self._clock() - seen.at < OLD_S
@@ -151,8 +157,9 @@ class Projects:
     def locate(self, place: str) -> Project | None:
         """Return the project that a place lies in, which is known from then on; None where none is.
 
-        A child process looks, for a moment; what it found is remembered. Raises QueryError for a
-        place that does not exist, is no directory, or cannot be read.
+        A child process looks, for a moment; what it found is remembered. Where it fails, that is a
+        known project around the place. Raises QueryError for a place that does not exist, is no
+        directory, or cannot be read.
         """
         if self.settings is None:
             return None
@@ -181,7 +188,7 @@ class Projects:
         root = found.project.root if found.project else None
         if len(self._places) >= _MOST_PLACES:
             self._places = dict(list(self._places.items())[_MOST_PLACES // 2 :])
-        self._places[place] = _Place(root, found.reason, self._clock())
+        self._places[place] = _Place(root, found.reason, self._clock(), found.failed)
 
     def rules(self) -> PlaceRules:
         """Return where projects may lie."""

@@ -199,6 +199,24 @@ def test_a_place_that_is_gone_is_an_error_once_it_was_looked_at_again(made, tmp_
     assert made.state.projects.locate(root).root == root
 
 
+def test_a_look_that_fails_hides_no_known_project_and_is_not_remembered(
+    made, tmp_path, clock, monkeypatch
+):
+    root = write_project(tmp_path / "shop", "stripe")
+    projects, place = made.state.projects, os.path.join(root, ".claude")
+    projects.locate(root)
+    failed = Located(reason="it could not be looked at: killed after 0.2 s", failed=True)
+    elsewhere = str(tmp_path / "home")
+    with monkeypatch.context() as patch:
+        patch.setattr("irdaemon.engine.projects.locate_project", lambda place, rules: failed)
+        assert projects.locate(place).root == root
+        assert projects.locate(elsewhere) is None
+        assert projects.explain(elsewhere) == failed.reason
+    assert not projects.is_known(elsewhere)
+    (tmp_path / "home" / ".git").mkdir()
+    assert projects.locate(elsewhere).root == elsewhere
+
+
 def test_the_projects_least_recently_asked_from_are_put_aside_and_come_back(made, tmp_path, clock):
     roots = [write_project(tmp_path / name, name) for name in ("a", "b", "c")]
     for root in roots:
