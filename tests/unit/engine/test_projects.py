@@ -249,6 +249,25 @@ def test_rows_of_a_project_that_was_put_aside_are_dropped_after_a_month(made, tm
     assert made.state.projects.get(roots[1])
 
 
+@pytest.mark.parametrize("kind", ["forgotten", "put aside"])
+def test_no_answer_kept_for_budgets_shows_what_a_project_had(made, tmp_path, kind):
+    root = write_project(tmp_path / "shop", "stripe")
+    projects = made.state.projects
+    projects.locate(root)
+    made.drain()
+    asked = Query("what stripe is for", ("skills",), mode="lexical", place=root, budget_ms=1e-6)
+    answers = [made.search(asked) for _ in range(3)]
+    assert answers[-1].tier == "cached"
+    assert [hit.name for hit in answers[-1].results] == ["x"]
+    if kind == "forgotten":
+        made.request(Job("forget", root))
+        made.drain()
+    else:
+        made.writer.publisher.put_aside(root)
+    projects.locate(root)
+    assert [hit.name for hit in made.search(asked).results] == []
+
+
 def test_a_marker_against_indexing_has_all_of_a_project_forgotten_at_once(made, tmp_path):
     root = write_project(tmp_path / "shop", "stripe")
     made.state.projects.locate(root)
