@@ -102,6 +102,7 @@ class Publisher:
         names = {corpus.part_of: name for name, corpus in chosen.items()}
         state.projects.set_parts(root, names)
         state.forget_answers()  # they may show what was served until now
+        state.scopes.forget(set(before) - known)
         state.work.wake_waiting()
 
     def show_corpora(self, corpora: Iterable[Corpus]) -> None:

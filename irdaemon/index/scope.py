@@ -7,7 +7,7 @@ floors) are those of both. So no item of another project can be found, and none 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from irdaemon.index import DRIFT, Columns, CorpusIndex, Names, Snapshot, measure_drift
@@ -109,6 +109,11 @@ class Scopes:
             if (part := snapshot.parts.get(name))
         }
         return replace(snapshot, corpora={**snapshot.corpora, **indexes})
+
+    def forget(self, parts: Iterable[str]) -> None:
+        """Release what was made of parts that are served no longer, by their names."""
+        for name in parts:
+            self._kept.pop(name, None)
 
     def _join(self, own: CorpusIndex | None, part: CorpusIndex, corpus: str) -> CorpusIndex:
         kept = self._kept.pop(part.corpus, None)

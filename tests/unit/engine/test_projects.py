@@ -1,3 +1,4 @@
+import gc
 import os
 import shutil
 from dataclasses import replace
@@ -11,6 +12,7 @@ from irdaemon.config.sections import Config, CorpusConfig, ProjectsConfig
 from irdaemon.contrib.prompts.observer import Drop, find_observer
 from irdaemon.engine.projects import ADDED, name_part
 from irdaemon.engine.queue import Job
+from irdaemon.index import CorpusIndex
 from irdaemon.ledger import Expected
 from irdaemon.ledger.prompts import AUTHOR, PERSON, USE
 from irdaemon.source.packages import Packages
@@ -266,6 +268,28 @@ def test_no_answer_kept_for_budgets_shows_what_a_project_had(made, tmp_path, kin
         made.writer.publisher.put_aside(root)
     projects.locate(root)
     assert [hit.name for hit in made.search(asked).results] == []
+
+
+def list_live_indexes(name):
+    """Return the indexes of a corpus that are still in memory."""
+    gc.collect()
+    held = [each for each in gc.get_objects() if type(each) is CorpusIndex]
+    return [each for each in held if each.corpus == name]
+
+
+@pytest.mark.parametrize("kind", ["forgotten", "put aside"])
+def test_the_index_of_a_project_that_is_served_no_longer_is_released(made, tmp_path, kind):
+    root = write_project(tmp_path / "shop", "stripe")
+    made.state.projects.locate(root)
+    made.drain()
+    made.search(Query("stripe", place=root))
+    assert list_live_indexes(name_part("skills", root))
+    if kind == "forgotten":
+        made.request(Job("forget", root))
+        made.drain()
+    else:
+        made.writer.publisher.put_aside(root)
+    assert not list_live_indexes(name_part("skills", root))
 
 
 def test_a_marker_against_indexing_has_all_of_a_project_forgotten_at_once(made, tmp_path):
