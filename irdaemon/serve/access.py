@@ -160,7 +160,7 @@ def refuse(scope: Scope, args: Args, visible: list[str]) -> Args:
 def refuse_others(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Refuse to all but the daemon's own user on the private socket: what is of projects is told.
 
-    So are prompts, whose words nobody else is shown.
+    So are prompts, whose words nobody else is shown, and use, which names items of projects.
     """
     raise Denied(
         f"the client {scope.client!r} is not allowed to ask for this",
@@ -268,7 +268,12 @@ def _check_reference(reference: str, visible: Collection[str]) -> None:
 
 
 def keep_own_status(scope: Scope, status: Any) -> Any:
-    """Return the jobs and corpora that are visible, and little of the process."""
+    """Return the jobs and corpora that are visible, and little of the process.
+
+    Who may see everything but projects is told all but those.
+    """
+    if scope.whole:
+        return {name: told for name, told in status.items() if name != "projects"}
     kept = ("version", "pid", "uptime_s", "generation")
     jobs = _keep_visible(scope, status["jobs"], "corpus")
     return {

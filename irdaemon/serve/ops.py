@@ -232,7 +232,7 @@ def narrow_args(scope: Scope, op: ServedOp, args: Args, corpora: Collection[str]
 def shown(scope: Scope, op: ServedOp, result: Any) -> Any:
     """Return what of a result a client may see, as plain data. Raises NotFound."""
     plain = plain_data(result)
-    return plain if scope.whole or op.filter is None else op.filter(scope, plain)
+    return plain if scope.has_projects or op.filter is None else op.filter(scope, plain)
 
 
 def _find_op(name: str) -> ServedOp:

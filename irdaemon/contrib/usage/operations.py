@@ -19,20 +19,20 @@ from irdaemon.types import Use
 _MOST_TOKENS = 100_000_000
 
 
-@serves("usage", "slow", access.refuse)
+@serves("usage", "slow", access.refuse_others)
 def usage(engine: Engine, item: str) -> Any:
     """Return what was offered, and used."""
     return UseReports(engine).usage(item)
 
 
-@serves("uses", "slow", access.refuse)
+@serves("uses", "slow", access.refuse_others)
 def uses(engine: Engine, corpus: str) -> Any:
     """Return the uses known of a corpus' items."""
     engine.state.check_known(corpus)
     return [use.to_dict() for use in UseReports(engine).of_corpus(corpus)]
 
 
-@serves("usage_forget", "slow", access.refuse)
+@serves("usage_forget", "slow", access.refuse_others)
 def usage_forget(engine: Engine, item: str, session: str, everything: bool) -> Any:
     """Forget what was noted of use, and have what was learned of it forgotten; return how much."""
     return UseReports(engine).forget(item, session, everything)
@@ -64,7 +64,7 @@ def usage_rollback(engine: Engine, corpus: str | None) -> Any:
     return [engine.request(Job("roll_back", name)) for name in names]
 
 
-@serves("gaps", "slow", access.refuse)
+@serves("gaps", "slow", access.refuse_others)
 def gaps(engine: Engine, least: int) -> Any:
     """Return what was needed and not found."""
     if least < 1:
@@ -72,7 +72,7 @@ def gaps(engine: Engine, least: int) -> Any:
     return UseReports(engine).gaps(least)
 
 
-@serves("listing", "slow", access.refuse)
+@serves("listing", "slow", access.refuse_others)
 def listing(engine: Engine, context_tokens: int) -> Any:
     """Return what an agent's own listing of skills has no room for."""
     if not 0 <= context_tokens <= _MOST_TOKENS:

@@ -129,6 +129,33 @@ def _find_id(made, root):
     return rows.cards[next(iter(rows.list_owners()))].artifact_id
 
 
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("usage", {}),
+        ("uses", {"corpus": "skills"}),
+        ("usage_forget", {"everything": True}),
+        ("gaps", {}),
+        ("listing", {}),
+    ],
+)
+@pytest.mark.parametrize("scope", [LIMITED, AGENT])
+def test_no_client_but_the_daemons_own_user_asks_about_use(made, op, args, scope):
+    with pytest.raises(Exception, match="not allowed"):
+        ask(made, op, scope, **args)
+
+
+@pytest.mark.parametrize("scope", [LIMITED, AGENT])
+def test_the_status_for_any_other_client_counts_no_projects(made, shop, scope):
+    made.state.projects.locate(shop)
+    made.drain()
+    whole = ask(made, "status")
+    assert whole["projects"]["known"] == 1
+    told = ask(made, "status", scope)
+    assert "projects" not in told
+    assert ("ledger" in told) == scope.whole
+
+
 @pytest.mark.parametrize("op", ["here", "projects", "add_project", "forget_project", "reads"])
 @pytest.mark.parametrize("scope", [LIMITED, replace(AGENT, read_only=True), AGENT])
 def test_no_client_but_the_daemons_own_user_asks_about_projects(made, shop, op, scope):
