@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import filterfalse
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.ingest.scan import NAMELESS, OptOuts
@@ -29,7 +30,7 @@ from irdaemon.source.pack import find_packed
 from irdaemon.source.redact import FoundSecret, Redactor
 from irdaemon.source.redact.private import has_private
 from irdaemon.strategy.edges import find_edges
-from irdaemon.strategy.synopses import KIND, SynopsisNote, add_synopsis
+from irdaemon.strategy.synopses import KIND, SynopsisNote, add_synopsis, is_synopsis
 from irdaemon.text import count_terms, tokenize_name
 from irdaemon.types import Artifact, Entry, IndexPlan, Reading, Refused, SessionTurn, SourceError
 
@@ -210,7 +211,7 @@ def _decompose(corpus: Corpus, artifact: Artifact, synopses: Synopses | None) ->
         if corpus.synopsis and held:
             text, about = held
             plan = add_synopsis(plan, artifact.artifact_id, text, SynopsisNote.from_dict(about))
-            recipe += f" {hash_content(plan.surfaces[:1])}"
+            recipe += f" synopsis {hash_content(plan.surfaces[:1])}"
         stated = _find_stated(corpus, artifact, plan)
         if stated:
             recipe += f" {hash_stated(stated)}"
@@ -218,7 +219,9 @@ def _decompose(corpus: Corpus, artifact: Artifact, synopses: Synopses | None) ->
             artifact,
             plan.filter_fields,
             tuple(_make_records(artifact.artifact_id, plan)),
-            hash_content(plan.surfaces),
+            hash_content(
+                filterfalse(is_synopsis, plan.surfaces), filter(is_synopsis, plan.surfaces)
+            ),
             hash_version(artifact, plan.filter_fields, recipe),
             # A turn is called after its first words, which name nothing.
             tuple(tokenize_name(artifact.name)) if getattr(corpus.strategy, "named", True) else (),

@@ -11,6 +11,7 @@ import msgpack
 
 from irdaemon.ledger.rows import (
     ARTIFACT_COLUMNS,
+    OWN_CONTENT,
     ArtifactPage,
     Counts,
     Namesake,
@@ -142,8 +143,13 @@ class Artifacts:
         return [text for (text,) in rows]
 
     def list_contents(self, corpus: str, artifact_ids: Iterable[str]) -> dict[str, str]:
-        """Return the hash of what is searched of artifacts, by id, of those that there are."""
-        statement = "SELECT artifact_id, content FROM artifacts WHERE corpus = ? AND artifact_id IN"
+        """Return the hash of artifacts' own text, by id, of those that there are.
+
+        A synopsis that is written of one leaves it as it was.
+        """
+        statement = (
+            f"SELECT artifact_id, {OWN_CONTENT} FROM artifacts WHERE corpus = ? AND artifact_id IN"
+        )
         rows = self._store.select_in(statement, list(artifact_ids), corpus)
         return {artifact_id: content for artifact_id, content in rows}
 

@@ -26,6 +26,7 @@ from irdaemon.embed.prompts import Common
 from irdaemon.ledger.gates import Gate as Gate
 from irdaemon.ledger.gates import Gates
 from irdaemon.ledger.rows import (
+    OWN_CONTENT,
     Expected,
     ExpectedPrompt,
     PromptRate,
@@ -116,7 +117,7 @@ class ExpectedPrompts:
         """Yield what is held of a corpus' artifacts, by provenance, whether it counts or not."""
         yield from self._list_stated(corpus)
         rows = self._store.all(
-            "SELECT DISTINCT p.artifact_id, name, provenance, written_for, content"
+            f"SELECT DISTINCT p.artifact_id, name, provenance, written_for, {OWN_CONTENT}"
             " FROM expected_prompts AS p LEFT JOIN artifacts AS a"
             " ON a.corpus = p.corpus AND a.artifact_id = p.artifact_id"
             " WHERE p.corpus = ? AND served = ?",
@@ -275,7 +276,7 @@ class ExpectedPrompts:
             "SELECT DISTINCT provenance FROM expected_prompts AS p LEFT JOIN artifacts AS a"
             " ON a.corpus = p.corpus AND a.artifact_id = p.artifact_id"
             " WHERE p.corpus = ? AND p.artifact_id = ? AND served = ?"
-            " AND written_for != '' AND written_for != coalesce(content, '')",
+            f" AND written_for != '' AND written_for != coalesce({OWN_CONTENT}, '')",
             corpus,
             artifact_id,
             _SERVED,

@@ -265,9 +265,19 @@ def make_record_id(artifact_id: str, kind: str, surface_index: int) -> str:
     return hashlib.sha256(joined.encode("utf-8", "replace")).hexdigest()[:24]
 
 
-def hash_content(surfaces: Iterable[Surface]) -> str:
-    """Hash what is searched of an artifact, wherever it lies: equal hashes are copies."""
-    return _hash([[each.kind, each.text, each.lexical] for each in surfaces])
+def hash_content(surfaces: Iterable[Surface], written: Iterable[Surface] = ()) -> str:
+    """Hash what is searched of an artifact, wherever it lies: equal hashes are copies.
+
+    What was `written` of it, its synopsis, is hashed behind its own: see OWN_CONTENT.
+    """
+    own, others = (
+        [[each.kind, each.text, each.lexical] for each in some] for some in (surfaces, written)
+    )
+    return f"{_hash(own)} {_hash(others)}" if others else _hash(own)
+
+
+# What of a content says nothing of a synopsis, in SQL.
+OWN_CONTENT = "substr(content, 1, 64)"
 
 
 def hash_version(artifact: Artifact, fields: Mapping[str, Any], recipe: str) -> str:

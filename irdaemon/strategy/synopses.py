@@ -31,6 +31,11 @@ class SynopsisNote:
         return {"synthesizer_id": self.synthesizer_id, **of}
 
 
+def is_synopsis(surface: Surface) -> bool:
+    """Return whether a surface was written of an artifact, and is no text of its own."""
+    return "synthesizer_id" in surface.metadata
+
+
 def add_synopsis(plan: IndexPlan, artifact_id: str, text: Any, note: SynopsisNote) -> IndexPlan:
     """Return a plan with a synopsis ahead; the plan itself where it is empty or no text."""
     if not isinstance(text, str) or not text.strip():

@@ -9,9 +9,12 @@ from irclient.errors import Unavailable
 from irdaemon.config.reindex import parse_quiet_hours
 from irdaemon.contrib.models.observer import find_models
 from irdaemon.contrib.models.synopses import SynopsisBudget, SynopsisWriter, shown
+from irdaemon.contrib.prompts.observer import find_observer
 from irdaemon.engine.host import InProcess
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
+from irdaemon.ledger import Expected
+from irdaemon.ledger.prompts import AGENT
 from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Package, Skill
@@ -88,6 +91,27 @@ def test_every_artifact_gets_one_ahead_of_its_surfaces_and_is_found_by_it():
     assert made.write() == 0
     assert len(made.model.prompts) == 2
     assert made.engine.search("synopsis").results
+
+
+def test_a_synopsis_leaves_expected_prompts_written_for_the_text_that_an_artifact_has():
+    made, given = Setting(), {"deploy": Expected.of(["lift the containers"])}
+    find_observer(made.engine.state).hand_in("m", AGENT, given)
+    made.engine.drain()
+    assert made.write() == 2
+    prompts, contents = made.engine.ledger.prompts, made.engine.ledger.artifacts.list_contents
+    assert prompts.list_outdated("m", "deploy") == set()
+    assert not any(each.is_outdated for each in prompts.list_held("m"))
+    assert contents("m", given) == prompts.list_written_for("m", AGENT)
+    made.items["deploy"] = {**SKILLS["deploy"], "description": "Deploy it elsewhere"}
+    made.build()
+    assert prompts.list_outdated("m", "deploy") == {AGENT}
+
+
+def test_copies_of_one_text_are_joined_where_both_have_the_same_synopsis():
+    made = Setting({"a": SKILLS["deploy"], "b": SKILLS["deploy"]})
+    assert len(made.engine.search("crane").results) == 1
+    made.write()
+    assert len(made.engine.search("crane").results) == 1
 
 
 def test_only_what_changed_is_asked_again_and_the_old_one_serves_meanwhile():
