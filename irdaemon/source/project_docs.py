@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from irdaemon.source.ignores import Ignores
 from irdaemon.source.locate_project import MARKER
 from irdaemon.source.opening import is_text
-from irdaemon.source.tree import PRUNED
+from irdaemon.source.tree import PRUNED, is_repository
 from irdaemon.types import Project, Root
 
 # The options of that corpus, and how many documents are read of a project.
@@ -74,6 +74,7 @@ def _is_wanted(entry: os.DirEntry[str], ignores: Ignores) -> bool:
     stem, suffix = os.path.splitext(entry.name.lower())
     if is_directory:
         wanted = entry.name.lower() in _DIRECTORIES and entry.name not in PRUNED
+        wanted = wanted and not is_repository(entry.path)
     else:  # README.de.md is one, too
         first = stem.partition(".")[0].partition("-")[0].partition("_")[0]
         wanted = is_document and first in _FILES and suffix in _SUFFIXES

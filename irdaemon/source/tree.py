@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from irdaemon.source.ignores import Ignores
-from irdaemon.source.locate_project import read_mounts, resolve_place
+from irdaemon.source.locate_project import REPOSITORIES, read_mounts, resolve_place
 from irdaemon.source.opening import KERNEL, is_within, resolve_path
 from irdaemon.types import Entry, LinkPolicy, Problem, Root, Scan
 
@@ -238,6 +238,11 @@ def is_link(entry: os.DirEntry[str]) -> bool:
 def resolve_entry(entry: os.DirEntry[str]) -> str:
     """Return the real path of an entry of a directory that was scanned by its own real path."""
     return resolve_path(entry.path) if is_link(entry) else entry.path
+
+
+def is_repository(directory: str) -> bool:
+    """Return whether a directory is a repository: below another's root it is its own project."""
+    return any(os.path.lexists(os.path.join(directory, name)) for name in REPOSITORIES)
 
 
 def list_mounts_inside(root: str) -> frozenset[str]:

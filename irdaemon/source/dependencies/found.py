@@ -17,7 +17,7 @@ from irdaemon.source.ignores import Ignores
 from irdaemon.source.opening import is_text, is_within, open_regular, read_regular
 from irdaemon.source.packages.manifest import MANIFEST_LIMIT, Manifest, clean_text
 from irdaemon.source.packages.readme import read_readme
-from irdaemon.source.tree import PRUNED, find_inside
+from irdaemon.source.tree import PRUNED, find_inside, is_repository
 from irdaemon.types import Problem, Refused, SourceError
 
 # A lock lists what dependencies depend on, too, and may be large in earnest.
@@ -139,6 +139,7 @@ class ProjectFiles:
     notes: dict[str, None] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
     ignores: Ignores = field(init=False)
+    _apart: dict[str, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.ignores = Ignores((self.root,), self.root)
@@ -177,9 +178,22 @@ class ProjectFiles:
         return real if is_text(real) else ""
 
     def resolve_named(self, directory: str, path: str) -> str:
-        """Resolve a path that a manifest names; "" also for what git ignores."""
+        """Resolve a path that a manifest names; "" for what another repository has or git ignores."""
         real = self.resolve(directory, path)
-        return "" if self.ignores.ignores_around(real) else real
+        return "" if self.is_apart(real) or self.ignores.ignores_around(real) else real
+
+    def is_apart(self, path: str) -> bool:
+        """Return whether a real path lies in a repository inside of the project."""
+        passed: list[str] = []
+        while path.startswith(self.root + "/") and path not in self._apart:
+            passed.append(path)
+            if is_repository(path):
+                self._apart[path] = True
+                break
+            path = os.path.dirname(path)
+        found = self._apart.get(path, False)
+        self._apart.update(dict.fromkeys(passed, found))
+        return found
 
     def has_file(self, directory: str, name: str) -> bool:
         """Return whether a file is in a directory, or leads from there to one in the project."""
@@ -234,7 +248,7 @@ def _may_hold_packages(entry: os.DirEntry[str]) -> bool:
     except OSError:
         return False
     hidden = entry.name.startswith(".") or entry.name in PRUNED
-    return plain and not hidden and is_text(entry.name)
+    return plain and not hidden and is_text(entry.name) and not is_repository(entry.path)
 
 
 def describe_directory(path: str, manifest: Manifest, exports: Iterable[str] = ()) -> PackageText:

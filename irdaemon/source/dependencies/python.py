@@ -118,7 +118,8 @@ class _Checkout:
             self.files.left_out[f"a path beyond the first {_MOST_PATHS:,}"] += 1
             return ""
         real = self.files.resolve(directory, path) if "://" not in path else ""
-        if not real:
+        if not real or self.files.is_apart(real):
+            real = ""
             self.files.left_out["a path that leads out of the project"] += 1
         return real
 

@@ -115,7 +115,10 @@ class Files:
     def _filter(self, tops: tuple[Root, ...]) -> Filter:
         ignores = Ignores(top.path for top in tops) if self._gitignore else None
         unreadable = list_unreadable_suffixes()
-        return Filter(self._wanted, self._excluded, ignores, unreadable, self._unwanted)
+        is_in_project = any(top.within for top in tops)
+        return Filter(
+            self._wanted, self._excluded, ignores, unreadable, self._unwanted, is_in_project
+        )
 
     def _list_tops(self) -> tuple[Root, ...]:
         real = [replace(r, path=path) for r in self._roots if (path := resolve_root(r))]

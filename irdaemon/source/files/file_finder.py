@@ -19,6 +19,7 @@ from irdaemon.source.tree import (
     check_root,
     is_directory,
     is_regular,
+    is_repository,
     make_entry,
 )
 from irdaemon.types import Entry, Problem, Root
@@ -31,6 +32,7 @@ _OUTSIDE = "outside the pattern"
 _NEEDS = "needs "
 _EXCLUDED = "excluded"
 _IGNORED = "ignored by git"
+_APART = "a repository of its own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,8 @@ class Filter:
     """Which relative paths count, and which ignore rules apply on top (None: none).
 
     `unreadable` has the suffixes that nothing here reads, each with the command to install what
-    does, `unwanted` patterns of what is left out by the reason that it is called by.
+    does, `unwanted` patterns of what is left out by the reason that it is called by. What is in a
+    project ends where another repository begins.
     """
 
     wanted: GitIgnoreSpec
@@ -46,6 +49,7 @@ class Filter:
     ignores: Ignores | None
     unreadable: Mapping[str, str]
     unwanted: Mapping[str, GitIgnoreSpec] = field(default_factory=dict)
+    is_in_project: bool = False
 
     def explain_file(self, path: str, relative: str) -> str:
         """Return why a file does not count, "" where it does."""
@@ -67,6 +71,8 @@ class Filter:
             return PRUNED_REASON
         if self.excluded.match_file(relative + "/"):
             return _EXCLUDED
+        if self.is_in_project and is_repository(path):
+            return _APART
         ignored = self.ignores and self.ignores.ignores(path, is_directory=True)
         return _IGNORED if ignored else ""
 

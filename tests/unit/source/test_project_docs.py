@@ -71,3 +71,15 @@ def test_a_document_is_called_by_its_path_in_the_home_directory(monkeypatch, tmp
 
 def test_a_root_that_is_gone_has_no_documents(tmp_path):
     assert find_doc_roots(Project(str(tmp_path / "gone"), "gone")) == ()
+
+
+def test_documents_of_a_repository_inside_are_that_ones(shop):
+    write(shop / "docs/b.md", "x")
+    write(shop / "docs/inner/README.md", "x")
+    write(shop / "docs/inner/deep/c.md", "x")
+    write(shop / "adr/a.md", "x")
+    for inner in ("docs/inner", "adr"):
+        write(shop / inner / ".git", "gitdir: elsewhere")
+    assert read(shop) == {"docs/b.md"}
+    source = Files(find_doc_roots(Project(str(shop), "shop")), DOC_OPTIONS)
+    assert not source.scan(str(shop / "docs/inner/deep/c.md")).entries

@@ -1,4 +1,4 @@
-"""A checkout may hold names that are no text, and name them: they are passed over."""
+"""A checkout may hold names that are no text, deep paths and other repositories: none is read."""
 
 import json
 import os
@@ -89,3 +89,23 @@ def test_what_a_scan_had_to_say_is_kept_for_who_asks(tmp_path):
     source.brief().scan()
     (tmp_path / "requirements.txt").unlink()
     assert any("no .venv" in note for note in source.notes)
+
+
+@pytest.mark.parametrize("workspaces", [["packages/*"], ["packages/inner", "packages/web"]])
+def test_a_package_of_a_repository_inside_is_that_ones(tmp_path, workspaces):
+    write(tmp_path / "package.json", json.dumps({"name": "x", "workspaces": workspaces}))
+    for name in ("inner", "web"):
+        asked = {"name": name, "dependencies": {f"used-by-{name}": "1"}}
+        write(tmp_path / "packages" / name / "package.json", json.dumps(asked))
+    (tmp_path / "packages" / "inner" / ".git").mkdir()
+    names = {entry.key.rpartition("/")[2] for entry in scan(tmp_path).entries}
+    assert names == {"x", "web", "used-by-web"}
+
+
+def test_a_path_in_requirements_leads_into_no_other_repository(tmp_path):
+    write(tmp_path / "requirements.txt", "-e ./inner/sub\n-r inner/more.txt\nflask\n")
+    write(tmp_path / "inner" / "sub" / "requirements.txt", "django\n")
+    write(tmp_path / "inner" / "more.txt", "celery\n")
+    (tmp_path / "inner" / ".jj").mkdir()
+    names = {entry.key.rpartition("/")[2] for entry in scan(tmp_path).entries}
+    assert names == {"flask"}
