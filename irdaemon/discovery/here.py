@@ -24,7 +24,7 @@ CWD, OTHER_PROJECT = "cwd", "other_project"
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """The project that a query comes from, and the clean path of its place.
+    """The project that a query comes from, and the real path of its place.
 
     In the corpora of `one_of_a_name` one item of a name is served, the nearest.
     """

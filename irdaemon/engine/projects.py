@@ -48,13 +48,15 @@ def is_part_of(name: str, root: str) -> bool:
 class _Place:
     """What a place was found to lie in: the root of a project, or none and why; and when.
 
-    `failed`: nobody could look, so only the reason is of use.
+    `failed`: nobody could look, so only the reason is of use. `real` is the place's real path,
+    "" where that is not known.
     """
 
     root: str | None
     reason: str
     at: float
     failed: bool = False
+    real: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,7 @@ class Projects:
 
     def _note_asked(self, root: str, place: str) -> None:
         now = self._clock()
-        self._asked[root], self._last_place[root] = now, place
+        self._asked[root], self._last_place[root] = now, self.resolve(place)
         patience = OLD_S if root in self._tended else _TRIED_AGAIN_S
         if not 0 <= now - self._requested.get(root, float("-inf")) < patience:
             self._requested[root] = now
@@ -168,6 +170,14 @@ class Projects:
             self._remember(place, self.look(place))
         return self.find(place)
 
+    def resolve(self, place: str) -> str:
+        """Return the real path of a clean place as it was located; of any other the place itself.
+
+        No file is touched.
+        """
+        seen = self._places.get(place)
+        return seen.real if seen and seen.real else place
+
     def explain(self, place: str) -> str:
         """Return why a place that was located lies in no project."""
         seen = self._places.get(place)
@@ -188,7 +198,7 @@ class Projects:
         root = found.project.root if found.project else None
         if len(self._places) >= _MOST_PLACES:
             self._places = dict(list(self._places.items())[_MOST_PLACES // 2 :])
-        self._places[place] = _Place(root, found.reason, self._clock(), found.failed)
+        self._places[place] = _Place(root, found.reason, self._clock(), found.failed, found.place)
 
     def rules(self) -> PlaceRules:
         """Return where projects may lie."""
@@ -203,7 +213,9 @@ class Projects:
             known = KnownProject(project, why, now, now)
             # Of those at or below it another project was the innermost.
             top = project.root
-            self._keep_places(lambda at, seen: seen.root is not None and not is_within(at, top))
+            self._keep_places(
+                lambda at, seen: seen.root is not None and not is_within(seen.real or at, top)
+            )
         else:
             known = replace(before, project=project, gone_at=0.0)
             known = replace(known, why=why) if why == ADDED else known

@@ -180,7 +180,7 @@ class Reader:
         project = projects.find(place)
         if project is None:
             return answer
-        here, freshness = Here(project, place), answer.freshness
+        here, freshness = Here(project, projects.resolve(place)), answer.freshness
         if projects.is_reading(project):
             freshness = {**freshness, "reading": project.name}
         results = tuple(map(here.name_other, answer.results))

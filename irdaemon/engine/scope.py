@@ -27,7 +27,7 @@ _PACKAGES, _DOCS = frozenset(("packages", "dependencies")), frozenset(("docs", "
 
 @dataclass(frozen=True, slots=True)
 class PlaceScope:
-    """What is to be seen from a place, as of one moment.
+    """What is to be seen from a place, as of one moment; `place` is a real path.
 
     `parts` are the project's, by the name of the corpus that each belongs to.
     """
@@ -88,7 +88,7 @@ def find_scope(state: QueryState, place: str) -> PlaceScope:
         return PlaceScope(served)
     names = state.projects.parts_of(project).items()
     parts = {corpus: part for corpus, name in names if (part := served.parts.get(name))}
-    return PlaceScope(served, project, place, parts)
+    return PlaceScope(served, project, state.projects.resolve(place), parts)
 
 
 def narrow_query(

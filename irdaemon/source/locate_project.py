@@ -2,8 +2,9 @@
 
     python -P locate_project.py < REQUEST
 
-The request is JSON: `place`, `home`, `uid`, `roots`, `ignore`. Printed is JSON, too: `root` and
-`marks`, or the `reason` why there is no project, or the `problem` with the place itself.
+The request is JSON: `place`, `home`, `uid`, `roots`, `ignore`. Printed is JSON, too: `root`,
+`marks` and the real `place`, or the `reason` why there is no project, or the `problem` with the
+place itself.
 
 Links are followed one at a time, and each directory on the way is held against the list of mounts
 before anything asks the system about it: a server that is gone would not answer.
@@ -152,8 +153,8 @@ class Locator:
             *(self._resolve(each)[0] for each in request["ignore"]),
         ]
 
-    def locate(self, place: str) -> tuple[str, list[str]]:
-        """Return the root of the project around a place, and its marks.
+    def locate(self, place: str) -> tuple[str, list[str], str]:
+        """Return the root of the project around a place, its marks, and the real path of the place.
 
         Raises _NoProject, and _BadPlace.
         """
@@ -170,7 +171,7 @@ class Locator:
         if not root:
             raise _NoProject(f"no repository, manifest or agent directory is at or above {real}")
         self._check_root(root)
-        return root, list_marks(root)
+        return root, list_marks(root), real
 
     def _resolve(self, path: str) -> tuple[str, bool]:
         return resolve_place(path, self._is_remote, self._is_allowed)
@@ -329,14 +330,14 @@ def locate(request: Mapping[str, Any], mounts: Mounts | None) -> dict[str, Any]:
     if mounts is None and sys.platform == "linux":
         return {"reason": "what is mounted is not known: /proc/self/mounts cannot be read"}
     try:
-        root, marks = Locator(request, mounts).locate(request["place"])
+        root, marks, place = Locator(request, mounts).locate(request["place"])
     except _NoProject as none:
         return {"reason": str(none)}
     except _BadPlace as bad:
         return {"problem": str(bad)}
     except OSError as error:  # something on the way changed meanwhile
         return {"reason": f"it cannot be looked at: {error.strerror}"}
-    return {"root": root, "marks": marks}
+    return {"root": root, "marks": marks, "place": place}
 
 
 if __name__ == "__main__":

@@ -80,14 +80,16 @@ class PlaceRules:
 class Located:
     """The project that a place lies in, or the reason why it lies in none.
 
-    `problem` is what is wrong with the place itself: it does not exist, is no directory, or cannot
-    be read. `failed` is whether nobody could look, which says nothing about the place.
+    `place` is the real path of a place that lies in one, as far as it is valid UTF-8. `problem` is
+    what is wrong with the place itself: it does not exist, is no directory, or cannot be read.
+    `failed` is whether nobody could look, which says nothing about the place.
     """
 
     project: Project | None = None
     reason: str = ""
     problem: str = ""
     failed: bool = False
+    place: str = ""
 
 
 def clean_place(place: str) -> str:
@@ -121,7 +123,9 @@ def locate_project(place: str, rules: PlaceRules) -> Located:
         run_program(_PROGRAM, b"{}", _START, _OUTPUT)
         found = json.loads(run_program(_PROGRAM, request, _LIMITS, _OUTPUT))
         if root := found.get("root"):
-            return Located(Project(root, name_project(root), tuple(found["marks"])))
+            project = Project(root, name_project(root), tuple(found["marks"]))
+            real = found.get("place", "")
+            return Located(project, place=real if is_text(real) else "")
         return Located(reason=found.get("reason", ""), problem=found.get("problem", ""))
     except Unavailable as error:
         return Located(reason=f"it could not be looked at: {error.message}", failed=True)

@@ -32,7 +32,8 @@ def test_the_project_around_a_place_is_found_and_the_next_one_by_the_same_child(
         root.chmod(0o755)
         (root / "a").mkdir()
         found = locate_project(str(root / "a"), rules)
-        assert found == Located(Project(str(root), name.strip(), (".git",)))
+        project = Project(str(root), name.strip(), (".git",))
+        assert found == Located(project, place=str(root / "a"))
 
 
 def test_a_place_without_a_project_has_a_reason_and_a_bad_one_a_problem(rules, tmp_path):

@@ -201,6 +201,30 @@ def test_a_place_that_is_gone_is_an_error_once_it_was_looked_at_again(made, tmp_
     assert made.state.projects.locate(root).root == root
 
 
+def test_from_a_link_into_a_project_the_nearest_of_a_name_is_that_of_where_it_leads(
+    made, tmp_path, monkeypatch
+):
+    root = write_project(tmp_path / "shop", "dup")
+    near = tmp_path / "shop" / "apps" / "web"
+    write_skill(near / ".claude" / "skills" / "dup", "what dup is for")
+    link = tmp_path / "current"
+    link.symlink_to(root)
+    monkeypatch.setattr(
+        "irdaemon.engine.projects.locate_project",
+        lambda place, rules: Located(
+            Project(root, "shop", (".git",)), place=os.path.realpath(place)
+        ),
+    )
+    place = str(link / "apps" / "web")
+    made.state.projects.locate(place)
+    made.drain()
+    assert made.state.projects.last_place(root) == str(near)
+    found = made.search(Query("what dup is for", ("skills",), place=place)).results
+    assert [hit.artifact_id.partition("/shop/")[2] for hit in found] == [
+        "apps/web/.claude/skills/dup"
+    ]
+
+
 def test_a_look_that_fails_hides_no_known_project_and_is_not_remembered(
     made, tmp_path, clock, monkeypatch
 ):

@@ -54,6 +54,12 @@ def test_the_nearest_repository_is_the_project(home, mark):
     assert find(root, home) == str(root)
 
 
+def test_the_real_path_of_a_place_is_told(home):
+    root = make(home / "shop", ".git/")
+    (home / "current").symlink_to(make(root / "apps"))
+    assert ask(home / "current", home)["place"] == str(root / "apps")
+
+
 def test_a_project_has_all_its_marks(home):
     root = make(home / "shop", ".git/", "package.json", ".claude/", "requirements-dev.txt")
     assert ask(root, home)["marks"] == [".git", "package.json", ".claude", "requirements-dev.txt"]
