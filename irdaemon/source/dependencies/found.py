@@ -178,7 +178,7 @@ class ProjectFiles:
         return real if is_text(real) else ""
 
     def resolve_named(self, directory: str, path: str) -> str:
-        """Resolve a path that a manifest names; "" for what another repository has or git ignores."""
+        """Resolve a path that a manifest names; "" for what is another repository's, or ignored."""
         real = self.resolve(directory, path)
         return "" if self.is_apart(real) or self.ignores.ignores_around(real) else real
 
