@@ -131,13 +131,11 @@ def test_a_sample_password_stays_in_a_skill_and_a_token_does_not(tmp_path):
 def test_no_token_of_a_skill_s_eval_file_reaches_the_ledger_s_files(tmp_path):
     root, ledger = tmp_path / "skills", tmp_path / "ledger.sqlite"
     skill = write_skill(root / "a", "Deploys what was built.")
-    ask = [
-        "deploy with this key:\n" + PRIVATE_KEY,
-        f"publish as {GITHUB}",
-        "<private>diary</private>",
-    ]
-    value = {"should_trigger": ask, "should_not_trigger": [f"list buckets of {AWS}"]}
-    (skill / "evals.json").write_text(json.dumps(value))
+    hidden = ["deploy with this key:\n" + PRIVATE_KEY, "<private>diary</private>"]
+    (skill / "triggers.json").write_text(json.dumps({"should_trigger": hidden}))
+    told = {"should_trigger": [f"publish as {GITHUB}"]}
+    told["should_not_trigger"] = [f"list buckets of {AWS}"]
+    (skill / "evals.json").write_text(json.dumps(told))
     corpus = Watched(skills(root), str(ledger))
     corpus.look()
     stored = stored_text(ledger)
@@ -146,12 +144,9 @@ def test_no_token_of_a_skill_s_eval_file_reaches_the_ledger_s_files(tmp_path):
     (held,) = corpus.ledger.prompts.list_held("s")
     assert [(each.text, each.weight > 0) for each in held.expected.prompts] == [
         ("list buckets of [secret: AWS Access Key]", False),
-        ("deploy with this key: [secret: Private Key]", True),
         ("publish as [secret: GitHub Token]", True),
     ]
-    assert {kind for _, _, kind in secrets(corpus)} == {
-        "AWS Access Key", "GitHub Token", "Private Key"
-    }  # fmt: skip
+    assert {kind for _, _, kind in secrets(corpus)} == {"AWS Access Key", "GitHub Token"}
 
 
 def test_no_password_of_a_note_reaches_the_ledger_s_files(tmp_path):
