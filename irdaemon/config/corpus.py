@@ -94,7 +94,8 @@ class Corpus:
     it, None for none; `learns` is whether use may teach its artifacts, whose words a copy has.
     `example` is whether it is one of the fallback's, which makes way for what is the person's own.
     `project` is set of a project's part of a corpus, `part_of` is the name of that corpus then.
-    `packed` is whether the knowledge pack's prompts count for its artifacts.
+    `packed` is whether the knowledge pack's prompts count for its artifacts. What lies at or below
+    `ignored`, which are real paths, is passed over.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Corpus:
     project: Project | None = None
     part_of: str = ""
     packed: bool = False
+    ignored: tuple[str, ...] = ()
 
     @cached_property
     def recipe(self) -> str:

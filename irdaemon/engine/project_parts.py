@@ -7,6 +7,7 @@ step; of those that are put aside the rows stay a month.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -22,6 +23,7 @@ from irdaemon.engine.state import State
 from irdaemon.ingest.scan import MARKER, OptOuts, ScanRequest
 from irdaemon.ledger import KnownProject
 from irdaemon.source import project_docs
+from irdaemon.source.locate_project import find_remote, read_mounts, resolve_place
 from irdaemon.source.opening import is_within
 from irdaemon.source.projects import find_agent_roots, locate_project
 from irdaemon.source.tree import find_inside, resolve_root
@@ -57,6 +59,7 @@ def tend_project(context: JobContext) -> str:
     if config is None or projects.settings is None:
         put_aside(context.publisher, root)
         return "no project is read"
+    config = replace(config, projects=_resolve_ignored(config.projects))
     if _is_left_out(root, config.projects):
         forget_project(state, context.publisher, root)
         return "it is not to be read: what was held of it is forgotten"
@@ -74,6 +77,16 @@ def tend_project(context: JobContext) -> str:
     _make_room(context, root, config.projects.max_projects)
     _keep(state, replace(known, aside_at=0.0, gone_at=0.0))
     return _bring_in_step(context, known.project, config)
+
+
+def _resolve_ignored(settings: ProjectsConfig) -> ProjectsConfig:
+    """Return settings that also ignore what links in `ignore` lead to; nothing remote is asked."""
+    mounts = read_mounts() or ()
+    found = list(settings.ignore)
+    for path in settings.ignore:
+        with contextlib.suppress(OSError):
+            found.append(resolve_place(path, lambda here: bool(find_remote(here, mounts)))[0])
+    return replace(settings, ignore=tuple(dict.fromkeys(found)))
 
 
 def _is_left_out(root: str, settings: ProjectsConfig) -> bool:
@@ -130,6 +143,7 @@ def _make_parts(
     own = {each.name: each for each in config.corpora}
     agents = [each for each in before.values() if each.part_of in AGENT_KINDS]
     found = [root.path for each in agents for root in each.source.roots()]
+    ignored = tuple(top for top in config.projects.ignore if is_within(top, project.root))
     for part_of, kind, roots in _list_places(project, place, config.projects, found):
         table = own.get(part_of)
         if not roots or (table and not table.enabled):
@@ -138,7 +152,7 @@ def _make_parts(
         if table:
             strategy = table.strategy if table.kind == kind else None
             given = replace(given, embedder=table.embedder, strategy=strategy)
-        made = make_part(given, roots, part_of, project, config)
+        made = replace(make_part(given, roots, part_of, project, config), ignored=ignored)
         kept = before.get(made.name)
         yield kept if kept and _is_same(kept, made) else made
 
@@ -184,6 +198,7 @@ def _is_same(one: Corpus, other: Corpus) -> bool:
         one.source.roots() == other.source.roots()
         and one.recipe == other.recipe
         and (one.embedder, one.quota, one.project) == (other.embedder, other.quota, other.project)
+        and one.ignored == other.ignored
     )
 
 

@@ -66,7 +66,7 @@ class Admitted:
 
 def admit(corpus: Corpus, scan: Scan, optouts: OptOuts) -> Admitted:
     """Sort the entries of a scan into those to read, those to refuse, and those passed over."""
-    entries = tuple(entry for entry in scan.entries if not _is_out(entry, optouts))
+    entries = tuple(entry for entry in scan.entries if not _is_out(entry, optouts, corpus.ignored))
     outside = () if corpus.may_leave_roots else _find_outside(corpus, entries)
     if outside:
         entries = tuple(entry for entry in entries if entry not in outside)
@@ -81,9 +81,11 @@ def refuse(entry: Entry) -> Refused:
     )
 
 
-def _is_out(entry: Entry, optouts: OptOuts) -> bool:
+def _is_out(entry: Entry, optouts: OptOuts, ignored: tuple[str, ...]) -> bool:
+    if not entry.path:
+        return False
     # The path may be a directory itself: a package, a skill.
-    return bool(entry.path) and optouts.covers(entry.path)
+    return optouts.covers(entry.path) or any(is_within(entry.path, top) for top in ignored)
 
 
 def _find_outside(corpus: Corpus, entries: Iterable[Entry]) -> tuple[Entry, ...]:

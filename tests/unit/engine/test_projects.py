@@ -454,6 +454,26 @@ def test_nothing_is_located_or_read_where_projects_are_switched_off(tmp_path, cl
     made.ledger.close()
 
 
+def test_what_is_ignored_within_a_project_is_not_read_whatever_link_names_it(tmp_path, clock):
+    (tmp_path / "link").symlink_to(tmp_path)
+    inside = (".claude/skills/closed", "docs/hidden", "apps", "packages/closed")
+    made = start(tmp_path, clock, ignore=tuple(f"{tmp_path}/link/shop/{each}" for each in inside))
+    shop = tmp_path / "shop"
+    root = write_project(shop, "open", "closed")
+    write_skill(shop / "apps" / ".claude" / "skills" / "web", "what lies in apps")
+    for path in ("docs/open.md", "docs/hidden/closed.md"):
+        (shop / path).parent.mkdir(parents=True, exist_ok=True)
+        (shop / path).write_text("# How it is deployed\n\nBy a script.")
+    for name in ("open", "closed"):
+        write_manifest(shop / "packages" / name, name)
+    write(shop / "package.json", {"name": "shop", "workspaces": ["packages/*"]})
+    made.state.projects.locate(root)
+    made.drain()
+    held = {corpus: count(made, root, corpus) for corpus in ("skills", "docs", "packages")}
+    assert held == {"skills": 1, "docs": 1, "packages": 2}
+    made.ledger.close()
+
+
 def test_a_project_holds_no_more_artifacts_than_it_may(tmp_path, clock):
     made = start(tmp_path, clock, max_artifacts=3)
     root = write_project(tmp_path / "shop", *"abcdef")
