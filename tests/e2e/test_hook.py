@@ -30,6 +30,8 @@ def test_of_a_long_prompt_it_is_told_how_much_was_searched_for(home, daemon):
 
 def test_what_was_shown_is_remembered_across_a_restart(home, daemon):
     assert asks(home, "fill a pdf form")
+    # The hook reports what it showed, and waits for no reply.
+    until(lambda: home.answer("impressions", "claude:S"))
     daemon.__exit__()
     with Running(home) as again:
         again.wait_idle()
