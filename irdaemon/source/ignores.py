@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from configparser import ConfigParser
+from configparser import Error as ConfigError
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from irdaemon.source.opening import read_regular
+from irdaemon.source.opening import is_within, read_regular, resolve_path
 from irdaemon.types import SourceError
 
 if TYPE_CHECKING:
@@ -87,12 +90,30 @@ class Ignores:
         git = os.path.join(directory, ".git")
         return directory == self._project or os.path.lexists(git)
 
+    def _find_exclude(self, directory: str) -> str:
+        """Return where a repository's own exclude file lies; in a worktree that of its repository.
+
+        A worktree names its repository in a file, which any checkout may hold: it counts where the
+        repository lies below HOME and names the worktree back.
+        """
+        git = os.path.join(directory, ".git")
+        named = _read_line(git) if self._project else ""
+        if not named.startswith("gitdir: "):
+            return os.path.join(git, "info", "exclude")
+        own = os.path.normpath(os.path.join(directory, named.removeprefix("gitdir: ")))
+        common = os.path.normpath(os.path.join(own, _read_line(os.path.join(own, "commondir"))))
+        is_ours = is_within(resolve_path(own), resolve_path(os.path.expanduser("~")))
+        if not is_ours or os.path.normpath(_read_line(os.path.join(own, "gitdir"))) != git:
+            return ""
+        return os.path.join(resolve_path(common), "info", "exclude")
+
     def _gather(
         self, directory: str, above: tuple[_Rules, ...] | None
     ) -> tuple[_Rules, ...] | None:
         own = _read_rules(directory, os.path.join(directory, ".gitignore"))
         if self._begins_at(directory):
-            return own + _read_rules(directory, os.path.join(directory, ".git", "info", "exclude"))
+            rules = own + _read_rules(directory, self._find_exclude(directory))
+            return rules + (_read_rules(directory, _find_global()) if self._project else ())
         if above is None and directory not in self._tops:
             return None
         return own + (above or ())
@@ -153,7 +174,28 @@ def _is_valid(line: str) -> bool:
     return True
 
 
+def _find_global() -> str:
+    """Return where the person's ignore file for all repositories lies: `core.excludesFile`."""
+    config = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    for path in (os.path.expanduser("~/.gitconfig"), os.path.join(config, "git", "config")):
+        parser = ConfigParser(strict=False, allow_no_value=True, interpolation=None)
+        with suppress(ConfigError, OSError, SourceError):
+            parser.read_string(read_regular(resolve_path(path), _LIMIT).decode("utf-8", "replace"))
+            if named := parser.get("core", "excludesfile", fallback=""):
+                return resolve_path(os.path.expanduser(named.strip('"')))
+    return resolve_path(os.path.join(config, "git", "ignore"))
+
+
+def _read_line(path: str) -> str:
+    try:
+        return read_regular(resolve_path(path), _LIMIT).decode("utf-8", "replace").strip()
+    except (OSError, SourceError):
+        return ""
+
+
 def _read_rules(base: str, path: str) -> tuple[_Rules, ...]:
+    if not path:
+        return ()
     try:
         data = read_regular(path, _LIMIT)  # nor does git follow a link in its place
     except (FileNotFoundError, SourceError):
