@@ -86,18 +86,18 @@ def read_line(line: bytes, number: int = 1) -> GivenPrompts | LineProblem:
         return LineProblem(number, "not JSON that can be read: it nests too deep")
     except ValueError as error:
         return LineProblem(number, f"not JSON: {error}")
-    return read_given(value, number)
+    return read_record(value, number)
 
 
-def read_given(value: Any, number: int) -> GivenPrompts | LineProblem:
+def read_record(value: Any, number: int) -> GivenPrompts | LineProblem:
     """Return what plain data gives as a line of this number, or what is wrong with it."""
     try:
-        return _check_given(value, number)
+        return _check_line(value, number)
     except ValueError as error:
         return LineProblem(number, str(error))
 
 
-def _check_given(value: Any, number: int) -> GivenPrompts:
+def _check_line(value: Any, number: int) -> GivenPrompts:
     if not isinstance(value, dict):
         raise ValueError(f"a line is {_FORM}, not {_show(value)}")
     if unknown := [key for key in value if key not in _KEYS]:

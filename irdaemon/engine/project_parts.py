@@ -356,7 +356,7 @@ class ProjectUpkeep:
         state, now = self._state, self._state.clock()
         if not 0 <= now - self._flushed_at < _FLUSHED_EVERY_S:
             self._flushed_at = now
-            if asked := state.projects.take_asked():
+            if asked := state.projects.take_questions():
                 state.ledger.known_projects.note_asked(asked)
         if not 0 <= now - self._swept_at < _SWEPT_EVERY_S:
             self._swept_at = now

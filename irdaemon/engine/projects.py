@@ -344,7 +344,7 @@ class Projects:
         """Return the place in a project that something was last asked from."""
         return self._last_place.get(root, root)
 
-    def take_asked(self) -> dict[str, float]:
+    def take_questions(self) -> dict[str, float]:
         """Return when something was last asked from projects, as far as no ledger has it."""
         by_root = self._by_root
         asked = {

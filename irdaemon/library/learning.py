@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from irclient.errors import NotFound, QueryError, Unavailable
-from irclient.prompts import LineProblem, read_given
+from irclient.prompts import LineProblem, read_record
 from irdaemon.contrib.prompts.given import make_expected
 from irdaemon.contrib.prompts.jobs import serve_new
 from irdaemon.contrib.usage.learning import Learning
@@ -140,7 +140,7 @@ def _read_prompts(id: str, prompts: Sequence[str], misses: Sequence[str]) -> Exp
         key: given if isinstance(given, str) else list(given)
         for key, given in (("prompts", prompts), ("not", misses))
     }
-    read = read_given({"id": id, **texts}, 0)
+    read = read_record({"id": id, **texts}, 0)
     if isinstance(read, LineProblem):
         raise QueryError(f"{id!r:.80}: {read.message}", '{"id": ["what somebody would type"]}')
     return make_expected(read)

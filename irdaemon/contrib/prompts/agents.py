@@ -49,7 +49,7 @@ class Answer(NamedTuple):
 
 
 class Writer(Protocol):
-    """Somebody who writes prompts."""
+    """An agent or a model that writes prompts."""
 
     @property
     def name(self) -> str:
@@ -131,7 +131,7 @@ def make_writer(
     """
     if name not in WRITERS:
         raise QueryError(
-            f"nobody called {name!r:.60} writes prompts{did_you_mean(name, WRITERS)}",
+            f"no writer of prompts is called {name!r:.60}{did_you_mean(name, WRITERS)}",
             f"one of: {', '.join(WRITERS)}; of others: irc prompts import",
         )
     if name == MODELS:

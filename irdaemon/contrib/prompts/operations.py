@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from irclient.errors import NotFound, QueryError
-from irclient.prompts import read_given
+from irclient.prompts import read_record
 from irclient.results import ExpectedPrompts, ExportedPrompts, ImportedPrompts
 from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.prompts.given import open_upload
@@ -120,7 +120,7 @@ def prompts_import(engine: Engine, args: Args) -> ImportedPrompts:
     """Take in lines; with the last of an upload request that all of them be served."""
     scope, more = _find_scope(engine, args["place"]), args["more"]
     _choose_corpora(scope, args["corpus"])
-    read = [read_given(*_take_number(line, at)) for at, line in enumerate(args["lines"], start=1)]
+    read = [read_record(*_take_number(line, at)) for at, line in enumerate(args["lines"], start=1)]
     observer = find_observer(engine.state)
     waiting = open_upload(observer.uploads, args["upload"], engine.state.clock())
     try:
@@ -202,7 +202,7 @@ def prompts_forget(
     if bool(item) == bool(corpus):
         raise QueryError("what to forget: an item or a corpus", "give one of the two")
     if provenance:
-        _check_given(provenance, "irc usage forget", item)
+        _refuse_use(provenance, "irc usage forget", item)
     scope, artifact_id = _find_scope(engine, place), ""
     if item:
         with engine.state.reading() as ledger:
@@ -219,14 +219,14 @@ def prompts_forget(
 @serves("prompts_rollback", "slow", access.refuse_others)
 def prompts_rollback(engine: Engine, corpus: str, provenance: str, place: str) -> list[int]:
     """Request that the prompts be served that were served before."""
-    _check_given(provenance, f"irc usage rollback {corpus}")
+    _refuse_use(provenance, f"irc usage rollback {corpus}")
     stored = _choose_stored(_find_scope(engine, place), place, corpus)
     _check_whole(stored, provenance)
     drop = Drop(stored.name, "", provenance, is_forgotten=False)
     return [find_observer(engine.state).take_back(drop)]
 
 
-def _check_given(provenance: str, of_use: str, item: str = "") -> None:
+def _refuse_use(provenance: str, of_use: str, item: str = "") -> None:
     """Raise QueryError for prompts that are not taken back here."""
     _check_provenance(provenance)
     if provenance == USE:

@@ -68,7 +68,7 @@ def _find_writer(engine: Engine, name: str) -> tuple[Writer | None, str]:
 def _locate(writer: Writer | None) -> str:
     """Return where text goes that a writer is sent."""
     if isinstance(writer, CommandWriter):
-        return f"{writer.path}, and whoever that asks"
+        return f"{writer.path}, and the service that it asks"
     if isinstance(writer, EndpointWriter):
         place = "on this machine" if writer.endpoint.is_local else "beyond this machine"
         return f"{writer.endpoint.url}, {place}"

@@ -25,6 +25,7 @@ from irdaemon.source.dependencies.found import (
     describe_directory,
     group_requests,
     list_directories,
+    make_dependency,
     read_beginning,
     split_lines,
 )
@@ -158,17 +159,7 @@ def _find_dependency(
     chosen = requests[0]
     version = lock.find_version(workspace.crates.get(chosen.member, ""), chosen.name)
     directory = _find_source(indexes, f"{chosen.name}-{version}") if version else ""
-    return Dependency(
-        ECOSYSTEM,
-        chosen.name,
-        version,
-        chosen.wanted,
-        "installed" if directory else "locked" if version else "range",
-        chosen.manifest,
-        directory,
-        all(each.dev for each in requests),
-        also=tuple(dict.fromkeys(r.manifest for r in requests if r.manifest != chosen.manifest)),
-    )
+    return make_dependency(ECOSYSTEM, chosen, requests, version, directory)
 
 
 def _list_indexes() -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -108,6 +108,23 @@ class Request:
     manifest: str
     dev: bool = False
     peer: bool = False
+
+
+def make_dependency(
+    ecosystem: str, chosen: Request, requests: Sequence[Request], version: str, directory: str
+) -> Dependency:
+    """Return what several requests for one name are of: the chosen one, found at that version."""
+    return Dependency(
+        ecosystem,
+        chosen.name,
+        version,
+        chosen.wanted,
+        "installed" if directory else "locked" if version else "range",
+        chosen.manifest,
+        directory,
+        all(each.dev for each in requests),
+        also=tuple(dict.fromkeys(r.manifest for r in requests if r.manifest != chosen.manifest)),
+    )
 
 
 def group_requests(requests: Iterable[Request]) -> dict[str, list[Request]]:

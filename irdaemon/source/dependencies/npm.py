@@ -18,6 +18,7 @@ from irdaemon.source.dependencies.found import (
     clean_version,
     describe_directory,
     group_requests,
+    make_dependency,
 )
 from irdaemon.source.dependencies.members import find_members
 from irdaemon.source.dependencies.npm_locks import Lock, Wanted, read_locks
@@ -154,17 +155,7 @@ def _find_dependency(workspace: _Workspace, requests: list[Request]) -> Iterator
         if asked is None:  # a peer that is not there is somebody else's to bring
             return
         chosen, version = asked, workspace.find_version(asked)
-    yield Dependency(
-        ECOSYSTEM,
-        chosen.name,
-        version,
-        chosen.wanted,
-        "installed" if directory else "locked" if version else "range",
-        chosen.manifest,
-        directory,
-        all(each.dev for each in requests),
-        also=tuple(dict.fromkeys(r.manifest for r in requests if r.manifest != chosen.manifest)),
-    )
+    yield make_dependency(ECOSYSTEM, chosen, requests, version, directory)
 
 
 def _find_installed(workspace: _Workspace, request: Request) -> str:

@@ -22,6 +22,7 @@ from irdaemon.source.dependencies.found import (
     Request,
     clean_version,
     list_directories,
+    make_dependency,
 )
 from irdaemon.source.dependencies.members import find_members
 from irdaemon.source.dependencies.python_locks import LOCKS, parse_lock
@@ -405,14 +406,4 @@ def _find_dependency(versions: _Versions, name: str, requests: list[Request]) ->
         chosen = here[0]
         locked = (versions.find_locked(each.member, name) or find_pin(each.wanted) for each in here)
         version = next(filter(None, locked), "")
-    return Dependency(
-        ECOSYSTEM,
-        chosen.name,
-        version,
-        chosen.wanted,
-        "installed" if directory else "locked" if version else "range",
-        chosen.manifest,
-        directory,
-        all(request.dev for request in requests),
-        also=tuple(dict.fromkeys(r.manifest for r in requests if r.manifest != chosen.manifest)),
-    )
+    return make_dependency(ECOSYSTEM, chosen, requests, version, directory)

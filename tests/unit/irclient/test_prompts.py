@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irclient.prompts import MOST_LINES, GivenPrompts, LineProblem, read_given, read_lines
+from irclient.prompts import MOST_LINES, GivenPrompts, LineProblem, read_lines, read_record
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
@@ -44,11 +44,11 @@ def test_any_bytes_give_prompts_or_a_problem_for_each_line_that_is_not_blank(lin
 
 @given(JSON)
 def test_what_is_taken_is_taken_the_same_again(value):
-    taken = read_given(value, 3)
+    taken = read_record(value, 3)
     if isinstance(taken, GivenPrompts):
         plain = taken.to_dict()
         assert plain.pop("line") == 3
-        assert read_given(plain, 3) == taken
+        assert read_record(plain, 3) == taken
 
 
 def test_a_line_gives_each_text_once_with_single_spaces():

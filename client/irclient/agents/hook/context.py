@@ -65,7 +65,7 @@ _BUILDING = " Still being indexed, so more may apply: {}."
 _ITEM = '- "{}": "{}", "{}", from "{}"'
 _OF_PROJECT = ', of the project "{}"'
 # What is shown of a project is no text of its files: the kinds of surfaces that describe.
-_DESCRIBING = ("capability", "description", "deps", "symbols")
+_DESCRIBING = ("capability", "description", "deps")
 _HOW = 'irc discover "WORDS" finds those that apply, or says that none does.'
 _NAME, _SUMMARY, _PLACE = 80, 320, 300
 _FEWEST = 60

@@ -101,7 +101,7 @@ def test_counts_that_are_none_are_not_counted(ran):
 
 
 def test_who_is_not_here_is_named_with_what_to_do(monkeypatch, tmp_path):
-    with pytest.raises(QueryError, match=r"nobody called 'cluade' .* 'claude'"):
+    with pytest.raises(QueryError, match=r"no writer of prompts is called 'cluade'.* 'claude'"):
         make_writer("cluade", "", None)
     with pytest.raises(Unavailable, match="no model is configured"):
         make_writer("models", "", None)
