@@ -1,8 +1,8 @@
 """Write docs/protocol.md again: `python -m tests.golden.protocol` asks a real daemon.
 
-The defaults of arguments are those of the rows of irclient.ops, the replies those of the daemon to
-the requests of the page, asked in its order. What differs from run to run (times,
-process, paths) is written as one value, and what is long is shortened: a diff shows what changed.
+Its tables come from `tests.golden.tables`. The replies are those of the daemon to the requests of
+the page, asked in its order. What differs from run to run (times, process, paths) is written as
+one value, and what is long is shortened: a diff shows what changed.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
 import msgpack
 import zmq
 
-from irclient.ops import OPS
-from irclient.types import Query
+from tests.golden.tables import with_tables
 from tests.support.running import ROOT, Home, Running
 
 PAGE = ROOT / "docs" / "protocol.md"
@@ -50,35 +48,13 @@ roots = ["~/notes"]
 
 
 def written(page: str) -> str:
-    """Return the page with every default, and with every reply as a daemon gives it now."""
-    page = with_defaults(page)
+    """Return the page with its tables, and with every reply as a daemon gives it now."""
+    page = with_tables(page)
     with tempfile.TemporaryDirectory(prefix="ir") as directory:
         home = _furnished(Path(directory).resolve())
         with Running(home) as daemon:
             daemon.wait_idle()
             return "\n".join(_lines(page, home, daemon)) + "\n"
-
-
-def with_defaults(page: str) -> str:
-    """Return the page with the default of each argument as its operation's row has it."""
-    row, query = OPS["discover"], Query("")
-    defaults = {name: getattr(query, name, row.defaults.get(name)) for name in row.args}
-    defaults |= dict.fromkeys(("text", "select"), MISSING)
-
-    def fill(line: re.Match[str]) -> str:
-        return f"| `{line[1]}` | {_default(defaults[line[1]])} |".replace("|  |", "| |")
-
-    head, mark, rest = page.partition("| argument | default | |\n|---|---|---|\n")
-    table, gap, rest = rest.partition("\n\n")
-    return head + mark + re.sub(r"^\| `(\w+)` \|[^|]*\|", fill, table, flags=re.M) + gap + rest
-
-
-def _default(value: Any) -> str:
-    """Return a default as the page shows it."""
-    if value is MISSING:
-        return ""
-    text = json.dumps(int(value) if isinstance(value, float) else value)
-    return f"`{text}`" if text[0] in '"[{' else text
 
 
 def keys(page: str) -> list[tuple[str, list[str]]]:

@@ -14,7 +14,7 @@ from irdaemon.serve import access, operations
 from irdaemon.serve import ops as served
 from irdaemon.serve.access import WHOLE, Scope
 from irdaemon.serve.loop import _WORKERS
-from tests.golden.protocol import with_defaults
+from tests.golden.tables import with_tables
 from tests.support.corpora import engine, mapped
 from tests.support.serving import run
 
@@ -42,9 +42,15 @@ def test_every_argument_is_documented(name):
     assert [arg for arg in ops.OPS[name].args if f"`{arg}`" not in told] == []
 
 
-def test_the_document_has_the_defaults_of_the_rows():
-    assert with_defaults(PROTOCOL) == PROTOCOL, "python -m tests.golden.protocol makes them again"
-    assert with_defaults(PROTOCOL.replace("| `k` | 10 |", "| `k` | 12 |")) == PROTOCOL
+def test_the_tables_of_the_document_are_made_of_the_rows_and_the_types_of_results():
+    assert with_tables(PROTOCOL) == PROTOCOL, "python -m tests.golden.protocol writes them again"
+    for mine, wrong in (
+        ("| `k` | whole number | 10 |", "| `k` | whole number | 12 |"),
+        ("`limit`: whole number = 100", "`limit`: whole number = 10"),
+        ("| `took_ms` | number |", "| `took` | number |"),
+    ):
+        assert mine in PROTOCOL
+        assert with_tables(PROTOCOL.replace(mine, wrong)) == PROTOCOL
 
 
 @pytest.mark.parametrize("name", ops.OPS)
