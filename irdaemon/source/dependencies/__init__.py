@@ -2,7 +2,7 @@
 
 Manifests, locks and installed packages are parsed; nothing in them is executed or imported, and no
 directory of installed packages is listed. An entry's stamp holds what was found of its dependency,
-so that reading one looks at nothing but its own text.
+so that a read opens nothing but that one's own text.
 """
 
 from __future__ import annotations
@@ -11,20 +11,27 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar
 
 from irclient.errors import QueryError
-from irdaemon.source.dependencies.aliases import list_aliases
 from irdaemon.source.dependencies.cargo import find_cargo, read_cargo
-from irdaemon.source.dependencies.found import Dependency, Found, Options, PackageText
 from irdaemon.source.dependencies.go import find_go, read_go
 from irdaemon.source.dependencies.npm import find_npm, read_npm
 from irdaemon.source.dependencies.python import find_python
 from irdaemon.source.dependencies.site_packages import read_python
 from irdaemon.source.dependencies.words import read_words
+from irdaemon.source.dependencies.workspace import (
+    Dependency,
+    Found,
+    Options,
+    PackageText,
+    ProjectFiles,
+)
 from irdaemon.source.opening import is_within, read_status, resolve_path
 from irdaemon.source.options import check_options, get_number, get_string
 from irdaemon.source.packages.manifest import Manifest
@@ -32,34 +39,30 @@ from irdaemon.source.packages.readme import find_prose
 from irdaemon.source.tree import check_root, make_stamp, shorten_path
 from irdaemon.types import Artifact, Entry, Reading, Root, Scan, SourceError
 
-__all__ = ["FINDERS", "Dependencies", "Dependency", "Found", "Options", "PackageText"]
+__all__ = ["ECOSYSTEMS", "Dependencies", "Dependency", "Found", "Options", "find_dependencies"]
 
-# By ecosystem: how the dependencies of a project are found, how the text of one is read from its
-# directory, and which files there show by their status that it has changed.
-FINDERS: Mapping[str, Callable[[str, Options], Found]] = {
-    "npm": find_npm,
-    "pypi": find_python,
-    "cargo": find_cargo,
-    "go": find_go,
-}
-READERS: Mapping[str, Callable[[str], PackageText]] = {
-    "npm": read_npm,
-    "pypi": read_python,
-    "cargo": read_cargo,
-    "go": read_go,
-}
 
-STAMPED: Mapping[str, tuple[str, ...]] = {
-    "npm": ("package.json", "README.md"),
-    "pypi": (
-        *("METADATA", "RECORD", "PKG-INFO"),
-        *("pyproject.toml", "setup.cfg", "setup.py", "README.md"),
-    ),
-    "cargo": ("Cargo.toml", "README.md"),
-    "go": ("go.mod", "README.md"),
+@dataclass(frozen=True, slots=True)
+class _Ecosystem:
+    """How dependencies are found, and how the text of one is read from its directory.
+
+    The status of the files `stamped` there shows that it has changed.
+    """
+
+    find: Callable[[ProjectFiles], Iterator[Dependency]]
+    read: Callable[[str], PackageText]
+    stamped: tuple[str, ...]
+
+
+_PYTHON_STAMPED = ("METADATA", "RECORD", "PKG-INFO", "pyproject.toml", "setup.cfg", "setup.py")
+ECOSYSTEMS: Mapping[str, _Ecosystem] = {
+    "npm": _Ecosystem(find_npm, read_npm, ("package.json", "README.md")),
+    "pypi": _Ecosystem(find_python, read_python, (*_PYTHON_STAMPED, "README.md")),
+    "cargo": _Ecosystem(find_cargo, read_cargo, ("Cargo.toml", "README.md")),
+    "go": _Ecosystem(find_go, read_go, ("go.mod", "README.md")),
 }
-# What shows by its name that it says what there is, or which version of it.
-_CONCERNING = re.compile(
+# Names of files and directories that say what there is, or in which version.
+_RELEVANT = re.compile(
     r"package(?:-lock)?\.json|\.package-lock\.json|npm-shrinkwrap\.json|pnpm-(?:lock|workspace)\.yaml"
     r"|yarn\.lock|bun\.lock|\.pnp\.c?js|node_modules"
     r"|pyproject\.toml|setup\.(?:py|cfg)|.*requirements.*\.(?:txt|in)|(?:uv|poetry|pdm)\.lock"
@@ -97,9 +100,9 @@ class Dependencies:
             raise QueryError("dependencies: option 'max' is below 1", "leave it out for 20,000")
 
     def brief(self) -> Dependencies:
-        """Return this source without what takes longest to read: the packages' own words.
+        """Return this source without the packages' own words, which take longest to read.
 
-        The stamps of its entries are others, so that the next scan reads them whole.
+        Its entries have stamps of their own, so that the next scan reads them whole.
         """
         brief = copy(self)
         brief._is_brief = True
@@ -111,22 +114,22 @@ class Dependencies:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what the last scan had to say about how it found what there is."""
+        """Return the notes of the last scan."""
         return tuple(self._notes)
 
     def find(self) -> tuple[Found, ...]:
-        """Return what is found of each root and ecosystem, with what is to be said about it."""
-        return tuple(found for _, found in self._look_around())
+        """Return what is found of each root and ecosystem."""
+        return tuple(found for _, found in self._find_all())
 
     def scan(self, under: str | None = None) -> Scan:
-        """Enumerate the dependencies; a change of a manifest, lock or package looks at all."""
-        if under is not None and not self._may_concern(under):
+        """Enumerate the dependencies: all of them after a change of a manifest, lock or package."""
+        if under is not None and not self._may_matter(under):
             return Scan((), ())
         problems = [lost for top in self._list_tops() if (lost := check_root(Root(top)))]
         entries: dict[str, Entry] = {}
         left_out = Counter[str]()
         notes: dict[str, None] = {}
-        for top, found in self._look_around():
+        for top, found in self._find_all():
             made = [_make_entry(top, each) for each in found.dependencies]
             if self._is_brief:
                 made = [replace(each, stamp=f"{_BRIEF}{each.stamp}") for each in made]
@@ -146,37 +149,44 @@ class Dependencies:
         whole = not entry.stamp.startswith(_BRIEF)
         return Reading((_make_artifact(entry, _parse_stamp(entry.stamp), whole=whole),))
 
-    def _look_around(self) -> Iterator[tuple[str, Found]]:
+    def _find_all(self) -> Iterator[tuple[str, Found]]:
         """Yield the real path of each root with what is found there, by ecosystem."""
         for top in self._list_tops():
-            for find in FINDERS.values():
-                yield top, find(top, self._options)
+            for ecosystem in ECOSYSTEMS:
+                yield top, find_dependencies(top, ecosystem, self._options)
 
     def _list_tops(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(resolve_path(root.path) for root in self._roots))
 
-    def _may_concern(self, path: str) -> bool:
-        """Return whether what changed may be a manifest, a lock, or something installed."""
+    def _may_matter(self, path: str) -> bool:
+        """Return whether a changed path may be a manifest, a lock, or something installed."""
         tops = self._list_tops()
         if any(is_within(top, path) for top in tops):
             return True
         if not any(is_within(path, top) for top in tops):
             return False
         name = os.path.basename(path)
-        return bool(_CONCERNING.fullmatch(name)) or not ("." in name or os.path.isfile(path))
+        return bool(_RELEVANT.fullmatch(name)) or not ("." in name or os.path.isfile(path))
+
+
+def find_dependencies(root: str, ecosystem: str, options: Options) -> Found:
+    """Find the direct dependencies of the project at a real path, those of one ecosystem."""
+    files = ProjectFiles(root, options)
+    return files.report(ECOSYSTEMS[ecosystem].find(files))
 
 
 def _make_entry(top: str, dependency: Dependency) -> Entry:
-    """Make the entry of a dependency: it lies at the manifest that asks for it."""
+    """Make the entry of a dependency, at the path of the manifest that asks for it."""
     path = os.path.join(top, dependency.manifest)
     key = f"{shorten_path(top)}#{dependency.ecosystem}/{dependency.name}"
     statuses = tuple(_list_statuses(dependency))
     newest = max((status.st_mtime_ns for status in statuses), default=0)
-    return Entry(key, path, f"{make_stamp(*statuses)}|{_write(dependency)}", newest, "project")
+    found = json.dumps({name: getattr(dependency, name) for name in _FIELDS})
+    return Entry(key, path, f"{make_stamp(*statuses)}|{found}", newest, "project")
 
 
 def _list_statuses(dependency: Dependency) -> Iterator[os.stat_result]:
-    names = STAMPED[dependency.ecosystem] if dependency.directory else ()
+    names = ECOSYSTEMS[dependency.ecosystem].stamped if dependency.directory else ()
     for name in names:
         try:
             yield read_status(os.path.join(dependency.directory, name))
@@ -184,21 +194,21 @@ def _list_statuses(dependency: Dependency) -> Iterator[os.stat_result]:
             continue
 
 
-def _write(dependency: Dependency) -> str:
-    return json.dumps({name: getattr(dependency, name) for name in _FIELDS})
-
-
 def _parse_stamp(stamp: str) -> Dependency:
-    told: dict[str, Any] = json.loads(stamp.partition("|")[2])
-    return Dependency(**{**told, "also": tuple(told["also"])})
+    found: dict[str, Any] = json.loads(stamp.partition("|")[2])
+    return Dependency(**{**found, "also": tuple(found["also"])})
 
 
 def _make_artifact(entry: Entry, dependency: Dependency, *, whole: bool) -> Artifact:
-    text = _read_text(dependency)
+    ecosystem, directory = dependency.ecosystem, dependency.directory
+    text = PackageText(Manifest(), "")
+    if directory:
+        text = ECOSYSTEMS[ecosystem].read(directory)
     manifest = text.manifest
     readme = text.readme or manifest.readme
     description = manifest.description or find_prose(readme)
     keywords = list(manifest.keywords[:_MOST_KEYWORDS])
+    has_words = whole and directory and not dependency.own  # the project itself has its own
     return Artifact(
         artifact_id=entry.key,
         raw={
@@ -208,7 +218,7 @@ def _make_artifact(entry: Entry, dependency: Dependency, *, whole: bool) -> Arti
             "readme": readme[:README_CHARS],
             "exports": " ".join(text.exports),  # one text, to be searched for secrets once
             "aliases": " ".join(list_aliases((dependency.name, description, *keywords))),
-            "words": _read_words(dependency) if whole else "",
+            "words": read_words(ecosystem, directory) if has_words else "",
             "deps": list(manifest.deps),
         },
         name=dependency.name,
@@ -218,19 +228,6 @@ def _make_artifact(entry: Entry, dependency: Dependency, *, whole: bool) -> Arti
         digest=text.digest,
         flags=text.flags,
     )
-
-
-def _read_text(dependency: Dependency) -> PackageText:
-    if not dependency.directory:
-        return PackageText(Manifest(), "")
-    return READERS[dependency.ecosystem](dependency.directory)
-
-
-def _read_words(dependency: Dependency) -> str:
-    """Return a package's own words; of the project's own there is the project itself."""
-    if not dependency.directory or dependency.own:
-        return ""
-    return read_words(dependency.ecosystem, dependency.directory)
 
 
 def _list_fields(dependency: Dependency, manifest: Manifest) -> dict[str, object]:
@@ -251,7 +248,30 @@ def _list_fields(dependency: Dependency, manifest: Manifest) -> dict[str, object
 
 
 def _describe(dependency: Dependency) -> str:
-    """Say what is known of a dependency that has no text here."""
+    """Describe a dependency that has no text here."""
     named = f"{dependency.name} {dependency.version}".strip()
     asked = f"{dependency.manifest} asks for {dependency.wanted or 'any version'}"
     return f"{named} ({dependency.ecosystem}): {asked}; it is not installed here."
+
+
+# What people type for the things that a package is about: `yml` where it says YAML.
+
+_TABLE = "aliases.txt"
+_WORD = re.compile(r"[a-z0-9]+")
+_MOST_CHARS = 3_000
+
+
+def list_aliases(texts: Iterable[str]) -> list[str]:
+    """Return what people type for the things that texts name, without the texts' own words."""
+    words = _WORD.findall(" ".join(texts)[:_MOST_CHARS].lower())
+    spoken, held = f" {' '.join(words)} ", set(words)
+    found = (aliases for thing, aliases in load_aliases().items() if f" {thing} " in spoken)
+    return [each for each in dict.fromkeys(a for some in found for a in some) if each not in held]
+
+
+@cache
+def load_aliases() -> Mapping[str, tuple[str, ...]]:
+    """Return what people type for a thing, by the thing's name."""
+    lines = Path(__file__).with_name(_TABLE).read_text("utf-8").splitlines()
+    pairs = (line.split(": ", 1) for line in lines if not line.startswith("#"))
+    return {thing: tuple(aliases.split()) for thing, aliases in pairs}

@@ -7,20 +7,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from irdaemon.source.dependencies.found import (
+from irdaemon.source.dependencies.workspace import (
     EXPORTS_BYTES,
     MOST_EXPORTS,
     MOST_MEMBERS,
     Dependency,
-    Found,
-    Options,
-    Origin,
     PackageText,
     ProjectFiles,
     Request,
+    Workspace,
     clean_version,
     describe_directory,
-    group_requests,
     read_beginning,
 )
 from irdaemon.source.opening import is_within, resolve_path
@@ -33,7 +30,6 @@ from irdaemon.source.packages.gomod import (
 from irdaemon.source.packages.manifest import MANIFEST_LIMIT, Manifest
 from irdaemon.types import SourceError
 
-ECOSYSTEM = "go"
 _MANIFEST, _WORKSPACE = "go.mod", "go.work"
 _MODULE = re.compile(r"[A-Za-z0-9][\w.~-]*(?:/[\w~-][\w.~-]*)*\Z", re.ASCII)
 _MODULE_CHARS = 300
@@ -48,114 +44,96 @@ def is_module(name: str) -> bool:
     return len(name) <= _MODULE_CHARS and bool(_MODULE.match(name))
 
 
-def find_go(root: str, options: Options) -> Found:
-    """Return the direct dependencies of a project's modules."""
-    files = ProjectFiles(root)
-    found = (each for members in _list_workspaces(files) for each in _look_at(files, members))
-    return files.report(found, options)
+def find_go(files: ProjectFiles) -> Iterator[Dependency]:
+    """Yield the modules of a project, and their direct dependencies."""
+    path = os.path.join(files.root, _WORKSPACE)
+    source = files.read_text(path)
+    if source is None:
+        groups = [[top] for top in files.list_tops(_MANIFEST)]
+    else:
+        used = [each.arguments[0] for each in list_directives(source) if _is_use(each)]
+        named = [files.resolve_named(files.root, each) for each in used[:MOST_MEMBERS]]
+        groups = [list(dict.fromkeys([files.root, *filter(None, named)]))]
+    for members in groups:
+        workspace = _Workspace("go", files, files.root, cache=_find_cache())
+        workspace.read_replaced(files.root, list(list_directives(source or "")))
+        for member in members:
+            workspace.add_member(member)
+        yield from workspace.list_dependencies(workspace.find)
 
 
-@dataclass(slots=True)
-class _Workspace:
-    """Modules that are built together: what they ask for, and what stands for which of that."""
-
-    files: ProjectFiles
-    own: dict[str, Dependency] = field(default_factory=dict)
-    requests: list[Request] = field(default_factory=list)
-    replaced: dict[str, _Replacement] = field(default_factory=dict)
+def _is_use(directive: Directive) -> bool:
+    return directive.verb == "use" and bool(directive.arguments)
 
 
 @dataclass(frozen=True, slots=True)
 class _Replacement:
-    """A module or directory that stands for a module; the directory is one of the project."""
+    """A module, or a directory of the project, that replaces a module."""
 
     directory: str = ""
     name: str = ""
     version: str = ""
 
 
-def _list_workspaces(files: ProjectFiles) -> Iterator[list[str]]:
-    """Yield the directories of modules that are built together; of a go.work, its own first."""
-    path = os.path.join(files.root, _WORKSPACE)
-    source = files.read_text(path)
-    if source is None:
-        yield from ([top] for top in files.list_tops(_MANIFEST))
-        return
-    used = [each.arguments[0] for each in list_directives(source) if _has_verb(each, "use")]
-    named = [files.resolve_named(files.root, each) for each in used[:MOST_MEMBERS]]
-    yield [files.root, *dict.fromkeys(each for each in named if each and each != files.root)]
+@dataclass(slots=True)
+class _Workspace(Workspace):
+    """Modules that are built together; `replaced` are those that another one replaces.
 
+    `cache` is the real path of Go's module cache.
+    """
 
-def _has_verb(directive: Directive, verb: str) -> bool:
-    return directive.verb == verb and bool(directive.arguments)
+    cache: str = ""
+    replaced: dict[str, _Replacement] = field(default_factory=dict)
 
+    def add_member(self, directory: str) -> None:
+        """Add a module and its own requests."""
+        path = os.path.join(directory, _MANIFEST)
+        directives = list(list_directives(self.files.read_text(path) or ""))
+        self.read_replaced(directory, directives)
+        for each in directives:
+            name = each.arguments[0] if each.arguments else ""
+            if each.verb not in ("module", "require"):
+                continue
+            if not is_module(name):
+                self.files.left_out["no name of a module of Go"] += 1
+            elif each.verb == "module":
+                self.add_own(name, name, "", path)
+            elif each.comment.partition(";")[0].strip() != "indirect":
+                wanted = clean_version(" ".join(each.arguments[1:2]))
+                self.add_request(Request(name, wanted, directory, self.files.shorten(path)))
 
-def _look_at(files: ProjectFiles, members: list[str]) -> Iterator[Dependency]:
-    workspace = _Workspace(files)
-    source = files.read_text(os.path.join(files.root, _WORKSPACE))
-    _note_replaced(workspace, files.root, list(list_directives(source or "")))
-    for member in members:
-        _note_member(workspace, member)
-    yield from workspace.own.values()
-    cache = _find_cache()
-    for name, requests in group_requests(workspace.requests).items():
-        if name not in workspace.own:
-            yield _find_dependency(workspace, requests, cache)
+    def read_replaced(self, directory: str, directives: list[Directive]) -> None:
+        """Read the `replace` lines of a go.mod or go.work in a directory."""
+        for each in directives:
+            if each.verb != "replace" or "=>" not in each.arguments:
+                continue
+            at = each.arguments.index("=>")
+            old, new = each.arguments[:at], each.arguments[at + 1 :]
+            if not old or not new:
+                continue
+            if new[0].startswith((".", "/")):
+                found = _Replacement(self.files.resolve_named(directory, new[0]))
+            else:
+                found = _Replacement("", new[0], new[1] if new[1:] else "")
+            self.replaced.setdefault(old[0], found)
 
-
-def _note_member(workspace: _Workspace, directory: str) -> None:
-    """Note a module and what it asks for itself."""
-    files, path = workspace.files, os.path.join(directory, _MANIFEST)
-    directives = list(list_directives(files.read_text(path) or ""))
-    manifest = files.shorten(path)
-    _note_replaced(workspace, directory, directives)
-    for each in directives:
-        name = each.arguments[0] if each.arguments else ""
-        if each.verb not in ("module", "require"):
-            continue
-        if not is_module(name):
-            files.left_out["no name of a module of Go"] += 1
-        elif each.verb == "module":
-            own = Dependency(ECOSYSTEM, name, "", "", "installed", manifest, directory, own=True)
-            workspace.own.setdefault(name, own)
-        elif each.comment.partition(";")[0].strip() != "indirect":
-            wanted = clean_version(" ".join(each.arguments[1:2]))
-            workspace.requests.append(Request(name, wanted, directory, manifest))
-
-
-def _note_replaced(workspace: _Workspace, directory: str, directives: list[Directive]) -> None:
-    for each in directives:
-        if each.verb != "replace" or "=>" not in each.arguments:
-            continue
-        at = each.arguments.index("=>")
-        old, new = each.arguments[:at], each.arguments[at + 1 :]
-        if not old or not new:
-            continue
-        if new[0].startswith((".", "/")):
-            found = _Replacement(workspace.files.resolve_named(directory, new[0]))
-        else:
-            found = _Replacement("", new[0], new[1] if new[1:] else "")
-        workspace.replaced.setdefault(old[0], found)
-
-
-def _find_dependency(workspace: _Workspace, requests: list[Request], cache: str) -> Dependency:
-    chosen = requests[0]
-    also = tuple(dict.fromkeys(r.manifest for r in requests if r.manifest != chosen.manifest))
-    plain = Dependency(
-        ECOSYSTEM, chosen.name, wanted=chosen.wanted, manifest=chosen.manifest, also=also
-    )
-    instead = workspace.replaced.get(chosen.name)
-    if instead and not instead.name:
-        if not instead.directory:
-            return replace(plain, note="replaced by a directory out of the project")
-        return replace(plain, origin="installed", directory=instead.directory, own=True)
-    name, version = (instead.name, instead.version) if instead else (chosen.name, chosen.wanted)
-    if not is_module(name) or not _VERSION.match(version):
-        return plain
-    directory = _find_source(cache, name, version) or _find_vendored(workspace, chosen)
-    note = f"replaced by {name}" if instead and name != chosen.name else ""
-    origin: Origin = "installed" if directory else "locked"
-    return replace(plain, version=version, origin=origin, directory=directory, note=note)
+    def find(self, name: str, requests: list[Request]) -> Dependency:
+        """Return a dependency as it is replaced, cached or vendored."""
+        chosen, instead = requests[0], self.replaced.get(name)
+        if instead and not instead.name:
+            own = self.make_dependency(chosen, requests, "", instead.directory)
+            if instead.directory:
+                return replace(own, own=True)
+            return replace(own, note="replaced by a directory out of the project")
+        used, version = (instead.name, instead.version) if instead else (name, chosen.wanted)
+        if not is_module(used) or not _VERSION.match(version):
+            return self.make_dependency(chosen, requests, "", "")
+        vendored = self.files.resolve(chosen.member, os.path.join("vendor", name))
+        directory = _find_source(self.cache, used, version)
+        if not directory and vendored and os.path.isdir(vendored):
+            directory = vendored
+        found = self.make_dependency(chosen, requests, version, directory)
+        return found if used == name else replace(found, note=f"replaced by {used}")
 
 
 def _find_cache() -> str:
@@ -165,15 +143,10 @@ def _find_cache() -> str:
 
 
 def _find_source(cache: str, name: str, version: str) -> str:
-    """Return where a module lies in the cache, which spells a capital as `!` and a small letter."""
+    """Return a module's directory in the cache, which spells a capital `!` and a small letter."""
     spelled = _CAPITAL.sub(lambda match: f"!{match[0].lower()}", f"{name}@{version}")
     directory = resolve_path(os.path.join(cache, spelled))
     return directory if is_within(directory, cache) and os.path.isdir(directory) else ""
-
-
-def _find_vendored(workspace: _Workspace, request: Request) -> str:
-    directory = workspace.files.resolve(request.member, os.path.join("vendor", request.name))
-    return directory if directory and os.path.isdir(directory) else ""
 
 
 def read_go(directory: str) -> PackageText:
@@ -182,7 +155,7 @@ def read_go(directory: str) -> PackageText:
     source = read_beginning(path, directory, MANIFEST_LIMIT)
     try:
         manifest = describe_module(source, path)
-    except SourceError:  # of the time before modules
+    except SourceError:  # older than modules
         manifest = Manifest()
     sources = list(_read_sources(directory))
     comment = next(filter(None, map(find_package_comment, sources)), "")

@@ -1,8 +1,8 @@
 """Find the dependencies of a project's Python packages, and the versions that it has of them.
 
 Names come from pyproject.toml, setup.cfg, setup.py (parsed, never run), requirement files and
-Pipfiles: of the root, of the members of its workspace, and of packages that are taken from a path
-inside of the project. A version is that of the environment, else that of the lock, else the range.
+Pipfiles: of the root, of the members of its workspace, and of packages that are named by a path
+inside the project. A version is that of the environment, else that of the lock, else the range.
 """
 
 from __future__ import annotations
@@ -11,26 +11,14 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from irdaemon.source.dependencies.found import (
-    LOCK_LIMIT,
-    MOST_MEMBERS,
-    Dependency,
-    Found,
-    Options,
-    ProjectFiles,
-    Request,
-    clean_version,
-    list_directories,
-    make_dependency,
-)
-from irdaemon.source.dependencies.members import find_members
-from irdaemon.source.dependencies.python_locks import LOCKS, parse_lock
 from irdaemon.source.dependencies.requirements import (
     MOST_LINES,
     Requirement,
     RequirementsFile,
     applies_here,
+    choose_newest,
     find_pin,
     is_compiled,
     is_python_name,
@@ -47,47 +35,66 @@ from irdaemon.source.dependencies.site_packages import (
     read_environment,
     refuse_environment,
 )
+from irdaemon.source.dependencies.workspace import (
+    LOCK_LIMIT,
+    MOST_MEMBERS,
+    Dependency,
+    ProjectFiles,
+    Request,
+    Workspace,
+    clean_version,
+    list_directories,
+)
 from irdaemon.source.opening import is_text, resolve_path
-from irdaemon.source.packages.manifest import Manifest, as_table, clean_texts, parse_toml
+from irdaemon.source.packages.manifest import (
+    Manifest,
+    as_table,
+    clean_texts,
+    parse_json,
+    parse_toml,
+)
 from irdaemon.source.packages.python import describe_pyproject
 from irdaemon.types import SourceError
 
-ECOSYSTEM = "pypi"
 _PYPROJECT, _PIPFILE = "pyproject.toml", "Pipfile"
 _REQUIREMENTS = re.compile(r"(?:.*[-_.])?requirements(?:[-_.].*)?\.(?:txt|in)\Z")
 _FOR_WORK = re.compile(r"(?:^|[-_./])(?:dev|develop|test|tests|testing|lint|docs?|ci|typing)\b")
 _CONDA = ("environment.yml", "environment.yaml", "conda-lock.yml")
-# pip lets a file ask for others; so many are read of a project, so many characters of them, and so
-# many paths in them are looked for.
+# pip lets a file name others: how many files are read of a project, how many characters of them,
+# and how many paths in them are resolved.
 _MOST_FILES, _MOST_CHARS, _MOST_PATHS = 200, 4_000_000, 5_000
 _NO_NAME = "no name of a distribution of Python"
 
 
-def find_python(root: str, options: Options) -> Found:
-    """Return the direct dependencies of a project's Python packages."""
-    checkout = _Checkout(ProjectFiles(root), options)
-    checkout.members[root] = None
+def find_python(files: ProjectFiles) -> Iterator[Dependency]:
+    """Yield the Python packages of a project, and their direct dependencies."""
+    checkout = _Checkout("pypi", files, files.root)
+    checkout.members[files.root] = None
     _read_members(checkout)
     if not checkout.requests:  # the packages of several languages lie beside each other
-        beside = sorted(entry.path for entry in list_directories(root))
+        beside = sorted(entry.path for entry in list_directories(files.root))
         checkout.members.update(dict.fromkeys(beside))
         _read_members(checkout)
-    found = (*checkout.own.values(), *_list_dependencies(checkout))
-    return checkout.files.report(found, options)
+    checkout.given = _read_given(files)
+    yield from list(checkout.list_dependencies(checkout.find))
+    if checkout.requests and not (checkout.given or any(checkout.environments.values())):
+        files.notes["Python: no .venv or venv is here, so versions are from manifest and lock"] = (
+            None
+        )
 
 
 @dataclass(slots=True)
-class _Checkout:
-    """A project with what its packages of Python ask for, by normalised names.
+class _Checkout(Workspace):
+    """A project's packages of Python.
 
-    `members` are the real paths of the packages' directories, of which `read` those that were
-    read, and requirement files; `pins` are versions that such files fix of what others ask for.
+    `members` are the real paths of their directories, of which `read` those that were read, and
+    requirement files; `pins` are versions that such files fix of what others ask for. Environments
+    and locks are kept by their directories; `given` is the configured environment.
     """
 
-    files: ProjectFiles
-    options: Options
-    own: dict[str, Dependency] = field(default_factory=dict)
-    requests: dict[str, list[Request]] = field(default_factory=dict)
+    given: Environment | None = None
+    environments: dict[str, Environment | None] = field(default_factory=dict)
+    locks: dict[str, Mapping[str, str]] = field(default_factory=dict)
     pins: dict[str, str] = field(default_factory=dict)
     members: dict[str, None] = field(default_factory=dict)
     read: set[str] = field(default_factory=set)
@@ -96,24 +103,23 @@ class _Checkout:
     paths: int = 0
 
     def ask(self, asked: Requirement | None, directory: str, manifest: str, dev: bool) -> None:
-        """Note what a manifest (a path) asks for; what is no name is counted."""
+        """Add what a manifest (a path) asks for; a line that names nothing is counted."""
         if asked is None:
             self.files.left_out[_NO_NAME] += 1
             return
-        name, wanted = normalize_name(asked.name), clean_version(asked.wanted)
-        # Like a peer that is not there, what is for another system is none unless it is installed.
-        foreign = not applies_here(asked.marker)
-        shown = self.files.shorten(manifest)
+        # Like a missing peer, what is for another system counts only where it is installed.
+        foreign, shown = not applies_here(asked.marker), self.files.shorten(manifest)
+        wanted = clean_version(asked.wanted)
         request = Request(asked.name, wanted, directory, shown, dev, foreign)
-        self.requests.setdefault(name, []).append(request)
+        self.add_request(request, normalize_name(asked.name))
 
     def enter(self, directory: str, path: str) -> None:
-        """Read the package at a path that a manifest in a directory names, where it is inside."""
+        """Add the package at a path that a manifest in a directory names, where it is inside."""
         if real := self.find_named(directory, path):
             self.members.setdefault(real)
 
     def find_named(self, directory: str, path: str) -> str:
-        """Return the real path that a manifest in a directory names; "" for what is not inside."""
+        """Return the real path that a manifest in a directory names; "" for one outside."""
         self.paths += 1
         if self.paths > _MOST_PATHS:
             self.files.left_out[f"a path beyond the first {_MOST_PATHS:,}"] += 1
@@ -125,9 +131,9 @@ class _Checkout:
         return real
 
     def read_requirements(self, path: str, use: str = "") -> RequirementsFile | None:
-        """Return what a file of requirements asks for; None where it was read for that use.
+        """Return what a file of requirements asks for.
 
-        None, too, for one beyond the most that are read of a project.
+        None where it was read for that use, and beyond the most that are read of a project.
         """
         most = self.requirement_files >= _MOST_FILES or self.requirement_chars >= _MOST_CHARS
         if use + path in self.read or most:
@@ -140,9 +146,60 @@ class _Checkout:
         self.requirement_chars += len(source)
         return parse_requirements(source)
 
+    def find(self, name: str, requests: list[Request]) -> Dependency | None:
+        """Return a dependency as it is installed or locked; None where no request applies here."""
+        for chosen in requests:
+            environment = self.find_environment(chosen.member)
+            if environment and (installed := environment.distributions.get(name)):
+                version, directory = installed.version, installed.path
+                return self.make_dependency(chosen, requests, version, directory)
+        here = [request for request in requests if not request.peer]
+        if not here:
+            return None
+        locked = (self.find_locked(each.member, name) or find_pin(each.wanted) for each in here)
+        version = next(filter(None, locked), "")
+        return self.make_dependency(here[0], requests, version, "")
+
+    def find_environment(self, member: str) -> Environment | None:
+        """Return the environment nearest to a member of the project, else the configured one."""
+        for directory in self._list_up(member):
+            if directory not in self.environments:
+                own = find_own_environment(directory)
+                self.environments[directory] = read_environment(own) if own else None
+            if found := self.environments[directory]:
+                return found
+        return self.given
+
+    def find_locked(self, member: str, name: str) -> str:
+        """Return the version of a distribution in the nearest lock; "" for none."""
+        for directory in self._list_up(member):
+            if directory not in self.locks:
+                self.locks[directory] = self._read_locks(directory)
+            if version := self.locks[directory].get(name):
+                return version
+        return self.pins.get(name, "")
+
+    def _list_up(self, member: str) -> Iterator[str]:
+        while member != self.files.root:
+            yield member
+            member = os.path.dirname(member)
+        yield member
+
+    def _read_locks(self, directory: str) -> Mapping[str, str]:
+        versions: dict[str, str] = {}
+        for name in _LOCKS:
+            path = os.path.join(directory, name)
+            source = self.files.read_text(path, LOCK_LIMIT)
+            if source is not None:
+                locked, problem = parse_lock(source, path)
+                versions = {**locked, **versions}
+                if problem:
+                    self.files.complain(path, problem)
+        return versions
+
 
 def _read_members(checkout: _Checkout) -> None:
-    """Read the packages that were not read, those that they name in turn, and so on."""
+    """Read the packages that were not read yet, and those that they name in turn."""
     while pending := [each for each in checkout.members if each not in checkout.read]:
         for directory in pending:
             if len(checkout.read) < MOST_MEMBERS:
@@ -161,9 +218,11 @@ def _read_member(checkout: _Checkout, directory: str) -> None:
     except (OSError, ValueError):
         return
     stated = [
-        each for name in MANIFESTS if name in names if (each := _read(checkout, directory, name))
+        (os.path.join(directory, name), manifest)
+        for name in MANIFESTS
+        if name in names and (manifest := _read_manifest(checkout, directory, name))
     ]
-    _note_own(checkout, directory, stated)
+    _add_own(checkout, stated)
     for part, dev in (("deps", False), ("optional_deps", False), ("dev_deps", True)):
         for path, manifest in stated:
             if asked := getattr(manifest, part):
@@ -172,46 +231,34 @@ def _read_member(checkout: _Checkout, directory: str) -> None:
             if asked or part in manifest.given:
                 break
     if _PIPFILE in names:
-        _read_pipfile(checkout, os.path.join(directory, _PIPFILE))
+        _read_pipfile(checkout, directory)
     _read_requirement_files(checkout, directory, names)
     if any(name in names for name in _CONDA):
         checkout.files.notes["conda: its packages are neither read nor listed"] = None
 
 
-def _note_own(checkout: _Checkout, directory: str, stated: list[tuple[str, Manifest]]) -> None:
+def _add_own(checkout: _Checkout, stated: list[tuple[str, Manifest]]) -> None:
     for path, manifest in stated:
-        if is_python_name(manifest.name):
-            version = next((clean_version(m.version) for _, m in stated if m.version), "")
-            shown = checkout.files.shorten(path)
-            own = Dependency(
-                ECOSYSTEM, manifest.name, version, "", "installed", shown, directory, own=True
-            )
-            checkout.own.setdefault(normalize_name(manifest.name), own)
+        if is_python_name(name := manifest.name):
+            version = next((m.version for _, m in stated if m.version), "")
+            checkout.add_own(normalize_name(name), name, version, path)
             return
 
 
-def _read(checkout: _Checkout, directory: str, name: str) -> tuple[str, Manifest] | None:
-    """Return the path of a manifest and what it says; None where it says nothing of a package."""
+def _read_manifest(checkout: _Checkout, directory: str, name: str) -> Manifest | None:
+    """Return what a manifest says; None where it defines no package."""
     path, (parse, limit) = os.path.join(directory, name), MANIFESTS[name]
-    source = checkout.files.read_text(path, limit)
-    if source is None:
+    if name != _PYPROJECT:
+        return checkout.files.parse(path, parse, limit)
+    content = checkout.files.parse(path, parse_toml, limit)
+    if content is None:
         return None
-    try:
-        if name != _PYPROJECT:
-            manifest = parse(source, path)
-        else:
-            content = parse_toml(source, path)
-            # Groups of dependencies need no package.
-            manifest = describe_pyproject({"build-system": {}, **content})
-            _read_tools(checkout, directory, content)
-    except SourceError as error:
-        checkout.files.complain(path, error)
-        return None
-    return (path, manifest) if manifest else None
+    _read_tools(checkout, directory, content)
+    return describe_pyproject({"build-system": {}, **content})  # groups need no package
 
 
 def _read_tools(checkout: _Checkout, directory: str, content: Mapping[str, object]) -> None:
-    """Take from a pyproject.toml what its tools add to the standard: workspaces, paths, groups."""
+    """Read what tools add to the standard in a pyproject.toml: workspaces, paths, groups."""
     tool = as_table(content.get("tool"))
     uv, pdm, poetry = (as_table(tool.get(name)) for name in ("uv", "pdm", "poetry"))
     path = os.path.join(directory, _PYPROJECT)
@@ -234,23 +281,16 @@ def _read_tools(checkout: _Checkout, directory: str, content: Mapping[str, objec
         *clean_texts(workspace.get("members")),
         *(f"!{each}" for each in clean_texts(workspace.get("exclude"))),
     ]
-    for member in find_members(checkout.files, directory, patterns, _PYPROJECT):
+    for member in checkout.files.find_members(directory, patterns, _PYPROJECT):
         checkout.members.setdefault(member)
 
 
-# What pip and Pipenv are given.
+# The files of pip and Pipenv.
 
 
-def _read_pipfile(checkout: _Checkout, path: str) -> None:
-    source = checkout.files.read_text(path)
-    if source is None:
-        return
-    try:
-        content = parse_toml(source, path)
-    except SourceError as error:
-        checkout.files.complain(path, error)
-        return
-    directory = os.path.dirname(path)
+def _read_pipfile(checkout: _Checkout, directory: str) -> None:
+    path = os.path.join(directory, _PIPFILE)
+    content = checkout.files.parse(path, parse_toml) or {}
     for section, dev in (("packages", False), ("dev-packages", True)):
         table = as_table(content.get(section))
         for local in list_paths(table):
@@ -260,9 +300,9 @@ def _read_pipfile(checkout: _Checkout, path: str) -> None:
 
 
 def _read_requirement_files(checkout: _Checkout, directory: str, names: Iterable[str]) -> None:
-    """Read the files of a directory; those that a program wrote say which versions it chose.
+    """Read a directory's files of requirements; of those that a program compiled, the pins alone.
 
-    Such a file beside what it was made of lists what dependencies depend on as well.
+    A compiled file beside its source also lists the dependencies of dependencies.
     """
     below = os.path.join(directory, "requirements")
     inside = _list_text_files(below) if "requirements" in names else []
@@ -297,7 +337,7 @@ def _list_pins(file: RequirementsFile) -> dict[str, str]:
 
 
 def _read_requirement_file(checkout: _Checkout, member: str, path: str, dev: bool) -> None:
-    """Read a file of requirements and those it names, each once; none outside of the project."""
+    """Read a file of requirements and those it names in the project, each once."""
     file = checkout.read_requirements(path)
     if file is None:
         return
@@ -319,91 +359,73 @@ def _read_requirement_file(checkout: _Checkout, member: str, path: str, dev: boo
             checkout.pins |= _list_pins(pinned)
 
 
-# Which version there is of what is asked for.
-
-
-@dataclass(slots=True)
-class _Versions:
-    """The environments and locks of a project's directories, each read once."""
-
-    checkout: _Checkout
-    environments: dict[str, Environment | None] = field(default_factory=dict)
-    locks: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    given: Environment | None = None
-
-    def find_environment(self, member: str) -> Environment | None:
-        """Return the environment nearest to a member of the project, else the one configured."""
-        for directory in self._list_up(member):
-            if directory not in self.environments:
-                own = find_own_environment(directory)
-                self.environments[directory] = read_environment(own) if own else None
-            if found := self.environments[directory]:
-                return found
-        return self.given
-
-    def find_locked(self, member: str, name: str) -> str:
-        """Return the version that the nearest lock has of a distribution, "" for none."""
-        for directory in self._list_up(member):
-            if directory not in self.locks:
-                self.locks[directory] = self._read_locks(directory)
-            if version := self.locks[directory].get(name):
-                return version
-        return self.checkout.pins.get(name, "")
-
-    def _list_up(self, member: str) -> Iterator[str]:
-        while member != self.checkout.files.root:
-            yield member
-            member = os.path.dirname(member)
-        yield member
-
-    def _read_locks(self, directory: str) -> Mapping[str, str]:
-        versions: dict[str, str] = {}
-        for name in LOCKS:
-            path = os.path.join(directory, name)
-            source = self.checkout.files.read_text(path, LOCK_LIMIT)
-            if source is not None:
-                locked, problem = parse_lock(source, path)
-                versions = {**locked, **versions}
-                if problem:
-                    self.checkout.files.complain(path, problem)
-        return versions
-
-
-def _list_dependencies(checkout: _Checkout) -> Iterator[Dependency]:
-    versions = _Versions(checkout, given=_read_given(checkout))
-    for name, requests in checkout.requests.items():
-        if name not in checkout.own and (found := _find_dependency(versions, name, requests)):
-            yield found
-    if checkout.requests and not (versions.given or any(versions.environments.values())):
-        note = "Python: no .venv or venv is here, so versions are from manifest and lock"
-        checkout.files.notes[note] = None
-
-
-def _read_given(checkout: _Checkout) -> Environment | None:
+def _read_given(files: ProjectFiles) -> Environment | None:
     """Return the environment that the configuration names, unless it is a program's own."""
-    if not checkout.options.environment:
+    if not files.options.environment:
         return None
-    path = resolve_path(os.path.expanduser(checkout.options.environment))
+    path = resolve_path(os.path.expanduser(files.options.environment))
     if reason := refuse_environment(path):
-        checkout.files.complain(path, f"[projects] environment is not used: {reason}")
+        files.complain(path, f"[projects] environment is not used: {reason}")
         return None
     return read_environment(path)
 
 
-def _find_dependency(versions: _Versions, name: str, requests: list[Request]) -> Dependency | None:
-    """Return a dependency as it is installed, or locked, for the first who asks; None for none."""
-    chosen, version, directory = requests[0], "", ""
-    for request in requests:
-        environment = versions.find_environment(request.member)
-        installed = environment.distributions.get(name) if environment else None
-        if installed:
-            chosen, version, directory = request, installed.version, installed.path
-            break
-    if not directory:
-        here = [request for request in requests if not request.peer]
-        if not here:
-            return None
-        chosen = here[0]
-        locked = (versions.find_locked(each.member, name) or find_pin(each.wanted) for each in here)
-        version = next(filter(None, locked), "")
-    return make_dependency(ECOSYSTEM, chosen, requests, version, directory)
+# The versions that the locks of Python's tools have settled on.
+#
+# uv, Poetry, PDM and PEP 751 write one `[[package]]` after the other. Locks take megabytes, and one
+# that is cut counts up to the cut: so they are searched for names and versions, and only the last
+# block is parsed, which shows whether the lock is whole.
+
+# In the order in which they are asked.
+_LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock")
+_BLOCK = re.compile(r"^\[\[packages?\]\][ \t]*$", re.MULTILINE)
+_NEXT_TABLE = re.compile(r"^\[", re.MULTILINE)
+_LOCKED_NAME = re.compile(r"""^name[ \t]*=[ \t]*["']([^"'\n]+)["']""", re.MULTILINE)
+# Poetry's locks ended with the digests of all files before 2023.
+_MOST_PARSED = 256 * 1024
+_LOCKED_VERSION = re.compile(r"""^version[ \t]*=[ \t]*["']([^"'\n]+)["']""", re.MULTILINE)
+
+
+def parse_lock(source: str, path: str) -> tuple[dict[str, str], str]:
+    """Return versions by normalised name, the highest of each, and what is wrong with the lock."""
+    if path.endswith("Pipfile.lock"):
+        try:
+            pairs, problem = list(_list_pipfile_versions(source, path)), ""
+        except SourceError as error:
+            pairs, problem = [], error.message.removeprefix(f"{path}: ")
+    else:
+        pairs, problem = _search_blocks(source, path)
+    found: dict[str, list[str]] = {}
+    for name, version in pairs:
+        if is_python_name(name) and version.isprintable():
+            found.setdefault(normalize_name(name), []).append(version)
+    return {name: choose_newest(versions) for name, versions in found.items()}, problem
+
+
+def _list_pipfile_versions(source: str, path: str) -> Iterator[tuple[str, str]]:
+    content = parse_json(source, path)
+    for section in ("default", "develop"):
+        for name, spec in as_table(content.get(section)).items():
+            version = as_table(spec).get("version")
+            yield name, version.lstrip("=") if isinstance(version, str) else ""
+
+
+def _search_blocks(source: str, path: str) -> tuple[list[tuple[str, str]], str]:
+    starts = [match.end() for match in _BLOCK.finditer(source)]
+    pairs: list[tuple[str, str]] = []
+    for start, end in pairwise([*starts, len(source)]):
+        after = _NEXT_TABLE.search(source, start, end)
+        stop = after.start() if after else end
+        name, version = (
+            each.search(source, start, stop) for each in (_LOCKED_NAME, _LOCKED_VERSION)
+        )
+        if name:
+            pairs.append((name[1], version[1] if version else ""))
+    last = source[starts[-1] :] if starts else source
+    if len(last) > _MOST_PARSED:
+        return pairs, "" if starts else "it lists no package"
+    try:
+        parse_toml(last, path)
+    except SourceError:
+        return pairs, "it ends in the middle, or is not valid TOML; what comes before that counts"
+    return pairs, ""

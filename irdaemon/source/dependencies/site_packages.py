@@ -20,7 +20,6 @@ from irclient.errors import Unavailable
 from irdaemon.runtime.memory import MB
 from irdaemon.runtime.pool import ProcessLimits, run_program
 from irdaemon.source.dependencies import outline_python
-from irdaemon.source.dependencies.found import PackageText
 from irdaemon.source.dependencies.outline_python import outline
 from irdaemon.source.dependencies.requirements import (
     choose_newest,
@@ -28,6 +27,7 @@ from irdaemon.source.dependencies.requirements import (
     is_version,
     normalize_name,
 )
+from irdaemon.source.dependencies.workspace import PackageText
 from irdaemon.source.opening import is_within, open_regular, read_regular, resolve_path
 from irdaemon.source.packages import dist_info, python
 from irdaemon.source.packages.manifest import MANIFEST_LIMIT, Manifest, merge_manifests
@@ -69,7 +69,7 @@ def find_own_environment(directory: str) -> str:
 
 
 def refuse_environment(path: str) -> str:
-    """Return why what is installed at a real path is nobody's dependency, "" where it may be."""
+    """Return why an environment at a real path is no project's, "" where it may be."""
     if sys.prefix != sys.base_prefix and is_within(path, resolve_path(sys.prefix)):
         return "it is the environment that irdaemon runs in"
     if any(tools in f"{path}/" for tools in _TOOLS):
@@ -94,13 +94,13 @@ def read_environment(path: str) -> Environment:
 
 
 def _choose(versions: Mapping[str, str]) -> Distribution:
-    """Return the newest of several, which an interrupted installation leaves behind."""
+    """Return the newest of several versions, which an interrupted installation leaves."""
     version = choose_newest(versions)
     return Distribution(version if is_version(version) else "", versions[version])
 
 
 def list_sites(path: str) -> list[str]:
-    """Return the site-packages directories of an environment, none of them behind a link."""
+    """Return an environment's site-packages directories that are not behind a link."""
     library = os.path.join(path, "lib")
     names = sorted(each.name for each in _list_entries(library) if _INTERPRETER.match(each.name))
     sites = (os.path.join(library, name, "site-packages") for name in names)
@@ -116,7 +116,7 @@ def _list_entries(path: str) -> list[os.DirEntry[str]]:
 
 
 def _is_own(path: str, is_kind: Callable[[int], bool]) -> bool:
-    """Return whether something of a kind is at a path, and no link to it."""
+    """Return whether something of a kind, and no link, is at a path."""
     try:
         return is_kind(os.lstat(path).st_mode)
     except (OSError, ValueError):
@@ -179,14 +179,14 @@ def _find_metadata(directory: str) -> str:
     )
 
 
-# The names that a distribution offers: its modules, and what their `__init__` gives.
+# The names that a distribution exports: its modules, and the names in their `__init__`.
 
 _LIMITS = ProcessLimits(10.0, 512 * MB)
 _OUTPUT = MB
 _PROGRAM = outline_python.__file__
 _RECORD_BYTES = 1 * MB
-# A parser takes a thousand times the memory of a text, and for some time with the square of their
-# length: for a short one less than a child process takes to answer on a busy machine.
+# A parser takes a thousand times the memory of a text, and for some texts time with the square of
+# their length: for a short one less than a child process takes to answer on a busy machine.
 _PARSED_HERE = 16 * 1024
 _MODULE_LIMIT = 128 * 1024
 _MOST_MODULES = 5
@@ -199,7 +199,7 @@ _ENDINGS = (".py", ".pyi", ".so", ".pyd")
 
 
 def list_exports(directory: str) -> tuple[str, ...]:
-    """Return the modules of an installed distribution, then the names that they offer."""
+    """Return the modules of an installed distribution, then the names that they export."""
     site, files = os.path.dirname(directory), list(list_files(directory))
     modules = _list_modules(directory, files)
     names: dict[str, None] = dict.fromkeys(module.replace("/", ".") for module in modules)
@@ -229,7 +229,7 @@ def _read_lines(path: str) -> list[str]:
 
 
 def _list_modules(directory: str, files: list[str]) -> list[str]:
-    """Return the paths of the modules to import, without endings; of a namespace, what is in it."""
+    """Return the paths of the modules to import, without endings; of a namespace, its modules."""
     stated = [line for line in _read_lines(os.path.join(directory, "top_level.txt")) if line]
     found: dict[str, None] = {}
     own = normalize_name(dist_info.read_name(directory)).replace("-", "_")
@@ -239,34 +239,34 @@ def _list_modules(directory: str, files: list[str]) -> list[str]:
         if not above and "." in file:
             module = file.partition(".")[0]
         inside = any(module.startswith(f"{other}/") for other in found)
-        if module and not inside and _is_offered(module, stated):
+        if module and not inside and _is_public(module, stated):
             found.setdefault(module)
-    named = [name for name in stated if name not in found and _is_offered(name, ())]
+    named = [name for name in stated if name not in found and _is_public(name, ())]
     return list(islice(found or dict.fromkeys(named), _MOST_MODULES))
 
 
 def _list_submodules(modules: list[str], files: list[str]) -> Iterator[str]:
-    """Yield what lies directly in packages, as it is imported."""
+    """Yield the modules directly in packages, by their import names."""
     for path in files:
         above, _, file = path.rpartition("/")
         directory, name = os.path.split(above) if file.startswith("__init__.py") else (above, file)
         module = name.partition(".")[0]
-        if directory in modules and _is_offered(module, ()):
+        if directory in modules and _is_public(module, ()):
             yield f"{directory}/{module}".replace("/", ".")
 
 
-def _is_offered(module: str, stated: list[str] | tuple[()]) -> bool:
+def _is_public(module: str, stated: list[str] | tuple[()]) -> bool:
     first, *_ = parts = module.split("/")
     proper = all(part.isidentifier() and not part.startswith("_") for part in parts)
     return proper and (first in stated or first not in _NO_MODULES)
 
 
 def _list_names(site: str, module: str, files: frozenset[str]) -> Iterator[str]:
-    """Yield the names that a module offers, and those it takes from modules beside it."""
+    """Yield the names that a module exports, those of modules beside it included."""
     pending, seen = deque([module]), {module}
     while pending and len(seen) <= _MOST_READ:
-        asked = pending.popleft()
-        outlined = _outline(site, asked, files)
+        path = pending.popleft()
+        outlined = _outline(site, path, files)
         if outlined is None:
             continue
         names, starred, package = outlined
@@ -279,7 +279,7 @@ def _list_names(site: str, module: str, files: frozenset[str]) -> Iterator[str]:
 
 
 def _join_module(package: str, top: str, starred: str) -> str:
-    """Return the path of a module that another takes every name from; "" for another package's."""
+    """Return the path of a star-imported module; "" for another package's."""
     relative = starred.startswith(".")
     path = starred.lstrip(".").replace(".", "/")
     path = f"{package}/{path}".rstrip("/") if relative else path

@@ -114,6 +114,11 @@ def as_table(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
 
 
+def as_list(value: object) -> list[object]:
+    """Return a list, or an empty one for anything else."""
+    return value if isinstance(value, list) else []
+
+
 def write_dependency(name: object, spec: object) -> str:
     """Write a dependency as `NAME SPEC`, or `NAME` without a spec."""
     return f"{clean_text(name)} {clean_text(spec)}".strip()

@@ -2,7 +2,7 @@
 
 from importlib import resources
 
-from irdaemon.source.dependencies.aliases import list_aliases, load_aliases
+from irdaemon.source.dependencies import list_aliases, load_aliases
 
 
 def test_what_a_package_says_gives_what_people_type_for_it():

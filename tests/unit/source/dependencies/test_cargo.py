@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.source.dependencies import Dependencies, Options
-from irdaemon.source.dependencies.cargo import find_cargo, parse_cargo_lock, read_cargo
+from irdaemon.source.dependencies import Dependencies, Options, find_dependencies
+from irdaemon.source.dependencies.cargo import parse_cargo_lock, read_cargo
 from irdaemon.types import Root
 from tests.support.installed import write
 
@@ -57,7 +57,9 @@ def unpack(cargo_home, name, version, more=""):
 
 
 def find(root):
-    return {each.name: each for each in find_cargo(str(root), Options()).dependencies}
+    return {
+        each.name: each for each in find_dependencies(str(root), "cargo", Options()).dependencies
+    }
 
 
 def test_a_dependency_has_the_locked_version_and_the_text_of_the_registry(root, cargo_home):
@@ -140,7 +142,7 @@ def test_a_link_out_of_the_registry_is_not_followed(root, cargo_home, tmp_path):
 def test_names_that_no_crate_can_have_are_left_out_and_counted(root, cargo_home):
     write(root / "Cargo.toml", '[dependencies]\n"../up" = "1"\n"a\\u001b[2J" = "1"\nserde = "1"\n')
 
-    found = find_cargo(str(root), Options())
+    found = find_dependencies(str(root), "cargo", Options())
 
     assert [each.name for each in found.dependencies] == ["serde"]
     assert found.left_out == {"no name of a crate": 2}
@@ -152,7 +154,7 @@ def test_a_lock_cut_in_the_middle_is_a_problem_and_what_is_left_counts(root, car
     )
     write(root / "Cargo.lock", LOCK[: LOCK.index("serde_derive")])
 
-    found = find_cargo(str(root), Options())
+    found = find_dependencies(str(root), "cargo", Options())
 
     assert {each.name: each.version for each in found.dependencies if not each.own} == {
         "serde": "1.0.200",
@@ -164,7 +166,7 @@ def test_a_lock_cut_in_the_middle_is_a_problem_and_what_is_left_counts(root, car
 def test_a_manifest_that_is_no_toml_is_a_problem(root, cargo_home):
     write(root / "Cargo.toml", "[dependencies\n")
 
-    (problem,) = find_cargo(str(root), Options()).problems
+    (problem,) = find_dependencies(str(root), "cargo", Options()).problems
 
     assert "not valid TOML" in problem.reason
 

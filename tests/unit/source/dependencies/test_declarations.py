@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.source.dependencies.declarations import list_declared
+from irdaemon.source.dependencies.npm import list_declared
 from tests.support.installed import write
 
 

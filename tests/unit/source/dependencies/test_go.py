@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.source.dependencies import Options
-from irdaemon.source.dependencies.go import find_go, read_go
+from irdaemon.source.dependencies import Options, find_dependencies
+from irdaemon.source.dependencies.go import read_go
 from irdaemon.source.packages.gomod import list_directives
 from tests.support.installed import write
 
@@ -29,7 +29,7 @@ def download(cache, spelled, doc="// Package gin serves HTTP.\npackage gin\n"):
 
 
 def find(root):
-    return {each.name: each for each in find_go(str(root), Options()).dependencies}
+    return {each.name: each for each in find_dependencies(str(root), "go", Options()).dependencies}
 
 
 def test_what_is_required_directly_has_its_version_and_the_text_of_the_cache(root, cache):
@@ -109,7 +109,7 @@ def test_a_version_that_is_none_leads_nowhere(root, cache, tmp_path, name, versi
 def test_names_that_no_module_can_have_are_left_out_and_counted(root, cache):
     write(root / "go.mod", "module a.b/c\nrequire (\n\t../up v1.0.0\n\ta.b/\x1b[2J v1.0.0\n)\n")
 
-    found = find_go(str(root), Options())
+    found = find_dependencies(str(root), "go", Options())
 
     assert [each.name for each in found.dependencies] == ["a.b/c"]
     assert found.left_out == {"no name of a module of Go": 2}
@@ -157,4 +157,4 @@ def test_any_lines_of_a_go_mod_give_dependencies(tmp_path_factory, source):
     root = tmp_path_factory.mktemp("go")
     write(root / "go.mod", source)
 
-    assert isinstance(find_go(str(root), Options()).dependencies, tuple)
+    assert isinstance(find_dependencies(str(root), "go", Options()).dependencies, tuple)

@@ -2,13 +2,13 @@
 
 import pytest
 
-from irdaemon.source.dependencies import FINDERS, Dependencies
+from irdaemon.source.dependencies import Dependencies
 from irdaemon.types import Root
 from tests.support.checkouts import Package, make_project
 
 ECOSYSTEMS = {"npm": "npm", "pnpm": "npm", "yarn": "npm", "cargo": "cargo", "go": "go"}
 PYTHON = {"uv": "pypi", "poetry": "pypi", "pip": "pypi"}
-MANAGERS = ECOSYSTEMS | (PYTHON if "pypi" in FINDERS else {})
+MANAGERS = ECOSYSTEMS | PYTHON
 
 
 @pytest.fixture(params=MANAGERS)

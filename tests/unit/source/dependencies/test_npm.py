@@ -4,21 +4,21 @@ import os
 
 import pytest
 
-from irdaemon.source.dependencies import Dependencies, Options
-from irdaemon.source.dependencies.npm import find_npm, is_npm_name, read_npm
+from irdaemon.source.dependencies import Dependencies, Options, find_dependencies
+from irdaemon.source.dependencies.npm import is_npm_name, read_npm
 from irdaemon.types import Root
 from tests.support.installed import install, write
 
 
 def find(root):
-    return {each.name: each for each in find_npm(str(root), Options()).dependencies}
+    return {each.name: each for each in find_dependencies(str(root), "npm", Options()).dependencies}
 
 
 def test_a_direct_dependency_has_its_installed_version_and_what_the_manifest_asks_for(tmp_path):
     write(tmp_path / "package.json", {"dependencies": {"react": "^19"}})
     home = install(tmp_path, "react", "19.3.1")
 
-    (found,) = find_npm(str(tmp_path), Options()).dependencies
+    (found,) = find_dependencies(str(tmp_path), "npm", Options()).dependencies
 
     assert (found.name, found.version, found.wanted) == ("react", "19.3.1", "^19")
     assert (found.origin, found.manifest) == ("installed", "package.json")
@@ -120,7 +120,7 @@ def test_another_installed_version_is_another_stamp(tmp_path):
 def test_a_name_that_npm_does_not_allow_is_left_out_and_counted(tmp_path, name):
     write(tmp_path / "package.json", {"dependencies": {name: "1", "zod": "4"}})
 
-    found = find_npm(str(tmp_path), Options())
+    found = find_dependencies(str(tmp_path), "npm", Options())
 
     assert not is_npm_name(name)
     assert [each.name for each in found.dependencies] == ["zod"]
@@ -143,7 +143,7 @@ def test_a_manifest_that_is_too_large_is_a_problem_that_says_so(tmp_path):
     with (tmp_path / "package.json").open("w") as file:
         file.truncate(50_000_000)
 
-    found = find_npm(str(tmp_path), Options())
+    found = find_dependencies(str(tmp_path), "npm", Options())
 
     (problem,) = found.problems
     assert found.dependencies == ()
@@ -154,7 +154,7 @@ def test_no_more_than_the_most_are_found_and_a_problem_says_so(tmp_path):
     wanted = {f"p{number}": "1" for number in range(12)}
     write(tmp_path / "package.json", {"dependencies": wanted})
 
-    found = find_npm(str(tmp_path), Options(max=10))
+    found = find_dependencies(str(tmp_path), "npm", Options(max=10))
 
     assert len(found.dependencies) == 10
     assert "more than 10 direct dependencies" in found.problems[0].reason
@@ -258,12 +258,12 @@ def test_without_a_manifest_at_the_root_those_directly_below_it_count(tmp_path):
 
 
 def test_a_workspace_of_too_many_members_is_a_problem_that_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr("irdaemon.source.dependencies.members.MOST_MEMBERS", 3)
+    monkeypatch.setattr("irdaemon.source.dependencies.workspace.MOST_MEMBERS", 3)
     write(tmp_path / "package.json", {"workspaces": ["libs/*"]})
     for number in range(5):
         write(tmp_path / f"libs/l{number}/package.json", {"name": f"l{number}"})
 
-    found = find_npm(str(tmp_path), Options())
+    found = find_dependencies(str(tmp_path), "npm", Options())
 
     assert len(found.dependencies) == 3
     assert "its workspace has more than 3 members" in found.problems[0].reason
@@ -281,7 +281,7 @@ def test_of_packages_in_archives_names_and_versions_are_known_and_a_note_says_so
     write(tmp_path / "package.json", {"dependencies": {"zod": "^4"}})
     write(tmp_path / "yarn.lock", '"zod@npm:^4":\n  version: 4.1.0\n')
 
-    found = find_npm(str(tmp_path), Options())
+    found = find_dependencies(str(tmp_path), "npm", Options())
 
     assert [(each.version, each.origin) for each in found.dependencies] == [("4.1.0", "locked")]
     assert found.notes == ("Yarn PnP: versions are from yarn.lock, archives are not opened",)
@@ -293,7 +293,7 @@ def test_a_manifest_is_a_link_only_within_the_project(tmp_path):
     root.mkdir()
     (root / "package.json").symlink_to(outside)
 
-    found = find_npm(str(root), Options())
+    found = find_dependencies(str(root), "npm", Options())
 
     assert found.dependencies == ()
     assert "a link leads out of the project" in found.problems[0].reason

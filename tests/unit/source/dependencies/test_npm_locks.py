@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.source.dependencies import Options
-from irdaemon.source.dependencies.npm import find_npm
-from irdaemon.source.dependencies.npm_locks import (
+from irdaemon.source.dependencies import Options, find_dependencies
+from irdaemon.source.dependencies.npm import (
     Wanted,
     parse_bun_lock,
     parse_npm_lock,
@@ -162,7 +161,7 @@ def test_a_lock_cut_in_the_middle_is_a_problem_and_the_ranges_are_still_there(tm
     write(tmp_path / name, source[: len(source) // 2].rstrip())
     write(tmp_path / "package.json", {"dependencies": {"react": "^18", "zod": "^4"}})
 
-    found = find_npm(str(tmp_path), Options())
+    found = find_dependencies(str(tmp_path), "npm", Options())
 
     assert [each.wanted for each in found.dependencies] == ["^18", "^4"]
     assert [problem.path for problem in found.problems] == [str(tmp_path / name)]
@@ -174,7 +173,7 @@ def test_a_lock_that_is_too_large_is_a_problem_that_says_so(tmp_path, name):
         file.truncate(50_000_000)
     write(tmp_path / "package.json", {"dependencies": {"react": "^18"}})
 
-    found = find_npm(str(tmp_path), Options())
+    found = find_dependencies(str(tmp_path), "npm", Options())
 
     assert [each.name for each in found.dependencies] == ["react"]
     assert "more than the limit" in found.problems[0].reason
@@ -185,7 +184,7 @@ def test_no_lock_is_read_where_all_is_installed(tmp_path):
     write(tmp_path / "package.json", {"dependencies": {"react": "^18"}})
     write(tmp_path / "node_modules/react/package.json", {"version": "18.2.0"})
 
-    found = find_npm(str(tmp_path), Options())
+    found = find_dependencies(str(tmp_path), "npm", Options())
 
     assert found.problems == ()
     assert str(tmp_path / "package-lock.json") not in found.files
@@ -220,7 +219,7 @@ def test_a_lock_that_nests_without_end_is_a_problem(tmp_path, source):
     write(tmp_path / "bun.lock", source)
     write(tmp_path / "package.json", {"dependencies": {"react": "^18"}})
 
-    found = find_npm(str(tmp_path), Options())
+    found = find_dependencies(str(tmp_path), "npm", Options())
 
     assert len(found.problems) == 1
     assert [each.name for each in found.dependencies] == ["react"]

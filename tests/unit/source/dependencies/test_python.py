@@ -4,16 +4,15 @@ import os
 
 import pytest
 
-from irdaemon.source.dependencies import Dependencies, Options
-from irdaemon.source.dependencies.found import ProjectFiles
-from irdaemon.source.dependencies.python import find_python
+from irdaemon.source.dependencies import Dependencies, Options, find_dependencies
+from irdaemon.source.dependencies.workspace import ProjectFiles
 from irdaemon.types import Root
 from tests.support.checkouts import Package, make_project
 from tests.support.environments import install, make_environment, write
 
 
 def look(root, **options):
-    return find_python(str(root), Options(**options))
+    return find_dependencies(str(root), "pypi", Options(**options))
 
 
 def find(root, **options):

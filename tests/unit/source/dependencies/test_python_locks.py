@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.source.dependencies.python_locks import parse_lock
+from irdaemon.source.dependencies.python import parse_lock
 
 UV = """version = 1
 [[package]]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.source.dependencies.sentences import Sentences, gather_sentences, gather_tests
+from irdaemon.source.dependencies.words import Sentences, gather_sentences, gather_tests
 
 SUFFIXES = (".d.ts", ".ts", ".js", ".py", ".rs", ".go")
 
