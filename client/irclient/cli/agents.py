@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 
+from irclient.agents.hook.moments import EVENTS, MOMENTS, UNSUPPORTED
 from irclient.agents.hook.options import AGENTS, BUDGET_MS, CHARS, WORDINGS
 from irclient.agents.hook.run import main
 from irclient.agents.install.changes import BACKUP, Change, plan_install, plan_uninstall
@@ -17,10 +19,14 @@ from irclient.client import Client
 from irclient.errors import SettingsError
 from irclient.installation import make_extra_command
 from irclient.mcp import PROFILES, require_sdk
+from irclient.nearest import did_you_mean
 from irclient.terminal.completion import SHELL, make_script
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.help import argument, command, flag
 from irclient.terminal.output import note, print_data, print_text
+
+# In place of names of moments.
+NO_MOMENTS = "none"
 
 AGENT_OPTIONS = (
     argument(
@@ -65,6 +71,7 @@ AGENT_OPTIONS = (
         metavar="NAME",
         help="facts (the default), advice, or both, each for half the sessions",
     ),
+    argument("--moments", metavar="NAMES", default="", help="the moments that this handler is for"),
 )
 def answer_hook(client: Client, options: argparse.Namespace) -> int:
     """Answer a coding agent's hook event (`irc install` sets it up).
@@ -79,7 +86,7 @@ def answer_hook(client: Client, options: argparse.Namespace) -> int:
     """
     words = ["--agent", options.agent, "--event", options.event]
     words += ["--budget-ms", options.budget_ms, "--chars", options.chars]
-    words += ["--wording", options.wording]
+    words += ["--wording", options.wording, "--moments", options.moments]
     for corpus in options.corpus:
         words += ["--corpus", corpus]
     main(words)
@@ -87,6 +94,12 @@ def answer_hook(client: Client, options: argparse.Namespace) -> int:
 
 @command(
     *AGENT_OPTIONS,
+    argument(
+        "--moments",
+        metavar="NAMES",
+        help=f"also speak at these moments: {', '.join(MOMENTS)}, with commas; {NO_MOMENTS} for"
+        " none of them (as it is)",
+    ),
 )
 def install_agent(client: Client, options: argparse.Namespace) -> int:
     """Set up a coding agent: its hooks and the MCP server.
@@ -102,10 +115,13 @@ def install_agent(client: Client, options: argparse.Namespace) -> int:
     # only the server, for the project in this directory
     irc install codex --mcp --project
 
+    # after a compaction too, and when a sub-agent starts
+    irc install claude --moments compact,subagent
+
     # a command for it: /irdaemon-prompts
     irc install claude --prompts-command
     """
-    changes = plan_changes(options, plan_install)
+    changes = plan_changes(options, plan_install, parse_moments(options))
     code = apply_changes(options, changes, f"{options.agent} is set up already")
     if options.prompts_command:
         return code
@@ -194,8 +210,37 @@ def print_completion(client: Client, options: argparse.Namespace) -> int:
 Plan = Callable[[SettingsFile, SettingsFile], Change | None]
 
 
-def plan_changes(options: argparse.Namespace, plan: Plan) -> list[Change | CommandChange]:
-    """Return the changes of an agent's files. Raises SettingsError where one cannot be edited."""
+def parse_moments(options: argparse.Namespace) -> tuple[str, ...] | None:
+    """Return the moments that are to be on, None for those that are.
+
+    Raises SettingsError for a moment that there is not, or not with this agent.
+    """
+    if options.moments is None:
+        return None
+    if options.prompts_command or (options.mcp and not options.hooks):
+        raise SettingsError("--moments is about hooks", "leave the other option out")
+    names = [name.strip() for name in options.moments.split(",") if name.strip()]
+    if options.agent in NO_HOOKS and names != [NO_MOMENTS]:
+        raise SettingsError(f"{options.agent} has no hooks of this kind", NO_HOOKS[options.agent])
+    for name in names if names != [NO_MOMENTS] else ():
+        if name not in MOMENTS:
+            near = did_you_mean(name, MOMENTS)
+            raise SettingsError(f"no moment is called {name!r}{near}", f"use {', '.join(MOMENTS)}")
+        if options.agent not in EVENTS[name]:
+            raise SettingsError(
+                f"{options.agent} has no events for the moment {name}",
+                UNSUPPORTED[name, options.agent],
+            )
+    return tuple(moment for moment in MOMENTS if moment in names)
+
+
+def plan_changes(
+    options: argparse.Namespace, plan: Plan, moments: tuple[str, ...] | None = None
+) -> list[Change | CommandChange]:
+    """Return the changes of an agent's files, with these moments on, None: with those that are.
+
+    Raises SettingsError where one cannot be edited.
+    """
     # It is written only where it is asked for, and taken away with all else.
     command_alone, installs = options.prompts_command, plan is plan_install
     changes: list[Change | CommandChange] = []
@@ -203,15 +248,18 @@ def plan_changes(options: argparse.Namespace, plan: Plan) -> list[Change | Comma
         machine = find_machine()
         change = plan_command(options.agent, machine, options.project, wanted=installs)
         changes += [change] if change else []
-    return changes if command_alone else changes + _plan_settings(options, plan)
+    return changes if command_alone else changes + _plan_settings(options, plan, moments)
 
 
-def _plan_settings(options: argparse.Namespace, plan: Plan) -> list[Change | CommandChange]:
+def _plan_settings(
+    options: argparse.Namespace, plan: Plan, moments: tuple[str, ...] | None
+) -> list[Change | CommandChange]:
     if options.hooks and not options.mcp and options.agent in NO_HOOKS:
         raise SettingsError(f"{options.agent} has no hooks of this kind", NO_HOOKS[options.agent])
     both = options.hooks == options.mcp
     changes: list[Change | CommandChange] = []
-    for whole in SETTINGS_FILES[options.agent](find_machine(), options.project):
+    machine = replace(find_machine(), moments=moments)
+    for whole in SETTINGS_FILES[options.agent](machine, options.project):
         part = whole.only(both or options.hooks, both or options.mcp)
         if part.wanted and (change := plan(whole, part)):
             changes.append(change)

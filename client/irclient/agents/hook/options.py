@@ -20,13 +20,14 @@ class HookOptions:
     """Which agent asks, and how much time (seconds) and text (characters) the answer may take.
 
     `event` is the name for an event that does not state its own; no `corpora` means all. `wording`
-    is how the answer is written.
+    is how the answer is written, `moments` are those besides a prompt that it is for.
     """
 
-    __slots__ = ("agent", "budget_s", "chars", "corpora", "event", "wording")
+    __slots__ = ("agent", "budget_s", "chars", "corpora", "event", "moments", "wording")
 
     def __init__(self, agent: str, event: str, corpora: list[str], budget_s: float, chars: int):
         self.wording = FACTS
+        self.moments: tuple[str, ...] = ()
         self.agent = agent
         self.event = event
         self.corpora = corpora
@@ -36,7 +37,8 @@ class HookOptions:
 
 def parse_options(words: list[str]) -> HookOptions:
     """Parse the words of a command line. Raises ValueError if they are wrong."""
-    given = {"--agent": "", "--event": "", "--budget-ms": "", "--chars": "", "--wording": ""}
+    names = ("--agent", "--event", "--budget-ms", "--chars", "--wording", "--moments")
+    given = dict.fromkeys(names, "")
     corpora = []
     rest = iter(words)
     for word in rest:
@@ -55,6 +57,7 @@ def parse_options(words: list[str]) -> HookOptions:
         given["--agent"], given["--event"], corpora, _choose_budget(given["--budget-ms"]), chars
     )
     options.wording = _choose_wording(given["--wording"])
+    options.moments = tuple(given["--moments"].split(",")) if given["--moments"] else ()
     return options
 
 

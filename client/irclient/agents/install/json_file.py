@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 from irclient.agents.install.entries import (
@@ -291,6 +292,7 @@ def add_entries(text: str, file: SettingsFile) -> str:
     if file.wanted:
         for key, value in file.head.items():
             text = text if JsonText(text).find([key]) else put(text, [key], value)
+    text = _remove_misplaced(text, [hook.event for hook in file.hooks])
     for hook in file.hooks:
         text = _put_hook(text, hook)
     return _check(_put_server(text, file.server) if file.server else text)
@@ -345,6 +347,24 @@ def _put_hook(text: str, hook: HookEntry) -> str:
     for keys in reversed(ours):
         text = remove(text, keys)
     return append(text, [HOOKS, hook.event], hook.item)
+
+
+def _remove_misplaced(text: str, wanted: list[str]) -> str:
+    """Return the text without those of our hooks that other events than the wanted ones leave over.
+
+    Those behind them go too, to come back in the order of a first installation: what is undone
+    later is compared with that.
+    """
+    ours = _find_our_hooks(text) if wanted else []
+    there = list(dict.fromkeys(str(keys[1]) for keys in ours))
+    if not there or set(there) == set(wanted):
+        return text
+    pairs = zip(there, wanted, strict=False)
+    kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    for keys in reversed(ours):
+        if keys[1] not in there[:kept]:
+            text = remove(text, keys)
+    return text
 
 
 def _put_server(text: str, server: ServerEntry) -> str:

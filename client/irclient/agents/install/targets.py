@@ -14,8 +14,8 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
 
+from irclient.agents.hook.moments import EVENTS, MOMENTS
 from irclient.agents.install.entries import (
     MOST_BYTES,
     HookEntry,
@@ -32,15 +32,19 @@ from irclient.fast.packing import PROTOCOL
 _TIMEOUT_S = 2
 # A session that resumes still has its context.
 _STARTS = "startup|clear|compact"
-# Claude Code's events, each with a matcher or none; Codex has taken them over.
+# The events of each, with a matcher or none; Codex has taken over Claude Code's.
 _CLAUDES = (("UserPromptSubmit", ""), ("SessionStart", _STARTS), ("Stop", ""))
+_GEMINIS = (("BeforeAgent", ""), ("SessionStart", ""), ("AfterAgent", ""))
+_CURSORS = (("sessionStart", ""), ("beforeSubmitPrompt", ""))
+_COPILOTS = (("SessionStart", ""), ("Stop", ""))
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
     """Where agents look for their files on a machine, and how this installation is started.
 
-    `hook` is the command before `--agent`, `irc` the absolute path of the command line.
+    `hook` is the command before `--agent`, `irc` the absolute path of the command line. `moments`
+    are those to be on in an agent's settings, None for those that are.
     """
 
     home: str
@@ -48,14 +52,16 @@ class Machine:
     env: Mapping[str, str]
     hook: str
     irc: str
+    moments: tuple[str, ...] | None = None
 
     def base(self, variable: str, *usual: str) -> str:
         """Return the directory that a variable names, or the usual one below home."""
         return self.env.get(variable) or os.path.join(self.home, *usual)
 
-    def command(self, agent: str, event: str = "") -> str:
+    def command(self, agent: str, event: str = "", moments: str = "") -> str:
         """Return the shell command of a hook, which never fails: some take that for a refusal."""
         named = f" --event {event}" if event else ""
+        named += f" --moments {moments}" if moments else ""
         return f"{self.hook} --agent {agent}{named} 2>/dev/null || :"
 
 
@@ -88,19 +94,17 @@ def _list_claude_files(machine: Machine, project: bool) -> tuple[SettingsFile, .
         servers = os.path.join(machine.cwd, ".mcp.json")
     else:
         servers = os.path.join(machine.base("CLAUDE_CONFIG_DIR"), ".claude.json")
-    return (
-        SettingsFile(
-            _find_hook_file("claude", machine, project), _make_groups(machine, "claude", *_CLAUDES)
-        ),
-        SettingsFile(servers, server=server),
-    )
+    path = _find_hook_file("claude", machine, project)
+    hooks = _make_groups(machine, "claude", _list_events("claude", machine, path, _CLAUDES))
+    return (SettingsFile(path, hooks), SettingsFile(servers, server=server))
 
 
 def _list_codex_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
     base = _choose_directory(machine, project, ".codex", "CODEX_HOME")
-    hooks = _make_groups(machine, "codex", *_CLAUDES)
+    path = _find_hook_file("codex", machine, project)
+    hooks = _make_groups(machine, "codex", _list_events("codex", machine, path, _CLAUDES))
     return (
-        SettingsFile(_find_hook_file("codex", machine, project), hooks),
+        SettingsFile(path, hooks),
         SettingsFile(
             os.path.join(base, "config.toml"), server=_make_server(machine, "mcp_servers")
         ),
@@ -108,21 +112,28 @@ def _list_codex_files(machine: Machine, project: bool) -> tuple[SettingsFile, ..
 
 
 def _list_gemini_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
-    events = ("BeforeAgent", "SessionStart", "AfterAgent")
-    hooks = tuple(
-        HookEntry(event, {"hooks": [_make_handler(machine, "gemini", timeout=1_000 * _TIMEOUT_S)]})
-        for event in events
-    )
     path = _find_hook_file("gemini", machine, project)
+    events = _list_events("gemini", machine, path, _GEMINIS)
+    hooks = _make_groups(machine, "gemini", events, timeout=1_000 * _TIMEOUT_S)
     return (SettingsFile(path, hooks, _make_server(machine, "mcpServers")),)
 
 
 def _list_cursor_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
     base = os.path.join(machine.cwd if project else machine.home, ".cursor")
-    item = {"command": machine.command("cursor"), "timeout": _TIMEOUT_S}
-    hooks = tuple(HookEntry(event, item) for event in ("sessionStart", "beforeSubmitPrompt"))
+    path = _find_hook_file("cursor", machine, project)
+    hooks = tuple(
+        HookEntry(
+            event.name,
+            {
+                **({"matcher": event.matcher} if event.matcher else {}),
+                "command": machine.command("cursor", moments=event.moments),
+                "timeout": _TIMEOUT_S,
+            },
+        )
+        for event in _list_events("cursor", machine, path, _CURSORS)
+    )
     return (
-        SettingsFile(_find_hook_file("cursor", machine, project), hooks, head={"version": 1}),
+        SettingsFile(path, hooks, head={"version": 1}),
         SettingsFile(os.path.join(base, "mcp.json"), server=_make_server(machine, "mcpServers")),
     )
 
@@ -132,12 +143,20 @@ def _list_copilot_files(machine: Machine, project: bool) -> tuple[SettingsFile, 
     servers = os.path.join(machine.cwd, ".mcp.json") if project else f"{base}/mcp-config.json"
     # Under these names VS Code reads the same file, which has its own key for the timeout.
     times = {"timeout": _TIMEOUT_S, "timeoutSec": _TIMEOUT_S}
+    path = _find_hook_file("copilot", machine, project)
     hooks = tuple(
-        HookEntry(event, {"type": "command", "command": machine.command("copilot", event), **times})
-        for event in ("SessionStart", "Stop")
+        HookEntry(
+            event.name,
+            {
+                "type": "command",
+                "command": machine.command("copilot", event.name, event.moments),
+                **times,
+            },
+        )
+        for event in _list_events("copilot", machine, path, _COPILOTS)
     )
     return (
-        SettingsFile(_find_hook_file("copilot", machine, project), hooks, head={"version": 1}),
+        SettingsFile(path, hooks, head={"version": 1}),
         SettingsFile(servers, server=_make_server(machine, "mcpServers")),
     )
 
@@ -193,17 +212,62 @@ def _find_hook_file(agent: str, machine: Machine, project: bool) -> str:
     return find_user_file(agent, machine.home, machine.env)
 
 
-def _make_groups(machine: Machine, agent: str, *events: tuple[str, str]) -> tuple[HookEntry, ...]:
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """An event to be handled: `moments`, with commas, are those that its handler answers for."""
+
+    name: str
+    matcher: str
+    moments: str = ""
+
+
+def _list_events(
+    agent: str, machine: Machine, path: str, always: tuple[tuple[str, str], ...]
+) -> list[_Event]:
+    """Return the events that are always handled, then those of the moments that are to be on."""
+    wanted = machine.moments
+    if wanted is None:
+        wanted = find_installed_moments(path)
+    events = {name: _Event(name, matcher) for name, matcher in always}
+    for moment in MOMENTS:
+        for name, matcher, _ in EVENTS[moment].get(agent, ()) if moment in wanted else ():
+            known = events.get(name, _Event(name, ""))
+            moments = ",".join(filter(None, (known.moments, moment)))
+            events[name] = _Event(name, matcher or known.matcher, moments)
+    return list(events.values())
+
+
+def find_installed_moments(path: str) -> tuple[str, ...]:
+    """Return the moments that are on by our hooks in a settings file."""
+    found = {name for each in _read_commands(path) for name in _read_moments(each)}
+    return tuple(moment for moment in MOMENTS if moment in found)
+
+
+def _read_moments(command: str) -> list[str]:
+    named = _NAMED_MOMENTS.search(command)
+    return named[1].split(",") if named else []
+
+
+def _make_groups(
+    machine: Machine, agent: str, events: list[_Event], timeout: int = _TIMEOUT_S
+) -> tuple[HookEntry, ...]:
     """Return hooks in Claude Code's shape: handlers in groups, which may have a matcher."""
-    handler = _make_handler(machine, agent, _TIMEOUT_S)
     return tuple(
-        HookEntry(event, {**({"matcher": matcher} if matcher else {}), "hooks": [handler]})
-        for event, matcher in events
+        HookEntry(
+            event.name,
+            {
+                **({"matcher": event.matcher} if event.matcher else {}),
+                "hooks": [
+                    {
+                        "type": "command",
+                        "command": machine.command(agent, moments=event.moments),
+                        "timeout": timeout,
+                    }
+                ],
+            },
+        )
+        for event in events
     )
-
-
-def _make_handler(machine: Machine, agent: str, timeout: int) -> dict[str, Any]:
-    return {"type": "command", "command": machine.command(agent), "timeout": timeout}
 
 
 def _make_server(machine: Machine, table: str) -> ServerEntry:
@@ -219,6 +283,7 @@ def _choose_directory(machine: Machine, project: bool, name: str, variable: str)
 # Their command names a file that is gone, or starts a client of another protocol than the
 # daemon's.
 
+_NAMED_MOMENTS = re.compile(r" --moments ([\w,]+)")
 _PROTOCOL = re.compile(rb"^PROTOCOL = (\d+)\s*$", re.M)
 # Where a release says it, this one's place first.
 _SAYS_PROTOCOL = ("fast/packing.py", "wire.py")
@@ -284,6 +349,8 @@ def _find_missing(machine: Machine, project: bool) -> Iterator[MissingHook]:
 
 def _read_commands(path: str) -> list[str]:
     """Return the commands of our hooks in a settings file; none if it cannot be read."""
+    if not os.path.isfile(path):  # to open a pipe would wait
+        return []
     try:
         with open(path, encoding="utf-8-sig") as file:
             text = file.read(MOST_BYTES)
