@@ -6,7 +6,7 @@ The model is linear in the records of a corpus; times are processor times, as th
 are of a machine that did other work beside; its constants come from the measured runs of
 bench/engines.py (bench/results/engines*.json: the smallest and the largest of an engine give a
 line, sizes between are what it is checked by). It prints that comparison and then the table of
-docs/scale.md. Prices are a month's, of memory and disk a gigabyte, of processors a core:
+bench/HISTORY.md. Prices are a month's, of memory and disk a gigabyte, of processors a core:
 assumptions to replace by your own.
 """
 

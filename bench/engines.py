@@ -16,7 +16,7 @@ exact local index.
 
 PostgreSQL is a server of its own on a Unix socket, with the settings in backends.py; Qdrant
 is its client's local mode, which is no server: it tells of the adapter, not of the engine. Writes
-engines.json; `python bench/capacity.py` prints the model of docs/scale.md from it.
+engines.json; `python bench/capacity.py` prints the model of bench/HISTORY.md from it.
 """
 
 from __future__ import annotations

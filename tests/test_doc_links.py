@@ -6,9 +6,8 @@ import pytest
 
 from tests.support.modules import ROOT
 
-PAGES = sorted(
-    path for part in ("", "docs", "client", "deploy") for path in (ROOT / part).glob("*.md")
-)
+PLACES = ("", "bench", "client", "deploy", "docs")
+PAGES = sorted(path for part in PLACES for path in (ROOT / part).glob("*.md"))
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 

@@ -220,7 +220,7 @@ def graph_is_due(dense: Dense, above: int) -> bool:
 # the
 # first ten two in a thousand. Where too many would be scored, or the vectors have no such axes,
 # all
-# are. docs/speed.md has the figures.
+# are. bench/HISTORY.md has the figures.
 
 WIDTH = 128
 # Below so many vectors the whole product costs no more.

@@ -144,7 +144,7 @@ _HALF_LIFE_S = 90 * 86_400.0
 # After ten half-lives a use weighs a thousandth, and is forgotten.
 _LEAST_WEIGHT = 2.0**-10
 
-# How much prompts may count, what counts more first: measured in docs/learning.md.
+# How much prompts may count, what counts more first: measured in bench/HISTORY.md.
 RATES = (PromptRate(words=0.5, share=0.5), PromptRate(words=0.25, share=0.3))
 
 Prompts = Mapping[str, Sequence[ExpectedPrompt]]

@@ -78,11 +78,11 @@ def test_every_option_says_what_it_does(program, command):
     assert all(action.help for action in page._actions)
 
 
-def test_every_command_of_irc_that_prints_data_takes_json_and_the_readme_names_the_others():
-    readme = " ".join((Path(__file__).parents[3] / "README.md").read_text("utf-8").split())
+def test_every_command_of_irc_that_prints_data_takes_json_and_the_page_on_asking_names_the_others():
+    page = " ".join((Path(__file__).parents[3] / "docs/queries.md").read_text("utf-8").split())
     *first, last = (f"`{name}`" for name in PROGRAMS["irc"].NO_DATA)
     sentence = f"Every command of `irc` takes `--json` but {', '.join(first)} and {last},"
-    assert sentence in readme
+    assert sentence in page
     for command in PROGRAMS["irc"].COMMANDS:
         words = next(words for words in examples("irc", command) if words[1] == command)
         page = parse_options(PROGRAMS["irc"].program(), words[1:]).page

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -190,12 +189,11 @@ def test_a_corpus_does_not_judge_chunks_of_another_retriever(tools):
             ir.AgenticRetrieval(*stages).run("q")
 
 
-def test_the_example_of_the_guide_prints_what_it_says(monkeypatch, capsys):
-    guide = (Path(__file__).parents[3] / "docs/rounds.md").read_text("utf-8")
-    code = guide.partition("```python\n")[2].partition("```")[0]
-    built = partial(ir.build, store=":memory:", embedder="hashing")
-    monkeypatch.setattr(ir, "build", built)
-    exec(code, {})
+def test_the_example_of_the_guide_prints_what_it_says(capsys):
+    guide = (Path(__file__).parents[3] / "docs/library.md").read_text("utf-8")
+    blocks = (part.partition("```")[0] for part in guide.split("```python\n")[1:])
+    (code,) = (block for block in blocks if "ir.AgenticRetrieval(" in block)
+    exec(code, {"ir": ir})
     said = [line.removeprefix("# -> ") for line in code.splitlines() if line.startswith("# -> ")]
     assert capsys.readouterr().out.splitlines() == said
     ir.open_corpus("tools").close()

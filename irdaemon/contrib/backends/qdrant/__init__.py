@@ -1,6 +1,6 @@
 """Corpora in Qdrant, for any number of processes: `irdaemon[qdrant]`.
 
-docs/qdrant.md says what Qdrant gives of what a backend promises, and what not.
+docs/backends.md says what Qdrant gives of what a backend promises, and what not.
 """
 
 from __future__ import annotations

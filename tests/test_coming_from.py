@@ -1,4 +1,4 @@
-"""docs/from-ir.md names every public name of `ir` 0.1.61, and what is here in its place."""
+"""docs/coming-from.md names every public name of `ir` 0.1.61, and what is here in its place."""
 
 import re
 from importlib import import_module
@@ -6,7 +6,7 @@ from importlib import import_module
 import irdaemon
 from tests.support.modules import ROOT
 
-PAGE = (ROOT / "docs" / "from-ir.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "coming-from.md").read_text("utf-8")
 # How many public names that release of `ir` has.
 OF_THEIRS = 71
 
