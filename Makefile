@@ -27,16 +27,23 @@ help:
 	@echo "make accept  try a fresh clone on an empty HOME as a new user does (ARGS=\"--before COMMIT\" upgrades from one)"
 	@echo "make clean  undo make run and irc install; your configuration and keys stay (irdaemon uninstall)"
 
-run: .venv/.installed .venv/.graph
-	@$(BIN)/irdaemon start --detach --wait --fallback examples/irdaemon.toml
-	@echo; echo '$$ irc discover "review a pull request"'
-	@$(BIN)/irc discover "review a pull request" || test $$? -eq 1
-	@echo; echo "Next:"
-	@echo "  $(BIN)/irc discover \"...\"             ask for what you need"
-	@echo "  $(BIN)/irc add notes files ~/notes    index a directory of documents"
-	@echo "  $(BIN)/irc status                     what is indexed, and how fresh it is"
-	@echo "  $(BIN)/irdaemon service install       start it with your session"
-	@echo "  $(BIN)/irdaemon stop                  stop it"
+# On a terminal, and before there is a configuration, it asks what to set up. hnswlib is compiled last:
+# the first answer needs none. Where wordllama is compiled with it, it does.
+run: .venv/.installed $(if $(filter Linux-aarch64,$(shell uname -s)-$(shell uname -m)),.venv/.graph)
+	@if test -t 0 && test -t 1 && test -z "$$CI" && ! test -e "$$($(BIN)/irdaemon config path)"; then \
+	  $(BIN)/irdaemon init --fallback examples/irdaemon.toml; \
+	else \
+	  $(BIN)/irdaemon start --detach --wait --fallback examples/irdaemon.toml && echo && \
+	  echo '$$ irc discover "review a pull request"' && \
+	  { $(BIN)/irc discover "review a pull request" || test $$? -eq 1; } && echo && echo "Next:" && \
+	  echo "  $(BIN)/irdaemon init                   connect your agents, choose what is indexed" && \
+	  echo "  $(BIN)/irc discover \"...\"             ask for what you need" && \
+	  echo "  $(BIN)/irc add notes files ~/notes    index a directory of documents" && \
+	  echo "  $(BIN)/irc status                     what is indexed, and how fresh it is" && \
+	  echo "  $(BIN)/irdaemon service install       start it with your session" && \
+	  echo "  $(BIN)/irdaemon stop                  stop it"; \
+	fi
+	@$(MAKE) --no-print-directory .venv/.graph
 
 # Three at a time, on two cores: much of what the tests do is waiting. In the order of the folders, so
 # that the long files of tests/e2e are not the last.

@@ -1,4 +1,4 @@
-"""The configuration file and the keys beside it: init, config, keys."""
+"""The configuration file and the keys beside it: config, keys."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from irclient.keys import Keys
 from irclient.nearest import did_you_mean
 from irclient.terminal.exits import DONE, UNKNOWN, WRONG
 from irclient.terminal.help import argument, command, one_of
-from irclient.terminal.output import note, print_line, print_text
+from irclient.terminal.output import note, print_line
 from irclient.types import LEVELS
 from irdaemon.config.clients import ClientConfig
 from irdaemon.config.config import config_path, load_config, read_text
 from irdaemon.config.edit import ConfigFile, write_privately
 from irdaemon.config.origin import DEFAULT, EffectiveSetting, effective_settings
 from irdaemon.config.sections import KNOWN_KINDS, Config
-from irdaemon.config.template import initial_config
 from irdaemon.runtime import pool
 
 _ORIGIN = argument(
@@ -178,39 +177,6 @@ def _open_file(path: str) -> ConfigFile:
 
 def _note_reload() -> int:
     note("irdaemon reload has a running daemon read it")
-    return DONE
-
-
-@command(
-    argument("--config", metavar="FILE", help="write it here"),
-    argument("--force", action="store_true", help="replace an existing file"),
-    argument("--print", action="store_true", help="print it, write nothing"),
-)
-def begin_configuration(options: argparse.Namespace) -> int:
-    """Write a configuration file with the corpora found here.
-
-    Write a commented configuration file with the corpora found on this machine.
-    They are indexed without one, too: the file is for changing that.
-
-    examples:
-    # only show it
-    irdaemon init --print
-
-    # write it
-    irdaemon init
-    """
-    # Not sooner: they load numpy, for which `start` sets the environment first.
-    from irdaemon.daemon.active_config import check_startable
-
-    path, text = initial_config(options.config)
-    if options.print:
-        print_text(text.removesuffix("\n"))
-        return DONE
-    if not ConfigFile(path, check_startable).begin(text, replace=options.force):
-        note(f"irdaemon: {path} exists already")
-        note("          --force replaces it, --print shows what would be written")
-        return WRONG
-    print_line(path)
     return DONE
 
 

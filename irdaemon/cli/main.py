@@ -37,7 +37,7 @@ COMMANDS = {
     "restore": "irdaemon.cli.ledger:restore_backup",
     "compact": "irdaemon.cli.ledger:compact_ledger",
     "backend": "irdaemon.contrib.backends.command:manage_backends",
-    "init": "irdaemon.cli.configuration:begin_configuration",
+    "init": "irdaemon.cli.first_run:begin",
     "config": "irdaemon.cli.configuration:manage_configuration",
     "fetch": "irdaemon.cli.setup:fetch_model",
     "tools": "irdaemon.cli.tools:manage_tools",
@@ -156,6 +156,9 @@ environment:
   IRDAEMON_SOCKET   the path of the socket to serve at
 
 examples:
+  # set it up: at most three questions
+  irdaemon init
+
   # start in the background, and return when everything is indexed
   irdaemon start --detach --wait
 

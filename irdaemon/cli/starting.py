@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import os
 import sys
 import time
@@ -164,11 +165,11 @@ def start_detached(options: argparse.Namespace) -> int:
             return UNHEALTHY
         if not other:
             note(f"irdaemon is already running (pid {pid})")
-            return wait_indexed(options) if options.wait else DONE
+            return wait_indexed() if options.wait else DONE
         note(f"irdaemon: {other}; it is restarted")
         if service.runs(pid):
             note(f"irdaemon: {service.restart()}")
-            return wait_indexed(options) if options.wait else DONE
+            return wait_indexed() if options.wait else DONE
         if stop_running() == UNHEALTHY:
             return UNHEALTHY
     log = os.path.abspath(options.log) if options.log else os.path.join(state_dir, "irdaemon.log")
@@ -182,7 +183,7 @@ def start_detached(options: argparse.Namespace) -> int:
         return code
     note(f"irdaemon serves (pid {pid}), log in {log}")
     _say_if_demo()
-    return wait_indexed(options) if options.wait else DONE
+    return wait_indexed() if options.wait else DONE
 
 
 def _say_if_demo() -> None:
@@ -237,11 +238,11 @@ def _wait_serving(process: pool.Child, pid: int, log: str) -> int:
     return UNHEALTHY
 
 
-def wait_indexed(options: argparse.Namespace) -> int:
+def wait_indexed(within_s: float = math.inf) -> int:
     """Wait until nothing is queued, drawing the progress; show the corpora."""
-    line = ProgressLine()
+    line, deadline = ProgressLine(), time.monotonic() + within_s
     with Client() as client:
-        while (state := client.status()).queue:
+        while (state := client.status()).queue and time.monotonic() < deadline:
             done, todo, label = _measure_progress(state)
             line.draw(label, done, todo)
             time.sleep(2 * _POLL_S)
@@ -294,4 +295,4 @@ def _restart_service(options: argparse.Namespace) -> int:
                 f"irdaemon stop, and then irdaemon start --detach --{name} ...",
             )
     note(f"irdaemon: {service.restart()}")
-    return wait_indexed(options) if options.wait else DONE
+    return wait_indexed() if options.wait else DONE

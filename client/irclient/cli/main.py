@@ -5,12 +5,14 @@ Data goes to stdout, everything else to stderr. The exit codes are in `irclient.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Sequence
 
 from irclient import __version__
 from irclient.client import Client
-from irclient.errors import IRError
+from irclient.errors import IRError, Unreachable
 from irclient.terminal.ending import report_error, run_program
 from irclient.terminal.help import (
     Parser,
@@ -20,7 +22,7 @@ from irclient.terminal.help import (
     make_parser,
     parse_options,
 )
-from irclient.terminal.output import add_output, add_output_of_action
+from irclient.terminal.output import add_output, add_output_of_action, can_ask, flush_output
 from irclient.terminal.width import escape_unencodable
 
 # A command's function, by module: only the module of the command that is run is imported.
@@ -71,6 +73,8 @@ HEADINGS = {
 }
 # What these print is not for a person in the first place: it has one form.
 NO_DATA = ("hook", "mcp", "web", "completion")
+# What asks nobody anything, also on a terminal.
+FOR_SCRIPTS = ("hook", "mcp", "wait", "events", "ping", "completion")
 # What is no command here: the daemon's own, and those of `ir`, each as it is written.
 _DAEMONS = (
     *("start", "restart", "stop", "logs", "check", "backup", "restore", "compact", "backend"),
@@ -98,7 +102,24 @@ def _run(words: Sequence[str]) -> int:
             code: int = options.run(client, options)
             return code
     except IRError as error:
+        if type(error) is Unreachable and not options.json:
+            set_up_first(words)
         return report_error("irc", error, options.json)
+
+
+def set_up_first(words: Sequence[str]) -> None:
+    """Become `irdaemon init`, where a person at a terminal may be here for the first time.
+
+    That runs the command line in the end, or reports that there is no daemon. Return where nobody
+    can answer, the daemon is none of this installation's, or the command is one for scripts.
+    """
+    elsewhere = any(os.environ.get(name) for name in ("IRDAEMON_SOCKET", "IRDAEMON_TOKEN"))
+    program = os.path.join(os.path.dirname(sys.executable), "irdaemon")
+    if words[0] in FOR_SCRIPTS or elsewhere or not can_ask() or not os.access(program, os.X_OK):
+        return
+    flush_output()
+    with contextlib.suppress(OSError):
+        os.execv(program, [program, "init", "--if-new", "--", *words])
 
 
 def complete_words(words: Sequence[str]) -> list[str]:

@@ -121,6 +121,12 @@ def note_text(text: str) -> None:
     _say(replace_hidden(text))
 
 
+def can_ask() -> bool:
+    """Return whether somebody can answer a question: at a terminal, and not in CI."""
+    ci = os.environ.get("CI", "").lower() not in ("", "0", "false")
+    return not ci and all(each is not None and each.isatty() for each in (sys.stdin, sys.stdout))
+
+
 def flush_output() -> None:
     """Write out what is still kept for stdout."""
     try:

@@ -14,4 +14,5 @@ ADDON = AddOn(
     observer="irdaemon.contrib.prompts.observer:PromptsObserver",
     options="irdaemon.contrib.prompts.writing:make_options",
     background="irdaemon.contrib.prompts.background:make_background",
+    commands={"init": "irdaemon.contrib.prompts.agents:list_writers"},
 )

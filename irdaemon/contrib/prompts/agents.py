@@ -147,6 +147,12 @@ def make_writer(
     return CommandWriter(name, path, directory, model)
 
 
+def list_writers(endpoint: ModelEndpoint | None) -> list[str]:
+    """Return the names of the writers that are on this machine, or configured."""
+    here = [name for name in _COMMANDS if find_command(name)]
+    return [*here, MODELS] if endpoint else here
+
+
 def find_command(name: str) -> str | None:
     """Return where an agent's command is, on the PATH or where its installer puts it."""
     beside = os.pathsep.join(os.path.expanduser(each) for each in _BESIDE_PATH)
