@@ -197,8 +197,21 @@ class ItemUse:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandRun:
+    """A command line that an agent ran, or ("") a file that it `wrote` by other means.
+
+    `output` is the beginning and end of what a command said that `failed`.
+    """
+
+    command: str
+    wrote: str = ""
+    failed: bool = False
+    output: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class SessionTurn:
-    """What was asked in a turn of a session, and what was used in it.
+    """What was asked in a turn of a session, what was used in it, and what was run.
 
     `session` is AGENT:ID; `at` is in Unix seconds, 0.0 where the transcript has no time; `project`
     is the directory it was about, "" where that is not known. `prompts` are as they were typed:
@@ -211,6 +224,7 @@ class SessionTurn:
     project: str = ""
     prompts: tuple[str, ...] = field(default=(), repr=False)
     uses: tuple[ItemUse, ...] = ()
+    runs: tuple[CommandRun, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

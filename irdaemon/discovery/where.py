@@ -1,9 +1,11 @@
 """Filters: a condition on fields becomes a mask over records, applied before any top-k.
 
 A filter is a mapping of field to condition. A condition is a bare value (equality) or a mapping of
-operators: $eq $ne $gt $gte $lt $lte $in $nin $exists. $and and $or take lists of filters, $not one.
-A list-valued field meets a condition when one of its items does. A missing field meets only $ne,
-$nin and $exists: false. Values of types that do not compare never match. ISO dates compare as text.
+operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $path $hash. $and and $or take lists of
+filters, $not one. A list-valued field meets a condition when one of its items does. A missing field
+meets only $ne, $nin and $exists: false. Values of types that do not compare never match. ISO dates
+compare as text. The end of a path ($path) and the beginning of a hash ($hash) are enough for fields
+that hold such.
 """
 
 from __future__ import annotations
@@ -18,13 +20,15 @@ from numpy.typing import NDArray
 
 from irclient.errors import QueryError
 from irdaemon.index import Columns, CorpusIndex
-from irdaemon.index.columns import ORDER, mask_column
+from irdaemon.index.columns import NOT_PART, ORDER, PARTS, mask_column
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source.asset_types import FIELD
 
-OPERATORS = ("$eq", "$ne", *ORDER, "$in", "$nin", "$exists")
+OPERATORS = ("$eq", "$ne", *ORDER, "$in", "$nin", "$exists", *PARTS)
 JUNCTIONS = ("$and", "$or", "$not")
 _JOINS = {"$and": np.logical_and, "$or": np.logical_or}
+# Fields of which a part is enough to be equal: the end of a path, the beginning of a hash.
+_BY_PART = {"file": "$path", "file_written": "$path", "commit": "$hash"}
 # A year, a month, a day or a moment of one, as ISO 8601 writes them.
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d.*)?)?)?\Z")
 
@@ -33,7 +37,7 @@ Mask = Callable[[Columns], NDArray[np.bool_]]
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A checked filter: `where` as it was given, and every (field, condition) in it.
+    """A checked filter: `where` as it is compared, and every (field, condition) in it.
 
     A record meets it when it meets all of `masks`.
     """
@@ -63,20 +67,38 @@ def parse_filter(where: Mapping[str, Any]) -> Filter:
         raise QueryError(f"a filter is a mapping of field to condition, not {where!r}")
     conditions: list[tuple[str, Any]] = []
     masks: list[Mask] = []
+    compared: dict[str, Any] = {}
     for name, condition in where.items():
         if name in JUNCTIONS:
             if name != "$not" and not isinstance(condition, (list, tuple)):
                 raise QueryError(f"{name} takes a list of filters, not {condition!r}")
             parts = [parse_filter(each) for each in ([condition] if name == "$not" else condition)]
             conditions += [each for part in parts for each in part.conditions]
+            wheres = [part.where for part in parts]
+            compared[name] = wheres[0] if name == "$not" else wheres
             masks.append(_join_parts(name, parts))
         elif str(name).startswith("$"):
             raise _refuse_operator(str(name), JUNCTIONS)
         else:
             _check_condition(str(name), condition)
+            condition = compared[name] = _compare_parts(str(name), condition)
             conditions.append((str(name), condition))
             masks.append(_mask_field(name, condition))
-    return Filter(where, tuple(conditions), tuple(masks))
+    return Filter(compared, tuple(conditions), tuple(masks))
+
+
+def _compare_parts(field: str, condition: Any) -> Any:
+    """Return a condition that takes a part of a value for equal, where the field is such."""
+    part = _BY_PART.get(field)
+    if part is None:
+        return condition
+    if not isinstance(condition, Mapping):
+        condition = {"$eq": condition}
+    names = {
+        **dict.fromkeys(("$eq", "$in"), part),
+        **dict.fromkeys(("$ne", "$nin"), NOT_PART[part]),
+    }
+    return {names.get(name, name): operand for name, operand in condition.items()}
 
 
 def _mask_field(name: str, condition: Any) -> Mask:

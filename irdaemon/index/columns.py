@@ -171,9 +171,9 @@ def _unpack(packed: bytes) -> Mapping[str, Any]:
 # What a filter's condition on one field means: which values meet it.
 #
 # A condition is a bare value (equality) or a mapping of operators: $eq $ne $gt $gte $lt $lte $in
-# $nin
-# $exists. A list-valued field meets a condition when one of its items does. A missing field meets
-# only $ne, $nin and $exists: false. Values of types that do not compare never match.
+# $nin $exists $path (the end of a path, in whole components) $hash (its first characters). A
+# list-valued field meets a condition when one of its items does. A missing field meets only $ne,
+# $nin and $exists: false. Values of types that do not compare never match.
 
 Accepts = Callable[[Any], bool]
 
@@ -183,7 +183,27 @@ ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "$lt": operator.lt,
     "$lte": operator.le,
 }
-_NEGATED = {"$ne": "$eq", "$nin": "$in"}
+NEGATED = {"$ne": "$eq", "$nin": "$in", "$not_path": "$path", "$not_hash": "$hash"}
+# The shortest part of a hash that names one.
+_LEAST_HASH = 4
+
+
+def _is_path(item: Any, operand: Any) -> bool:
+    """Return whether a path is another, or ends with its components."""
+    wanted = str(operand).replace("\\", "/").removeprefix("./").rstrip("/")
+    return isinstance(item, str) and bool(wanted) and f"/{item}".endswith(f"/{wanted}")
+
+
+def _is_hash(item: Any, operand: Any) -> bool:
+    """Return whether two hashes are the same as far as both are given."""
+    if not isinstance(item, str) or len(wanted := str(operand).lower()) < _LEAST_HASH:
+        return False
+    return item.startswith(wanted) or wanted.startswith(item)
+
+
+# Those that take one value or a list of some, and what denies them.
+PARTS: dict[str, Callable[[Any, Any], bool]] = {"$path": _is_path, "$hash": _is_hash}
+NOT_PART = {positive: negative for negative, positive in NEGATED.items()}
 _SCALARS = (str, int, float, bool, type(None))
 
 
@@ -216,13 +236,16 @@ def _make_predicate(condition: Any) -> Accepts:
 def _make_operation(name: str, operand: Any) -> Accepts:
     if name == "$exists":
         return lambda value: (value is not MISSING) == bool(operand)
-    if name in _NEGATED:
-        accepts = _make_operation(_NEGATED[name], operand)
+    if name in NEGATED:
+        accepts = _make_operation(NEGATED[name], operand)
         return lambda value: not accepts(value)
 
     def test(item: Any) -> bool:
         if name == "$eq":
             return _is_equal(item, operand)
+        if name in PARTS:
+            wanted = operand if isinstance(operand, (list, tuple)) else [operand]
+            return any(PARTS[name](item, each) for each in wanted)
         if name == "$in":
             return any(_is_equal(item, each) for each in operand)
         return _is_ordered(ORDER[name], item, operand)

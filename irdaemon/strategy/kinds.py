@@ -53,6 +53,9 @@ _FIELDS = (
     "model",
     "session_title",
     "outcome",
+    "file",
+    "file_written",
+    "commit",
 )
 
 

@@ -37,10 +37,18 @@ class Session:
     ) -> "Session":
         return self._assistant(uuid, {"type": "text", "text": text}, stop, model, **parts)
 
-    def calls(self, uuid: str, tool: str = "Read", given: object = None) -> "Session":
-        call = {"type": "tool_use", "id": "t", "name": tool, "input": given or {}}
+    def calls(
+        self,
+        uuid: str,
+        tool: str = "Read",
+        given: object = None,
+        returns: str = "file text",
+        **parts: object,
+    ) -> "Session":
+        """Add a call and its result; `parts` are more of that, such as is_error."""
+        call = {"type": "tool_use", "id": f"t-{uuid}", "name": tool, "input": given or {}}
         self._assistant(uuid, call, "tool_use", "claude-x")
-        result = {"type": "tool_result", "tool_use_id": "t", "content": "file text"}
+        result = {"type": "tool_result", "tool_use_id": f"t-{uuid}", "content": returns, **parts}
         return self.user(uuid + "-result", [result], toolUseResult={})
 
     def _assistant(

@@ -5,7 +5,7 @@ INSERT INTO cursorDiskKV VALUES ('composerData:K2', '{"composerId": "K2", "statu
 INSERT INTO cursorDiskKV VALUES ('composerData:K3', '{"composerId": "K3", "lastUpdatedAt": 1700000000000, "conversation": [{"bubbleId": "o1", "type": 1, "text": "an old question"}, {"bubbleId": "o2", "type": 2, "text": "An old answer."}]}');
 INSERT INTO cursorDiskKV VALUES ('composerData:K4', 'not json');
 INSERT INTO cursorDiskKV VALUES ('bubbleId:K1:z1', '{"type": 1, "text": "fix the parser", "createdAt": "2026-09-01T10:00:00.000Z"}');
-INSERT INTO cursorDiskKV VALUES ('bubbleId:K1:y2', '{"type": 2, "text": "Looking.", "toolFormerData": {"name": "read_file"}}');
+INSERT INTO cursorDiskKV VALUES ('bubbleId:K1:y2', '{"type": 2, "text": "Looking.", "toolFormerData": {"name": "read_file", "status": "completed", "rawArgs": "{\"target_file\": \"/w/app/p.py\"}", "result": "x = 1"}}');
 INSERT INTO cursorDiskKV VALUES ('bubbleId:K1:x3', '{"type": 2, "text": "Fixed the parser.", "modelInfo": {"modelName": "m-1"}}');
 INSERT INTO cursorDiskKV VALUES ('bubbleId:K1:w4', '{"type": 1, "text": "write a test"}');
 INSERT INTO cursorDiskKV VALUES ('bubbleId:K1:v5', '{"type": 2, "text": "The test is written."}');

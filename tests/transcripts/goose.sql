@@ -3,7 +3,7 @@ CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT, ro
 INSERT INTO sessions VALUES ('20260901_1', 'Parser repair', '', 'user', '/w/app', '2026-09-01 10:00:00', '2026-09-01 10:05:00');
 INSERT INTO sessions VALUES ('20260901_2', 'sub', '', 'sub_agent', '/w/app', '2026-09-01 10:00:00', '2026-09-01 10:05:00');
 INSERT INTO messages VALUES (1, '20260901_1', 'user', '[{"type": "text", "text": "fix the parser"}]', 1788256800);
-INSERT INTO messages VALUES (2, '20260901_1', 'assistant', '[{"type": "text", "text": "Looking."}, {"type": "toolRequest", "id": "t", "toolCall": {}}]', 1788256801);
+INSERT INTO messages VALUES (2, '20260901_1', 'assistant', '[{"type": "text", "text": "Looking."}, {"type": "toolRequest", "id": "t", "toolCall": {"status": "success", "value": {"name": "developer__text_editor", "arguments": {"command": "view", "path": "/w/app/p.py"}}}}]', 1788256801);
 INSERT INTO messages VALUES (3, '20260901_1', 'user', '[{"type": "toolResponse", "id": "t", "toolResult": {}}]', 1788256802);
 INSERT INTO messages VALUES (4, '20260901_1', 'assistant', '[{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Fixed the parser."}]', 1788256803);
 INSERT INTO messages VALUES (5, '20260901_1', 'user', '[{"type": "text", "text": "write a test"}]', 1788256804);

@@ -9,7 +9,7 @@ INSERT INTO part VALUES ('prt_2', 'msg_1', 'ses_1', 1, 1, '{"type": "text", "tex
 INSERT INTO message VALUES ('msg_2', 'ses_1', 1788256801000, 1788256801000, '{"role": "assistant", "modelID": "gpt-x"}');
 INSERT INTO part VALUES ('prt_3', 'msg_2', 'ses_1', 1, 1, '{"type": "step-start"}');
 INSERT INTO part VALUES ('prt_4', 'msg_2', 'ses_1', 1, 1, '{"type": "text", "text": "Looking."}');
-INSERT INTO part VALUES ('prt_5', 'msg_2', 'ses_1', 1, 1, '{"type": "tool", "tool": "read", "state": {}}');
+INSERT INTO part VALUES ('prt_5', 'msg_2', 'ses_1', 1, 1, '{"type": "tool", "tool": "read", "callID": "t", "state": {"status": "completed", "input": {"filePath": "/w/app/p.py"}, "output": "x = 1"}}');
 INSERT INTO part VALUES ('prt_6', 'msg_2', 'ses_1', 1, 1, '{"type": "step-finish", "reason": "tool-calls"}');
 INSERT INTO message VALUES ('msg_3', 'ses_1', 1788256802000, 1788256802000, '{"role": "assistant", "modelID": "gpt-x"}');
 INSERT INTO part VALUES ('prt_7', 'msg_3', 'ses_1', 1, 1, '{"type": "text", "text": "Fixed the parser."}');

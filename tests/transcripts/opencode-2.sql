@@ -3,7 +3,7 @@ CREATE TABLE session_message (id TEXT PRIMARY KEY, session_id TEXT, type TEXT, s
 INSERT INTO session_v2 VALUES ('ses_9', NULL, '/w/app', 'Parser repair', 1788256800000);
 INSERT INTO session_message VALUES ('m1', 'ses_9', 'agent-switched', 1, 1788256800000, '{}');
 INSERT INTO session_message VALUES ('m2', 'ses_9', 'user', 2, 1788256800000, '{"text": "fix the parser"}');
-INSERT INTO session_message VALUES ('m3', 'ses_9', 'assistant', 3, 1788256801000, '{"model": {"id": "gpt-x"}, "content": [{"type": "text", "text": "Looking."}, {"type": "tool"}, {"type": "text", "text": "Fixed the parser."}]}');
+INSERT INTO session_message VALUES ('m3', 'ses_9', 'assistant', 3, 1788256801000, '{"model": {"id": "gpt-x"}, "content": [{"type": "text", "text": "Looking."}, {"type": "tool", "id": "t", "name": "edit", "state": {"status": "completed", "input": {"filePath": "p.py"}}}, {"type": "tool", "id": "s", "name": "bash", "state": {"status": "completed", "input": {"command": "make test"}, "output": "no rule", "metadata": {"exit": 2}}}, {"type": "text", "text": "Fixed the parser."}]}');
 INSERT INTO session_message VALUES ('m4', 'ses_9', 'idle', 4, 1788256802000, '{"outcome": "succeeded"}');
 INSERT INTO session_message VALUES ('m5', 'ses_9', 'user', 5, 1788256803000, '{"text": "write a test"}');
 INSERT INTO session_message VALUES ('m6', 'ses_9', 'idle', 6, 1788256804000, '{"outcome": "interrupted"}');

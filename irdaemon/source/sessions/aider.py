@@ -5,9 +5,11 @@ A heading of that level in an answer looks the same, and is taken for a prompt.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from irdaemon.source.sessions.calls import FileTouch, ToolCall, ToolResult
 from irdaemon.source.sessions.transcript import (
     Kind,
     SessionInfo,
@@ -25,6 +27,8 @@ _ASKED = "####"
 _OUTPUT = ">"
 _INTERRUPTED = "> ^C"
 _BLANK = "<blank>"
+_APPLIED = re.compile(r"Applied edit to (.+)\Z")
+_COMMITTED = re.compile(r"Commit ([0-9a-f]{7,40})\b")
 
 
 def read_transcript(text: str, directory: str, shown: str) -> Transcript:
@@ -65,6 +69,7 @@ class _History:
             self.steps.append(Step("stopped", number))
         elif line.startswith(_OUTPUT):
             self._end_of_prompt()
+            self._note_done(number, line.removeprefix(_OUTPUT).strip())
         elif line.strip() or self.answer:
             self._say(number, line)
 
@@ -83,6 +88,18 @@ class _History:
         self._end_of_prompt()
         self.at = self.at if self.answer else number
         self.answer.append(line)
+
+    def _note_done(self, number: int, said: str) -> None:
+        """Add what Aider says that it did: an edit, or the commit of edits."""
+        call = ToolCall(f"#{number}")
+        if found := _APPLIED.match(said):
+            call = replace(call, touches=(FileTouch(found[1], True),))
+        elif found := _COMMITTED.match(said):
+            call = replace(call, command="git commit")
+        if found:
+            made = (found[1],) if call.command else ()
+            step = Step("used", number, calls=(call,), results=(ToolResult(call.id, made=made),))
+            self.steps.append(step)
 
     def _end_of_prompt(self) -> None:
         if self.asked:

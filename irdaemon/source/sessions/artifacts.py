@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from typing import Any
 
 from irdaemon.source.redact import Redactor
+from irdaemon.source.sessions.calls import list_commits, list_runs, list_touched
 from irdaemon.source.sessions.transcript import SessionInfo, Transcript, Turn
 from irdaemon.text.tasks import has_task
 from irdaemon.types import Artifact, ItemUse, Reading, SessionTurn
@@ -116,6 +118,7 @@ def _make_session_turn(stream: Stream, session: SessionInfo, turn: Turn) -> Sess
         project=setting.cwd,
         prompts=tuple(turn.prompts),
         uses=tuple(dict.fromkeys(turn.uses)),
+        runs=tuple(list_runs(turn.calls, turn.results, setting.cwd)),
     )
 
 
@@ -177,6 +180,7 @@ def _make_turn(stream: Stream, session: SessionInfo, turn: Turn) -> Artifact:
         "has_tool_use": turn.has_tool_use,
         "outcome": turn.outcome,
         "session_title": session.title,
+        **_describe_work(turn),
     }
     return Artifact(
         artifact_id=artifact_id,
@@ -189,6 +193,18 @@ def _make_turn(stream: Stream, session: SessionInfo, turn: Turn) -> Artifact:
         project=setting.cwd,
         uses=list_skills(turn.uses, turn.prompts),
     )
+
+
+def _describe_work(turn: Turn) -> dict[str, Any]:
+    """Return the files that a turn touched, the commits it made, and until when, if any."""
+    touched = list_touched(turn.calls, turn.results, turn.opening.setting.cwd)
+    written = [path for path, is_write in touched.items() if is_write]
+    commits = list_commits(turn.calls, turn.results)
+    if not (touched or commits):
+        return {}
+    until = turn.worked_until or turn.opening.setting.timestamp
+    work = {"file": list(touched), "file_written": written, "commit": commits}
+    return {**{name: found for name, found in work.items() if found}, "worked_until": until}
 
 
 def _write_body(turn: Turn) -> str:

@@ -7,11 +7,14 @@ passed over, and counted.
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from irdaemon.source.sessions.calls import ResultState, ToolResult, make_result
+from irdaemon.source.sessions.effects import read_tool_call
 from irdaemon.source.sessions.item_uses import read_call, read_command
 from irdaemon.source.sessions.transcript import (
     ID_LENGTH,
@@ -162,6 +165,34 @@ def _prompt_steps(line: Line, kind: Kind | None, text: str) -> tuple[Step, ...]:
     return (Step(kind, line.offset, text, key, setting=_make_setting(line.record), uses=uses),)
 
 
+# So begins the result of a call that was not carried out.
+_REFUSED = (
+    "The user doesn't want to", "Claude requested permissions", "<tool_use_error>",
+    "Permission to use ", "Request interrupted", "[Request interrupted",
+)  # fmt: skip
+_EXIT_CODE = re.compile(r"(?:Error: )?Exit code \d+\s*")
+
+
+def _list_results(record: Mapping[str, Any]) -> list[ToolResult]:
+    """Return what tools returned in a record."""
+    content = get_object(record, "message").get("content")
+    stopped = get_object(record, "toolUseResult").get("interrupted") is True
+    return [
+        _read_result(block, stopped)
+        for block in list_blocks(content)
+        if _has_type(block, "tool_result")
+    ]
+
+
+def _read_result(block: Mapping[str, Any], stopped: bool) -> ToolResult:
+    text = join_texts(block.get("content"))
+    state: ResultState = "failed" if block.get("is_error") is True else "done"
+    if stopped or (state == "failed" and text.startswith(_REFUSED)):
+        state = "refused"
+    text = text[found.end() :] if (found := _EXIT_CODE.match(text)) else text
+    return make_result(clean_text(block.get("tool_use_id"), ID_LENGTH), state, text)
+
+
 def _make_setting(record: Mapping[str, Any]) -> Setting:
     return Setting(
         clean_text(record.get("sessionId"), ID_LENGTH),
@@ -191,7 +222,12 @@ def _agent_steps(line: Line) -> tuple[Step, ...]:
         [{"type": "text", "text": content}] if isinstance(content, str) else list_blocks(content)
     )
     model = clean_text(message.get("model"), ID_LENGTH)
-    steps = [step for block in blocks for step in _block_steps(block, line.offset, model)]
+    when = Setting(timestamp=clean_text(line.record.get("timestamp"), ID_LENGTH))
+    steps = [
+        replace(step, setting=when)
+        for block in blocks
+        for step in _block_steps(block, line.offset, model)
+    ]
     if message.get("stop_reason") == "end_turn":
         steps.append(Step("end", line.offset))
     return tuple(steps)
@@ -200,7 +236,8 @@ def _agent_steps(line: Line) -> tuple[Step, ...]:
 def _block_steps(block: Mapping[str, Any], offset: int, model: str) -> tuple[Step, ...]:
     if clean_text(block.get("type")) in _TOOL_CALLS:
         uses = read_call(block.get("name"), block.get("input"))
-        return (Step("tool", offset, uses=uses),)
+        call = read_tool_call(block.get("id"), block.get("name"), block.get("input"))
+        return (Step("tool", offset, uses=uses, calls=(call,) if call else ()),)
     text = strip_own(clean_text(block.get("text"))) if block.get("type") == "text" else ""
     return (Step("text", offset, text, model=model),) if text else ()
 
@@ -312,6 +349,9 @@ def read_transcript(reader: LineReader, start: Start) -> Transcript:
     anchor = next(iter(log.nodes.values()), None) if start.is_tail else None
     branch = find_branch(log.nodes, anchor)
     turns = fold_turns((s for n in branch for s in n.steps), assume_end=log.never_marks_ends)
+    for turn in turns:
+        known = (log.results.get(call.id) for call in turn.calls)
+        turn.results = {each.id: each for each in known if each}
     count_abandoned(log.nodes, branch, reader.skipped)
     on_branch = anchor is None or (bool(branch) and branch[0] is anchor)
     opening = turns[-1].opening.offset if turns else 0
@@ -325,6 +365,7 @@ def read_transcript(reader: LineReader, start: Start) -> Transcript:
 class _ClaudeLog:
     """The records of a file as they come in.
 
+    `results` are by the ids of their calls: those of calls made at once are on no one branch.
     `amid_queue` are the offsets of those before which messages were queued that still waited: a
     read that began there would not know them. `added_to_stray` is true once something was added
     to a record whose parent was not read: in a tail it may repeat one from before.
@@ -333,6 +374,7 @@ class _ClaudeLog:
     skipped: Counter[str]
     start: Start
     nodes: dict[str, BranchNode] = field(default_factory=dict)
+    results: dict[str, ToolResult] = field(default_factory=dict)
     last_main: str = ""
     version: str = ""
     queue: ClaudeQueue = field(default_factory=ClaudeQueue)
@@ -381,6 +423,8 @@ class _ClaudeLog:
         is_main = self.start.is_subagent or not line.record.get("isSidechain")
         node = self._node(line, kind, uuid, is_main)
         self.nodes[uuid] = node
+        if kind == "user":
+            self.results.update((each.id, each) for each in _list_results(line.record))
         for step in node.steps:
             if step.kind == "prompt":
                 self.queue.open_turn(step.text)
@@ -393,10 +437,10 @@ class _ClaudeLog:
             self._use_aside(line)
 
     def _use_aside(self, line: Line) -> None:
-        """Add what a sub-agent used to the last main record: it was used in that turn."""
-        uses = [use for step in _read_steps(line) for use in step.uses]
-        if uses and self.last_main:
-            self._add(Step("used", line.offset, uses=tuple(uses)))
+        """Add what a sub-agent used and did to the last main record: it was in that turn."""
+        for step in _read_steps(line):
+            if self.last_main and (step.uses or step.calls):
+                self._add(Step("used", line.offset, uses=step.uses, calls=step.calls))
 
     def _add(self, step: Step) -> None:
         node = self.nodes[self.last_main]

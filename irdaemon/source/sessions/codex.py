@@ -6,11 +6,14 @@ saw, so they are used where they hold prompts; the items otherwise.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from irdaemon.source.sessions.item_uses import read_call, read_tagged_skill
+from irdaemon.source.sessions.calls import ResultState, ToolResult, make_result
+from irdaemon.source.sessions.effects import read_tool_call
+from irdaemon.source.sessions.item_uses import parse_arguments, read_call, read_tagged_skill
 from irdaemon.source.sessions.transcript import (
     OWN,
     Kind,
@@ -28,7 +31,6 @@ from irdaemon.source.sessions.transcript import (
     strip_injected,
     strip_own,
 )
-from irdaemon.types import ItemUse
 
 # Follow one of the two streams of a Codex rollout.
 #
@@ -164,12 +166,24 @@ class RolloutStream:
     def _item(self, line: Line, item: Mapping[str, Any]) -> None:
         kind, role = clean_text(item.get("type"), _ID), item.get("role")
         if kind.endswith("_call"):
-            self.steps.append(Step("tool", line.offset, uses=_uses_of(item, kind)))
+            self._call(line, item, kind)
+        elif kind.endswith("_call_output"):
+            result = _read_output(item)
+            self.steps.append(Step("result", line.offset, results=(result,)))
         elif kind == "message" and role in ("user", "assistant"):
             text = _text_of(item)
             if role == "user" and text.startswith(_SKILL):
                 self.steps.append(Step("used", line.offset, uses=read_tagged_skill(text)))
             self._message(line, ITEM, role == "user", text)
+
+    def _call(self, line: Line, item: Mapping[str, Any], kind: str) -> None:
+        """Add a call; that of the local shell has no name."""
+        given = next((item[key] for key in ("arguments", "input", "action") if item.get(key)), None)
+        name = item.get("name") or kind.removesuffix("_call")
+        call = read_tool_call(item.get("call_id"), name, given)
+        when = Setting(timestamp=clean_text(line.record.get("timestamp"), _ID))
+        step = Step("tool", line.offset, uses=read_call(name, given), setting=when)
+        self.steps.append(replace(step, calls=(call,) if call else ()))
 
     def _message(self, line: Line, stream: str, is_prompt: bool, text: str) -> None:
         if stream != self.name:
@@ -207,10 +221,28 @@ class RolloutStream:
         return Step(kind, offset, text, key, place.model, setting)
 
 
-def _uses_of(item: Mapping[str, Any], kind: str) -> tuple[ItemUse, ...]:
-    """Return the uses in a call; that of the local shell has no name."""
-    given = next((item[key] for key in ("arguments", "input", "action") if item.get(key)), None)
-    return read_call(item.get("name") or kind.removesuffix("_call"), given)
+# Versions that write no object say so before the output; a sandbox that failed says it in a line.
+_EXIT_CODE = re.compile(r"(?:exit code|exited with code):? ?(\d+)", re.I)
+_HEADER = 400
+
+
+def _read_output(item: Mapping[str, Any]) -> ToolResult:
+    """Return what a call returned: an object in JSON with the exit code, or text that tells it."""
+    given = item.get("output")
+    held = parse_arguments(given)
+    text = clean_text(held.get("output", held.get("content", held.get("input"))))
+    code = get_object(held, "metadata").get("exit_code")
+    if code is None and held.keys() == {"input"}:
+        head, marked, rest = text.partition("Output:\n")
+        found = _EXIT_CODE.search(head[:_HEADER])
+        code = int(found[1]) if found else 0
+        text = rest if marked else text
+        if head.startswith("failed in sandbox"):
+            text = text.partition("stderr: ")[2]
+    failed = held.get("success") is False or code not in (0, None)
+    refused = failed and text.startswith(("aborted by user", "exec command rejected"))
+    state: ResultState = "refused" if refused else "failed" if failed else "done"
+    return make_result(clean_text(item.get("call_id"), _ID), state, text)
 
 
 def _request(text: str) -> str:

@@ -54,7 +54,15 @@ def read_transcript(reader: LineReader, start: Start) -> Transcript:
             reader.skipped["sidechain"] += 1
         elif kind == "assistant.message":
             log.say(line.offset, data.get("content"), data.get("model"))
-            log.call(line.offset, list_blocks(data.get("toolRequests")), "arguments")
+            log.call(line.offset, list_blocks(data.get("toolRequests")), "arguments", "toolCallId")
+        elif kind == "tool.execution_complete":
+            content = get_object(data, "result").get("content")
+            error = get_object(data, "error").get("message")
+            failed = data.get("success") is False
+            text = content or error
+            log.add_result(
+                line.offset, data.get("toolCallId"), "failed" if failed else "done", text
+            )
         elif kind in _MARKS:
             log.mark(_MARKS[kind], line.offset)
         elif kind.partition(".")[0] not in _FAMILIES:

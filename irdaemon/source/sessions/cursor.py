@@ -147,7 +147,10 @@ def _add_bubble(log: SessionLog, at: int, key: str, bubble: Mapping[str, Any]) -
         log.say(at, text, get_object(bubble, "modelInfo").get("modelName"))
         if call := get_object(bubble, "toolFormerData"):
             given = call.get("rawArgs") or call.get("params")
-            log.call(at, [{"name": call.get("name"), "args": given}], "args")
+            id = call.get("toolCallId") or f"#{at}"
+            log.call(at, [{"name": call.get("name"), "args": given, "id": id}], "args")
+            failed = call.get("status") == "error"
+            log.add_result(at, id, "failed" if failed else "done", call.get("result"))
     else:
         log.skipped[f"record:{str(kind)[:40]}"] += 1
 

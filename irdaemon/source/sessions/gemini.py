@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from irdaemon.source.opening import follow_link, read_regular
+from irdaemon.source.sessions.calls import ResultState
 from irdaemon.source.sessions.log import SessionLog
 from irdaemon.source.sessions.transcript import (
     ID_LENGTH,
@@ -25,6 +27,7 @@ from irdaemon.source.sessions.transcript import (
     Start,
     Transcript,
     clean_text,
+    get_object,
     list_blocks,
     strip_injected,
 )
@@ -114,7 +117,10 @@ def _fold_chat(chat: _Chat, skipped: Counter[str], start: Start) -> Transcript:
             _add_prompt(log, at, key, message)
         elif kind == "gemini":
             log.say(at, _join_content(message, "content"), message.get("model"))
-            log.call(at, list_blocks(message.get("toolCalls")), "args")
+            calls = list_blocks(message.get("toolCalls"))
+            log.call(at, calls, "args")
+            for call in calls:
+                log.add_result(at, call.get("id"), *_read_result(call))
         elif kind == "error":
             log.mark("failed", at)
         elif kind == "info":
@@ -133,6 +139,21 @@ def _add_prompt(log: SessionLog, at: int, key: str, message: Mapping[str, Any]) 
     if not text.startswith(_INJECTED):
         kind: Kind = "other" if text.startswith(("/", "?")) else "prompt"
         log.ask(at, key, text, clean_text(message.get("timestamp"), ID_LENGTH), kind)
+
+
+_STATES: Mapping[str, ResultState] = {"error": "failed", "cancelled": "refused"}
+_GEMINI_EXIT = re.compile(r"^Exit Code: ([1-9]\d*)$", re.M)
+
+
+def _read_result(call: Mapping[str, Any]) -> tuple[ResultState, str]:
+    """Return what came of a call; a command that failed is a success with an exit code."""
+    answers = [
+        get_object(get_object(each, "functionResponse"), "response")
+        for each in list_blocks(call.get("result"))
+    ]
+    text = "\n".join(clean_text(each.get("error") or each.get("output")) for each in answers)
+    state = _STATES.get(clean_text(call.get("status"), 40), "done")
+    return "failed" if state == "done" and _GEMINI_EXIT.search(text) else state, text
 
 
 def _join_content(message: Mapping[str, Any], key: str) -> str:

@@ -116,7 +116,7 @@ def _read_pyproject_line(line: str) -> Iterator[str]:
 _LONGEST = 300
 _SKILL_TOOLS = frozenset({"skill", "activate_skill", "use_skill", "load_skill", "invoke_skill"})
 _AGENT_TOOLS = frozenset({"task", "agent", "spawn_agent", "delegate_to_agent"})
-_SHELLS = frozenset(
+SHELLS = frozenset(
     {
         "bash", "shell", "exec", "exec_command", "local_shell", "run_shell_command", "execute",
         "run_terminal_cmd", "run_terminal_command", "container.exec", "unified_exec", "powershell",
@@ -140,7 +140,9 @@ _BUILT_IN = frozenset(
     }
 )  # fmt: skip
 _READS = ("read", "view", "open", "cat")
-_PATHS = ("file_path", "path", "filePath", "absolute_path", "target_file", "filename")
+PATHS = (
+    "file_path", "path", "filePath", "absolute_path", "target_file", "filename", "notebook_path",
+)  # fmt: skip
 _OWN_SERVERS = frozenset({"irdaemon", "irc"})
 _TAGGED_SKILL = re.compile(r"<name>([^<]{1,400})</name>(?:\s*+<path>([^<]{1,4096})<)?")
 # Sub-agents and commands of the agents themselves.
@@ -162,7 +164,7 @@ _OWN_COMMANDS = frozenset(
 
 def read_call(name: object, given: object) -> tuple[ItemUse, ...]:
     """Return the uses in a tool call: its name, and its arguments as a mapping, JSON or text."""
-    tool, args = clean_text(name, _LONGEST), _parse_arguments(given)
+    tool, args = clean_text(name, _LONGEST), parse_arguments(given)
     return tuple(dict.fromkeys(_read_uses(tool, args))) if tool else ()
 
 
@@ -198,8 +200,8 @@ def _read_uses(tool: str, args: Mapping[str, Any]) -> Iterator[ItemUse]:
     elif kind == "slashcommand":
         command = clean_text(args.get("command"), _LONGEST).split()
         yield from read_command(command[0]) if command else ()
-    elif kind in _SHELLS:
-        yield from read_shell_line(_find_command(args))
+    elif kind in SHELLS:
+        yield from read_shell_line(find_command_line(args))
     elif server and not _OWN_SERVERS.isdisjoint(server.lower().replace("plugin_", "").split("_")):
         yield from _read_question(base, args)
     elif kind not in _BUILT_IN or tool.startswith("mcp__"):
@@ -209,13 +211,13 @@ def _read_uses(tool: str, args: Mapping[str, Any]) -> Iterator[ItemUse]:
 
 def _read_file_use(kind: str, args: Mapping[str, Any]) -> Iterator[ItemUse]:
     """Yield the uses in reading or editing a file."""
-    path = next((p for key in _PATHS if (p := clean_text(args.get(key), PATH_LENGTH))), "")
+    path = next((p for key in PATHS if (p := clean_text(args.get(key), PATH_LENGTH))), "")
     if is_skill_file(path) and any(each in kind for each in _READS):
         yield ItemUse("read", path)
     elif is_manifest(path):
         for old, new in _list_edits(args):
             yield from find_added_packages(path, old, new)
-    if patch := _find_patch(args):
+    if patch := find_patch(args):
         yield from read_patch(patch)
 
 
@@ -230,7 +232,8 @@ def _list_edits(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 yield old, new
 
 
-def _find_patch(args: Mapping[str, Any]) -> str:
+def find_patch(args: Mapping[str, Any]) -> str:
+    """Return the patch among a call's arguments, "" for none."""
     texts = (clean_text(args.get(key)) for key in ("input", "patch", "patchText"))
     return next((text for text in texts if "*** Begin Patch" in text), "")
 
@@ -248,7 +251,7 @@ def _read_question(tool: str, args: Mapping[str, Any]) -> Iterator[ItemUse]:
         yield ItemUse("asked", query)
 
 
-def _find_command(args: Mapping[str, Any]) -> str:
+def find_command_line(args: Mapping[str, Any]) -> str:
     """Return a command line: the text it is, or its words joined, without a shell before it."""
     for key in ("command", "cmd", "script", "commands"):
         value = args.get(key)
@@ -260,7 +263,8 @@ def _find_command(args: Mapping[str, Any]) -> str:
     return ""
 
 
-def _parse_arguments(given: object) -> Mapping[str, Any]:
+def parse_arguments(given: object) -> Mapping[str, Any]:
+    """Return arguments as a mapping; text that is no JSON object is its `input`."""
     if isinstance(given, str):
         try:
             value = json.loads(given)
@@ -322,10 +326,15 @@ def read_shell_line(command: str) -> Iterator[ItemUse]:
     if "*** Begin Patch" in command:
         yield from read_patch(command)
         return
-    command = _HEREDOC.split(command[:_LONGEST_COMMAND], maxsplit=1)[0]  # what follows is text
+    command = drop_heredocs(command)
     if _TELLING.search(command):
-        for words in _split_commands(command):
+        for words in split_commands(command):
             yield from _read_words(words)
+
+
+def drop_heredocs(command: str) -> str:
+    """Return a command line up to the text that it is given, cut where it is long."""
+    return _HEREDOC.split(command[:_LONGEST_COMMAND], maxsplit=1)[0]
 
 
 def _read_words(words: Sequence[str]) -> Iterator[ItemUse]:
@@ -384,7 +393,7 @@ def _list_names(ecosystem: str, words: Sequence[str]) -> Iterator[str]:
             yield found[1]
 
 
-def _split_commands(command: str) -> Iterator[list[str]]:
+def split_commands(command: str) -> Iterator[list[str]]:
     """Yield the commands of a line, each as its words."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars=_BETWEEN)
     lexer.whitespace, lexer.whitespace_split = " \t\r", True

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from irdaemon.source.sessions.calls import ResultState, make_result
+from irdaemon.source.sessions.effects import read_tool_call
 from irdaemon.source.sessions.item_uses import read_call
 from irdaemon.source.sessions.transcript import (
     ID_LENGTH,
@@ -33,7 +35,8 @@ class SessionLog:
     @property
     def ends_with_text(self) -> bool:
         """Return whether the agent said something last: after a tool call more is to come."""
-        return bool(self.steps) and self.steps[-1].kind == "text"
+        last = next((step for step in reversed(self.steps) if step.kind != "result"), None)
+        return last is not None and last.kind == "text"
 
     def ask(self, at: int, key: str, text: str, when: str = "", kind: Kind = "prompt") -> None:
         """Add what a person typed, if anything."""
@@ -46,13 +49,22 @@ class SessionLog:
         if said := strip_own(clean_text(text)):
             self.steps.append(Step("text", at, said, model=clean_text(model, ID_LENGTH)))
 
-    def call(self, at: int, calls: Sequence[Mapping[str, Any]], arguments: str) -> None:
-        """Add the tools called, if any; their arguments are in the field called `arguments`."""
+    def call(
+        self, at: int, calls: Sequence[Mapping[str, Any]], arguments: str, id: str = "id"
+    ) -> None:
+        """Add the tools called, if any, with the names of the fields of arguments and ids."""
         if calls:
             uses = [
                 use for each in calls for use in read_call(each.get("name"), each.get(arguments))
             ]
-            self.steps.append(Step("tool", at, uses=tuple(uses)))
+            done = (read_tool_call(c.get(id), c.get("name"), c.get(arguments)) for c in calls)
+            made = tuple(each for each in done if each is not None)
+            self.steps.append(Step("tool", at, uses=tuple(uses), calls=made))
+
+    def add_result(self, at: int, id: object, state: ResultState, text: object) -> None:
+        """Add what a tool returned to the call of an id."""
+        result = make_result(clean_text(id, ID_LENGTH), state, clean_text(text))
+        self.steps.append(Step("result", at, results=(result,)))
 
     def mark(self, kind: Kind, at: int) -> None:
         """Add a step without a text: how a turn ended."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from irdaemon.source.sessions.calls import ResultState
 from irdaemon.source.sessions.log import SessionLog
 from irdaemon.source.sessions.transcript import (
     ID_LENGTH,
@@ -35,7 +36,7 @@ _NO_MATTER = frozenset(
         "custom_message",
     }
 )  # fmt: skip
-_ROLES = frozenset({"toolResult", "bashExecution", "custom"})
+_ROLES = frozenset({"bashExecution", "custom"})
 _ENDS: Mapping[str, Kind] = {
     "stop": "end",
     "length": "end",
@@ -119,5 +120,8 @@ class _Tree:
             log.call(at, calls, "arguments")
             if ends := _ENDS.get(clean_text(message.get("stopReason"), 40)):
                 log.mark(ends, at)
+        elif role == "toolResult":
+            state: ResultState = "failed" if message.get("isError") is True else "done"
+            log.add_result(at, message.get("toolCallId"), state, join_texts(content))
         elif role not in _ROLES:
             log.skipped[f"role:{role or 'none'}"] += 1

@@ -12,6 +12,7 @@ from typing import Any
 
 from irdaemon.source.sessions import cursor
 from irdaemon.source.sessions.artifacts import Stream, make_reading
+from irdaemon.source.sessions.calls import ResultState
 from irdaemon.source.sessions.database import (
     Kept,
     format_time,
@@ -29,6 +30,7 @@ from irdaemon.source.sessions.transcript import (
     Transcript,
     clean_text,
     get_object,
+    join_texts,
     list_blocks,
     parse_bounded_json,
     strip_injected,
@@ -136,9 +138,19 @@ def _add_parts(
     for each in parts:
         if each.get("type") == "tool":
             name = each.get("tool") or each.get("name")
-            log.call(at, [{**get_object(each, "state"), "name": name}], "input")
+            state, id = get_object(each, "state"), each.get("callID") or each.get("id")
+            log.call(at, [{**state, "name": name, "id": id}], "input")
+            log.add_result(at, id, *_read_state(state))
         elif each.get("type") == "text":
             log.say(at, each.get("text"), model)
+
+
+def _read_state(state: Mapping[str, Any]) -> tuple[ResultState, str]:
+    """Return what came of a tool; a command that failed is completed with an exit code."""
+    code = get_object(state, "metadata").get("exit")
+    text = clean_text(state.get("error") or state.get("output"))
+    failed = state.get("status") == "error" or (isinstance(code, int) and code != 0)
+    return "failed" if failed else "done", text
 
 
 def _count_unknown(parts: list[Mapping[str, Any]], known: Set[str], skipped: Counter[str]) -> None:
@@ -204,7 +216,10 @@ def _read_goose(
         elif role != "user":
             skipped[f"role:{str(role)[:40]}"] += 1
         # The result of a tool comes under the user's name.
-        elif all(item.get("type") != "toolResponse" for item in items):
+        elif answered := [item for item in items if item.get("type") == "toolResponse"]:
+            for item in answered:
+                log.add_result(at, item.get("id"), *_read_response(item))
+        else:
             log.ask(at, str(at), strip_injected(_join_parts(items)), format_time(created, 1))
     # Nothing marks the end.
     return log.fold(assume_end=log.ends_with_text), kind == "sub_agent"
@@ -213,13 +228,24 @@ def _read_goose(
 def _add_items(log: SessionLog, at: int, items: list[Mapping[str, Any]]) -> None:
     for item in items:
         if clean_text(item.get("type")) in _GOOSE_CALLS:
-            log.call(at, [get_object(get_object(item, "toolCall"), "value")], "arguments")
+            called = get_object(get_object(item, "toolCall"), "value")
+            log.call(at, [{**called, "id": item.get("id")}], "arguments")
         elif item.get("type") == "text":
             text = strip_own(clean_text(item.get("text")))
             if text.startswith("The ") and text.endswith(_GOOSE_INTERRUPTED):
                 log.mark("stopped", at)
             else:
                 log.say(at, text)
+
+
+def _read_response(item: Mapping[str, Any]) -> tuple[ResultState, str]:
+    result = get_object(item, "toolResult")
+    value = result.get("value")
+    content = value.get("content") if isinstance(value, dict) else value
+    failed = result.get("status") == "error" or (
+        isinstance(value, dict) and value.get("isError") is True
+    )
+    return "failed" if failed else "done", join_texts(content) or clean_text(result.get("error"))
 
 
 def _parse_items(text: object, skipped: Counter[str]) -> list[Mapping[str, Any]]:

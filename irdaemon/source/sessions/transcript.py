@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Literal
 import msgpack
 
 from irdaemon.source.redact import Redactor
+from irdaemon.source.sessions.calls import ToolCall, ToolResult
 from irdaemon.types import ItemUse
 
 # What one read of a session leaves for the next: a position, and what came before it.
@@ -244,6 +245,7 @@ Kind = Literal[
     "text",  # a text of the agent
     "tool",  # the agent called a tool
     "used",  # an item was used otherwise than by a tool
+    "result",  # tools returned
     "named",  # the turn got its id
     "end",  # the turn is complete; text, if any, is the answer
     "stopped",  # a person interrupted the turn
@@ -264,7 +266,10 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that happened. `fresh` text begins the answer again; `uses` are those in it."""
+    """One thing that happened. `fresh` text begins the answer again; `uses` are those in it.
+
+    `setting` has, but for openings, the time alone.
+    """
 
     kind: Kind
     offset: int
@@ -275,6 +280,8 @@ class Step:
     count: int = 0
     fresh: bool = False
     uses: tuple[ItemUse, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[ToolResult, ...] = ()
 
 
 @dataclass(slots=True)
@@ -287,6 +294,9 @@ class Turn:
     prompts: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     uses: list[ItemUse] = field(default_factory=list)
+    calls: list[ToolCall] = field(default_factory=list)
+    results: dict[str, ToolResult] = field(default_factory=dict)
+    worked_until: str = ""
     answer_from: int = 0
     final: str = ""
     has_tool_use: bool = False
@@ -330,6 +340,9 @@ class Turn:
     def take(self, step: Step) -> None:
         """Fold one more step into the turn."""
         self.uses.extend(step.uses)
+        self.calls.extend(step.calls)
+        self.results.update((each.id, each) for each in step.results)
+        self.worked_until = step.setting.timestamp or self.worked_until
         match step.kind:
             case "text":
                 self._say(step)

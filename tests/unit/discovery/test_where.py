@@ -12,7 +12,7 @@ from tests.support.searching import engine_of, tool
 TOOLS = {
     "a": tool("one", team="docs", size=1, tags=["pdf", "office"], draft=True),
     "b": tool("two", team="ops", size=2.5, tags=[], draft=False),
-    "c": tool("three", team=None, since="2026-09-01"),
+    "c": tool("three", team=None, since="2026-09-01", file=["/w/src/p.py"], commit=["0a1b2c3d"]),
 }
 
 
@@ -51,6 +51,21 @@ def meeting(columns, where):
         ({"gone": "x"}, ""),
         ({"gone": {"$ne": "x"}}, "abc"),
         ({"size": float("nan")}, ""),
+        ({"file": "/w/src/p.py"}, "c"),
+        ({"file": "src/p.py"}, "c"),
+        ({"file": "./p.py"}, "c"),
+        ({"file": {"$in": ["q.py", "p.py"]}}, "c"),
+        ({"file": "rc/p.py"}, ""),
+        ({"file": "src"}, ""),
+        ({"file": ""}, ""),
+        ({"file": {"$ne": "p.py"}}, "ab"),
+        ({"$not": {"file": "p.py"}}, "ab"),
+        ({"$or": [{"file": "p.py"}, {"team": "ops"}]}, "bc"),
+        ({"commit": "0a1b"}, "c"),
+        ({"commit": "0a1b2c3d4e5f"}, "c"),
+        ({"commit": "0a1"}, ""),
+        ({"commit": {"$nin": ["0A1B2C3D"]}}, "ab"),
+        ({"team": {"$path": "docs"}}, "a"),
     ],
 )
 def test_a_filter_lets_through_what_meets_it(columns, where, found):

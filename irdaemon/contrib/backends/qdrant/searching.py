@@ -28,7 +28,7 @@ from irdaemon.contrib.backends.qdrant.points import (
 )
 from irdaemon.contrib.backends.qdrant.server import BESIDE, QdrantServer, records
 from irdaemon.index.backend import Found, Totals, Wanted
-from irdaemon.index.columns import MISSING, Column, mask_column
+from irdaemon.index.columns import MISSING, NEGATED, Column, mask_column
 from irdaemon.index.lexical import K1, B, Lexical, TermCounts
 from irdaemon.index.rows import Rows
 
@@ -74,9 +74,8 @@ def _test(name: str, sign: str, operand: Any, values_of: ValuesOf) -> Any:
     if sign == "$exists":
         there = equal("fields", name)
         return there if operand else models.Filter(must_not=[there])
-    if sign in ("$ne", "$nin"):
-        opposite = {"$ne": "$eq", "$nin": "$in"}[sign]
-        return models.Filter(must_not=[_test(name, opposite, operand, values_of)])
+    if sign in NEGATED:
+        return models.Filter(must_not=[_test(name, NEGATED[sign], operand, values_of)])
     if sign in ("$eq", "$in"):
         operands = [operand] if sign == "$eq" else list(operand)
         if all(isinstance(each, _SCALARS) for each in operands):

@@ -128,6 +128,27 @@ def test_a_tool_call_before_the_answer_shows_on_the_turn(tmp_path):
         assert first.raw["assistant_full"].startswith(("Looking.", "Let me look.")), shape
 
 
+def test_a_turn_tells_the_files_that_it_touched(tmp_path):
+    written = {"opencode-2.sql"}
+    for shape in ADAPTERS.keys() - {"gemini/old"}:
+        raw = turns(readings(source_of(shape, tmp_path)))[0].raw
+        assert raw["file"] == ["/w/app/p.py"], shape
+        assert raw.get("file_written", []) == ["/w/app/p.py"] * (shape in written), shape
+
+
+@pytest.mark.parametrize("shape", ["gemini/app", "opencode-2.sql"])
+def test_a_command_that_failed_is_told_with_its_output(shape, tmp_path):
+    runs = [
+        run
+        for reading in readings(source_of(shape, tmp_path))
+        for t in reading.turns
+        for run in t.runs
+    ]
+    (failed,) = [run for run in runs if run.failed]
+    assert failed.command == "make test"
+    assert "no rule" in failed.output
+
+
 QUESTION = "explain the retry queue"
 # What to change in a transcript so that its second turn is interrupted, and what was said by then.
 INTERRUPTED = {

@@ -1,0 +1,109 @@
+"""Tell by a tool call's name and arguments which files it touches and what it runs.
+
+As of `item_uses`, agents call alike tools by different names: a call is judged by the kind of its
+name, and by what stands under the usual names of arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from irdaemon.source.sessions.calls import FileTouch, ToolCall
+from irdaemon.source.sessions.item_uses import (
+    PATHS,
+    SHELLS,
+    drop_heredocs,
+    find_command_line,
+    find_patch,
+    parse_arguments,
+    split_commands,
+)
+from irdaemon.source.sessions.transcript import ID_LENGTH, PATH_LENGTH, clean_text
+
+_LONGEST_COMMAND = 4_000
+# The kinds of names of tools that write a file; others with a path only read it.
+_WRITES = ("write", "edit", "create", "replace", "delete", "insert", "patch", "move")
+_READS = ("read", "view", "open", "cat")
+_BOTH = frozenset({"str_replace_based_edit_tool", "text_editor", "str_replace_editor"})
+_DIRECTORIES = ("workdir", "cwd", "directory", "dir_path", "working_directory")
+_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.M)
+# Programs whose words are files that they show, after options and one word more for `sed`.
+_SHOW = frozenset("cat head tail less more nl bat wc".split())
+_WITH_VALUE = frozenset({"-c", "-e", "--lines", "--bytes"})
+_NO_FILE = re.compile(r"[*?$`{}<>|]|://|^[-+]?\d+[a-z,\d$p]*$|^/dev/")
+
+
+def read_tool_call(id: object, name: object, given: object) -> ToolCall | None:
+    """Return what a tool call is to do; None where it touches no file and runs nothing."""
+    kind = clean_text(name, ID_LENGTH).rpartition("__")[2].lower()
+    args = parse_arguments(given)
+    line = find_command_line(args) if kind in SHELLS else ""
+    touches = tuple(dict.fromkeys(_find_touches(kind, args, line)))
+    if not (touches or line):
+        return None
+    directory = next(
+        (d for key in _DIRECTORIES if (d := clean_text(args.get(key), PATH_LENGTH))), ""
+    )
+    moved = _find_directory(line)
+    at = moved if moved.startswith("/") or not directory else f"{directory}/{moved}".rstrip("/")
+    return ToolCall(clean_text(id, ID_LENGTH), touches, line[:_LONGEST_COMMAND], at)
+
+
+def _find_touches(kind: str, args: Mapping[str, Any], line: str) -> Iterator[FileTouch]:
+    if patch := find_patch(args) or (line if "*** Begin Patch" in line else ""):
+        for found in _PATCHED.finditer(patch):
+            yield FileTouch((found[1] or found[2]).strip()[:PATH_LENGTH], True)
+    elif line:
+        yield from _read_line(line)
+    elif path := next((p for key in PATHS if (p := clean_text(args.get(key), PATH_LENGTH))), ""):
+        if kind in _BOTH:
+            yield FileTouch(path, args.get("command") != "view")
+        elif any(each in kind for each in _WRITES):
+            yield FileTouch(path, True)
+        elif any(each in kind for each in _READS):
+            yield FileTouch(path, False)
+
+
+def _read_line(line: str) -> Iterator[FileTouch]:
+    """Yield the files that a command line shows by the usual programs, or writes to."""
+    for words in split_commands(drop_heredocs(line)):
+        program = words[0].rpartition("/")[2] if words else ""
+        if program == "cd":
+            continue
+        yield from _find_redirected(words)
+        if program in _SHOW:
+            yield from (FileTouch(word, False) for word in _list_files(words[1:]) if word)
+        elif program == "tee":
+            yield from (FileTouch(word, True) for word in _list_files(words[1:]) if word)
+        elif program == "sed":
+            is_write = any(word.startswith(("-i", "--in-place")) for word in words)
+            given = list(_list_files(words[1:]))  # the first is what it is to do
+            yield from (FileTouch(word, is_write) for word in given[1:] if word)
+
+
+def _list_files(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words that may be files, up to a redirection."""
+    rest = iter(words)
+    for word in rest:
+        if ">" in word or word.startswith("<"):
+            return
+        if word in _WITH_VALUE:
+            next(rest, None)
+        elif word and not word.startswith("-"):
+            yield "" if _NO_FILE.search(word) else word
+
+
+def _find_redirected(words: Sequence[str]) -> Iterator[FileTouch]:
+    for at, word in enumerate(words):
+        found = re.fullmatch(r"1?>>?(.*)", word)
+        path = (found[1] or next(iter(words[at + 1 :]), "")) if found else ""
+        if path and not (path.startswith("&") or _NO_FILE.search(path)):
+            yield FileTouch(path, True)
+
+
+def _find_directory(line: str) -> str:
+    """Return where a command line goes before anything else, "" where it stays."""
+    found = re.match(r"\s*cd\s+(?:\"([^\"]+)\"|'([^']+)'|([^\s;&|]+))\s*(?:&&|;|$)", line)
+    return next((each for each in found.groups() if each), "") if found else ""
