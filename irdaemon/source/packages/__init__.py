@@ -17,7 +17,7 @@ from irdaemon.source.expected import Expected
 from irdaemon.source.opening import is_within, resolve_path
 from irdaemon.source.options import check_options, get_number, get_strings
 from irdaemon.source.packages.load import read_entry
-from irdaemon.source.packages.walk import WalkLimits, expect_packages, scan_all, scan_change
+from irdaemon.source.packages.walk import WalkLimits, expect_packages, scan_packages
 from irdaemon.source.places import keep_existing
 from irdaemon.types import Entry, Reading, Root, Scan
 
@@ -42,21 +42,17 @@ def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     """Return the same directories, existing or not; those named by a pattern where they exist.
 
     The environment that runs this program is not among them, nor is one of pipx or uv that holds
-    it: what it needs is not what the person uses.
+    it: the person does not use what this program needs.
     """
     own = resolve_path(sys.prefix) if sys.prefix != sys.base_prefix else ""
+    names = (each for name in _PROJECTS for each in (name, name.capitalize()))
+    active = (env[variable] for variable in ("VIRTUAL_ENV", "CONDA_PREFIX") if env.get(variable))
     known = (
-        *(Root(path, "project") for path in _list_projects(home)),
+        *(Root(os.path.join(home, name), "project") for name in names),
         *(Root(path, "user") for path in _list_user_installed(home, env)),
-        *(Root(path, "other") for path in _list_active(env)),
+        *(Root(path, "other") for prefix in active for path in _match_paths(prefix, _SITE)),
     )
     return tuple(root for root in known if not (own and is_within(resolve_path(root.path), own)))
-
-
-def _list_projects(home: str) -> Iterator[str]:
-    for name in _PROJECTS:
-        yield os.path.join(home, name)
-        yield os.path.join(home, name.capitalize())
 
 
 def _list_user_installed(home: str, env: Mapping[str, str]) -> Iterator[str]:
@@ -65,21 +61,12 @@ def _list_user_installed(home: str, env: Mapping[str, str]) -> Iterator[str]:
     tools = env.get("UV_TOOL_DIR") or os.path.join(data, "uv/tools")
     yield from _match_paths(os.path.join(home, ".local"), _SITE)
     for directory in (os.path.join(pipx, "venvs"), os.path.join(home, ".local/pipx/venvs"), tools):
-        sites = _match_paths(directory, os.path.join("*", _SITE))
-        yield from (site for site in sites if not _holds_this(site))
+        for site in _match_paths(directory, os.path.join("*", _SITE)):
+            if not any(os.path.isdir(os.path.join(site, name)) for name in _OWN):
+                yield site
     yield os.path.join(home, ".npm-global", _MODULES)
     if prefix := env.get("NPM_CONFIG_PREFIX"):
         yield os.path.join(prefix, _MODULES)
-
-
-def _holds_this(site: str) -> bool:
-    return any(os.path.isdir(os.path.join(site, name)) for name in _OWN)
-
-
-def _list_active(env: Mapping[str, str]) -> Iterator[str]:
-    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
-        if prefix := env.get(variable):
-            yield from _match_paths(prefix, _SITE)
 
 
 def _match_paths(directory: str, pattern: str) -> list[str]:
@@ -107,7 +94,12 @@ class Packages:
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         self._roots = roots
-        self._limits = _read_limits(check_options("packages", options, _VALID))
+        given = check_options("packages", options, _VALID)
+        self._limits = WalkLimits(get_strings(given, "exclude"), get_number(given, "max_depth", 8))
+        if self._limits.max_depth < 0:
+            raise QueryError(
+                "packages: option 'max_depth' is below 0", "0 looks at the roots alone"
+            )
 
     def roots(self) -> tuple[Root, ...]:
         """Return the directories to watch."""
@@ -115,9 +107,10 @@ class Packages:
 
     def scan(self, under: str | None = None) -> Scan:
         """Enumerate packages by the stats of their manifests and READMEs."""
-        if under is None:
-            return scan_all(self._real_roots(), self._limits)
-        return scan_change(self._real_roots(), self._limits, under)
+        # The innermost root decides on the scope.
+        real = (replace(root, path=resolve_path(root.path)) for root in self._roots)
+        roots = tuple(sorted(real, key=lambda root: -root.path.count("/")))
+        return scan_packages(roots, self._limits, under)
 
     def expected(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""
@@ -126,15 +119,3 @@ class Packages:
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one package: its manifest and README."""
         return read_entry(entry)
-
-    def _real_roots(self) -> tuple[Root, ...]:
-        """Resolve the roots, deepest first, so that the innermost root decides on scope."""
-        real = (replace(root, path=resolve_path(root.path)) for root in self._roots)
-        return tuple(sorted(real, key=lambda root: -root.path.count("/")))
-
-
-def _read_limits(options: Mapping[str, object]) -> WalkLimits:
-    depth = get_number(options, "max_depth", 8)
-    if depth < 0:
-        raise QueryError("packages: option 'max_depth' is below 0", "0 looks at the roots alone")
-    return WalkLimits(get_strings(options, "exclude"), depth)

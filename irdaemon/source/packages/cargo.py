@@ -1,4 +1,4 @@
-"""Read Cargo.toml, looking up in its workspace what it inherits from there."""
+"""Read Cargo.toml, with the values that it inherits from its workspace."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 from irdaemon.source.packages.manifest import (
     Manifest,
+    as_list,
     as_table,
-    choose_links,
-    choose_person,
     clean_text,
     clean_texts,
     make_manifest,
-    read_toml,
+    parse_toml,
+    read_text,
     write_dependency,
 )
 from irdaemon.types import SourceError
@@ -26,7 +26,7 @@ _DEV = ("dev-dependencies",)
 
 @dataclass(frozen=True, slots=True)
 class _Workspace:
-    """What members of a workspace may inherit."""
+    """The tables that members of a workspace may inherit from."""
 
     package: Mapping[str, object]
     dependencies: Mapping[str, object]
@@ -35,45 +35,36 @@ class _Workspace:
 
 def load(directory: str) -> Manifest | None:
     """Read the crate in `directory`; None for a workspace root, which is no crate itself."""
-    content = read_toml(os.path.join(directory, _MANIFEST))
+    content = _read_content(directory)
     package = as_table(content.get("package") or content.get("project"))
     if not package:
         return None
-    return _inherit(package, content, _find_workspace(directory, content, package))
+    return _make_manifest(package, content, _find_workspace(directory, content, package))
 
 
 def describe_crate(content: Mapping[str, object]) -> Manifest:
     """Return what the content of a Cargo.toml says of its crate, without its workspace."""
     package = as_table(content.get("package") or content.get("project"))
-    return _inherit(package, content, _Workspace({}, {}))
-
-
-def _inherit(
-    package: Mapping[str, object], content: Mapping[str, object], workspace: _Workspace
-) -> Manifest:
-    inherited = {key: workspace.package.get(key) for key in package if _is_inherited(package[key])}
-    return _make_manifest({**package, **inherited}, content, workspace)
+    return _make_manifest(package, content, _Workspace({}, {}))
 
 
 def _make_manifest(
     package: Mapping[str, object], content: Mapping[str, object], workspace: _Workspace
 ) -> Manifest:
-    links = choose_links({key: package.get(key) for key in ("homepage", "repository")})
+    inherited = {key: workspace.package.get(key) for key in package if _is_inherited(package[key])}
+    package = {**package, **inherited}
+    urls = {key: package.get(key) for key in ("homepage", "repository")}
     return replace(
-        make_manifest(package, choose_person(package.get("authors")), links),
+        make_manifest(package, (package.get("authors"),), urls),
         deps=_list_dependencies(content, _NEEDED, workspace),
         optional_deps=_list_dependencies(content, _NEEDED, workspace, optional=True),
         dev_deps=_list_dependencies(content, _DEV, workspace),
         commands=clean_texts(
-            [as_table(program).get("name") for program in _as_list(content.get("bin"))]
+            [as_table(program).get("name") for program in as_list(content.get("bin"))]
         ),
         private=package.get("publish") is False,
         flags=workspace.flags,
     )
-
-
-def _as_list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
 
 
 def _is_inherited(value: object) -> bool:
@@ -103,9 +94,14 @@ def list_parents(directory: str) -> Iterator[str]:
 
 def _read_workspace(directory: str) -> Mapping[str, object]:
     try:
-        return as_table(read_toml(os.path.join(directory, _MANIFEST)).get("workspace"))
+        return as_table(_read_content(directory).get("workspace"))
     except FileNotFoundError:
         return {}
+
+
+def _read_content(directory: str) -> Mapping[str, object]:
+    path = os.path.join(directory, _MANIFEST)
+    return parse_toml(read_text(path), path)
 
 
 def _list_dependencies(

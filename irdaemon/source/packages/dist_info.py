@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from email.message import Message
 from email.parser import Parser
@@ -19,16 +19,15 @@ from irdaemon.source.packages.manifest import (
     Manifest,
     Person,
     as_table,
-    choose_links,
-    choose_person,
     clean_prose,
     clean_text,
     clean_texts,
     clean_url,
     make_manifest,
     merge_manifests,
-    read_ini,
-    read_json,
+    parse_ini,
+    parse_json,
+    read_text,
 )
 from irdaemon.types import SourceError
 
@@ -60,7 +59,7 @@ def _read_file(reader: Callable[[str], Manifest], path: str) -> Manifest:
 
 
 def _read_entry_points(path: str) -> Manifest:
-    groups = read_ini(path)
+    groups = parse_ini(read_text(path), path)
     scripts = [g for g in ("console_scripts", "gui_scripts") if groups.has_section(g)]
     return Manifest(
         commands=clean_texts([name for group in scripts for name in groups.options(group)])
@@ -68,7 +67,7 @@ def _read_entry_points(path: str) -> Manifest:
 
 
 def _read_direct_url(path: str) -> Manifest:
-    content = read_json(path)
+    content = parse_json(read_text(path), path)
     editable = as_table(content.get("dir_info")).get("editable") is True
     return Manifest(origin=clean_url(clean_text(content.get("url"))), editable=editable)
 
@@ -100,17 +99,9 @@ def load(path: str, source: str) -> Manifest:
 
 def parse_metadata(source: str) -> Manifest:
     """Return what the text of a METADATA or PKG-INFO says."""
-    return _make_manifest(Parser(policy=compat32).parsestr(source))
-
-
-def read_name(path: str) -> str:
-    """Return the distribution's name as its file name spells it."""
-    return os.path.splitext(os.path.basename(path))[0].partition("-")[0]
-
-
-def _make_manifest(message: Message) -> Manifest:
-    author = choose_person(_read_contact(message, "Author"), _read_contact(message, "Maintainer"))
-    urls = choose_links({"homepage": message.get("Home-page"), **dict(_list_urls(message))})
+    message = Parser(policy=compat32).parsestr(source)
+    pairs = (value.partition(",") for value in message.get_all("Project-URL", []))
+    urls = {"homepage": message.get("Home-page"), **{label: url.strip() for label, _, url in pairs}}
     required = clean_texts(message.get_all("Requires-Dist", []))
     optional = tuple(d for d in required if _EXTRA.search(d.partition(";")[2]))
     stated = {
@@ -119,29 +110,24 @@ def _make_manifest(message: Message) -> Manifest:
         "description": message.get("Summary"),
         "license": message.get("License-Expression") or message.get("License"),
         "keywords": message.get("Keywords"),
+        "classifiers": message.get_all("Classifier", []),
     }
+    people = _read_contact(message, "Author"), _read_contact(message, "Maintainer")
+    header = message.get("Description")
     return replace(
-        make_manifest(stated, author, urls),
-        readme=_read_description(message),
+        make_manifest(stated, people, urls),
+        readme=clean_prose(_FOLD.sub("\n", header) if header else message.get_payload()),
         deps=tuple(d for d in required if d not in optional),
         optional_deps=optional,
-        private=any(c.startswith("Private ::") for c in message.get_all("Classifier", [])),
     )
+
+
+def read_name(path: str) -> str:
+    """Return the distribution's name as its file name spells it."""
+    return os.path.splitext(os.path.basename(path))[0].partition("-")[0]
 
 
 def _read_contact(message: Message, role: str) -> Person:
     """Read `Author` and `Author-email`; the latter may hold `Name <email>, ...` too."""
     named, address = parseaddr(message.get(f"{role}-email", ""))
     return Person(clean_text(message.get(role)) or clean_text(named), clean_text(address))
-
-
-def _list_urls(message: Message) -> Iterator[tuple[str, str]]:
-    for value in message.get_all("Project-URL", []):
-        label, _, url = value.partition(",")
-        yield label, url.strip()
-
-
-def _read_description(message: Message) -> str:
-    header = message.get("Description")
-    body = _FOLD.sub("\n", header) if header else message.get_payload()
-    return clean_prose(body)

@@ -1,4 +1,4 @@
-"""Turn one entry into an artifact: its manifest, its README, and who owns it."""
+"""Turn one entry into an artifact: its manifest, its README and its owner."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from irdaemon.types import Artifact, Entry, Reading, SourceError
 
 # Find the owner of a package whose manifest names none.
 #
-# Asked in turn: the repository's CODEOWNERS, its git remote's organisation, that of the repository
+# In this order: the repository's CODEOWNERS, its git remote's organisation, that of the repository
 # URL in the manifest, the domain of the author's e-mail address. Git is never run: its files are
 # read as text.
 
@@ -43,21 +43,17 @@ _MAIL_CARRIERS = frozenset(
 
 
 def find_owner(directory: str, manifest: Manifest) -> str:
-    """Return the owner of the package in `directory`, or ""."""
+    """Return the owner of the package in `directory`, "" for none."""
     if manifest.owner:
         return manifest.owner
     repository = _find_repository(directory)
+    domain = manifest.email.rpartition("@")[2].lower()
     return (
         (repository and _find_code_owner(repository, directory))
         or (repository and find_organisation(_find_remote(repository)))
         or find_organisation(manifest.repository)
-        or _find_domain(manifest.email)
+        or ("" if domain in _MAIL_CARRIERS else domain)
     )
-
-
-def _find_domain(email: str) -> str:
-    domain = email.rpartition("@")[2].lower()
-    return "" if domain in _MAIL_CARRIERS else domain
 
 
 def _find_repository(directory: str) -> str:
@@ -79,7 +75,7 @@ def _try_text(path: str) -> str:
 def _find_code_owner(repository: str, directory: str) -> str:
     held = (_try_text(os.path.join(repository, name)) for name in _CODEOWNERS)
     rules = [line.partition("#")[0].split() for line in next(filter(None, held), "").splitlines()]
-    # Patterns are about files; this one stands for whatever the package holds.
+    # Patterns match files; this one stands for all files of the package.
     inside = os.path.normpath(os.path.join(os.path.relpath(directory, repository), "package"))
     for pattern, *owners in reversed([rule for rule in rules if rule]):
         if _matches(pattern, inside):
@@ -142,7 +138,7 @@ class _Package:
 
 
 def read_entry(entry: Entry) -> Reading:
-    """Read the package of an entry; one whose manifest defines none gives no artifact."""
+    """Read the package of an entry; a manifest that defines no package gives no artifact."""
     package = _read_distribution(entry) if is_distribution(entry.path) else _read_directory(entry)
     if package is None:
         return Reading((), skipped={"no_package": 1})

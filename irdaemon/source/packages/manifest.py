@@ -24,7 +24,7 @@ _LICENSE_LIMIT = 100
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One package as its manifest describes it; what the manifest leaves out is empty.
+    """A package as its manifest describes it; fields that the manifest leaves out are empty.
 
     `deps` are needed to use the package, `indirect_deps` only through others (Go),
     `optional_deps` with an extra, `dev_deps` to work on it. `commands` are the names of the
@@ -130,7 +130,7 @@ def find_license(value: object) -> str:
     return clean_text(lines[0])[:_LICENSE_LIMIT] if lines else ""
 
 
-def parse_person(value: object) -> Person:
+def _parse_person(value: object) -> Person:
     """Read an author from a table with name and email, or from `Name <email> (url)`."""
     if isinstance(value, Person):
         return value
@@ -142,15 +142,15 @@ def parse_person(value: object) -> Person:
     return Person(clean_text(name), clean_text(email))
 
 
-def choose_person(*candidates: object) -> Person:
+def _choose_person(candidates: tuple[object, ...]) -> Person:
     """Return the first named person among people and lists of people, else the first e-mail."""
     lists = [c if isinstance(c, list | tuple) else [c] for c in candidates]
-    people = [parse_person(value) for candidate in lists for value in candidate]
+    people = [_parse_person(value) for candidate in lists for value in candidate]
     email = next((p.email for p in people if p.email), "")
     return next((p for p in people if p.name), Person("", email))
 
 
-# Read a manifest file into plain values; what its parser rejects becomes a SourceError.
+# Read manifest files as plain values. Raises SourceError for invalid ones.
 
 # A semicolon that no environment marker follows.
 _SEMICOLON = re.compile(
@@ -167,22 +167,12 @@ def read_text(path: str) -> str:
         raise make_error(path, f"not UTF-8 at byte {error.start:,}") from error
 
 
-def read_toml(path: str) -> Mapping[str, object]:
-    """Read a TOML file."""
-    return parse_toml(read_text(path), path)
-
-
 def parse_toml(source: str, path: str) -> Mapping[str, object]:
     """Parse the TOML text of a file."""
     try:
         return toml.parse_toml(source)
     except (ValueError, RecursionError) as error:  # the message names the line
         raise make_error(path, f"not valid TOML: {error}") from error
-
-
-def read_json(path: str) -> Mapping[str, object]:
-    """Read a JSON file that holds an object."""
-    return parse_json(read_text(path), path)
 
 
 def parse_json(source: str, path: str) -> Mapping[str, object]:
@@ -198,11 +188,6 @@ def parse_json(source: str, path: str) -> Mapping[str, object]:
     return value
 
 
-def read_ini(path: str) -> configparser.ConfigParser:
-    """Read an ini file; see `parse_ini`."""
-    return parse_ini(read_text(path), path)
-
-
 def parse_ini(source: str, path: str) -> configparser.ConfigParser:
     """Parse ini text leniently: repeated sections merge, `%` is just a character."""
     parser = configparser.ConfigParser(
@@ -212,13 +197,10 @@ def parse_ini(source: str, path: str) -> configparser.ConfigParser:
     try:
         parser.read_string(source)
     except configparser.Error as error:
-        raise make_error(path, "not a valid ini file", _find_line(error)) from error
+        unparsed = getattr(error, "errors", None)
+        line = unparsed[0][0] if unparsed else getattr(error, "lineno", None)
+        raise make_error(path, "not a valid ini file", line) from error
     return parser
-
-
-def _find_line(error: configparser.Error) -> int | None:
-    unparsed = getattr(error, "errors", None)
-    return unparsed[0][0] if unparsed else getattr(error, "lineno", None)
 
 
 def split_requirements(value: str | None) -> tuple[str, ...]:
@@ -236,29 +218,14 @@ def split_lines(value: str | None) -> tuple[str, ...]:
     return tuple(filter(None, (line.strip() for line in (value or "").splitlines())))
 
 
-# Pick a homepage and a repository out of what manifests call them.
+# Homepages and repositories, by the labels that manifests give them.
 
-# The label folding and the well-known labels are those of PEP 753.
 _HOMEPAGE = ("homepage", "home", "url")
 _REPOSITORY = ("source", "repository", "sourcecode", "github", "code")
 _SHORTHAND = re.compile(r"(?:github:)?([\w.-]+/[\w.-]+)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Links:
-    """Where a package lives on the web."""
-
-    homepage: str = ""
-    repository: str = ""
-
-
-def choose_links(urls: Mapping[str, object]) -> Links:
-    """Choose homepage and repository from labelled URLs."""
-    folded = {re.sub(r"[\W_]", "", label).lower(): value for label, value in urls.items()}
-    return Links(_find_first(folded, _HOMEPAGE), _find_first(folded, _REPOSITORY))
-
-
-def _find_first(urls: Mapping[str, object], labels: tuple[str, ...]) -> str:
+def _choose_url(urls: Mapping[str, object], labels: tuple[str, ...]) -> str:
     return next((url for label in labels if (url := clean_url(urls.get(label)))), "")
 
 
@@ -282,7 +249,7 @@ def _drop_credentials(url: str) -> str:
 
 
 def find_organisation(remote: str) -> str:
-    """Return who a git remote belongs to: the first part of its path; "" for a local one."""
+    """Return the owner of a git remote: the first part of its path; "" for a local one."""
     if "://" in remote:
         parts = urlsplit(_drop_credentials(remote))
         host, path = parts.netloc, parts.path
@@ -292,8 +259,13 @@ def find_organisation(remote: str) -> str:
     return owner if host and "/" not in host and repository else ""
 
 
-def make_manifest(stated: Mapping[str, object], author: Person, links: Links) -> Manifest:
-    """Make a manifest of the fields that all ecosystems call alike."""
+def make_manifest(
+    stated: Mapping[str, object], people: tuple[object, ...], urls: Mapping[str, object]
+) -> Manifest:
+    """Make a manifest of the fields that all ecosystems call alike, people and labelled URLs."""
+    author, classifiers = _choose_person(people), clean_texts(stated.get("classifiers"))
+    # The label folding and the well-known labels are those of PEP 753.
+    folded = {re.sub(r"[\W_]", "", label).lower(): value for label, value in urls.items()}
     return Manifest(
         name=clean_text(stated.get("name")),
         version=clean_text(stated.get("version")),
@@ -301,7 +273,8 @@ def make_manifest(stated: Mapping[str, object], author: Person, links: Links) ->
         owner=author.name,
         email=author.email,
         license=find_license(stated.get("license")),
-        homepage=links.homepage,
-        repository=links.repository,
+        homepage=_choose_url(folded, _HOMEPAGE),
+        repository=_choose_url(folded, _REPOSITORY),
         keywords=split_words(stated.get("keywords")),
+        private=any(each.startswith("Private ::") for each in classifiers),
     )

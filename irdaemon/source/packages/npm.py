@@ -8,14 +8,13 @@ from dataclasses import replace
 
 from irdaemon.source.packages.manifest import (
     Manifest,
+    as_list,
     as_table,
-    choose_links,
-    choose_person,
     clean_text,
     clean_texts,
-    find_license,
     make_manifest,
-    read_json,
+    parse_json,
+    read_text,
     write_dependency,
 )
 
@@ -30,7 +29,8 @@ def load(directory: str) -> Manifest | None:
     That is one without a name that only lists workspaces, or only sets what its directory needs
     (`{"type": "module"}`); members of a workspace are packages of their own directories.
     """
-    content = read_json(os.path.join(directory, "package.json"))
+    path = os.path.join(directory, "package.json")
+    content = parse_json(read_text(path), path)
     return describe_package(content) if _defines_package(content) else None
 
 
@@ -42,13 +42,13 @@ def _defines_package(content: Mapping[str, object]) -> bool:
 
 def describe_package(content: Mapping[str, object]) -> Manifest:
     """Return what the content of a package.json says of its package."""
-    author = choose_person(
-        content.get("author"), content.get("maintainers"), content.get("contributors")
-    )
+    people = tuple(content.get(key) for key in ("author", "maintainers", "contributors"))
     repository = _get_value(content.get("repository"), "url")
-    links = choose_links({"homepage": content.get("homepage"), "repository": repository})
+    urls = {"homepage": content.get("homepage"), "repository": repository}
+    older = as_list(content.get("licenses"))
+    licence = _get_value(content.get("license") or (older[0] if older else None), "type")
     return replace(
-        make_manifest({**content, "license": _find_license(content)}, author, links),
+        make_manifest({**content, "license": licence}, people, urls),
         deps=_list_dependencies(content, *_NEEDED),
         optional_deps=_list_dependencies(content, "optionalDependencies"),
         dev_deps=_list_dependencies(content, "devDependencies"),
@@ -59,12 +59,6 @@ def describe_package(content: Mapping[str, object]) -> Manifest:
 
 def _get_value(value: object, key: str) -> object:
     return value.get(key) if isinstance(value, dict) else value
-
-
-def _find_license(content: Mapping[str, object]) -> str:
-    older = content.get("licenses")
-    value = content.get("license") or (older[0] if isinstance(older, list) and older else None)
-    return find_license(_get_value(value, "type"))
 
 
 def _list_dependencies(content: Mapping[str, object], *keys: str) -> tuple[str, ...]:

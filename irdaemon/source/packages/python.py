@@ -18,8 +18,6 @@ from irdaemon.source.packages.manifest import (
     Manifest,
     Person,
     as_table,
-    choose_links,
-    choose_person,
     clean_prose,
     clean_text,
     clean_texts,
@@ -35,18 +33,14 @@ from irdaemon.source.packages.manifest import (
 )
 from irdaemon.types import SourceError
 
-# Read pyproject.toml: `[project]`, and Poetry's table for what that leaves out.
+# Read pyproject.toml: `[project]`, and Poetry's table for the fields that it leaves out.
 
-# What `[project]` states to be empty, it does not leave to setup.cfg, setup.py or Poetry's table.
+# A field that `[project]` states to be empty is not left to setup.cfg, setup.py or Poetry's table.
 _EMPTY_COUNTS = {
     "dependencies": "deps",
     "optional-dependencies": "optional_deps",
     "keywords": "keywords",
 }
-
-
-def _read_pyproject(path: str) -> Manifest | None:
-    return parse_pyproject(read_text(path), path)
 
 
 def parse_pyproject(source: str, path: str) -> Manifest | None:
@@ -66,12 +60,10 @@ def describe_pyproject(content: Mapping[str, object]) -> Manifest | None:
 
 
 def _read_project(project: Mapping[str, object], groups: Mapping[str, object]) -> Manifest:
-    author = choose_person(project.get("authors"), project.get("maintainers"))
-    licence = project.get("license")
+    licence, people = project.get("license"), (project.get("authors"), project.get("maintainers"))
     stated = {**project, "license": as_table(licence).get("text") or licence}
-    classifiers = clean_texts(project.get("classifiers"))
     return replace(
-        make_manifest(stated, author, choose_links(as_table(project.get("urls")))),
+        make_manifest(stated, people, as_table(project.get("urls"))),
         readme=clean_prose(as_table(project.get("readme")).get("text")),
         deps=clean_texts(project.get("dependencies")),
         optional_deps=_join_groups(as_table(project.get("optional-dependencies"))),
@@ -79,7 +71,6 @@ def _read_project(project: Mapping[str, object], groups: Mapping[str, object]) -
         commands=clean_texts(
             [*as_table(project.get("scripts")), *as_table(project.get("gui-scripts"))]
         ),
-        private=any(c.startswith("Private ::") for c in classifiers),
         given=frozenset(
             field for key, field in _EMPTY_COUNTS.items() if project.get(key) in ([], {})
         ),
@@ -91,14 +82,13 @@ def _join_groups(groups: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _read_poetry(poetry: Mapping[str, object]) -> Manifest:
-    author = choose_person(poetry.get("authors"), poetry.get("maintainers"))
     named = {label: poetry.get(label) for label in ("homepage", "repository")}
-    urls = choose_links({**as_table(poetry.get("urls")), **named})
+    urls = {**as_table(poetry.get("urls")), **named}
     required = as_table(poetry.get("dependencies"))
     optional = {n: spec for n, spec in required.items() if as_table(spec).get("optional") is True}
     needed = {n: spec for n, spec in required.items() if n not in optional}
     return replace(
-        make_manifest(poetry, author, urls),
+        make_manifest(poetry, (poetry.get("authors"), poetry.get("maintainers")), urls),
         deps=_write_poetry(needed),
         optional_deps=_write_poetry(optional),
         dev_deps=_write_poetry(*_list_dev_groups(poetry)),
@@ -135,35 +125,35 @@ _STATED = (
 )  # fmt: skip
 
 
-def _read_setup_cfg(path: str) -> Manifest | None:
-    return parse_setup_cfg(read_text(path), path)
-
-
 def parse_setup_cfg(source: str, path: str) -> Manifest | None:
     """Parse a setup.cfg; None when it only configures tools and so defines no package."""
     config = parse_ini(source, path)
     if not (config.has_section("metadata") or config.has_section("options")):
         return None
-    stated = {key: _get_value(config, key) for key in _STATED}
+    stated: dict[str, object] = {key: _get_value(config, key) for key in _STATED}
     stated["description"] = stated["description"] or _get_value(config, "summary")
     stated["keywords"] = ",".join(split_lines(_get_raw(config, "keywords")))
-    author = Person(
-        stated["author"] or stated["maintainer"],
-        stated["author_email"] or stated["maintainer_email"],
-    )
-    links = {"homepage": stated["url"], **_split_pairs(_get_raw(config, "project_urls"))}
+    stated["classifiers"] = split_lines(_get_raw(config, "classifiers"))
+    pairs = (line.partition("=") for line in split_lines(_get_raw(config, "project_urls")))
+    links = {"homepage": stated["url"], **{label.strip(): url.strip() for label, _, url in pairs}}
     return replace(
-        make_manifest(stated, author, choose_links(links)),
+        make_manifest(stated, (_choose_contact(stated),), links),
         deps=_drop_references(
             split_requirements(config.get("options", "install_requires", fallback=""))
         ),
         optional_deps=_drop_references(_list_extras(config)),
-        commands=read_command_names(_list_ini_lines(config, "options.entry_points", _SCRIPTS)),
-        private="Private ::" in _get_raw(config, "classifiers"),
+        commands=_list_command_names(_list_ini_lines(config, "options.entry_points", _SCRIPTS)),
     )
 
 
-def read_command_names(declared: Iterable[str]) -> tuple[str, ...]:
+def _choose_contact(stated: Mapping[str, object]) -> Person:
+    return Person(
+        clean_text(stated.get("author")) or clean_text(stated.get("maintainer")),
+        clean_text(stated.get("author_email")) or clean_text(stated.get("maintainer_email")),
+    )
+
+
+def _list_command_names(declared: Iterable[str]) -> tuple[str, ...]:
     """Return the names of entry points declared as `NAME = module:attr`."""
     return clean_texts([line.partition("=")[0] for line in declared])
 
@@ -183,22 +173,15 @@ def _drop_references(requirements: Iterable[str]) -> tuple[str, ...]:
     return clean_texts([line for line in requirements if not line.startswith(_ELSEWHERE)])
 
 
-def _split_pairs(value: str) -> dict[str, object]:
-    split = (line.partition("=") for line in split_lines(value))
-    return {label.strip(): url.strip() for label, _, url in split}
-
-
 def _list_extras(config: ConfigParser) -> list[str]:
     section = "options.extras_require"
     groups = config.items(section) if config.has_section(section) else []
     return [requirement for _, value in groups for requirement in split_requirements(value)]
 
 
-def _list_ini_lines(config: ConfigParser, section: str, keys: tuple[str, ...] = ()) -> list[str]:
-    if not config.has_section(section):
-        return []
-    chosen = (value for key, value in config.items(section) if not keys or key in keys)
-    return [line for value in chosen for line in split_lines(value)]
+def _list_ini_lines(config: ConfigParser, section: str, keys: tuple[str, ...]) -> list[str]:
+    stated = config.items(section) if config.has_section(section) else []
+    return [line for key, value in stated if key in keys for line in split_lines(value)]
 
 
 # Read the literals of a setup.py's `setup(...)` call from its syntax tree; never run it.
@@ -208,10 +191,6 @@ def _list_ini_lines(config: ConfigParser, section: str, keys: tuple[str, ...] = 
 SETUP_PY_LIMIT = 64 * 1024
 # `a = a + a`, forty times over, must not fill the memory.
 _LONGEST = 100_000
-
-
-def _read_setup_py(path: str) -> Manifest | None:
-    return parse_setup_py(read_regular(follow_link(path, by_name=True), SETUP_PY_LIMIT), path)
 
 
 def parse_setup_py(source: str | bytes, path: str) -> Manifest | None:
@@ -292,20 +271,18 @@ def _add(left: object, right: object) -> object:
 
 
 def _make_setup_manifest(given: Mapping[str, object]) -> Manifest:
-    urls = choose_links({"homepage": given.get("url"), **as_table(given.get("project_urls"))})
+    urls = {"homepage": given.get("url"), **as_table(given.get("project_urls"))}
     extras = as_table(given.get("extras_require")).values()
-    author = Person(
-        clean_text(given.get("author")) or clean_text(given.get("maintainer")),
-        clean_text(given.get("author_email")) or clean_text(given.get("maintainer_email")),
-    )
+    scripts = as_table(given.get("entry_points"))
     return replace(
-        make_manifest(given, author, urls),
+        make_manifest(given, (_choose_contact(given),), urls),
         readme=clean_prose(given.get("long_description")),
         deps=_split_listed(given.get("install_requires")),
         optional_deps=clean_texts([item for extra in extras for item in _split_listed(extra)]),
         dev_deps=_split_listed(given.get("tests_require")),
-        commands=read_command_names(_list_scripts(as_table(given.get("entry_points")))),
-        private=any(c.startswith("Private ::") for c in clean_texts(given.get("classifiers"))),
+        commands=_list_command_names(
+            line for group in _SCRIPTS for line in _split_listed(scripts.get(group))
+        ),
     )
 
 
@@ -313,15 +290,14 @@ def _split_listed(value: object) -> tuple[str, ...]:
     return clean_texts(split_lines(value) if isinstance(value, str) else value)
 
 
-def _list_scripts(points: Mapping[str, object]) -> Iterator[str]:
-    for group in _SCRIPTS:
-        yield from _split_listed(points.get(group))
+def _read_setup_py(path: str) -> bytes:
+    return read_regular(follow_link(path, by_name=True), SETUP_PY_LIMIT)
 
 
-_READERS: dict[str, Callable[[str], Manifest | None]] = {
-    "pyproject.toml": _read_pyproject,
-    "setup.cfg": _read_setup_cfg,
-    "setup.py": _read_setup_py,
+_READERS: Mapping[str, Callable[[str], Manifest | None]] = {
+    "pyproject.toml": lambda path: parse_pyproject(read_text(path), path),
+    "setup.cfg": lambda path: parse_setup_cfg(read_text(path), path),
+    "setup.py": lambda path: parse_setup_py(_read_setup_py(path), path),
 }
 
 

@@ -7,7 +7,7 @@ and nothing below that; every other root is walked as a tree of projects.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from itertools import islice
@@ -35,29 +35,19 @@ from irdaemon.types import Entry, Root, Scan
 # second manifest appearing in a directory changes no existing key.
 
 
-def _find_nothing(directory: str) -> tuple[str, ...]:
-    return ()
-
-
-def _find_workspace_manifest(directory: str) -> tuple[str, ...]:
-    nearest = islice(cargo.list_parents(directory), 1)
-    return tuple(os.path.join(above, "Cargo.toml") for above in nearest)
-
-
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A kind of manifest: its files, files read beside them, and files read from elsewhere."""
+    """A kind of manifest: its files, and files read beside them."""
 
     ecosystem: str
     suffix: str
     manifests: tuple[str, ...]
     beside: tuple[str, ...] = ()
-    elsewhere: Callable[[str], tuple[str, ...]] = _find_nothing
 
 
 PYTHON = Family("pypi", "", ("pyproject.toml", "setup.cfg", "setup.py"))
 NPM = Family("npm", "#npm", ("package.json",))
-CARGO = Family("cargo", "#cargo", ("Cargo.toml",), elsewhere=_find_workspace_manifest)
+CARGO = Family("cargo", "#cargo", ("Cargo.toml",))
 GO = Family("go", "#go", ("go.mod",), ("doc.go",))
 FAMILIES = (PYTHON, NPM, CARGO, GO)
 
@@ -92,18 +82,18 @@ def list_packages(
     for family in families:
         held = [files[name] for name in family.manifests if name in files]
         if held:
-            held += [
-                files[name] for name in (*family.beside, choose_readme(files)) if name in files
-            ]
-            held += family.elsewhere(directory)
+            further = (*family.beside, choose_readme(files))
+            held += [files[name] for name in further if name in files]
+            if family is CARGO:  # a crate may inherit from the nearest one above
+                above = islice(cargo.list_parents(directory), 1)
+                held += [os.path.join(each, "Cargo.toml") for each in above]
             yield _make_entry(shorten_path(directory) + family.suffix, directory, held, scope)
 
 
 def list_distributions(listing: list[os.DirEntry[str]], scope: str) -> Iterator[Entry]:
     """Yield an entry for each installed distribution in a site-packages listing."""
     for entry in listing:
-        # pip renames what it is about to remove to `~...`.
-        if is_distribution(entry.name) and not entry.name.startswith("~"):
+        if _is_complete(entry.name):
             path = resolve_entry(entry)
             names = (*dist_info.METADATA, *dist_info.BESIDE)
             held = [os.path.join(path, name) for name in names] if is_directory(entry) else [path]
@@ -146,7 +136,7 @@ class WalkLimits:
         return self.enters(os.path.dirname(entry.path), entry.name)
 
     def enters(self, parent: str, name: str) -> bool:
-        """Say the same of a name below a directory."""
+        """Return the same for a name in a directory."""
         if name.startswith(".") or name in _VENDORED:
             return False
         if any(fnmatch(name, pattern) for pattern in self.exclude):
@@ -169,26 +159,26 @@ def split_below(top: str, path: str) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class PackageScan:
-    """One scan's work: the walk's memory and the entries found."""
+    """A scan in progress: its walk, and the entries found so far."""
 
     limits: WalkLimits
     walk: Walk
     found: list[Entry] = field(default_factory=list)
 
-    def root(self, root: Root) -> None:
+    def scan_root(self, root: Root) -> None:
         """Find everything in a root."""
         if is_installed(root.path):
-            self.installed(root)
+            self.scan_installed(root)
         else:
-            self.tree(root.path, root.scope, self.limits.max_depth)
+            self.scan_tree(root.path, root.scope, self.limits.max_depth)
 
-    def tree(self, top: str, scope: str, depth: int) -> None:
+    def scan_tree(self, top: str, scope: str, depth: int) -> None:
         """Find the packages in a project tree, down to `depth` below its top."""
         for directory, listing in self.walk.directories(top, self.limits.descends, depth):
             self.found += list_packages(directory, listing, scope)
 
-    def installed(self, root: Root, only: str = "") -> None:
-        """Find what is installed in a root, `only` at or under one path."""
+    def scan_installed(self, root: Root, only: str = "") -> None:
+        """Find what is installed in a root, or in `only` one path of it."""
         modules = os.path.basename(root.path) == _NODE_MODULES
         entries = self._list_modules(root) if modules else self._list_distributions(root)
         self.found += (entry for entry in entries if is_within(entry.path, only))
@@ -223,23 +213,17 @@ def is_installed(path: str) -> bool:
         return False
 
 
-def scan_all(roots: tuple[Root, ...], limits: WalkLimits) -> Scan:
-    """Find every package below the roots."""
+def scan_packages(roots: tuple[Root, ...], limits: WalkLimits, under: str | None) -> Scan:
+    """Find the packages below the roots, those deepest first.
+
+    With `under`, a path that changed, is new or vanished, only those that it can affect.
+    """
     search = PackageScan(limits, Walk(Symlinks.of(roots)))
-    for root in roots:
-        search.root(root)
-    return search.result(("",))
-
-
-# Find the packages that one changed, new or vanished path can affect.
-
-
-def scan_change(roots: tuple[Root, ...], limits: WalkLimits, under: str) -> Scan:
-    """Find the packages that a change of the path `under` can affect; `roots` deepest first."""
-    search = PackageScan(limits, Walk(Symlinks.of(roots)))
-    whole = [root for root in roots if is_within(root.path, under)]
+    whole = [root for root in roots if is_within(root.path, under or "")]
     for root in whole:
-        search.root(root)
+        search.scan_root(root)
+    if under is None:
+        return search.result(("",))
     holding = [root for root in roots if root not in whole and is_within(under, root.path)]
     covered = _scan_inside(search, holding[0], under) if holding else ()
     return search.result(covered or tuple(root.path for root in whole))
@@ -251,12 +235,12 @@ def _scan_inside(search: PackageScan, root: Root, under: str) -> tuple[str, ...]
         return _scan_project(search, root, under)
     package = _find_installed_package(root.path, under)
     if package:
-        search.installed(root, package)
+        search.scan_installed(root, package)
     return (package,) if package else ()
 
 
 def _find_installed_package(root: str, under: str) -> str:
-    """Return the installed package a path belongs to; "" for a path of none."""
+    """Return the installed package that a path belongs to; "" for none."""
     parts = split_below(root, under)
     if os.path.basename(root) != "node_modules":
         return os.path.join(root, parts[0]) if is_distribution(parts[0]) else ""
@@ -275,12 +259,12 @@ def _scan_project(search: PackageScan, root: Root, under: str) -> tuple[str, ...
     if target != root.path and not os.path.lexists(target):
         return (target,)
     if belongs and not _may_affect_below(under):
-        search.tree(target, root.scope, 0)
+        search.scan_tree(target, root.scope, 0)
         return ()
     if not os.path.isdir(target):
         return ()
     depth = search.limits.max_depth - len(split_below(root.path, target))
-    search.tree(target, root.scope, depth)
+    search.scan_tree(target, root.scope, depth)
     return (target,)
 
 
@@ -328,11 +312,11 @@ def expect_packages(limits: WalkLimits) -> Expected:
 
 
 def _is_installed_metadata(seen: SeenPath) -> bool:
-    """Say whether a file is a manifest of npm, metadata of a distribution, or an .egg-info."""
+    """Return whether a file is npm's manifest, a distribution's metadata, or an .egg-info."""
     if os.path.basename(seen.top) == "node_modules":
         return seen.name in NPM.manifests and 1 <= seen.depth <= 2
     if seen.depth == 0:
-        return is_distribution(seen.name) and not seen.name.startswith("~")
+        return _is_complete(seen.name)
     return seen.name in ("METADATA", "PKG-INFO") and _is_complete(os.path.dirname(seen.relative))
 
 
@@ -343,5 +327,6 @@ def _may_be_installed(seen: SeenPath) -> bool:
     return seen.depth == 0 and _is_complete(seen.name)
 
 
-def _is_complete(directory: str) -> bool:
-    return is_distribution(directory) and not directory.startswith("~")
+def _is_complete(name: str) -> bool:
+    """Return whether a name is a distribution's; pip renames one to be removed to `~...`."""
+    return is_distribution(name) and not name.startswith("~")
