@@ -142,23 +142,23 @@ class Ledger:
         Of a view that is only read, 0 before that.
         """
         if not self.read_only:
-            with self._store.transaction():
-                self._store.run(
-                    "INSERT OR IGNORE INTO counters VALUES ('identity', ?)", randbits(62)
-                )
+            self._store.write(
+                "INSERT OR IGNORE INTO counters VALUES ('identity', ?)", (randbits(62),)
+            )
         return self._store.read_number("SELECT value FROM counters WHERE name = 'identity'")
 
     def adopt_history(self, generation: int, vocabulary: Mapping[str, int]) -> None:
         """Continue another ledger in this new one: with its generation and its term ids."""
         with self._store.transaction():
-            self._store.run("UPDATE counters SET value = ? WHERE name = 'generation'", generation)
+            self._store.run(
+                "UPDATE counters SET value = ? WHERE name = 'generation'", (generation,)
+            )
             self.terms.adopt(vocabulary)
         self.read_identity()
 
     def advance_generation(self) -> int:
         """Count one more published snapshot and return its number."""
-        with self._store.transaction():
-            self._store.run("UPDATE counters SET value = value + 1 WHERE name = 'generation'")
+        self._store.write("UPDATE counters SET value = value + 1 WHERE name = 'generation'")
         return self.read_generation()
 
     def log_job(self, kind: str, corpus: str, report: str, started: float, took_ms: float) -> None:
@@ -166,18 +166,14 @@ class Ledger:
         with self._store.transaction():
             inserted = self._store.run(
                 "INSERT INTO jobs(kind, corpus, report, started, took_ms) VALUES (?, ?, ?, ?, ?)",
-                kind,
-                corpus,
-                report,
-                started,
-                took_ms,
+                (kind, corpus, report, started, took_ms),
             )
             oldest = (inserted.lastrowid or 0) - _JOBS_KEPT
-            self._store.run("DELETE FROM jobs WHERE id <= ?", oldest)
+            self._store.run("DELETE FROM jobs WHERE id <= ?", (oldest,))
 
     def find_last_job(self, kind: str) -> float | None:
         """Return when the last known job of a kind began; None if there was none."""
-        row = self._store.one("SELECT max(started) FROM jobs WHERE kind = ?", kind)
+        row = self._store.one("SELECT max(started) FROM jobs WHERE kind = ?", (kind,))
         return row[0] if row else None
 
     def forget_unused_terms(self) -> None:

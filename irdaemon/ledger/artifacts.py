@@ -19,7 +19,7 @@ from irdaemon.ledger.rows import (
     StoredArtifact,
     make_storable,
 )
-from irdaemon.ledger.store import Store
+from irdaemon.ledger.store import Store, Values
 from irdaemon.source.asset_types import find_asset_type
 
 # Pins: the text of each artifact as it was last disclosed, to show what changed since.
@@ -51,17 +51,19 @@ class Pins:
                     "INSERT OR REPLACE INTO pins(corpus, artifact_id, level, digest, text, at)"
                     " SELECT corpus, artifact_id, ?, ?, ?, ? FROM artifacts"
                     " WHERE corpus = ? AND artifact_id = ?",
-                    pin.level,
-                    hash_text(pin.text),
-                    zlib.compress(make_storable(pin.text).encode()),
-                    pin.at,
-                    pin.corpus,
-                    pin.artifact_id,
+                    (
+                        pin.level,
+                        hash_text(pin.text),
+                        zlib.compress(make_storable(pin.text).encode()),
+                        pin.at,
+                        pin.corpus,
+                        pin.artifact_id,
+                    ),
                 )
             self._store.run(
                 "DELETE FROM pins WHERE (corpus, artifact_id) NOT IN"
                 " (SELECT corpus, artifact_id FROM pins ORDER BY at DESC LIMIT ?)",
-                MOST_PINS,
+                (MOST_PINS,),
             )
 
     def rewrite(self, corpus: str, changed: Callable[[str], str]) -> None:
@@ -72,10 +74,12 @@ class Pins:
                 if text != pin.text:
                     self._store.run(
                         "UPDATE pins SET digest = ?, text = ? WHERE corpus = ? AND artifact_id = ?",
-                        hash_text(text),
-                        zlib.compress(make_storable(text).encode()),
-                        corpus,
-                        pin.artifact_id,
+                        (
+                            hash_text(text),
+                            zlib.compress(make_storable(text).encode()),
+                            corpus,
+                            pin.artifact_id,
+                        ),
                     )
 
     def list_all(self, corpus: str | None = None) -> list[Pin]:
@@ -83,12 +87,39 @@ class Pins:
         rows = self._store.all(
             "SELECT corpus, artifact_id, level, text, at FROM pins"
             " WHERE corpus = coalesce(?, corpus) ORDER BY at DESC, corpus, artifact_id",
-            corpus,
+            (corpus,),
         )
         return [
             Pin(corpus, artifact_id, level, zlib.decompress(text).decode(), at)
             for corpus, artifact_id, level, text, at in rows
         ]
+
+
+# The columns of the rows that are inserted.
+ARTIFACT_ROW = (
+    "entry, corpus, artifact_id, name, pointer, fields, body, digest, content, version,"
+    " indexed_at, name_terms, stated"
+)
+RECORD_ROW = (
+    "record_id, kind, granularity, surface_index, text, metadata, digest, terms, counts, prompts"
+)
+
+
+def insert_artifact(store: Store, artifact: Values) -> int:
+    """Insert an artifact in the caller's transaction; return its row number."""
+    inserted = store.run(
+        f"INSERT INTO artifacts({ARTIFACT_ROW}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        artifact,
+    )
+    return inserted.lastrowid or 0
+
+
+def insert_records(store: Store, artifact: int, records: Iterable[Values]) -> None:
+    """Insert the records of an artifact's row in the caller's transaction."""
+    store.run_many(
+        f"INSERT INTO records(artifact, {RECORD_ROW}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [(artifact, *record) for record in records],
+    )
 
 
 class Artifacts:
@@ -101,8 +132,7 @@ class Artifacts:
         """Return one artifact by its exact id."""
         row = self._store.one(
             f"SELECT {ARTIFACT_COLUMNS} FROM artifacts WHERE corpus = ? AND artifact_id = ?",
-            corpus,
-            artifact_id,
+            (corpus, artifact_id),
         )
         return StoredArtifact.unpack(row) if row else None
 
@@ -114,7 +144,7 @@ class Artifacts:
             for row in self._store.each(
                 "SELECT corpus, artifact_id, name, pointer, fields FROM artifacts WHERE corpus = ?"
                 " ORDER BY artifact_id",
-                corpus,
+                (corpus,),
             )
         ]
 
@@ -128,19 +158,17 @@ class Artifacts:
         return self._store.read_number(
             "SELECT coalesce(sum(length(text) + length(terms) + length(counts)), 0)"
             " FROM records JOIN artifacts ON artifacts.id = records.artifact WHERE corpus = ?",
-            corpus,
+            (corpus,),
         )
 
     def list_prompts(self, corpus: str, artifact_id: str) -> list[str]:
         """Return what a person asked in a turn, as it was indexed."""
-        rows = self._store.all(
+        return self._store.column(
             "SELECT text FROM records JOIN artifacts ON artifacts.id = records.artifact"
             " WHERE corpus = ? AND artifact_id = ? AND records.kind = 'user_prompt'"
             " ORDER BY surface_index",
-            corpus,
-            artifact_id,
+            (corpus, artifact_id),
         )
-        return [text for (text,) in rows]
 
     def list_contents(self, corpus: str, artifact_ids: Iterable[str]) -> dict[str, str]:
         """Return the hash of artifacts' own text, by id, of those that there are.
@@ -159,11 +187,7 @@ class Artifacts:
             "SELECT artifact_id, content, fields FROM artifacts WHERE corpus = ?"
             " AND (name = ? OR substr(artifact_id, -length(?) - 1) = '/' || ?)"
             " ORDER BY artifact_id LIMIT ?",
-            corpus,
-            name,
-            name,
-            name,
-            limit,
+            (corpus, name, name, name, limit),
         )
         return [
             Namesake(artifact_id, content, msgpack.unpackb(fields).get("scope"))
@@ -177,9 +201,7 @@ class Artifacts:
         return self._store.all(
             "SELECT artifact_id, name FROM artifacts WHERE corpus = ?"
             " AND length(name) BETWEEN ? AND ? LIMIT ?",
-            corpus,
-            *lengths,
-            limit,
+            (corpus, *lengths, limit),
         )
 
     def list_page(self, wanted: ArtifactPage) -> list[tuple[Any, ...]]:
@@ -193,10 +215,7 @@ class Artifacts:
             " AND (corpus = ?3 OR ?3 = '' AND corpus NOT LIKE '%@%')"
             " AND (?4 = '' OR pointer = ?4 OR substr(pointer, 1, length(?4) + 1) = ?4 || '/')"
             " ORDER BY corpus, artifact_id LIMIT ?5",
-            *wanted.after,
-            wanted.corpus,
-            wanted.under,
-            wanted.limit,
+            (*wanted.after, wanted.corpus, wanted.under, wanted.limit),
         )
         return [(*row[:-1], find_asset_type(msgpack.unpackb(row[-1]))) for row in rows]
 
@@ -209,8 +228,7 @@ class Artifacts:
                 "SELECT record_id, records.kind, granularity, surface_index, text, metadata"
                 " FROM records JOIN artifacts ON artifacts.id = records.artifact"
                 " WHERE corpus = ? AND artifact_id = ? ORDER BY surface_index",
-                corpus,
-                artifact_id,
+                (corpus, artifact_id),
             )
         ]
 
@@ -220,8 +238,7 @@ class Artifacts:
             "SELECT artifact_id, text"
             " FROM records JOIN artifacts ON artifacts.id = records.artifact"
             " WHERE corpus = ? AND records.kind = ? ORDER BY surface_index DESC",
-            corpus,
-            kind,
+            (corpus, kind),
         )
         return dict(rows)  # of several the last, which is the first of the plan
 
@@ -229,8 +246,7 @@ class Artifacts:
         """Return the row number of an artifact, by which an index knows it; -1 of none."""
         return self._store.read_number(
             "SELECT id FROM artifacts WHERE corpus = ? AND artifact_id = ?",
-            corpus,
-            artifact_id,
+            (corpus, artifact_id),
             default=-1,
         )
 
@@ -240,7 +256,7 @@ class Artifacts:
 
     def count(self, corpus: str) -> int:
         """Count the artifacts of a corpus."""
-        return self._store.read_number("SELECT count(*) FROM artifacts WHERE corpus = ?", corpus)
+        return self._store.read_number("SELECT count(*) FROM artifacts WHERE corpus = ?", (corpus,))
 
     def count_all(self, corpus: str, embedder: str) -> Counts:
         """Count what is held of a corpus; vectors are those of one embedder."""
@@ -251,7 +267,6 @@ class Artifacts:
             f" (SELECT count(*) {records} JOIN vectors ON vectors.digest = records.digest"
             "   AND embedder = ?2 WHERE corpus = ?1),"
             " (SELECT count(*) FROM failures WHERE corpus = ?1)",
-            corpus,
-            embedder,
+            (corpus, embedder),
         )
         return Counts(*(row or (0, 0, 0, 0)))

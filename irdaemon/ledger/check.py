@@ -98,7 +98,7 @@ def _check_file(store: Store) -> list[str]:
                 f" {len(MIGRATIONS)}",
                 "install the newer irdaemon again",
             )
-        report = [row[0] for row in store.all(f"PRAGMA integrity_check({_PROBLEMS_SHOWN})")]
+        report = store.column(f"PRAGMA integrity_check({_PROBLEMS_SHOWN})")
         return _find_wrong_tables(store) if report == ["ok"] else report
     except _UNREADABLE as error:
         if is_transient(error):
@@ -329,7 +329,7 @@ def _check_values(store: Store) -> Iterator[IntegrityProblem]:
         yield IntegrityProblem("itself", "the count of generations is missing", REPAIR)
     for table, column in JSON_COLUMNS:
         for text in find_garbled_texts(store, table, column):
-            row = store.one(f"SELECT count(*) FROM {table} WHERE {column} = ?", text)
+            row = store.one(f"SELECT count(*) FROM {table} WHERE {column} = ?", (text,))
             rows = format_count(row[0] if row else 0, "row")
             what = f"{rows} of {table}: {column} does not decode"
             yield IntegrityProblem("itself", what, REPAIR)
@@ -359,7 +359,7 @@ def find_garbled_texts(store: Store, table: str, column: str) -> list[str]:
     may_be_empty = "" if (table, column) in _MAY_BE_EMPTY else None
     return [
         text
-        for (text,) in store.all(f"SELECT DISTINCT {column} FROM {table}")
+        for text in store.column(f"SELECT DISTINCT {column} FROM {table}")
         if text not in (None, may_be_empty) and not _does_decode(text, JSON_COLUMNS[table, column])
     ]
 
@@ -467,9 +467,9 @@ def _repair_values(store: Store) -> None:
         for text in texts:
             if column in _EMPTY:
                 empty = _EMPTY[column]
-                store.run(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", empty, text)
+                store.run(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", (empty, text))
             else:
-                store.run(f"DELETE FROM {table} WHERE {column} = ?", text)
+                store.run(f"DELETE FROM {table} WHERE {column} = ?", (text,))
 
 
 def _repair_vocabulary(store: Store) -> None:

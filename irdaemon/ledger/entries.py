@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irdaemon.ledger.artifacts import insert_artifact, insert_records
 from irdaemon.ledger.links import ArtifactLinks
 from irdaemon.ledger.prompts import ExpectedPrompts
 from irdaemon.ledger.rows import (
@@ -33,26 +34,26 @@ from irdaemon.types import Entry, Scan
 if TYPE_CHECKING:
     from irclient.results import SecretLocation
 
-# Projects that entries are about, and whether each had opted out when it was read.
+# The projects of entries, and whether each had opted out when it was read.
 
 
 class Projects:
-    """Keep a row for each entry and project: what to read again when a marker comes or goes."""
+    """Keep a row for each entry and project, to read it again when a marker comes or goes."""
 
     def __init__(self, store: Store):
         self._store = store
 
     def put(self, entry: int, projects: Mapping[str, bool], *, added: bool) -> None:
-        """Note the projects of an entry, in the caller's transaction: `added` to the known ones."""
+        """Store an entry's projects in the caller's transaction; `added` keeps the known ones."""
         if not added:
-            self._store.run("DELETE FROM projects WHERE entry = ?", entry)
+            self._store.run("DELETE FROM projects WHERE entry = ?", (entry,))
         self._store.run_many(
             "INSERT OR REPLACE INTO projects(entry, path, opted_out) VALUES (?, ?, ?)",
             [(entry, make_storable(path), out) for path, out in projects.items()],
         )
 
     def list_places(self) -> list[tuple[str, str]]:
-        """Return the directories that entries were about, with the stamp of each entry."""
+        """Return the directories of projects, with the stamp of each entry."""
         return self._store.all(
             "SELECT projects.path, entries.stamp FROM projects"
             " JOIN entries ON entries.id = projects.entry WHERE NOT opted_out"
@@ -63,19 +64,16 @@ class Projects:
         known = self._store.all(
             "SELECT DISTINCT projects.path, opted_out FROM projects"
             " JOIN entries ON entries.id = projects.entry WHERE corpus = ?",
-            corpus,
+            (corpus,),
         )
-        changed = [(corpus, path, was) for path, was in known if opted_out(path) != bool(was)]
-        if changed:
-            with self._store.transaction():
-                self._store.run_many(
-                    "UPDATE entries SET stamp = '', cursor = NULL WHERE corpus = ? AND id IN"
-                    " (SELECT entry FROM projects WHERE path = ? AND opted_out = ?)",
-                    changed,
-                )
+        self._store.write_many(
+            "UPDATE entries SET stamp = '', cursor = NULL WHERE corpus = ? AND id IN"
+            " (SELECT entry FROM projects WHERE path = ? AND opted_out = ?)",
+            [(corpus, path, was) for path, was in known if opted_out(path) != bool(was)],
+        )
 
 
-# Where secrets lie: path, line and kind. Never what they are, nor a hash of it.
+# Where secrets are: path, line and kind; never the secrets, nor a hash of them.
 
 
 class Secrets:
@@ -85,23 +83,23 @@ class Secrets:
         self._store = store
 
     def put(self, entry: int, secrets: Iterable[Secret], *, added: bool) -> None:
-        """Note an entry's secrets, in the caller's transaction: `added` to those that are known."""
+        """Store an entry's secrets in the caller's transaction; `added` keeps the known ones."""
         if not added:
-            self._store.run("DELETE FROM secrets WHERE entry = ?", entry)
+            self._store.run("DELETE FROM secrets WHERE entry = ?", (entry,))
         self._store.run_many(
             "INSERT OR IGNORE INTO secrets(entry, path, line, kind) VALUES (?, ?, ?, ?)",
             [(entry, make_storable(each.path), each.line, each.kind) for each in secrets],
         )
 
     def list_all(self, corpus: str | None = None) -> list[SecretLocation]:
-        """Return where secrets lie, in one corpus or in all, by path and line."""
-        from irclient.results import SecretLocation  # which a child that reads never needs
+        """Return where secrets are, in one corpus or in all, by path and line."""
+        from irclient.results import SecretLocation  # a child that reads never needs it
 
         rows = self._store.all(
             "SELECT corpus, secrets.path, line, kind FROM secrets"
             " JOIN entries ON entries.id = secrets.entry WHERE corpus = coalesce(?, corpus)"
             " ORDER BY corpus, secrets.path, line, kind",
-            corpus,
+            (corpus,),
         )
         return [SecretLocation(*row) for row in rows]
 
@@ -125,13 +123,15 @@ class Entries:
     # -- what changed ----------------------------------------------------------------------------
 
     def diff(self, corpus: str, scan: Scan, recipe: str, *, full: bool = False) -> Delta:
-        """Compare a scan with what is known: what to read, what is gone.
+        """Compare a scan with the known entries: which to read, which are gone.
 
         An entry is stale when it is new, its stamp or the recipe changed, its stamp is racy, or
         `full` asks for everything. A failed entry is left alone until its stamp changes.
         """
         known = {entry.key: entry for entry in self._find_scanned(corpus, scan)}
-        failed = dict(self._store.all("SELECT key, stamp FROM failures WHERE corpus = ?", corpus))
+        failed = dict(
+            self._store.all("SELECT key, stamp FROM failures WHERE corpus = ?", (corpus,))
+        )
         found = {entry.key for entry in scan.entries}
         stale = tuple(
             entry
@@ -146,9 +146,9 @@ class Entries:
         return Delta(stale, gone, len(scan.entries) - len(stale), known)
 
     def find(self, corpus: str, key: str) -> KnownEntry | None:
-        """Return what is remembered of one entry; None where it is not known."""
+        """Return a known entry; None for an unknown one."""
         row = self._store.one(
-            f"SELECT {_COLUMNS} FROM entries WHERE corpus = ? AND key = ?", corpus, key
+            f"SELECT {_COLUMNS} FROM entries WHERE corpus = ? AND key = ?", (corpus, key)
         )
         return KnownEntry(*row) if row else None
 
@@ -159,24 +159,22 @@ class Entries:
             for path, holds in self._store.all(
                 "SELECT path, max(EXISTS (SELECT 1 FROM artifacts WHERE entry = entries.id))"
                 " FROM entries WHERE corpus = ? GROUP BY path",
-                corpus,
+                (corpus,),
             )
         }
 
     def count_under(self, corpus: str, top: str) -> int:
         """Count the known entries at or under a path."""
         condition, values = _under(corpus, top)
-        return self._store.read_number(f"SELECT count(*) FROM entries WHERE {condition}", *values)
+        return self._store.read_number(f"SELECT count(*) FROM entries WHERE {condition}", values)
 
     def _find_scanned(self, corpus: str, scan: Scan) -> Iterable[KnownEntry]:
         rows: dict[str, tuple[Any, ...]] = {}
         for top in scan.covered:
             condition, values = _under(corpus, top)
-            for row in self._store.all(
-                f"SELECT {_COLUMNS} FROM entries WHERE {condition}", *values
-            ):
+            for row in self._store.all(f"SELECT {_COLUMNS} FROM entries WHERE {condition}", values):
                 rows[row[0]] = row
-        # One that is new here may be known from another place.
+        # An entry that is new here may be known from another path.
         new = [entry.key for entry in scan.entries if entry.key not in rows]
         statement = f"SELECT {_COLUMNS} FROM entries WHERE corpus = ? AND key IN"
         rows.update((row[0], row) for row in self._store.select_in(statement, new, corpus))
@@ -187,23 +185,23 @@ class Entries:
     def put(self, corpus: str, upsert: Upsert, now: float) -> tuple[int, int]:
         """Store one read entry whole: its stamp, its artifacts, their records and terms.
 
-        Returns how many artifacts were written and how many removed. Of artifacts of an unchanged
-        version only the links are brought level; one that another entry holds is left to it. The
-        entry's failure, if it had one, ends here.
+        Returns how many artifacts were written and how many removed. Of an artifact of an unchanged
+        version only the links are updated; one that another entry holds is left to it. The entry's
+        failure, if any, is dropped.
         """
         with self._store.transaction():
             held = self._find_held_elsewhere(corpus, upsert)
             known = self._store.one(
                 "SELECT id, skipped FROM entries WHERE corpus = ? AND key = ?",
-                corpus,
-                upsert.entry.key,
+                (corpus, upsert.entry.key),
             )
             skipped = json.loads(known[1]) if known and upsert.partial else {}
             number = self._put_entry(corpus, upsert, Counter(skipped), len(held), now)
-            added = upsert.partial or not known  # of a new entry there is nothing to replace
+            added = upsert.partial or not known  # a new entry has nothing to replace
             self._secrets.put(number, upsert.secrets, added=added)
             self._projects.put(number, upsert.projects, added=added)
-            before = self._list_versions(number) if known else {}
+            versions = "SELECT artifact_id, version FROM artifacts WHERE entry = ?"
+            before = dict(self._store.all(versions, (number,))) if known else {}
             mine = [d for d in upsert.artifacts if d.artifact.artifact_id not in held]
             changed = [d for d in mine if before.get(d.artifact.artifact_id) != d.version]
             same = [d for d in mine if before.get(d.artifact.artifact_id) == d.version]
@@ -212,7 +210,10 @@ class Entries:
             replaced = [i for d in changed if (i := d.artifact.artifact_id) in before]
             if removed:
                 self._store.note_forgotten()
-                self._forget_pins(corpus, removed)
+                self._store.run_many(
+                    "DELETE FROM pins WHERE corpus = ? AND artifact_id = ?",
+                    [(corpus, artifact_id) for artifact_id in removed],
+                )
             if replaced:
                 self._store.note_replaced()
             if removed or replaced:
@@ -227,21 +228,9 @@ class Entries:
             if removed:
                 self._mark_yielding_entries(corpus)
             self._store.run(
-                "DELETE FROM failures WHERE corpus = ? AND key = ?", corpus, upsert.entry.key
+                "DELETE FROM failures WHERE corpus = ? AND key = ?", (corpus, upsert.entry.key)
             )
         return len(changed), len(removed)
-
-    def _forget_pins(self, corpus: str, artifact_ids: Iterable[str]) -> None:
-        self._store.run_many(
-            "DELETE FROM pins WHERE corpus = ? AND artifact_id = ?",
-            [(corpus, artifact_id) for artifact_id in artifact_ids],
-        )
-
-    def _list_versions(self, entry: int) -> dict[str, str]:
-        """Return the versions of an entry's artifacts, by id."""
-        return dict(
-            self._store.all("SELECT artifact_id, version FROM artifacts WHERE entry = ?", entry)
-        )
 
     def _find_held_elsewhere(self, corpus: str, upsert: Upsert) -> set[str]:
         return {
@@ -250,9 +239,7 @@ class Entries:
             if self._store.one(
                 "SELECT 1 FROM artifacts JOIN entries ON entries.id = artifacts.entry"
                 " WHERE artifacts.corpus = ? AND artifact_id = ? AND entries.key != ?",
-                corpus,
-                d.artifact.artifact_id,
-                upsert.entry.key,
+                (corpus, d.artifact.artifact_id, upsert.entry.key),
             )
         }
 
@@ -268,24 +255,23 @@ class Entries:
             " path = excluded.path, stamp = excluded.stamp, racy = excluded.racy,"
             " recipe = excluded.recipe, cursor = excluded.cursor, skipped = excluded.skipped"
             " RETURNING id",
-            corpus,
-            entry.key,
-            entry.path,
-            entry.stamp,
-            entry.mtime_ns > now * 1e9 - RACY_NS,
-            upsert.recipe,
-            upsert.cursor,
-            json.dumps(skipped),
+            (
+                corpus,
+                entry.key,
+                entry.path,
+                entry.stamp,
+                entry.mtime_ns > now * 1e9 - RACY_NS,
+                upsert.recipe,
+                upsert.cursor,
+                json.dumps(skipped),
+            ),
         )
         assert row is not None  # RETURNING gives the row it wrote
         return int(row[0])
 
     def _put_artifact(self, corpus: str, entry: int, decomposed: Decomposed, now: float) -> None:
         artifact = decomposed.artifact
-        inserted = self._store.run(
-            "INSERT INTO artifacts(entry, corpus, artifact_id, name, pointer, fields, body, digest,"
-            " content, version, indexed_at, name_terms, stated)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        row = (
             entry,
             corpus,
             artifact.artifact_id,
@@ -300,35 +286,22 @@ class Entries:
             self._pack_ids(decomposed.name_terms),
             pack_stated(decomposed.stated),
         )
-        number = inserted.lastrowid or 0
+        number = insert_artifact(self._store, row)
         self._links.put(number, decomposed.edges)
         expected, common = self._prompts.find_expected(corpus, artifact.artifact_id)
-        self._store.run_many(
-            "INSERT INTO records(artifact, record_id, kind, granularity, surface_index, text,"
-            " metadata, digest, terms, counts, prompts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (
-                    number,
-                    *self._record_row(record, None if record.surface_index else expected, common),
-                )
-                for record in decomposed.records
-            ],
+        records = (
+            self._make_record_row(each, None if each.surface_index else expected, common)
+            for each in decomposed.records
         )
+        insert_records(self._store, number, records)
 
-    def _record_row(
+    def _make_record_row(
         self, record: Record, expected: Expected | None, common: str
     ) -> tuple[object, ...]:
-        own = self._pack_counts(record.terms)
-        text = make_storable(record.text)
-        return (
-            record.record_id,
-            record.kind,
-            record.granularity,
-            record.surface_index,
-            text,
-            pack(record.metadata),
-            *self._prompts.count_in(text, own, expected, common),
-        )
+        own, text = self._pack_counts(record.terms), make_storable(record.text)
+        place = (record.record_id, record.kind, record.granularity, record.surface_index)
+        counted = self._prompts.count_in(text, own, expected, common)
+        return (*place, text, pack(record.metadata), *counted)
 
     def _pack_counts(self, terms: Mapping[str, int] | TabledTerms) -> tuple[bytes, bytes]:
         """Return the ids of terms (int32), new ones included, and their counts (float32)."""
@@ -341,7 +314,7 @@ class Entries:
         return np.array(self._terms.give_ids(terms), np.int32).tobytes()
 
     def forget(self, corpus: str, keys: Iterable[str]) -> int:
-        """Remove entries that are gone, with all they held; return how many artifacts that was."""
+        """Remove entries with all they hold; return how many artifacts were removed."""
         pairs = [(corpus, key) for key in keys]
         if not pairs:
             return 0
@@ -364,22 +337,19 @@ class Entries:
         return removed
 
     def _mark_yielding_entries(self, corpus: str) -> None:
-        """Mark entries that left an artifact to another: that one may have gone just now."""
+        """Mark entries that left an artifact to another one, which may be gone now."""
         self._store.run(
             "UPDATE entries SET stamp = '', cursor = NULL WHERE corpus = ? AND instr(skipped, ?)",
-            corpus,
-            HELD_ELSEWHERE,
+            (corpus, HELD_ELSEWHERE),
         )
 
     def count_skipped(self, corpus: str) -> dict[str, int]:
-        """Add up what the corpus' readings passed over, by reason."""
-        total: dict[str, int] = {}
-        for (text,) in self._store.all(
-            "SELECT skipped FROM entries WHERE corpus = ? AND skipped != '{}'", corpus
-        ):
-            for reason, count in json.loads(text).items():
-                total[reason] = total.get(reason, 0) + count
-        return total
+        """Count what the readings of a corpus skipped, by reason."""
+        total = Counter[str]()
+        statement = "SELECT skipped FROM entries WHERE corpus = ? AND skipped != '{}'"
+        for text in self._store.column(statement, (corpus,)):
+            total.update(dict(json.loads(text).items()))  # a list would count its items
+        return dict(total)
 
 
 _COLUMNS = "key, path, stamp, racy, recipe, cursor"
@@ -398,7 +368,7 @@ def _under(corpus: str, top: str) -> tuple[str, tuple[str, ...]]:
 
 
 def is_authoritative(path: str, scan: Scan) -> bool:
-    """Return whether a scan is authoritative for a path: what it did not find there is gone."""
+    """Return whether a path that a scan did not find is gone."""
     covered = any(is_within(path, top) for top in scan.covered)
     return covered and not any(is_within(path, problem.path) for problem in scan.problems)
 
@@ -412,7 +382,7 @@ def _is_stale(entry: Entry, known: KnownEntry | None, failed: str | None, recipe
     return bool(known.racy) or not same
 
 
-# Failures: what could not be read, why, and since when.
+# Failures: the entries that could not be read, why, and since when.
 
 
 class Failures:
@@ -422,7 +392,7 @@ class Failures:
         self._store = store
 
     def put(self, failure: Failure) -> bool:
-        """Note a failure; one that is already known keeps its `since` and was tried once more.
+        """Store a failure, a known one with its old `since` and one more try.
 
         Returns whether it is new.
         """
@@ -432,44 +402,39 @@ class Failures:
                 " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(corpus, key) DO UPDATE SET"
                 " path = excluded.path, reason = excluded.reason, stamp = excluded.stamp,"
                 " tries = tries + 1 RETURNING tries",
-                failure.corpus,
-                failure.key,
-                failure.path,
-                make_storable(failure.reason),
-                failure.stamp,
-                failure.since,
+                (
+                    failure.corpus,
+                    failure.key,
+                    failure.path,
+                    make_storable(failure.reason),
+                    failure.stamp,
+                    failure.since,
+                ),
             )
         return row == (1,)
 
     def drop_absent(self, corpus: str, found: Iterable[str], scan: Scan) -> None:
-        """Drop the failures of entries that a scan, authoritative there, no longer found."""
+        """Drop the failures of entries that, by a scan, are gone."""
         present = set(found)
-        gone = [
-            (corpus, key)
-            for key, path in self._store.all(
-                "SELECT key, path FROM failures WHERE corpus = ?", corpus
-            )
-            if key not in present and is_authoritative(path, scan)
-        ]
-        if gone:
-            with self._store.transaction():
-                self._store.run_many("DELETE FROM failures WHERE corpus = ? AND key = ?", gone)
+        known = self._store.all("SELECT key, path FROM failures WHERE corpus = ?", (corpus,))
+        absent = (key for key, path in known if key not in present and is_authoritative(path, scan))
+        self._store.write_many(
+            "DELETE FROM failures WHERE corpus = ? AND key = ?", [(corpus, key) for key in absent]
+        )
 
     def retry(self) -> int:
         """Forget the stamps of all failures, so that the next scan reads them again."""
-        with self._store.transaction():
-            return self._store.run("UPDATE failures SET stamp = ''").rowcount
+        return self._store.write("UPDATE failures SET stamp = ''")
 
     def count(self, corpus: str) -> int:
         """Count the failures of a corpus."""
-        return self._store.read_number("SELECT count(*) FROM failures WHERE corpus = ?", corpus)
+        return self._store.read_number("SELECT count(*) FROM failures WHERE corpus = ?", (corpus,))
 
     def list_all(self, corpus: str | None = None, at_most: int = -1) -> list[Failure]:
         """Return failures of one corpus or of all, oldest first, `at_most` of them (-1: all)."""
         rows = self._store.all(
             "SELECT corpus, path, key, reason, stamp, since, tries FROM failures"
             " WHERE corpus = coalesce(?, corpus) ORDER BY since, corpus, key LIMIT ?",
-            corpus,
-            at_most,
+            (corpus, at_most),
         )
         return [Failure(*row) for row in rows]

@@ -22,11 +22,11 @@ class Gates:
 
     def __init__(self, store: Store):
         self._store = store
-        # Each artifact that is stored wants them.
+        # They are needed for each artifact that is stored.
         self._held: dict[str, Mapping[str, Gate]] = {}
 
     def drop_cached(self) -> None:
-        """Read again what was read."""
+        """Drop the gates in memory, to read them again."""
         self._held.clear()
 
     def read(self, corpus: str) -> Mapping[str, Gate]:
@@ -34,7 +34,7 @@ class Gates:
         base = corpus.partition("@")[0]
         if base not in self._held:
             rows = self._store.all(
-                "SELECT provenance, is_open, report, at FROM prompt_gates WHERE corpus = ?", base
+                "SELECT provenance, is_open, report, at FROM prompt_gates WHERE corpus = ?", (base,)
             )
             self._held[base] = {
                 provenance: Gate(bool(is_open), json.loads(report), at)
@@ -46,19 +46,14 @@ class Gates:
         """Keep a gate in place of the one before, inside the caller's transaction."""
         self._store.run(
             "INSERT OR REPLACE INTO prompt_gates VALUES (?, ?, ?, ?, ?)",
-            corpus,
-            provenance,
-            gate.is_open,
-            json.dumps(dict(gate.report)),
-            gate.at,
+            (corpus, provenance, gate.is_open, json.dumps(dict(gate.report)), gate.at),
         )
         self._held.pop(corpus, None)
 
     def list_reached(self, corpus: str) -> list[str]:
         """Return the names of a corpus and of its parts."""
-        rows = self._store.all(
+        return self._store.column(
             "SELECT name FROM corpora WHERE name = ?1"
             " OR substr(name, 1, length(?1) + 1) = ?1 || '@'",
-            corpus,
+            (corpus,),
         )
-        return [name for (name,) in rows]

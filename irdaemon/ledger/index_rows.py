@@ -32,8 +32,7 @@ class Vectors:
         # An endpoint may answer with what is no number; next to such a vector nothing would rank.
         numbers = np.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0)
         rows = [(d, embedder, v.tobytes()) for d, v in zip(digests, numbers, strict=True)]
-        with self._store.transaction():
-            self._store.run_many("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+        self._store.write_many("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
     def get(self, embedder: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the stored vectors of digests, as float32 bytes."""
@@ -43,13 +42,15 @@ class Vectors:
     def find_dimension(self, embedder: str) -> int:
         """Return how many numbers a vector of an embedder has; 0 where there is none."""
         row = self._store.one(
-            "SELECT length(vector) FROM vectors WHERE embedder = ? LIMIT 1", embedder
+            "SELECT length(vector) FROM vectors WHERE embedder = ? LIMIT 1", (embedder,)
         )
         return int(row[0]) // 4 if row else 0
 
     def iterate(self, embedder: str) -> Iterator[tuple[bytes, bytes]]:
         """Yield (digest, vector) of an embedder: faster than `get` from some thousands on."""
-        return self._store.each("SELECT digest, vector FROM vectors WHERE embedder = ?", embedder)
+        return self._store.each(
+            "SELECT digest, vector FROM vectors WHERE embedder = ?", (embedder,)
+        )
 
     def list_missing(
         self, corpus: str, embedder: str, limit: int, rows: tuple[int, int] = ALL_ROWS
@@ -70,17 +71,13 @@ class Vectors:
                 " AND NOT EXISTS (SELECT 1 FROM vectors"
                 "  WHERE vectors.digest = records.digest AND embedder = ?)"
                 " ORDER BY records.id DESC LIMIT ?",
-                *rows,
-                corpus,
-                embedder,
-                limit,
+                (*rows, corpus, embedder, limit),
             )
         ]
 
     def drop_unused(self) -> int:
         """Drop vectors that no record needs from the embedder its corpus has or is served by."""
-        with self._store.transaction():
-            return self._store.run(f"DELETE FROM vectors WHERE {UNUSED}").rowcount
+        return self._store.write(f"DELETE FROM vectors WHERE {UNUSED}")
 
 
 SUMMARY_CHARS = 400
@@ -117,17 +114,14 @@ class IndexRows:
         """
         tombstones = self._store.all(
             "SELECT artifact, id FROM gone WHERE id > ? AND id <= ? AND corpus = ?",
-            last,
-            until,
-            corpus,
+            (last, until, corpus),
         )
         numbers = sorted(number for number, _ in tombstones)
         return numbers, max((each for _, each in tombstones), default=last)
 
     def drop_tombstones(self, corpus: str, last: int) -> None:
         """Drop the tombstones up to `last`, which every index that is kept has applied."""
-        with self._store.transaction():
-            self._store.run("DELETE FROM gone WHERE corpus = ? AND id <= ?", corpus, last)
+        self._store.write("DELETE FROM gone WHERE corpus = ? AND id <= ?", (corpus, last))
 
     def list_artifacts(
         self, corpus: str, after: int = 0, limit: int = -1, last: int = ALL_ROWS[1]
@@ -140,10 +134,7 @@ class IndexRows:
         return self._store.all(
             "SELECT id, artifact_id, name, pointer, fields, content, name_terms FROM artifacts"
             " WHERE +corpus = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?",
-            corpus,
-            after,
-            last,
-            limit,
+            (corpus, after, last, limit),
         )
 
     def list_texts(self, corpus: str, after: int, last: int) -> list[RecordText]:
@@ -152,9 +143,7 @@ class IndexRows:
             "SELECT artifact, surface_index, record_id, granularity, text FROM artifacts"
             " CROSS JOIN records ON records.artifact = artifacts.id"
             " WHERE +corpus = ? AND artifacts.id > ? AND artifacts.id <= ?",
-            corpus,
-            after,
-            last,
+            (corpus, after, last),
         )
         return [RecordText(*row) for row in rows]
 
@@ -175,9 +164,5 @@ class IndexRows:
             " CROSS JOIN records ON records.artifact = artifacts.id"
             " WHERE +corpus = ? AND artifacts.id > ? AND artifacts.id <= ?"
             " ORDER BY artifacts.id, surface_index",
-            _CHUNK_CHARS,
-            SUMMARY_CHARS,
-            corpus,
-            after,
-            last,
+            (_CHUNK_CHARS, SUMMARY_CHARS, corpus, after, last),
         )

@@ -50,9 +50,9 @@ class KnownProjects:
         project = known.project
         if make_storable(project.root) != project.root:
             return False
-        with self._store.transaction():
-            self._store.run(
-                "INSERT OR REPLACE INTO known_projects VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        self._store.write(
+            "INSERT OR REPLACE INTO known_projects VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
                 project.root,
                 make_storable(project.name),
                 json.dumps([make_storable(mark) for mark in project.marks]),
@@ -61,20 +61,20 @@ class KnownProjects:
                 known.asked_at,
                 known.aside_at,
                 known.gone_at,
-            )
+            ),
+        )
         return True
 
     def note_asked(self, asked: Mapping[str, float]) -> None:
         """Note when something was last asked from projects, by their roots."""
         if asked:
-            with self._store.transaction():
-                self._store.run_many(
-                    "UPDATE known_projects SET asked_at = max(asked_at, ?) WHERE root = ?",
-                    [(at, root) for root, at in asked.items()],
-                )
+            self._store.write_many(
+                "UPDATE known_projects SET asked_at = max(asked_at, ?) WHERE root = ?",
+                [(at, root) for root, at in asked.items()],
+            )
 
     def forget(self, root: str) -> None:
         """Drop the row of the project at a root."""
         with self._store.transaction():
             self._store.note_forgotten()
-            self._store.run("DELETE FROM known_projects WHERE root = ?", root)
+            self._store.run("DELETE FROM known_projects WHERE root = ?", (root,))

@@ -37,19 +37,21 @@ class ArtifactLinks:
 
     def update(self, entry: int, artifacts: Iterable[Decomposed]) -> None:
         """Store the edges of an entry's artifacts where they differ from those that are held."""
-        rows = dict(self._store.all("SELECT artifact_id, id FROM artifacts WHERE entry = ?", entry))
+        rows = dict(
+            self._store.all("SELECT artifact_id, id FROM artifacts WHERE entry = ?", (entry,))
+        )
         held: dict[int, list[Edge]] = {}
         for row, *edge in self._store.all(
             "SELECT artifact, type, links.corpus, target FROM links"
             " JOIN artifacts ON artifacts.id = links.artifact WHERE entry = ?"
             " ORDER BY artifact, place",
-            entry,
+            (entry,),
         ):
             held.setdefault(row, []).append(_edge(*edge))
         for each in artifacts:
             row = rows[each.artifact.artifact_id]
             if held.get(row, []) != list(each.edges):
-                self._store.run("DELETE FROM links WHERE artifact = ?", row)
+                self._store.run("DELETE FROM links WHERE artifact = ?", (row,))
                 self.put(row, each.edges)
 
     # -- from an artifact ------------------------------------------------------------------------
@@ -60,8 +62,7 @@ class ArtifactLinks:
             "SELECT type, links.corpus, target FROM links"
             " JOIN artifacts ON artifacts.id = links.artifact"
             " WHERE artifacts.corpus = ? AND artifact_id = ? ORDER BY place",
-            corpus,
-            artifact_id,
+            (corpus, artifact_id),
         )
         return [_edge(*row) for row in rows]
 
@@ -92,16 +93,12 @@ class ArtifactLinks:
 
     def list_ids_leading_to(self, corpus: str, edge: Edge) -> list[str]:
         """Return the ids of a corpus' artifacts that have such an edge, as they were stored."""
-        rows = self._store.all(
+        return self._store.column(
             "SELECT artifact_id FROM links JOIN artifacts ON artifacts.id = links.artifact"
             " WHERE target = ? AND type = ? AND links.corpus = ? AND artifacts.corpus = ?"
             " GROUP BY artifacts.id ORDER BY artifacts.id",
-            edge.target,
-            edge.type,
-            edge.corpus,
-            corpus,
+            (edge.target, edge.type, edge.corpus, corpus),
         )
-        return [artifact_id for (artifact_id,) in rows]
 
     def count_most_leading(self, corpus: str, type: str) -> int:
         """Return how many artifacts of a corpus lead to the target that most of them lead to."""
@@ -110,12 +107,11 @@ class ArtifactLinks:
             " JOIN artifacts ON artifacts.id = links.artifact"
             " WHERE artifacts.corpus = ? AND type = ? GROUP BY links.corpus, target"
             " ORDER BY n DESC LIMIT 1",
-            corpus,
-            type,
+            (corpus, type),
         )
 
     def _find_linked(self, statement: str, values: Sequence[object]) -> list[StoredArtifact]:
-        return [StoredArtifact.unpack(row) for row in self._store.all(statement, *values)]
+        return [StoredArtifact.unpack(row) for row in self._store.all(statement, values)]
 
 
 def _edge(type: str, corpus: str, target: str) -> Edge:

@@ -23,8 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.embed.prompts import Common
+from irdaemon.ledger.artifacts import ARTIFACT_ROW, RECORD_ROW, insert_artifact, insert_records
 from irdaemon.ledger.gates import Gate as Gate
 from irdaemon.ledger.gates import Gates
+from irdaemon.ledger.links import ArtifactLinks
 from irdaemon.ledger.rows import (
     OWN_CONTENT,
     Expected,
@@ -47,13 +49,6 @@ PROVENANCES = (*STATED, *KEPT)
 _SERVED, _BEFORE = 1, 0
 # Prompts that show what all have in common, and of how many artifacts half of that is believed.
 _SAMPLE, _FEW_ARTIFACTS = 200, 10
-_ARTIFACT = (
-    "entry, corpus, artifact_id, name, pointer, fields, body, digest, content, version,"
-    " indexed_at, name_terms, stated"
-)
-_RECORD = (
-    "record_id, kind, granularity, surface_index, text, metadata, digest, terms, counts, prompts"
-)
 
 
 class HeldPrompts(NamedTuple):
@@ -78,6 +73,7 @@ class ExpectedPrompts:
         # By corpus, until something else is served of it: each artifact that is stored wants them.
         self._common: dict[str, Common] = {}
         self._gates = Gates(store)
+        self._links = ArtifactLinks(store)
         self._lost = store.lost_transactions
 
     def drop_cached(self) -> None:
@@ -105,9 +101,7 @@ class ExpectedPrompts:
         for artifact_id, words, share, *prompt in self._store.all(
             "SELECT artifact_id, words, share, prompt, session, at, weight FROM expected_prompts"
             " WHERE corpus = ? AND provenance = ? AND served = ? ORDER BY artifact_id, place",
-            corpus,
-            provenance,
-            _BEFORE if before else _SERVED,
+            (corpus, provenance, _BEFORE if before else _SERVED),
         ):
             found.setdefault(artifact_id, []).append(ExpectedPrompt(*prompt))
             rates[artifact_id] = PromptRate(words, share)
@@ -121,8 +115,7 @@ class ExpectedPrompts:
             " FROM expected_prompts AS p LEFT JOIN artifacts AS a"
             " ON a.corpus = p.corpus AND a.artifact_id = p.artifact_id"
             " WHERE p.corpus = ? AND served = ?",
-            corpus,
-            _SERVED,
+            (corpus, _SERVED),
         )
         held = {each: self.list_all(corpus, each) for each in {row[2] for row in rows}}
         for artifact_id, name, provenance, written_for, content in rows:
@@ -134,7 +127,7 @@ class ExpectedPrompts:
         for artifact_id, name, packed in self._store.all(
             "SELECT artifact_id, name, stated FROM artifacts"
             " WHERE corpus = ? AND stated IS NOT NULL ORDER BY artifact_id",
-            corpus,
+            (corpus,),
         ):
             for provenance, expected in unpack_stated(packed).items():
                 yield HeldPrompts(artifact_id, name, provenance, expected)
@@ -142,15 +135,14 @@ class ExpectedPrompts:
     def find_by_provenance(self, corpus: str, artifact_id: str) -> dict[str, Expected]:
         """Return what is served of one artifact by its provenance, whether it counts or not."""
         row = self._store.one(
-            "SELECT stated FROM artifacts WHERE corpus = ? AND artifact_id = ?", corpus, artifact_id
+            "SELECT stated FROM artifacts WHERE corpus = ? AND artifact_id = ?",
+            (corpus, artifact_id),
         )
         found = unpack_stated(row[0]) if row and row[0] else {}
         rows = self._store.all(
             "SELECT provenance, prompt, session, at, weight, words, share FROM expected_prompts"
             " WHERE corpus = ? AND artifact_id = ? AND served = ? ORDER BY provenance, place",
-            corpus,
-            artifact_id,
-            _SERVED,
+            (corpus, artifact_id, _SERVED),
         )
         for provenance, of_it in groupby(rows, key=itemgetter(0)):
             mine = list(of_it)
@@ -177,23 +169,20 @@ class ExpectedPrompts:
         row = self._store.one(
             "SELECT count(DISTINCT artifact_id), count(*) FROM expected_prompts"
             " WHERE corpus = ? AND provenance = ? AND served = ?",
-            corpus,
-            provenance,
-            _SERVED,
+            (corpus, provenance, _SERVED),
         )
         return (int(row[0]), int(row[1])) if row else (0, 0)
 
     def read_state(self, corpus: str) -> dict[str, Any]:
         """Return what was last noted of a corpus' learning, {} where nothing was."""
-        row = self._store.one("SELECT learning FROM corpora WHERE name = ?", corpus)
+        row = self._store.one("SELECT learning FROM corpora WHERE name = ?", (corpus,))
         return json.loads(row[0]) if row and row[0] else {}
 
     def put_state(self, corpus: str, state: Mapping[str, Any]) -> None:
         """Keep plain data about a corpus' learning, in place of what was noted before."""
-        with self._store.transaction():
-            self._store.run(
-                "UPDATE corpora SET learning = ? WHERE name = ?", json.dumps(state), corpus
-            )
+        self._store.write(
+            "UPDATE corpora SET learning = ? WHERE name = ?", (json.dumps(state), corpus)
+        )
 
     # -- gates -----------------------------------------------------------------------------------
 
@@ -239,9 +228,7 @@ class ExpectedPrompts:
             self._drop(corpus, provenance, _BEFORE)
             self._store.run(
                 "UPDATE expected_prompts SET served = ? WHERE corpus = ? AND provenance = ?",
-                _BEFORE,
-                corpus,
-                provenance,
+                (_BEFORE, corpus, provenance),
             )
             self._put(corpus, provenance, expected, written_for)
             return self._rewrite_changed(corpus, was, expected, provenance)
@@ -264,24 +251,20 @@ class ExpectedPrompts:
             self._store.all(
                 "SELECT DISTINCT artifact_id, written_for FROM expected_prompts"
                 " WHERE corpus = ? AND provenance = ? AND served = ?",
-                corpus,
-                provenance,
-                _SERVED,
+                (corpus, provenance, _SERVED),
             )
         )
 
     def list_outdated(self, corpus: str, artifact_id: str) -> set[str]:
         """Return the provenances whose prompts were written for another text of an artifact."""
-        rows = self._store.all(
+        provenances = self._store.column(
             "SELECT DISTINCT provenance FROM expected_prompts AS p LEFT JOIN artifacts AS a"
             " ON a.corpus = p.corpus AND a.artifact_id = p.artifact_id"
             " WHERE p.corpus = ? AND p.artifact_id = ? AND served = ?"
             f" AND written_for != '' AND written_for != coalesce({OWN_CONTENT}, '')",
-            corpus,
-            artifact_id,
-            _SERVED,
+            (corpus, artifact_id, _SERVED),
         )
-        return {provenance for (provenance,) in rows}
+        return set(provenances)
 
     def roll_back(self, corpus: str, provenance: str = USE) -> int:
         """Serve what was served before, once; return how many artifacts change."""
@@ -291,9 +274,7 @@ class ExpectedPrompts:
             self._drop(corpus, provenance, _SERVED)
             self._store.run(
                 "UPDATE expected_prompts SET served = ? WHERE corpus = ? AND provenance = ?",
-                _SERVED,
-                corpus,
-                provenance,
+                (_SERVED, corpus, provenance),
             )
             return self._rewrite_changed(corpus, was, before, provenance)
 
@@ -310,18 +291,13 @@ class ExpectedPrompts:
             forgotten = self._store.run(
                 "DELETE FROM expected_prompts WHERE corpus = ?1 AND provenance = ?4"
                 " AND (?2 = '' OR artifact_id = ?2) AND (?3 = '' OR session = ?3)",
-                corpus,
-                artifact_id,
-                session,
-                provenance,
+                (corpus, artifact_id, session, provenance),
             ).rowcount
             if provenance == USE:
                 forgotten += self._store.run(
                     "DELETE FROM imported_uses WHERE corpus = ?1 AND (?3 = '' OR session = ?3)"
                     " AND (?2 = '' OR EXISTS (SELECT 1 FROM json_each(gold) WHERE value = ?2))",
-                    corpus,
-                    artifact_id,
-                    session,
+                    (corpus, artifact_id, session),
                 ).rowcount
             if forgotten:
                 self._store.note_forgotten()
@@ -333,8 +309,8 @@ class ExpectedPrompts:
         They may be forgotten themselves by then.
         """
         with self._store.transaction():
-            names = self._store.all("SELECT DISTINCT corpus FROM expected_prompts")
-            gone = [(name,) for (name,) in names if is_meant(name)]
+            names = self._store.column("SELECT DISTINCT corpus FROM expected_prompts")
+            gone = [(name,) for name in names if is_meant(name)]
             if gone:
                 self._store.note_forgotten()
                 self._store.run_many("DELETE FROM expected_prompts WHERE corpus = ?", gone)
@@ -349,8 +325,7 @@ class ExpectedPrompts:
             "SELECT text, terms, counts, prompts FROM records"
             " JOIN artifacts ON artifacts.id = records.artifact"
             " WHERE corpus = ? AND artifact_id = ? AND surface_index = 0",
-            corpus,
-            artifact_id,
+            (corpus, artifact_id),
         )
         if row is None:
             return None
@@ -366,8 +341,7 @@ class ExpectedPrompts:
             held = self._store.all(
                 "SELECT DISTINCT artifact_id, session FROM expected_prompts"
                 " WHERE corpus = ? AND provenance = ?",
-                corpus,
-                USE,
+                (corpus, USE),
             )
             gone = [(corpus, *pair) for pair in held if tuple(pair) not in pairs]
             if not gone:
@@ -384,11 +358,10 @@ class ExpectedPrompts:
 
     def import_uses(self, corpus: str, uses: Iterable[Use]) -> None:
         """Keep uses that were brought from elsewhere; one that is there already stays one."""
-        with self._store.transaction():
-            self._store.run_many(
-                "INSERT OR IGNORE INTO imported_uses VALUES (?, ?, ?, ?, ?)",
-                [(corpus, u.prompt, json.dumps(u.gold), u.session, u.at) for u in uses],
-            )
+        self._store.write_many(
+            "INSERT OR IGNORE INTO imported_uses VALUES (?, ?, ?, ?, ?)",
+            [(corpus, u.prompt, json.dumps(u.gold), u.session, u.at) for u in uses],
+        )
 
     def list_imported(self, corpus: str) -> list[Use]:
         """Return the uses that were brought from elsewhere, the oldest first."""
@@ -397,25 +370,22 @@ class ExpectedPrompts:
             for prompt, gold, session, at in self._store.all(
                 "SELECT prompt, gold, session, at FROM imported_uses WHERE corpus = ?"
                 " ORDER BY at, session, prompt",
-                corpus,
+                (corpus,),
             )
         ]
 
     def list_corpora(self) -> list[str]:
         """Return the corpora of which anything that use taught is kept."""
-        found = self._store.all(
-            "SELECT DISTINCT corpus FROM expected_prompts WHERE provenance = ?", USE
+        return self._store.column(
+            "SELECT DISTINCT corpus FROM expected_prompts WHERE provenance = ?", (USE,)
         )
-        return [name for (name,) in found]
 
     # -- storing ---------------------------------------------------------------------------------
 
     def _drop(self, corpus: str, provenance: str, state: int) -> None:
         dropped = self._store.run(
             "DELETE FROM expected_prompts WHERE corpus = ? AND provenance = ? AND served = ?",
-            corpus,
-            provenance,
-            state,
+            (corpus, provenance, state),
         )
         if dropped.rowcount:
             self._store.note_forgotten()
@@ -458,43 +428,25 @@ class ExpectedPrompts:
     def _rewrite(self, corpus: str, artifact_id: str) -> int:
         """Rewrite an artifact as a new row, its first record with what now counts for it."""
         found = self._store.one(
-            f"SELECT id, {_ARTIFACT} FROM artifacts WHERE corpus = ? AND artifact_id = ?",
-            corpus,
-            artifact_id,
+            f"SELECT id, {ARTIFACT_ROW} FROM artifacts WHERE corpus = ? AND artifact_id = ?",
+            (corpus, artifact_id),
         )
         if found is None:
             return 0
         row, artifact = found[0], found[1:]
         records = self._store.all(
-            f"SELECT {_RECORD} FROM records WHERE artifact = ? ORDER BY surface_index", row
+            f"SELECT {RECORD_ROW} FROM records WHERE artifact = ? ORDER BY surface_index", (row,)
         )
-        links = self._store.all(
-            "SELECT place, type, corpus, target FROM links WHERE artifact = ?", row
-        )
-        self._store.run("DELETE FROM artifacts WHERE id = ?", row)
-        inserted = self._store.run(
-            f"INSERT INTO artifacts({_ARTIFACT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *artifact,
-        )
+        edges = self._links.list_edges(corpus, artifact_id)
         expected, common = self.find_expected(corpus, artifact_id)
-        first = [self._rewrite_record(record, expected, common) for record in records[:1]]
-        self._store.run_many(
-            f"INSERT INTO records(artifact, {_RECORD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [(inserted.lastrowid, *record) for record in (*first, *records[1:])],
-        )
-        self._store.run_many(
-            "INSERT INTO links(artifact, place, type, corpus, target) VALUES (?, ?, ?, ?, ?)",
-            [(inserted.lastrowid, *link) for link in links],
-        )
+        self._store.run("DELETE FROM artifacts WHERE id = ?", (row,))
+        for at, (*place, _, ids, counts, known) in enumerate(records[:1]):
+            own = msgpack.unpackb(known)[3:] if known else (ids, counts)
+            records[at] = (*place, *self.count_in(str(place[4]), own, expected, common))
+        number = insert_artifact(self._store, artifact)
+        self._links.put(number, edges)
+        insert_records(self._store, number, records)
         return 1
-
-    def _rewrite_record(
-        self, record: tuple[Any, ...], expected: Expected | None, common: str
-    ) -> tuple[Any, ...]:
-        *place, _, ids, counts, known = record
-        if known:
-            ids, counts = msgpack.unpackb(known)[3:]
-        return (*place, *self.count_in(str(place[4]), (ids, counts), expected, common))
 
     def count_in(
         self, text: str, own: tuple[bytes, bytes], expected: Expected | None, common: str = ""

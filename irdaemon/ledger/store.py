@@ -20,6 +20,7 @@ from irdaemon.ledger.files import (
 from irdaemon.ledger.schema import LedgerError, migrate
 
 IN_MEMORY = ":memory:"
+Values = Sequence[Any]
 # SQLite calls a full disk an I/O error where it needs a file of its own beside the ledger's.
 _LITTLE_ROOM = 512 * 1024
 _BUSY_MS = 5_000
@@ -76,11 +77,15 @@ class Store:
         """Close the connection."""
         self._db.close()
 
-    def all(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    def all(self, statement: str, values: Values = ()) -> list[tuple[Any, ...]]:
         """Run a query and return its rows."""
         return self._db.execute(statement, values).fetchall()
 
-    def each(self, statement: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+    def column(self, statement: str, values: Values = ()) -> list[Any]:
+        """Run a query and return the first column of its rows."""
+        return [row[0] for row in self._db.execute(statement, values)]
+
+    def each(self, statement: str, values: Values = ()) -> Iterator[tuple[Any, ...]]:
         """Run a query and yield its rows as they are read."""
         return iter(self._db.execute(statement, values))
 
@@ -90,14 +95,14 @@ class Store:
         while rows := cursor.fetchmany(_ROWS_AT_ONCE):
             yield rows
 
-    def one(self, statement: str, *values: Any) -> tuple[Any, ...] | None:
+    def one(self, statement: str, values: Values = ()) -> tuple[Any, ...] | None:
         """Run a query and return its first row, or None."""
         row: tuple[Any, ...] | None = self._db.execute(statement, values).fetchone()
         return row
 
-    def read_number(self, statement: str, *values: Any, default: int = 0) -> int:
+    def read_number(self, statement: str, values: Values = (), default: int = 0) -> int:
         """Run a query and return the number that its first row begins with."""
-        row = self.one(statement, *values)
+        row = self.one(statement, values)
         return int(row[0]) if row else default
 
     def select_in(
@@ -106,11 +111,23 @@ class Store:
         """Run a query that ends in `IN` for any number of keys, behind its other values."""
         for start in range(0, len(keys), _KEYS_AT_ONCE):
             part = keys[start : start + _KEYS_AT_ONCE]
-            yield from self.all(f"{statement} ({', '.join('?' * len(part))})", *values, *part)
+            yield from self.all(f"{statement} ({', '.join('?' * len(part))})", (*values, *part))
 
-    def run(self, statement: str, *values: Any) -> sqlite3.Cursor:
+    def run(self, statement: str, values: Values = ()) -> sqlite3.Cursor:
         """Run a statement inside the caller's transaction."""
         return self._db.execute(statement, values)
+
+    def write(self, statement: str, values: Values = ()) -> int:
+        """Run a statement in a transaction; count rows changed."""
+        with self.transaction():
+            return self.run(statement, values).rowcount
+
+    def write_many(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
+        """Run a statement once per row in a transaction, if there are rows; count rows changed."""
+        if not rows:
+            return 0
+        with self.transaction():
+            return self.run_many(statement, rows)
 
     def run_many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> int:
         """Run a statement once per row inside the caller's transaction; count rows changed."""
@@ -219,8 +236,7 @@ class Store:
         self.run(
             "INSERT INTO counters VALUES (?1, ?2)"
             " ON CONFLICT(name) DO UPDATE SET value = value + excluded.value",
-            name,
-            by,
+            (name, by),
         )
 
 

@@ -31,9 +31,7 @@ class Synopses:
         row = self._store.one(
             "SELECT text, metadata FROM records JOIN artifacts ON artifacts.id = records.artifact"
             " WHERE corpus = ? AND artifact_id = ? AND surface_index = 0 AND records.kind = ?",
-            corpus,
-            artifact_id,
-            kind,
+            (corpus, artifact_id, kind),
         )
         return (row[0], msgpack.unpackb(row[1])) if row else None
 
@@ -42,13 +40,11 @@ class Synopses:
     ) -> None:
         """Have an artifact read again, and this be its synopsis then."""
         self._handed_in[corpus, artifact_id] = (text, metadata)
-        with self._store.transaction():
-            self._store.run(
-                "UPDATE entries SET stamp = '', cursor = NULL WHERE id ="
-                " (SELECT entry FROM artifacts WHERE corpus = ? AND artifact_id = ?)",
-                corpus,
-                artifact_id,
-            )
+        self._store.write(
+            "UPDATE entries SET stamp = '', cursor = NULL WHERE id ="
+            " (SELECT entry FROM artifacts WHERE corpus = ? AND artifact_id = ?)",
+            (corpus, artifact_id),
+        )
 
     def settle(self, corpus: str) -> None:
         """Drop what was handed in of a corpus: its entries were read."""
@@ -57,7 +53,7 @@ class Synopses:
     def count_requests(self, day: int) -> int:
         """Return how often a model was asked on a day (days since 1970)."""
         found = dict(
-            self._store.all("SELECT name, value FROM counters WHERE name IN (?, ?)", _DAY, _ASKED)
+            self._store.all("SELECT name, value FROM counters WHERE name IN (?, ?)", (_DAY, _ASKED))
         )
         return int(found.get(_ASKED, 0)) if found.get(_DAY) == day else 0
 
@@ -66,4 +62,4 @@ class Synopses:
         times += self.count_requests(day)
         with self._store.transaction():
             for name, value in ((_DAY, day), (_ASKED, times)):
-                self._store.run("INSERT OR REPLACE INTO counters VALUES (?, ?)", name, value)
+                self._store.run("INSERT OR REPLACE INTO counters VALUES (?, ?)", (name, value))

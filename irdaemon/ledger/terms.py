@@ -252,8 +252,7 @@ class Terms:
             if not used[number] and not term.startswith(_BLANK)
         ]
         if unused:
-            with self._store.transaction():
-                self._store.run_many("UPDATE terms SET term = ? WHERE id = ?", unused)
+            self._store.write_many("UPDATE terms SET term = ? WHERE id = ?", unused)
             self._table = self._read()
 
     def _add(self, terms: Iterable[str]) -> None:

@@ -139,7 +139,7 @@ def test_a_vector_that_holds_no_numbers_is_found_and_made_again(path):
     with closing(Ledger(path)) as ledger:
         digest, _ = next(ledger.vectors.iterate("hashing-512"))
         garbled = np.full(512, np.nan, np.float32).tobytes()
-        ledger._store.run("UPDATE vectors SET vector = ? WHERE digest = ?", garbled, digest)
+        ledger._store.run("UPDATE vectors SET vector = ? WHERE digest = ?", (garbled, digest))
         assert [each.what for each in ledger.check()] == ["1 vector is garbled"]
         ledger.repair()
         assert ledger.artifacts.count_all("m", "hashing-512").vectors == len(ITEMS) - 1

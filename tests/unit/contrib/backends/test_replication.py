@@ -340,7 +340,7 @@ def test_what_crashed_between_the_ledger_and_its_number_is_sent_under_the_next(t
     first.change(docker="compose images")
     with first.engine.ledger.transaction():
         first.engine.ledger._store.run(
-            "UPDATE counters SET value = ? WHERE name = 'generation'", generation
+            "UPDATE counters SET value = ? WHERE name = 'generation'", (generation,)
         )
     first.engine.ledger.close()
     again = Copying(first.items, first.backend, path=path)
