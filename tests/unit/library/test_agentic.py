@@ -192,8 +192,8 @@ def test_a_corpus_does_not_judge_chunks_of_another_retriever(tools):
 def test_the_example_of_the_guide_prints_what_it_says(capsys):
     guide = (Path(__file__).parents[3] / "docs/library.md").read_text("utf-8")
     blocks = (part.partition("```")[0] for part in guide.split("```python\n")[1:])
-    (code,) = (block for block in blocks if "ir.AgenticRetrieval(" in block)
-    exec(code, {"ir": ir})
+    first, *_, code = (b for b in blocks if "def corpus(" in b or "ir.AgenticRetrieval(" in b)
+    exec(first + code, {})
     said = [line.removeprefix("# -> ") for line in code.splitlines() if line.startswith("# -> ")]
     assert capsys.readouterr().out.splitlines() == said
     ir.open_corpus("tools").close()
