@@ -167,14 +167,14 @@ def _payload() -> int:
     """Return the bytes of a record's payload and of its artifact's, as sent."""
     from synthetic import SentArtifacts, SentRecords, Synthetic
 
-    from irdaemon.contrib.backends.qdrant.points import artifact_points, record_batches
+    from irdaemon.contrib.backends.qdrant.points import make_artifact_points, make_record_batches
     from irdaemon.index.backend import IndexDelta, Totals
 
     corpus = Synthetic(1_000)
     totals = Totals("notes", "files", "l", "h", 1, "e", DIM, "r", 1_000, 1_000, 1_000, 40.0)
     delta = IndexDelta(totals, 0, 1, (), SentArtifacts(corpus.parts), SentRecords(corpus.parts))
-    points = [point for batch in record_batches(delta, 1) for point in batch.points]
-    points += artifact_points(delta, 1)
+    points = [point for points, _ in make_record_batches(delta, 1) for point in points]
+    points += make_artifact_points(delta, 1)
     return sum(len(json.dumps(point.payload)) for point in points) // corpus.size
 
 

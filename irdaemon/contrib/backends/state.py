@@ -1,15 +1,75 @@
-"""What is seen of a backend by those who look after it, and what they do there."""
+"""What engines share: the scope of a request, an operator's view, and totals as plain data."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import asdict, dataclass, fields
+from itertools import islice
+from typing import Any, Protocol
+
+import msgpack
+
+from irdaemon.index.backend import StoredText, Totals
+from irdaemon.types import Floor
+
+# Items in one statement or request.
+_BATCH = 500
+
+
+def split_batches(items: Iterable[Any], size: int = _BATCH) -> Iterator[list[Any]]:
+    """Yield items in lists of at most `size`."""
+    each = iter(items)
+    while batch := list(islice(each, size)):
+        yield batch
+
+
+def dump_totals(totals: Totals) -> dict[str, Any]:
+    """Return totals as plain data."""
+    plain = {each.name: getattr(totals, each.name) for each in fields(totals)}
+    return {**plain, "floors": {mode: asdict(floor) for mode, floor in totals.floors.items()}}
+
+
+def load_totals(plain: Mapping[str, Any]) -> Totals:
+    """Return the totals that were dumped; what this version does not know is left out."""
+    known = {each.name: plain[each.name] for each in fields(Totals) if each.name in plain}
+    known["floors"] = {mode: Floor.from_dict(each) for mode, each in known["floors"].items()}
+    known["fields"] = {name: tuple(values) for name, values in known["fields"].items()}
+    known |= {name: tuple(known[name]) for name in ("degraded", "kinds")}
+    return Totals(**known)
+
+
+def unpack_bytes(data: bytes) -> Any:
+    """Return packed data, whatever its texts hold; sequences come as lists."""
+    return msgpack.unpackb(data, unicode_errors="surrogatepass", strict_map_key=False)
+
+
+def make_stored_text(
+    row: Sequence[Any], text: tuple[str, str, float], records: Sequence[Mapping[str, Any]]
+) -> StoredText:
+    """Return the text of an artifact by its row as `ledger.index_rows` gives it.
+
+    `text` is its body and digest, and when it was indexed.
+    """
+    _, artifact_id, name, pointer, packed, *_ = row
+    return StoredText(artifact_id, name, pointer, *text[:2], unpack_bytes(packed), text[2], records)
+
+
+def make_stored_record(row: Sequence[Any], label: Sequence[str], text: str) -> dict[str, Any]:
+    """Return a record as `ledger.artifacts.list_records` gives it, by its row of `index_rows`."""
+    _, kind, surface_index, _, metadata, *_ = row
+    return {
+        "record_id": label[0],
+        "kind": kind,
+        "granularity": label[1],
+        "surface_index": surface_index,
+        "text": text,
+        "metadata": unpack_bytes(metadata),
+    }
+
 
 # Which corpora the client of this request may see, for engines that check it themselves.
-
 _scope: ContextVar[frozenset[str] | None] = ContextVar("scope", default=None)
 
 

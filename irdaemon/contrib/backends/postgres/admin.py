@@ -15,11 +15,18 @@ from irdaemon.contrib.backends.postgres.connections import (
     Connections,
     Server,
     check_format,
+    fetch_value,
 )
-from irdaemon.contrib.backends.postgres.packing import unpacked_totals
 from irdaemon.contrib.backends.postgres.schema import FORMAT, LEAST, MIGRATIONS, READ, WRITE
 from irdaemon.contrib.backends.postgres.view import EVERY_CORPUS
-from irdaemon.contrib.backends.state import BackendState, CheckLine, CorpusSize, HostState
+from irdaemon.contrib.backends.state import (
+    BackendState,
+    CheckLine,
+    CorpusSize,
+    HostState,
+    load_totals,
+    unpack_bytes,
+)
 
 # The state of one host, and what corpora take there.
 
@@ -32,47 +39,44 @@ _LEAST_SERVER = 140_000
 _LAG_S = 30.0
 
 
-def look_at_host(server: Server) -> HostState:
+def check_host(server: Server) -> HostState:
     """Return the state of a server of one host."""
     connections = Connections(server, ("any",))
     try:
         connection = connections.open(time.monotonic() + _STATE_PATIENCE_S)
     except psycopg.Error as error:
-        said = connections.connect_error(error)
-        return HostState(str(server), (CheckLine(False, said.message, said.hint),))
+        return _make_failed(server, connections.explain_connecting(error))
     try:
-        standby = _one(connection, "SELECT pg_is_in_recovery()") is True
-        lines = [_version(connection), _extension(connection), _tables(connection, server)]
+        standby = fetch_value(connection, "SELECT pg_is_in_recovery()")
+        lines = [_check_version(connection), _check_extension(connection)]
+        lines.append(_check_tables(connection, server))
         if lines[-1].ok:
-            lines += [_rights(connection), _policies(connection)]
-        lines += [_lag(connection)] if standby else []
+            lines += [_check_rights(connection), _check_policies(connection)]
+        lines += [_check_lag(connection)] if standby else []
         return HostState(str(server), tuple(lines), not standby)
     except psycopg.Error as error:
-        said = connections.error_of(error)
-        return HostState(str(server), (CheckLine(False, said.message, said.hint),))
+        return _make_failed(server, connections.explain(error))
     finally:
         connection.close()
 
 
-def _one(connection: Connection, statement: str) -> object:
-    row = connection.execute(statement.encode()).fetchone()
-    return row[0] if row else None
+def _make_failed(server: Server, error: IRError) -> HostState:
+    return HostState(str(server), (CheckLine(False, error.message, error.hint),))
 
 
-def _version(connection: Connection) -> CheckLine:
+def _check_version(connection: Connection) -> CheckLine:
     number = connection.info.server_version
     text = f"PostgreSQL {number // 10_000}.{number % 10_000}"
     return CheckLine(number >= _LEAST_SERVER, text, "PostgreSQL 14 or later is needed")
 
 
-def _extension(connection: Connection) -> CheckLine:
-    found = _one(connection, "SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+def _check_extension(connection: Connection) -> CheckLine:
+    found = fetch_value(connection, "SELECT extversion FROM pg_extension WHERE extname = 'vector'")
     if found is None:
         offered = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
-        there = _one(connection, offered) is not None
         hint = (
             "run `irdaemon backend migrate` as a role that may make it"
-            if there
+            if fetch_value(connection, offered)
             else "install pgvector on the server (its package is called postgresql-NN-pgvector)"
         )
         return CheckLine(False, "the extension pgvector is not in this database", hint)
@@ -82,24 +86,24 @@ def _extension(connection: Connection) -> CheckLine:
     return CheckLine(ok, f"pgvector {found}{advice}", "pgvector 0.5 or later is needed")
 
 
-def _tables(connection: Connection, server: Server) -> CheckLine:
+def _check_tables(connection: Connection, server: Server) -> CheckLine:
     try:
         check_format(connection, server)
     except IRError as error:
         return CheckLine(False, error.message, error.hint)
-    return CheckLine(True, f"tables of format {format_of(connection)}")
+    return CheckLine(True, f"tables of format {read_format(connection)}")
 
 
-def _rights(connection: Connection) -> CheckLine:
-    reads = _one(connection, "SELECT has_table_privilege('irdaemon.postings', 'SELECT')")
-    writes = _one(connection, "SELECT has_table_privilege('irdaemon.postings', 'INSERT')")
+def _check_rights(connection: Connection) -> CheckLine:
+    reads = fetch_value(connection, "SELECT has_table_privilege('irdaemon.postings', 'SELECT')")
+    writes = fetch_value(connection, "SELECT has_table_privilege('irdaemon.postings', 'INSERT')")
     if not reads:
         return CheckLine(False, "this role may not read", "grant it irdaemon_reader")
     return CheckLine(True, "this role may read and write" if writes else "this role may read")
 
 
-def _policies(connection: Connection) -> CheckLine:
-    bound = _one(connection, "SELECT row_security_active('irdaemon.postings')")
+def _check_policies(connection: Connection) -> CheckLine:
+    bound = fetch_value(connection, "SELECT row_security_active('irdaemon.postings')")
     if bound:
         return CheckLine(True, "row-level security applies to this role")
     return CheckLine(
@@ -109,33 +113,33 @@ def _policies(connection: Connection) -> CheckLine:
     )
 
 
-def _lag(connection: Connection) -> CheckLine:
-    behind = _one(
+def _check_lag(connection: Connection) -> CheckLine:
+    behind = fetch_value(
         connection,
         "SELECT CASE WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0"
         " ELSE coalesce(extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()), 0)"
         " END::float8",
     )
-    connected = _one(connection, "SELECT count(*) FROM pg_stat_wal_receiver")
+    connected = fetch_value(connection, "SELECT count(*) FROM pg_stat_wal_receiver")
     if not connected:
         return CheckLine(False, "a standby that is not connected to a primary", "start the primary")
-    seconds = float(str(behind or 0))
+    seconds = float(behind or 0)
     return CheckLine(seconds <= _LAG_S, f"a standby, {seconds:.1f} s behind", "see its log")
 
 
-def format_of(connection: Connection) -> int:
+def read_format(connection: Connection) -> int:
     """Return the format of a server's tables; 0 where there are none."""
-    if _one(connection, "SELECT to_regclass('irdaemon.format')") is None:
+    if fetch_value(connection, "SELECT to_regclass('irdaemon.format')") is None:
         return 0
-    return int(str(_one(connection, "SELECT number FROM irdaemon.format")))
+    return int(fetch_value(connection, "SELECT number FROM irdaemon.format"))
 
 
-def corpus_sizes(connection: Connection) -> tuple[CorpusSize, ...]:
+def measure_corpora(connection: Connection) -> tuple[CorpusSize, ...]:
     """Return what each corpus takes."""
     with connection.transaction():
         connection.execute("SELECT set_config('irdaemon.corpora', %s, true)", (EVERY_CORPUS,))
         rows = connection.execute(
-            "SELECT c.corpus, c.space, c.generation, c.totals, extract(epoch FROM c.changed),"
+            "SELECT c.corpus, c.generation, c.totals, extract(epoch FROM c.changed),"
             " greatest(p.reltuples, 0)::bigint, (SELECT sum(pg_total_relation_size("
             "   ('irdaemon.' || part || '_' || c.space)::regclass))"
             "   FROM unnest(irdaemon.partitioned()) AS part)::bigint,"
@@ -143,12 +147,12 @@ def corpus_sizes(connection: Connection) -> tuple[CorpusSize, ...]:
             " FROM irdaemon.corpora AS c JOIN pg_class AS p"
             " ON p.oid = ('irdaemon.postings_' || c.space)::regclass ORDER BY c.place"
         ).fetchall()
-    return tuple(_size(row) for row in rows)
+    return tuple(_make_size(row) for row in rows)
 
 
-def _size(row: tuple[Any, ...]) -> CorpusSize:
-    corpus, _, generation, data, changed, postings, size, graph = row
-    totals = unpacked_totals(data)
+def _make_size(row: tuple[Any, ...]) -> CorpusSize:
+    corpus, generation, data, changed, postings, size, graph = row
+    totals = load_totals(unpack_bytes(data))
     return CorpusSize(
         corpus=corpus,
         generation=generation,
@@ -165,6 +169,11 @@ def _size(row: tuple[Any, ...]) -> CorpusSize:
 READER, WRITER = "irdaemon_reader", "irdaemon_writer"
 
 _PATIENCE_S = 600.0
+# The schema that pgvector lies in.
+_VECTOR_SCHEMA = (
+    "SELECT n.nspname FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace"
+    " WHERE extname = 'vector'"
+)
 
 
 class PostgresAdmin:
@@ -176,7 +185,7 @@ class PostgresAdmin:
 
     def check(self) -> BackendState:
         """Look at every host of the URL: whether it answers, and can be searched and written."""
-        hosts = [look_at_host(host) for host in self._server.hosts()]
+        hosts = [check_host(host) for host in self._server.hosts()]
         if len(hosts) > 1 and not any(host.writable for host in hosts):
             lines = CheckLine(False, "no host accepts writes", "promote a standby")
             hosts.append(HostState(str(self._server), (lines,)))
@@ -185,7 +194,7 @@ class PostgresAdmin:
     def stats(self) -> tuple[CorpusSize, ...]:
         """Return what each corpus takes. Raises Unavailable."""
         try:
-            return self._connections.run(corpus_sizes, _PATIENCE_S)
+            return self._connections.run(measure_corpora, _PATIENCE_S)
         finally:
             self._connections.close()
 
@@ -195,22 +204,28 @@ class PostgresAdmin:
         Roles are given by name and whether they write; one that is not there is made. Raises
         Unavailable for tables of a later format, and without the right.
         """
-        connection = self._open()
+        try:
+            connection = self._connections.open(time.monotonic() + _PATIENCE_S)
+        except psycopg.Error as error:
+            raise self._connections.explain_connecting(error) from error
         try:
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(hashtext('irdaemon.migrate'))")
-                self._steps(connection)
+                self._run_migrations(connection)
                 for name, writes in roles:
                     _grant(connection, name, writes)
         except psycopg.Error as error:
-            raise self._connections.error_of(error) from error
+            raise self._connections.explain(error) from error
         finally:
             connection.close()
         return FORMAT
 
-    def _steps(self, connection: Connection) -> None:
-        schema = _vector_schema(connection)
-        number = format_of(connection)
+    def _run_migrations(self, connection: Connection) -> None:
+        schema = fetch_value(connection, _VECTOR_SCHEMA)
+        if schema is None:
+            connection.execute("CREATE EXTENSION vector")
+            schema = fetch_value(connection, _VECTOR_SCHEMA)
+        number = read_format(connection)
         if number > FORMAT:
             raise Unavailable(
                 f"{self._server}: its tables have format {number}, this version knows formats up"
@@ -220,26 +235,6 @@ class PostgresAdmin:
         for step in MIGRATIONS[number:]:
             connection.execute(step.replace("@SCHEMA@", schema).encode())
         connection.execute("UPDATE irdaemon.format SET number = %s, least = %s", (FORMAT, LEAST))
-
-    def _open(self) -> Connection:
-        try:
-            return self._connections.open(time.monotonic() + _PATIENCE_S)
-        except psycopg.Error as error:
-            raise self._connections.connect_error(error) from error
-
-
-def _vector_schema(connection: Connection) -> str:
-    """Return the schema that pgvector lies in, which is made if need be."""
-    asked = (
-        "SELECT n.nspname FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace"
-        " WHERE extname = 'vector'"
-    )
-    row = connection.execute(asked).fetchone()
-    if row is None:
-        connection.execute("CREATE EXTENSION vector")
-        row = connection.execute(asked).fetchone()
-    assert row is not None
-    return str(row[0])
 
 
 def _grant(connection: Connection, name: str, writes: bool) -> None:

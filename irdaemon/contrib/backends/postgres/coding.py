@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-from irdaemon.contrib.backends.postgres.packing import SpaceTables, bytes_of, digest_of, text_of
+from irdaemon.contrib.backends.postgres.packing import SpaceTables, decode_text, encode_text
 
 # A value by its field and a digest of it.
 Key = tuple[int, bytes]
@@ -31,17 +32,20 @@ class Coder:
                 "SELECT field, name, last FROM {table} WHERE space = %s", "fields", space.number
             )
         )
-        self._fields = {text_of(name): field for field, name, _ in rows} or {KIND: 0}
+        self._fields = {decode_text(name): field for field, name, _ in rows} or {KIND: 0}
         self._last = {field: last for field, _, last in rows} or {0: 0}
         self._first_last = dict(self._last) if rows else {}
         self._codes: dict[Key, int] = {}
         self._more_uses: Counter[Key] = Counter()
         self._unused: list[tuple[int, int]] = []
 
-    def coded(self, records: Sequence[Mapping[str, bytes]]) -> NDArray[np.int32]:
+    def assign_codes(self, records: Sequence[Mapping[str, bytes]]) -> NDArray[np.int32]:
         """Return the codes of each record's packed values, a row each, field by field."""
         keys = [
-            {(self._field(name), digest_of(value)): value for name, value in record.items()}
+            {
+                (self._number_field(name), blake2b(value, digest_size=16).digest()): value
+                for name, value in record.items()
+            }
             for record in records
         ]
         uses = Counter(key for record in keys for key in record)
@@ -93,10 +97,10 @@ class Coder:
             return
         if not space.made:
             space.run("DELETE FROM {table} WHERE space = %s", "fields", space.number)
-        rows = ((at, bytes_of(name), self._last[at]) for name, at in self._fields.items())
+        rows = ((at, encode_text(name), self._last[at]) for name, at in self._fields.items())
         space.copy_rows("fields", "field, name, last", ["int4", "bytea", "int4"], rows)
 
-    def _field(self, name: str) -> int:
+    def _number_field(self, name: str) -> int:
         field: int = self._fields.setdefault(name, len(self._fields))
         self._last.setdefault(field, 0)
         return field

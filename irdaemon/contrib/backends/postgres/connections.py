@@ -104,24 +104,23 @@ class Server:
 
     def hosts(self) -> list[Server]:
         """Return a server of each host."""
-        names = str(self.parameters.get("host") or "").split(",")
-        ports = str(self.parameters.get("port") or "").split(",")
-        ports = ports * len(names) if len(ports) == 1 else ports
-        every = [{"host": n, "port": p} for n, p in zip(names, ports, strict=False)]
-        given = [{name: value for name, value in each.items() if value} for each in every]
         plain = {k: v for k, v in self.parameters.items() if k not in ("host", "port")}
-        return [Server({**plain, **each}) for each in given]
+        each = ({"host": host, "port": port} for host, port in self._list_places())
+        return [Server({**plain, **{k: v for k, v in own.items() if v}}) for own in each]
+
+    def _list_places(self) -> list[tuple[str, str]]:
+        """Return host and port of each host, "" for those that are not named."""
+        hosts, ports = (str(self.parameters.get(k) or "").split(",") for k in ("host", "port"))
+        return list(zip(hosts, ports * len(hosts) if len(ports) == 1 else ports, strict=False))
 
     def __repr__(self) -> str:
         return str(self)
 
     def __str__(self) -> str:
         get = self.parameters.get
-        hosts, ports = (str(get(key) or "").split(",") for key in ("host", "port"))
-        ports = ports * len(hosts) if len(ports) == 1 else ports
-        places = (f"{h}:{p}" if p else h for h, p in zip(hosts, ports, strict=False))
+        places = ",".join(f"{host}:{port}" if port else host for host, port in self._list_places())
         user = f"{get('user')}@" if get("user") else ""
-        return f"postgresql://{user}{','.join(places)}/{get('dbname') or ''}"
+        return f"postgresql://{user}{places}/{get('dbname') or ''}"
 
 
 class Connections:
@@ -155,24 +154,25 @@ class Connections:
                 broken = connection.broken or connection.closed
                 connection.close()
                 tries += not broken
-                again = (_is_passing(error) and tries < _TRIES) if not broken else not fresh
+                passing = isinstance(error, _PASSING) and tries < _TRIES
+                again = not fresh if broken else passing
                 if not again or isinstance(error, Silent) or time.monotonic() >= until:
-                    raise self.error_of(error) from error
+                    raise self.explain(error) from error
             except BaseException:
                 connection.close()
                 raise
             else:
-                self._give_back(connection)
+                self._put_back(connection)
                 return result
 
     def open(self, until: float) -> BoundedConnection:
         """Return a new connection, before anything about its schema is known."""
         errors: dict[str, psycopg.Error] = {}
-        for host, attributes in self._attempts():
+        for host, kind in self._list_attempts():
             if errors and time.monotonic() >= until:
                 break
             try:
-                return _connected(host, attributes, until)
+                return _connect(host, kind, until)
             except psycopg.Error as error:
                 self._down[str(host)] = time.monotonic() + _DOWN_FOR_S
                 errors[str(host)] = error
@@ -185,7 +185,7 @@ class Connections:
         while self._idle:
             self._idle.pop().close()
 
-    def error_of(self, error: psycopg.Error) -> IRError:
+    def explain(self, error: psycopg.Error) -> IRError:
         """Return the error for one of psycopg, with what to do next."""
         if isinstance(error, (Silent, psycopg.errors.QueryCanceled)) and time_left() <= 0:
             return make_too_late()
@@ -195,19 +195,19 @@ class Connections:
                 return Unavailable(f"{self.server}: {message}: {said}", hint)
         return Unavailable(f"{self.server}: {said}", "")
 
-    def connect_error(self, error: psycopg.Error) -> IRError:
+    def explain_connecting(self, error: psycopg.Error) -> IRError:
         """Return the error for a connection that could not be made."""
         if time_left() <= 0:
             return make_too_late()
         if error.sqlstate:
-            return self.error_of(error)
+            return self.explain(error)
         return Unavailable(
             f"no connection to {self.server}: {' '.join(str(error).split())}",
             "check host, port, database, user and password ([index] backend), and that the server"
             " runs; `irdaemon backend check` tries again",
         )
 
-    def _attempts(self) -> list[tuple[Server, str]]:
+    def _list_attempts(self) -> list[tuple[Server, str]]:
         now = time.monotonic()
         hosts = random.sample(self._hosts, len(self._hosts))
         hosts.sort(key=lambda host: self._down.get(str(host), now) > now)
@@ -224,27 +224,24 @@ class Connections:
             failed = self._failed[1]
             raise type(failed)(failed.message, failed.hint)
         try:
-            return self._checked(self.open(until)), True
+            connection = self.open(until)
+            try:
+                check_format(connection, self.server)
+            except BaseException:
+                connection.close()
+                raise
         except psycopg.Error as error:
-            raise self._fails(self.connect_error(error)) from error
-
-    def _checked(self, connection: BoundedConnection) -> BoundedConnection:
-        """Return a connection whose server has the tables that this version works with."""
-        try:
-            check_format(connection, self.server)
+            raise self._remember(self.explain_connecting(error)) from error
         except IRError as error:
-            connection.close()
-            raise self._fails(error) from error
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+            raise self._remember(error) from error
+        return connection, True
 
-    def _fails(self, error: IRError) -> IRError:
+    def _remember(self, error: IRError) -> IRError:
+        """Note a failure that others are told of for a while."""
         self._failed = (time.monotonic() + _FAILED_FOR_S, error)
         return error
 
-    def _give_back(self, connection: BoundedConnection) -> None:
+    def _put_back(self, connection: BoundedConnection) -> None:
         idle = connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
         if idle and len(self._idle) < _KEPT_IDLE:
             self._idle.append(connection)
@@ -252,7 +249,7 @@ class Connections:
             connection.close()
 
 
-def _connected(host: Server, kind: str, until: float) -> BoundedConnection:
+def _connect(host: Server, kind: str, until: float) -> BoundedConnection:
     """Return a connection to one host. libpq counts in seconds, from two on."""
     left = min(until - time.monotonic(), _CONNECT_S)
     wanted = {"target_session_attrs": kind, "connect_timeout": str(max(2, math.ceil(left)))}
@@ -263,6 +260,12 @@ def _connected(host: Server, kind: str, until: float) -> BoundedConnection:
     )
     connection.made, connection.until = time.monotonic(), until
     return connection
+
+
+def fetch_value(connection: Connection, statement: str, values: Any = None) -> Any:
+    """Return the first column of the first row that a statement gives, None without any."""
+    row = connection.execute(statement.encode(), values).fetchone()
+    return row[0] if row else None
 
 
 def check_format(connection: Connection, server: Server) -> None:
@@ -286,12 +289,9 @@ def check_format(connection: Connection, server: Server) -> None:
         )
 
 
-def _is_passing(error: psycopg.Error) -> bool:
-    """Return whether a transaction may succeed when it is done again."""
-    return isinstance(error, (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected))
-
-
 _E = psycopg.errors
+# With these a transaction may succeed when it is done again.
+_PASSING = (_E.SerializationFailure, _E.DeadlockDetected)
 _ADVICE: tuple[tuple[tuple[type[psycopg.Error], ...], str, str], ...] = (
     (
         (Silent, _E.QueryCanceled),

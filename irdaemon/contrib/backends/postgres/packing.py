@@ -5,8 +5,8 @@ PostgreSQL's text holds neither NUL nor halves of surrogate pairs, which what is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from psycopg import sql
 
 from irdaemon.contrib.backends.postgres.connections import Connection
-from irdaemon.index.backend import Totals
-from irdaemon.types import Floor
 
 # Of COPY's binary form: signature, flags, and an extension of no length; and its end.
 COPY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
@@ -28,57 +26,29 @@ _INT4_OID = 23
 SURFACE_BITS = 20
 
 
-def packed(value: Any) -> bytes:
-    """Return a value as msgpack, whatever its texts hold."""
+def pack(value: Any) -> bytes:
+    """Return a value as msgpack, whatever its texts hold; `unpack_bytes` reads it."""
     data: bytes = msgpack.packb(value, unicode_errors="surrogatepass")
     return data
 
 
-def unpacked(data: bytes) -> Any:
-    """Return what `packed` was given; sequences come as lists."""
-    return msgpack.unpackb(data, unicode_errors="surrogatepass", strict_map_key=False)
-
-
-def bytes_of(text: str) -> bytes:
+def encode_text(text: str) -> bytes:
     """Return a text as UTF-8, halves of surrogate pairs included."""
     return text.encode("utf-8", "surrogatepass")
 
 
-def text_of(data: bytes) -> str:
-    """Return the text that `bytes_of` was given."""
+def decode_text(data: bytes) -> str:
+    """Return the text that `encode_text` was given."""
     return bytes(data).decode("utf-8", "surrogatepass")
 
 
-def digest_of(data: bytes) -> bytes:
-    """Return 16 bytes that stand for these."""
-    return blake2b(data, digest_size=16).digest()
-
-
-def id_key(artifact_id: str) -> int:
+def hash_id(artifact_id: str) -> int:
     """Return a number for an id; others seldom share it."""
-    digest = blake2b(bytes_of(artifact_id), digest_size=8).digest()
+    digest = blake2b(encode_text(artifact_id), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 
 
-def packed_totals(totals: Totals) -> bytes:
-    """Return what is known of a corpus as bytes."""
-    data = {each.name: getattr(totals, each.name) for each in fields(totals)}
-    data["floors"] = {mode: asdict(floor) for mode, floor in totals.floors.items()}
-    return packed(data)
-
-
-def unpacked_totals(data: bytes) -> Totals:
-    """Return what `packed_totals` was given; what this version does not know is left out."""
-    read = unpacked(data)
-    known = {each.name: read[each.name] for each in fields(Totals) if each.name in read}
-    known["floors"] = {mode: Floor.from_dict(floor) for mode, floor in known["floors"].items()}
-    for name in ("degraded", "kinds"):
-        known[name] = tuple(known[name])
-    known["fields"] = {name: tuple(values) for name, values in known["fields"].items()}
-    return Totals(**known)
-
-
-def copied_rows(columns: Sequence[tuple[str, Any]]) -> bytes:
+def encode_rows(columns: Sequence[tuple[str, Any]]) -> bytes:
     """Return rows in COPY's binary form: of each column its type ("i4", "f4") and its values.
 
     Of a two-dimensional column of i4 each row is an array, of f4 a vector of pgvector's.
@@ -88,7 +58,7 @@ def copied_rows(columns: Sequence[tuple[str, Any]]) -> bytes:
     layout: list[tuple[Any, ...]] = [("columns", ">i2")]
     content: dict[str, Any] = {"columns": len(arrays)}
     for at, (kind, array) in enumerate(arrays):
-        head = _head(kind, array)
+        head = _encode_head(kind, array)
         layout += [(f"size{at}", ">i4"), *((f"{name}{at}", form) for name, form, _ in head)]
         content |= {f"{name}{at}": value for name, _, value in head}
         shape = array.shape[1:]
@@ -109,7 +79,7 @@ def copied_rows(columns: Sequence[tuple[str, Any]]) -> bytes:
     return rows.tobytes()
 
 
-def _head(kind: str, array: NDArray[Any]) -> list[tuple[str, str, int]]:
+def _encode_head(kind: str, array: NDArray[Any]) -> list[tuple[str, str, int]]:
     """Return what stands before the items of an array, or of a vector: name, type and value."""
     if array.ndim < 2:
         return []
@@ -124,17 +94,6 @@ def _head(kind: str, array: NDArray[Any]) -> list[tuple[str, str, int]]:
         ("items", ">i4", array.shape[1]),
         ("first", ">i4", 1),
     ]
-
-
-def vector_text(vector: NDArray[np.float32]) -> str:
-    """Return a vector as pgvector reads it."""
-    return f"[{','.join(map(repr, vector.tolist()))}]"
-
-
-def merged_fields(of_artifact: Mapping[str, bytes], metadata: bytes) -> dict[str, bytes]:
-    """Return the packed value of each field of a record: its artifact's, and its own before."""
-    own = {str(name): packed(value) for name, value in unpacked(metadata).items()}
-    return {**of_artifact, **own}
 
 
 # The space that a delta is written into, and the tables of it.
@@ -163,10 +122,10 @@ class SpaceTables:
         return done.fetchall() if done.description else []
 
     def copy_columns(self, table: str, names: str, columns: Sequence[tuple[str, Any]]) -> None:
-        """Add rows that are numbers, column by column (see `copied_rows`)."""
+        """Add rows that are numbers, column by column (see `encode_rows`)."""
         size = len(columns[0][1])
         if size:
-            data = copied_rows([("i4", [self.number] * size), *columns])
+            data = encode_rows([("i4", [self.number] * size), *columns])
             with self.connection.cursor().copy(self._copy(table, names)) as copy:
                 copy.write(COPY_HEADER)
                 copy.write(data)

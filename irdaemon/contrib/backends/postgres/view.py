@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,17 +14,16 @@ from psycopg import sql
 from irclient.errors import NotFound
 from irdaemon.contrib.backends.postgres.coding import KIND
 from irdaemon.contrib.backends.postgres.connections import Connection
-from irdaemon.contrib.backends.postgres.packing import bytes_of, text_of, unpacked, unpacked_totals
-from irdaemon.contrib.backends.state import corpora_in_scope
+from irdaemon.contrib.backends.postgres.packing import decode_text, encode_text
+from irdaemon.contrib.backends.state import corpora_in_scope, load_totals, unpack_bytes
 from irdaemon.index.backend import Totals
 from irdaemon.index.columns import Column, mask_column
 
 # Filters as conditions of SQL: on the codes of values, by the predicates of any other filter.
 #
 # A condition on a field is tried on the field's distinct values here, which gives the codes that
-# meet
-# it. The server compares codes only, so that what a filter means is written once. Values are kept
-# between queries; of what came since only that is read.
+# meet it. The server compares codes only, so that what a filter means is written once. Values are
+# kept between queries; of what came since only that is read.
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class FieldValues:
         # Other threads may be reading this one, or adding the same to it.
         old = self.column
         column = Column(old.codes, [*old.values], {**old.code_of}, [*old.compound])
-        more = [column.code(unpacked(value)) for _, value in rows]
+        more = [column.code(unpack_bytes(value)) for _, value in rows]
         grown = replace(column, codes=np.concatenate([old.codes, np.array(more, np.int32)]))
         codes = [*self.codes, *(code for code, _ in rows)]
         return FieldValues(grown, codes, codes[-1])
@@ -61,24 +61,24 @@ class SpaceFields:
     fields: Mapping[str, tuple[int, int]]
     kept: dict[int, FieldValues]
 
-    def condition(self, where: Mapping[str, Any], kinds: frozenset[str]) -> sql.Composable:
+    def make_condition(self, where: Mapping[str, Any], kinds: frozenset[str]) -> sql.Composable:
         """Return the condition on `codes` of a valid filter, and of kinds that count."""
-        parts = [self._part(name, condition) for name, condition in where.items()]
+        parts = [self._make_part(name, condition) for name, condition in where.items()]
         if kinds:
-            parts.append(self._field(KIND, {"$in": sorted(kinds)}))
-        return _joined(parts, "AND", "true")
+            parts.append(self._test_field(KIND, {"$in": sorted(kinds)}))
+        return _join(parts, "AND", "true")
 
-    def _part(self, name: str, condition: Any) -> sql.Composable:
+    def _make_part(self, name: str, condition: Any) -> sql.Composable:
         if name == "$not":
-            return sql.SQL("NOT ({})").format(self.condition(condition, frozenset()))
+            return sql.SQL("NOT ({})").format(self.make_condition(condition, frozenset()))
         if name in ("$and", "$or"):
-            parts = [self.condition(part, frozenset()) for part in condition]
-            return _joined(parts, name[1:].upper(), "true" if name == "$and" else "false")
-        return self._field(name, condition)
+            parts = [self.make_condition(part, frozenset()) for part in condition]
+            return _join(parts, name[1:].upper(), "true" if name == "$and" else "false")
+        return self._test_field(name, condition)
 
-    def _field(self, name: str, condition: Any) -> sql.Composable:
+    def _test_field(self, name: str, condition: Any) -> sql.Composable:
         number, last = self.fields.get(name, (-1, 0))
-        values = self._values(number, last)
+        values = self._read_values(number, last)
         accepted = mask_column(condition, values.column)
         codes = np.array(values.codes)
         if accepted.all() or not accepted.any():
@@ -90,7 +90,7 @@ class SpaceFields:
             sql.Literal(number + 1), sql.SQL(test), sql.Literal(few.tolist())
         )
 
-    def _values(self, number: int, last: int) -> FieldValues:
+    def _read_values(self, number: int, last: int) -> FieldValues:
         values = self.kept.get(number, FieldValues())
         if values.last < last:
             rows = self.connection.execute(
@@ -104,14 +104,7 @@ class SpaceFields:
         return values
 
 
-def read_fields(
-    rows: list[tuple[int, bytes, int]],
-) -> dict[str, tuple[int, int]]:
-    """Return the number and last code of fields by name, as `SpaceFields` has them."""
-    return {text_of(name): (number, last) for number, name, last in rows}
-
-
-def _joined(parts: list[sql.Composable], word: str, nothing: str) -> sql.Composable:
+def _join(parts: list[sql.Composable], word: str, nothing: str) -> sql.Composable:
     if not parts:
         return sql.SQL(nothing)
     return sql.SQL("({})").format(sql.SQL(f" {word} ").join(parts))
@@ -126,28 +119,48 @@ _MOST_MS = 60_000
 EVERY_CORPUS = "*"
 
 
-def scope_setting() -> str:
-    """Return the corpora in the scope of this request, as the policies of the tables read them."""
-    corpora = corpora_in_scope()
-    # No corpus has an empty name: an empty scope is one that nothing is in.
-    return EVERY_CORPUS if corpora is None else ",".join(sorted(corpora))
+# A column of the row of a corpus.
+OF_CORPUS = "(SELECT {} FROM irdaemon.corpora WHERE corpus = %(corpus)s)"
 
 
 def begin_reading(connection: Connection) -> None:
-    """Begin a transaction that reads one state of the server."""
+    """Begin a transaction that reads one state of the server, in the scope of this request."""
+    corpora, left_s = corpora_in_scope(), getattr(connection, "until", 0.0) - time.monotonic()
+    left_ms = int(min(max(left_s, 0) * 1000 + _LATER_MS, _MOST_MS))
+    # No corpus has an empty name: an empty scope is one that nothing is in.
+    scope = EVERY_CORPUS if corpora is None else ",".join(sorted(corpora))
     connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-    settings = {
-        "irdaemon.corpora": scope_setting(),
-        "statement_timeout": str(_left_ms(connection)),
-        "jit": "off",
-    }
-    names = [f"set_config('{name}', %s, true)" for name in settings]
-    connection.execute(f"SELECT {', '.join(names)}", list(settings.values()))
+    connection.execute(
+        "SELECT set_config('irdaemon.corpora', %s, true),"
+        " set_config('statement_timeout', %s, true), set_config('jit', 'off', true)",
+        (scope, str(left_ms)),
+    )
 
 
-def _left_ms(connection: Connection) -> int:
-    left_s = getattr(connection, "until", 0.0) - time.monotonic()
-    return int(min(max(left_s, 0) * 1000 + _LATER_MS, _MOST_MS))
+@contextlib.contextmanager
+def reading(connection: Connection) -> Iterator[None]:
+    """Do the work inside in one transaction that sees one state of the server."""
+    with connection.pipeline():
+        begin_reading(connection)
+    yield
+    connection.execute("COMMIT")
+
+
+def select_rows(
+    connection: Connection, corpus: str, statement: str, values: Mapping[str, Any] | None = None
+) -> list[Any]:
+    """Return the rows that a statement selects. Raises NotFound for an unknown corpus."""
+    named = {"corpus": corpus, **(values or {})}
+    with reading(connection):
+        there = connection.execute(f"SELECT {OF_CORPUS.format('space')}", named).fetchone()
+        rows = connection.execute(statement, named, binary=True).fetchall()
+    if there is None or there[0] is None:
+        raise _make_not_found(corpus)
+    return rows
+
+
+def _make_not_found(corpus: str) -> NotFound:
+    return NotFound(f"there is no corpus {corpus!r}")
 
 
 class SpaceGone(Exception):
@@ -167,10 +180,9 @@ class CorpusView:
     df: Mapping[int, int]
 
 
-def look_at(connection: Connection, corpus: str, words: Sequence[str]) -> CorpusView:
+def open_view(connection: Connection, corpus: str, words: Sequence[str]) -> CorpusView:
     """Begin a transaction that sees one state of a corpus; return what is known of it."""
-    of_corpus = "(SELECT {} FROM irdaemon.corpora WHERE corpus = %(corpus)s)"
-    values = {"corpus": corpus, "words": [bytes_of(word) for word in words]}
+    values = {"corpus": corpus, "words": [encode_text(word) for word in words]}
     with connection.pipeline():
         begin_reading(connection)
         row = connection.execute(
@@ -181,15 +193,15 @@ def look_at(connection: Connection, corpus: str, words: Sequence[str]) -> Corpus
         )
         fields = connection.execute(
             "SELECT field, name, last FROM irdaemon.fields"
-            f" WHERE space = {of_corpus.format('space')}",
+            f" WHERE space = {OF_CORPUS.format('space')}",
             values,
             binary=True,
         )
         known = connection.execute(
             "SELECT w.word, w.term, f.df FROM irdaemon.words AS w"
-            f" LEFT JOIN irdaemon.frequencies AS f ON f.space = {of_corpus.format('space')}"
+            f" LEFT JOIN irdaemon.frequencies AS f ON f.space = {OF_CORPUS.format('space')}"
             "  AND f.term = w.term"
-            f" WHERE w.ledger = {of_corpus.format('ledger')}"
+            f" WHERE w.ledger = {OF_CORPUS.format('ledger')}"
             " AND w.word = ANY (%(words)s::bytea[])",
             values,
             binary=True,
@@ -197,27 +209,27 @@ def look_at(connection: Connection, corpus: str, words: Sequence[str]) -> Corpus
     found = row.fetchone()
     if found is None:
         connection.execute("ROLLBACK")
-        raise NotFound(f"there is no corpus {corpus!r}")
-    counted = [(text_of(word), term, df or 0) for word, term, df in known.fetchall()]
+        raise _make_not_found(corpus)
+    counted = [(decode_text(word), term, df or 0) for word, term, df in known.fetchall()]
     return CorpusView(
         connection,
         found[0],
         found[2],
-        unpacked_totals(found[1]),
-        read_fields(fields.fetchall()),
+        load_totals(unpack_bytes(found[1])),
+        {decode_text(name): (number, last) for number, name, last in fields.fetchall()},
         {word: term for word, term, _ in counted},
         {term: df for _, term, df in counted},
     )
 
 
 def end_view(view: CorpusView) -> Any:
-    """End the transaction behind what is under way; return what `check_there` looks at."""
+    """End the transaction behind what is under way; return what `check_space` looks at."""
     there = view.connection.execute("SELECT to_regclass(%s)", (f"irdaemon.slots_{view.space}",))
     view.connection.execute("COMMIT")
     return there
 
 
-def check_there(there: Any) -> None:
+def check_space(there: Any) -> None:
     """Raise SpaceGone where the space that was read is not there."""
     if there.fetchone()[0] is None:
         raise SpaceGone

@@ -4,33 +4,36 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
 import psycopg
+from numpy.typing import NDArray
 
 from irclient.errors import NotFound
 from irdaemon.contrib.backends.postgres.coding import KIND, Coder
-from irdaemon.contrib.backends.postgres.connections import Connection, patient
+from irdaemon.contrib.backends.postgres.connections import Connection, fetch_value, patient
 from irdaemon.contrib.backends.postgres.packing import (
     SURFACE_BITS,
     SpaceTables,
-    bytes_of,
-    id_key,
-    merged_fields,
-    packed,
-    packed_totals,
-    unpacked,
+    encode_text,
+    hash_id,
+    pack,
 )
-from irdaemon.index.backend import IndexDelta, LeaseLost, OutOfStep, SentArtifact, SentRecord
+from irdaemon.contrib.backends.state import dump_totals, split_batches, unpack_bytes
+from irdaemon.index.backend import (
+    IndexDelta,
+    LeaseLost,
+    OutOfStep,
+    SentArtifact,
+    SentRecord,
+    Totals,
+)
 from irdaemon.index.rows import hash_name
 from irdaemon.source.asset_types import FIELD, find_asset_type
 
-# The artifacts and records of a delta, copied into a space part by part.
-
-# Artifacts, and records, that are held in memory at a time.
-_ROWS_AT_ONCE = 500
+# The artifacts and records of a delta, copied into a space part by part: some hundred of each are
+# held in memory at a time.
 
 
 def copy_streams(
@@ -40,23 +43,24 @@ def copy_streams(
     records: Iterable[SentRecord],
 ) -> None:
     """Copy artifacts, and their records in the same order, into a space."""
-    parts = _in_parts(records)
+    parts = split_batches(records)
     ahead: list[SentRecord] = []
-    for some in _in_parts(artifacts):
+    for some in split_batches(artifacts):
         _copy_artifacts(space, some)
-        of_artifact = {each.row[0]: _packed_fields(each.row[4]) for each in some}
+        fields = {each.row[0]: _pack_fields(each.row[4]) for each in some}
         while ahead or (ahead := next(parts, [])):
             mine = [each for each in ahead if each.row[0] <= some[-1].row[0]]
-            _copy_records(space, coder, mine, [of_artifact[each.row[0]] for each in mine])
+            if mine:
+                _copy_records(space, coder, mine, fields)
             ahead = ahead[len(mine) :]
             if ahead:
                 break
 
 
-def _packed_fields(data: bytes) -> dict[str, bytes]:
-    fields = unpacked(data)
+def _pack_fields(data: bytes) -> dict[str, bytes]:
+    fields = unpack_bytes(data)
     fields[FIELD] = find_asset_type(fields)
-    return {str(name): packed(value) for name, value in fields.items()}
+    return {str(name): pack(value) for name, value in fields.items()}
 
 
 def _copy_artifacts(space: SpaceTables, artifacts: Sequence[SentArtifact]) -> None:
@@ -67,10 +71,10 @@ def _copy_artifacts(space: SpaceTables, artifacts: Sequence[SentArtifact]) -> No
         (
             (
                 each.row[0],
-                id_key(each.row[1]),
+                hash_id(each.row[1]),
                 hash_name(each.row[2]),
-                packed(each.row[1:]),
-                packed((each.body, each.digest, each.indexed_at)),
+                pack(each.row[1:]),
+                pack((each.body, each.digest, each.indexed_at)),
             )
             for each in artifacts
         ),
@@ -84,52 +88,36 @@ def _copy_records(
     space: SpaceTables,
     coder: Coder,
     records: Sequence[SentRecord],
-    of_artifact: Sequence[dict[str, bytes]],
+    of_artifacts: Mapping[int, Mapping[str, bytes]],
 ) -> None:
-    if not records:
-        return
-    numbers = np.array([record_number(each.row) for each in records], np.int64)
-    fields = [
-        {**merged_fields(theirs, each.row[4]), KIND: packed(each.row[1])}
-        for each, theirs in zip(records, of_artifact, strict=True)
-    ]
-    codes = coder.coded(fields)
+    numbers = np.array([(each.row[0] << SURFACE_BITS) + each.row[2] for each in records], np.int64)
+    fields = []
+    for each in records:
+        own = {str(name): pack(value) for name, value in unpack_bytes(each.row[4]).items()}
+        fields.append({**of_artifacts[each.row[0]], **own, KIND: pack(each.row[1])})
+    codes = coder.assign_codes(fields)
     space.copy_columns("slots", "record, codes", [("i8", numbers), ("i4", codes)])
+    numbered = list(zip(numbers.tolist(), records, strict=True))
     space.copy_rows(
         "records",
         "record, row, stored",
         ["int8", "bytea", "bytea"],
-        (
-            (int(number), packed(each.row[1:]), packed(_stored(each)))
-            for number, each in zip(numbers, records, strict=True)
-        ),
+        ((number, pack(each.row[1:]), _pack_text(each)) for number, each in numbered),
     )
-    _copy_vectors(space, numbers.tolist(), records)
+    copy_vectors(space, {n: each.vector for n, each in numbered if each.vector is not None})
+    waiting = [(number, each.row[5]) for number, each in numbered if each.vector is None]
+    if waiting:
+        space.copy_rows("waiting", "record, digest", ["int8", "bytea"], waiting)
     _copy_postings(space, numbers, records)
 
 
-def record_number(row: tuple[Any, ...]) -> int:
-    """Return the number of a record by its row as the ledger gives it."""
-    return (int(row[0]) << SURFACE_BITS) + int(row[2])
-
-
-def _stored(record: SentRecord) -> tuple[str, str, str, bool]:
+def _pack_text(record: SentRecord) -> bytes:
     """Return a record's id and granularity, and its text without the beginning that its row has."""
-    begins = record.text.startswith(record.row[3])
-    return (*record.label, record.text[len(record.row[3]) :] if begins else record.text, begins)
+    rest = record.text.removeprefix(record.row[3])
+    return pack((*record.label, rest, record.text.startswith(record.row[3])))
 
 
-def _copy_vectors(
-    space: SpaceTables, numbers: Sequence[int], records: Sequence[SentRecord]
-) -> None:
-    both = list(zip(numbers, records, strict=True))
-    copy_vectors(space, {n: each.vector for n, each in both if each.vector is not None})
-    waiting = [(number, each.row[5]) for number, each in both if each.vector is None]
-    if waiting:
-        space.copy_rows("waiting", "record, digest", ["int8", "bytea"], waiting)
-
-
-def copy_vectors(space: SpaceTables, vectors: dict[int, bytes]) -> None:
+def copy_vectors(space: SpaceTables, vectors: Mapping[int, bytes]) -> None:
     """Add the vectors of records, by their numbers."""
     if vectors and space.dim:
         values = np.frombuffer(b"".join(vectors.values()), np.float32).reshape(-1, space.dim)
@@ -137,23 +125,19 @@ def copy_vectors(space: SpaceTables, vectors: dict[int, bytes]) -> None:
         space.copy_columns("vectors", "record, vector", [("i8", numbers), ("f4", values)])
 
 
-def _copy_postings(space: SpaceTables, numbers: Any, records: Sequence[SentRecord]) -> None:
+def _copy_postings(
+    space: SpaceTables, numbers: NDArray[np.int64], records: Sequence[SentRecord]
+) -> None:
     sizes = np.array([len(each.row[6]) // 4 for each in records])
     terms = np.frombuffer(b"".join(each.row[6] for each in records), np.int32)
     counts = np.frombuffer(b"".join(each.row[7] for each in records), np.float32)
-    of = np.repeat(np.arange(len(records)), sizes)
-    lengths = np.bincount(of, counts, minlength=len(records))
+    owners = np.repeat(np.arange(len(records)), sizes)
+    lengths = np.bincount(owners, counts, minlength=len(records))
     space.copy_columns(
         "postings",
         "term, record, count, length",
-        [("i4", terms), ("i8", numbers[of]), ("f4", counts), ("f4", lengths[of])],
+        [("i4", terms), ("i8", numbers[owners]), ("f4", counts), ("f4", lengths[owners])],
     )
-
-
-def _in_parts(items: Iterable[Any]) -> Iterator[list[Any]]:
-    each = iter(items)
-    while part := list(islice(each, _ROWS_AT_ONCE)):
-        yield part
 
 
 # Who may write a corpus: a row for each, with a fence that grows whenever another takes it.
@@ -171,7 +155,8 @@ def take_lease(connection: Connection, corpus: str, holder: str, fence: int | No
     program, started again: it takes the lease, and the fence grows. Raises LeaseLost.
     """
     until = f"clock_timestamp() + interval '{LEASE_S} seconds'"
-    row = connection.execute(
+    taken = fetch_value(
+        connection,
         "INSERT INTO irdaemon.leases AS l (corpus, holder, fence, until)"
         f" VALUES (%(corpus)s, %(holder)s, 1, {until}) ON CONFLICT (corpus) DO UPDATE SET"
         " holder = excluded.holder, until = excluded.until,"
@@ -181,10 +166,10 @@ def take_lease(connection: Connection, corpus: str, holder: str, fence: int | No
         "   OR l.holder = excluded.holder AND (%(fence)s::bigint IS NULL OR l.fence = %(fence)s)"
         " RETURNING fence",
         {"corpus": corpus, "holder": holder, "fence": fence},
-    ).fetchone()
-    if row is None:
-        raise _lost(connection, corpus)
-    return int(row[0])
+    )
+    if taken is None:
+        raise _lease_lost(connection, corpus)
+    return int(taken)
 
 
 def release_lease(connection: Connection, corpus: str, holder: str, fence: int) -> None:
@@ -201,15 +186,12 @@ def check_fence(connection: Connection, corpus: str, fence: int, *, hold: bool =
 
     With `hold` none is given out before the transaction ends.
     """
-    row = connection.execute(
-        f"SELECT fence FROM irdaemon.leases WHERE corpus = %s{' FOR SHARE' if hold else ''}",
-        (corpus,),
-    ).fetchone()
-    if row is None or row[0] != fence:
-        raise _lost(connection, corpus)
+    asked = f"SELECT fence FROM irdaemon.leases WHERE corpus = %s{' FOR SHARE' if hold else ''}"
+    if fetch_value(connection, asked, (corpus,)) != fence:
+        raise _lease_lost(connection, corpus)
 
 
-def _lost(connection: Connection, corpus: str) -> LeaseLost:
+def _lease_lost(connection: Connection, corpus: str) -> LeaseLost:
     row = connection.execute(
         "SELECT holder, ceil(extract(epoch FROM until - clock_timestamp()))"
         " FROM irdaemon.leases WHERE corpus = %s",
@@ -230,17 +212,17 @@ def _lost(connection: Connection, corpus: str) -> LeaseLost:
 # What nothing holds any more is removed in the same transaction, words among it.
 
 _AT_ONCE = 1_000
+_WORDS_AT_ONCE = 10_000
 # Of a form, which begins with `=`, what follows it counts (see `index.FORM`).
 _FORM = "="
-# Where its terms are in the row of a record (see `streams`).
+# Where its terms are in the row of a record.
 _TERMS = 5
 
 
 def remove_artifacts(space: SpaceTables, coder: Coder, gone: Sequence[int]) -> set[int]:
     """Remove artifacts with all of their records; return the terms of their names."""
     named: set[int] = set()
-    for start in range(0, len(gone), _AT_ONCE):
-        some = list(gone[start : start + _AT_ONCE])
+    for some in split_batches(gone, _AT_ONCE):
         firsts = [number << SURFACE_BITS for number in some]
         lasts = [first + (1 << SURFACE_BITS) - 1 for first in firsts]
         coder.forget(list(zip(firsts, lasts, strict=True)))
@@ -270,7 +252,7 @@ def _remove_postings(space: SpaceTables, firsts: Sequence[int], lasts: Sequence[
         lasts,
         space.number,
     )
-    terms = [np.frombuffer(unpacked(row)[_TERMS], np.int32) for _, row in rows]
+    terms = [np.frombuffer(unpack_bytes(row)[_TERMS], np.int32) for _, row in rows]
     if terms:
         records = np.repeat([record for record, _ in rows], [len(ids) for ids in terms])
         space.run(
@@ -285,8 +267,7 @@ def _remove_postings(space: SpaceTables, firsts: Sequence[int], lasts: Sequence[
 
 def add_late_vectors(space: SpaceTables, vectors: Mapping[bytes, bytes]) -> None:
     """Add the vectors of records that had none, by their digests."""
-    digests = iter(vectors)
-    while some := list(islice(digests, _AT_ONCE)):
+    for some in split_batches(vectors, _AT_ONCE):
         rows = space.run(
             "DELETE FROM {table} WHERE space = %s AND digest = ANY (%s::bytea[])"
             " RETURNING record, digest",
@@ -299,8 +280,7 @@ def add_late_vectors(space: SpaceTables, vectors: Mapping[bytes, bytes]) -> None
 
 def add_words(connection: Connection, ledger: int, words: Mapping[str, int]) -> None:
     """Add the words of a ledger that are not there yet."""
-    items = iter(words.items())
-    while some := list(islice(items, 10 * _AT_ONCE)):
+    for some in split_batches(words.items(), _WORDS_AT_ONCE):
         plain = [word.removeprefix(_FORM) or word for word, _ in some]
         connection.execute(
             "INSERT INTO irdaemon.words (ledger, term, initial, length, word)"
@@ -311,7 +291,7 @@ def add_words(connection: Connection, ledger: int, words: Mapping[str, int]) -> 
                 [term for _, term in some],
                 [ord(word[:1] or "\0") for word in plain],
                 [len(word) for word in plain],
-                [bytes_of(word) for word, _ in some],
+                [encode_text(word) for word, _ in some],
             ),
         )
 
@@ -336,10 +316,8 @@ def erase_words(connection: Connection, ledger: int, terms: Sequence[int] | None
     """
     if not (terms is None or terms):
         return
-    rows = connection.execute(
-        "SELECT space FROM irdaemon.corpora WHERE ledger = %s", (ledger,)
-    ).fetchall()
-    spaces = [space for (space,) in rows]
+    asked = "SELECT space FROM irdaemon.corpora WHERE ledger = %s"
+    spaces = [space for (space,) in connection.execute(asked, (ledger,))]
     connection.execute(
         "DELETE FROM irdaemon.words AS w WHERE ledger = %(ledger)s"
         + ("" if terms is None else " AND term = ANY (%(terms)s::int[])")
@@ -379,7 +357,7 @@ def apply_delta(connection: Connection, delta: IndexDelta, hnsw_above: int) -> b
     totals = delta.totals
     with write_transaction(connection):
         check_fence(connection, totals.corpus, delta.fence)
-        ledger = _locked_ledger(connection, totals.ledger)
+        ledger = _lock_ledger(connection, totals.ledger)
         row = connection.execute(
             "SELECT generation, ledger, space, dim FROM irdaemon.corpora"
             " JOIN irdaemon.spaces USING (space) WHERE corpora.corpus = %s FOR UPDATE OF corpora",
@@ -397,27 +375,22 @@ def apply_delta(connection: Connection, delta: IndexDelta, hnsw_above: int) -> b
             _change(SpaceTables(connection, row[2], row[3], made=False), delta, ledger)
         else:
             _send_whole(connection, delta, ledger, hnsw_above)
-        _tell(connection, delta)
-        due = _tidy_is_due(connection, totals.n_embedded >= max(hnsw_above, 1))
+        said = f"{totals.corpus} {totals.generation}"
+        connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, said))
+        due = _is_large(totals, hnsw_above) or fetch_value(connection, f"SELECT EXISTS ({_OLD})")
         check_fence(connection, totals.corpus, delta.fence, hold=True)
-    return due
+    return bool(due)
 
 
 def drop_corpus(connection: Connection, corpus: str, fence: int) -> None:
     """Remove a corpus. Raises NotFound, LeaseLost."""
     with write_transaction(connection):
         check_fence(connection, corpus, fence, hold=True)
-        row = connection.execute(
-            "DELETE FROM irdaemon.corpora WHERE corpus = %s RETURNING ledger", (corpus,)
-        ).fetchone()
-        if row is None:
+        removed = "DELETE FROM irdaemon.corpora WHERE corpus = %s RETURNING ledger"
+        ledger = fetch_value(connection, removed, (corpus,))
+        if ledger is None:
             raise NotFound(f"there is no corpus {corpus!r}")
-        erase_words(connection, row[0], None)
-
-
-def _tidy_is_due(connection: Connection, large: bool) -> bool:
-    row = connection.execute(f"SELECT EXISTS ({_OLD})").fetchone()
-    return large or row != (False,)
+        erase_words(connection, ledger, None)
 
 
 def tidy(connection: Connection, hnsw_above: int) -> None:
@@ -443,26 +416,20 @@ def _index_what_grew(connection: Connection, hnsw_above: int) -> None:
                 connection.execute("SELECT irdaemon.index_vectors(%s)", (space,))
 
 
-def _locked_ledger(connection: Connection, identity: str) -> int:
+def _lock_ledger(connection: Connection, identity: str) -> int:
     """Return the number of a ledger, whose corpora no other transaction changes meanwhile."""
     connection.execute(
         "INSERT INTO irdaemon.ledgers (identity) VALUES (%s) ON CONFLICT DO NOTHING", (identity,)
     )
-    row = connection.execute(
-        "SELECT ledger FROM irdaemon.ledgers WHERE identity = %s FOR UPDATE", (identity,)
-    ).fetchone()
-    assert row is not None
-    return int(row[0])
+    asked = "SELECT ledger FROM irdaemon.ledgers WHERE identity = %s FOR UPDATE"
+    return int(fetch_value(connection, asked, (identity,)))
 
 
 def _change(space: SpaceTables, delta: IndexDelta, ledger: int) -> None:
     coder = Coder(space)
     named = remove_artifacts(space, coder, delta.gone)
-    copy_streams(space, coder, delta.artifacts, delta.records)
-    coder.finish()
+    _add(space, coder, delta, ledger)
     add_late_vectors(space, delta.vectors)
-    add_words(space.connection, ledger, delta.words)
-    count_terms(space, delta.df)
     _note(space, delta, ledger)
     unused = {term for term, df in delta.df.items() if not df} | named
     erase_words(space.connection, ledger, sorted(unused))
@@ -470,22 +437,28 @@ def _change(space: SpaceTables, delta: IndexDelta, ledger: int) -> None:
 
 def _send_whole(connection: Connection, delta: IndexDelta, ledger: int, hnsw_above: int) -> None:
     totals = delta.totals
-    row = connection.execute(
-        "SELECT irdaemon.create_space(%s, %s)", (totals.corpus, totals.dim)
-    ).fetchone()
-    assert row is not None
-    space = SpaceTables(connection, row[0], totals.dim, made=True)
-    coder = Coder(space)
-    copy_streams(space, coder, delta.artifacts, delta.records)
-    coder.finish()
-    count_terms(space, delta.df)
-    add_words(connection, ledger, delta.words)
+    created = "SELECT irdaemon.create_space(%s, %s)"
+    number = fetch_value(connection, created, (totals.corpus, totals.dim))
+    space = SpaceTables(connection, number, totals.dim, made=True)
+    _add(space, Coder(space), delta, ledger)
     with patient(connection, _BUILD_S):
         connection.execute("SELECT irdaemon.finish_space(%s)", (space.number,))
-        if totals.n_embedded >= max(hnsw_above, 1):
+        if _is_large(totals, hnsw_above):
             connection.execute("SELECT irdaemon.index_vectors(%s)", (space.number,))
     _note(space, delta, ledger)
     erase_words(connection, ledger, None)
+
+
+def _add(space: SpaceTables, coder: Coder, delta: IndexDelta, ledger: int) -> None:
+    copy_streams(space, coder, delta.artifacts, delta.records)
+    coder.finish()
+    add_words(space.connection, ledger, delta.words)
+    count_terms(space, delta.df)
+
+
+def _is_large(totals: Totals, hnsw_above: int) -> bool:
+    """Return whether vectors of a corpus are searched through a graph."""
+    return totals.n_embedded >= max(hnsw_above, 1)
 
 
 def _note(space: SpaceTables, delta: IndexDelta, ledger: int) -> None:
@@ -503,11 +476,6 @@ def _note(space: SpaceTables, delta: IndexDelta, ledger: int) -> None:
             ledger,
             totals.generation,
             totals.n_embedded,
-            packed_totals(totals),
+            pack(dump_totals(totals)),
         ),
     )
-
-
-def _tell(connection: Connection, delta: IndexDelta) -> None:
-    said = f"{delta.totals.corpus} {delta.totals.generation}"
-    connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, said))

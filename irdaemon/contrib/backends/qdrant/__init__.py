@@ -10,22 +10,20 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
-import msgpack
-
 from irclient.counts import format_count
 from irclient.errors import Unavailable
 from irdaemon.contrib.backends.qdrant.corpus_state import (
     CorpusState,
-    CorpusWriting,
+    CorpusWriter,
     States,
-    among,
-    both,
-    equal,
-    unknown,
+    make_not_found,
+    match_any,
+    match_value,
+    require_all,
 )
-from irdaemon.contrib.backends.qdrant.points import FORMAT, unpacked
+from irdaemon.contrib.backends.qdrant.points import FORMAT, unpack
 from irdaemon.contrib.backends.qdrant.searching import CorpusSearch
-from irdaemon.contrib.backends.qdrant.server import BESIDE, QdrantServer, connected, records
+from irdaemon.contrib.backends.qdrant.server import BESIDE, QdrantServer, name_records, open_server
 from irdaemon.contrib.backends.state import (
     BackendAdmin,
     BackendState,
@@ -33,6 +31,8 @@ from irdaemon.contrib.backends.state import (
     CorpusSize,
     HostState,
     corpora_in_scope,
+    make_stored_record,
+    make_stored_text,
 )
 from irdaemon.index.backend import Found, IndexBackend, IndexDelta, StoredText, Totals, Wanted
 
@@ -43,13 +43,13 @@ _POLL_S = 0.05
 
 
 def make(url: str, password: str | None) -> IndexBackend:
-    """Return the backend that a URL names (see `server.connected`); `password` is the API key."""
-    return QdrantBackend(connected(url, password or ""))
+    """Return the backend that a URL names (see `open_server`); `password` is the API key."""
+    return QdrantBackend(open_server(url, password or ""))
 
 
 def make_admin(url: str, password: str | None) -> BackendAdmin:
     """Return what a backend is looked after with."""
-    return QdrantAdmin(connected(url, password or ""))
+    return QdrantAdmin(open_server(url, password or ""))
 
 
 class QdrantBackend:
@@ -63,73 +63,64 @@ class QdrantBackend:
 
     def totals(self) -> Mapping[str, Totals]:
         """Return what is known of every corpus there is, by name."""
-        there = (state for state in self._states.all() if state.totals and _seen(state.corpus))
-        return {state.corpus: state.known for state in there}
+        there = (each for each in self._states.list_all() if each.totals and _is_seen(each.corpus))
+        return {state.corpus: state.load_totals() for state in there}
 
     def found(self, corpus: str, wanted: Wanted) -> Found:
         """Return the records of a corpus that a query needs."""
-        return self._searched(corpus, lambda search: search.found(wanted))
+        return self._search(corpus, lambda search: search.find(wanted))
 
     def words(self, corpus: str, words: Collection[str]) -> Mapping[str, int]:
         """Return the term ids of the words that the corpus' ledger knows."""
-        return self._searched(corpus, lambda search: search.words(words))
+        return self._search(corpus, lambda search: search.words(words))
 
     def frequencies(self, corpus: str, terms: Collection[int]) -> Mapping[int, int]:
         """Return how many records hold each of some terms, by id."""
-        return self._searched(corpus, lambda search: search.frequencies(terms))
+        return self._search(corpus, lambda search: search.frequencies(terms))
 
     def words_like(self, corpus: str, initials: Collection[str], lengths: range) -> Collection[str]:
         """Return the words of a corpus' ledger that begin with one of the letters, of a length."""
-        return self._searched(corpus, lambda search: search.words_like(initials, lengths))
+        return self._search(corpus, lambda search: search.words_like(initials, lengths))
 
     def rank(self, corpus: str, wanted: Wanted, leg: str, score: float) -> int:
         """Count the records that a leg scores above `score`, without filters."""
-        return self._searched(corpus, lambda search: search.rank(wanted, leg, score))
+        return self._search(corpus, lambda search: search.rank(wanted, leg, score))
 
-    def _searched(self, corpus: str, ask: Callable[[CorpusSearch], T]) -> T:
+    def _search(self, corpus: str, ask: Callable[[CorpusSearch], T]) -> T:
         """Return what a search gives of one state: it is asked again where that has changed."""
-        state = self._known(corpus)
+        if not _is_seen(corpus):
+            raise make_not_found(corpus)
+        state = self._states.get_known(corpus)
         for _ in range(_TRIES):
-            given = ask(CorpusSearch(self._server, state, state.known))
-            after = self._states.known(corpus)
+            given = ask(CorpusSearch(self._server, state, state.load_totals()))
+            after = self._states.get_known(corpus)
             if (after.epoch, after.committed) == (state.epoch, state.committed):
                 return given
             state = after
         raise Unavailable(f"{corpus!r} changes faster than it can be searched", "ask again")
 
-    def _known(self, corpus: str) -> CorpusState:
-        if not _seen(corpus):
-            raise unknown(corpus)
-        return self._states.known(corpus)
-
     def stored(self, corpus: str, artifact_ids: Collection[str]) -> Mapping[str, StoredText]:
         """Return the texts of artifacts as they were stored, by id."""
-        return self._searched(corpus, lambda search: self._stored(search, artifact_ids))
 
-    def _stored(
-        self, search: CorpusSearch, artifact_ids: Collection[str]
-    ) -> Mapping[str, StoredText]:
-        of = both(search.state.visible(), among("id", sorted(artifact_ids)))
-        texts = list(self._server.each(BESIDE, search.state.corpus, of))
-        collection = records(search.totals.dim)
-        sent = sorted(
-            self._server.each(collection, search.state.corpus, of),
-            key=lambda point: int(point.payload["surface"]),
-        )
-        return {text.payload["id"]: _stored(text.payload, sent) for text in texts}
+        def read(search: CorpusSearch) -> Mapping[str, StoredText]:
+            which = require_all(search.state.visible(), match_any("id", sorted(artifact_ids)))
+            artifacts = list(self._server.scroll(BESIDE, corpus, which))
+            payloads = (p.payload for p in self._server.scroll(search.collection, corpus, which))
+            records = sorted(payloads, key=lambda each: int(each["surface"]))
+            return {each.payload["id"]: _read_text(each.payload, records) for each in artifacts}
+
+        return self._search(corpus, read)
 
     def wait(self, corpus: str, generation: int, timeout_s: float) -> int:
         """Wait until a corpus can be searched at a generation; return the one there is then."""
         until = time.monotonic() + timeout_s
-        while (there := self._states.known(corpus).generation) < generation:
-            if time.monotonic() >= until:
-                break
+        while (there := self.newest(corpus)) < generation and time.monotonic() < until:
             time.sleep(_POLL_S)
         return there
 
     def newest(self, corpus: str) -> int:
         """Return the generation that was written last, which every reader has then."""
-        return self._states.known(corpus).generation
+        return self._states.get_known(corpus).generation
 
     # -- writing -------------------------------------------------------------------------------
 
@@ -143,27 +134,25 @@ class QdrantBackend:
 
     def apply(self, delta: IndexDelta) -> int:
         """Apply a delta, of which readers see all or nothing; return the generation afterwards."""
-        return self._writing(delta.totals.corpus).apply(delta)
+        return CorpusWriter(self._server, self._states, delta.totals.corpus).apply(delta)
 
     def drop(self, corpus: str, fence: int) -> None:
         """Remove a corpus."""
-        self._writing(corpus).drop(fence)
-
-    def _writing(self, corpus: str) -> CorpusWriting:
-        return CorpusWriting(self._server, self._states, corpus)
+        CorpusWriter(self._server, self._states, corpus).drop(fence)
 
     def numbers(self, corpus: str) -> Iterable[int]:
         """Return the row numbers of the artifacts there are, ascending."""
-        state = self._states.known(corpus)
-        which = both(state.visible(), equal("what", "artifact"))
-        points = self._server.each(BESIDE, corpus, which, ["number"])
+        state = self._states.get_known(corpus)
+        which = require_all(state.visible(), match_value("what", "artifact"))
+        points = self._server.scroll(BESIDE, corpus, which, ["number"])
         return sorted(point.payload["number"] for point in points)
 
     def without_vector(self, corpus: str) -> Iterable[bytes]:
         """Return the digests of the records that have no vector."""
-        state = self._states.known(corpus)
-        which = both(state.visible(), equal("embedded", False))
-        points = self._server.each(records(state.known.dim), corpus, which, ["digest"])
+        state = self._states.get_known(corpus)
+        which = require_all(state.visible(), match_value("embedded", False))
+        collection = name_records(state.load_totals().dim)
+        points = self._server.scroll(collection, corpus, which, ["digest"])
         return [bytes.fromhex(point.payload["digest"]) for point in points]
 
     def close(self) -> None:
@@ -171,39 +160,22 @@ class QdrantBackend:
         self._server.client.close()
 
 
-def _seen(corpus: str) -> bool:
+def _is_seen(corpus: str) -> bool:
     """Return whether the client of this request may see a corpus."""
     scope = corpora_in_scope()
     return scope is None or corpus in scope
 
 
-def _stored(text: Mapping[str, Any], sent: Iterable[Any]) -> StoredText:
-    _, artifact_id, name, pointer, fields, *_ = unpacked(text["artifact"])
-    own = (point.payload for point in sent if point.payload["number"] == text["number"])
-    return StoredText(
-        artifact_id=artifact_id,
-        name=name,
-        pointer=pointer,
-        body=text["body"],
-        digest=text["digest"],
-        fields=msgpack.unpackb(fields),
-        indexed_at=text["indexed_at"],
-        records=[_record(each) for each in own],
+def _read_text(artifact: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> StoredText:
+    return make_stored_text(
+        unpack(artifact["artifact"]),
+        (artifact["body"], artifact["digest"], artifact["indexed_at"]),
+        [
+            make_stored_record(unpack(each["record"]), each["label"], each["text"])
+            for each in records
+            if each["number"] == artifact["number"]
+        ],
     )
-
-
-def _record(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record as `ledger.artifacts.list_records` gives it."""
-    _, kind, surface_index, _, metadata, *_ = unpacked(payload["record"])
-    record_id, granularity = payload["label"]
-    return {
-        "record_id": record_id,
-        "kind": kind,
-        "granularity": granularity,
-        "surface_index": surface_index,
-        "text": payload["text"],
-        "metadata": msgpack.unpackb(metadata),
-    }
 
 
 # What is done to a backend in Qdrant by hand: looking at its state, making it ready.
@@ -221,10 +193,10 @@ class QdrantAdmin:
 
     def check(self) -> BackendState:
         """Look at the server: whether it answers, and can be searched and written."""
-        lines = [self._version()]
+        lines = [self._check_version()]
         if self._server.placing.sharded:
-            lines.append(self._cluster())
-        lines.append(self._corpora())
+            lines.append(self._check_cluster())
+        lines.append(self._check_corpora())
         host = HostState(self._server.name, tuple(lines), all(line.ok for line in lines))
         return BackendState(self._server.name, (host,))
 
@@ -233,38 +205,41 @@ class QdrantAdmin:
 
         What a corpus needs is made when it is sent. Raises Unavailable.
         """
-        self._server.states()
+        self._server.make_states()
         return FORMAT
 
     def stats(self) -> tuple[CorpusSize, ...]:
-        """Return what each corpus takes; of bytes and postings the server tells nothing: 0."""
-        return tuple(_size(state) for state in self._states.all() if state.totals)
+        """Return what each corpus takes; the server does not tell bytes and postings, which are 0.
 
-    def _version(self) -> CheckLine:
-        version = str(self._server.ask(lambda client: client.info()).version)
+        Raises Unavailable.
+        """
+        return tuple(_measure(state) for state in self._states.list_all() if state.totals)
+
+    def _check_version(self) -> CheckLine:
+        version = str(self._server.client.info().version)
         number = tuple(map(int, re.findall(r"\d+", version)[:2]))
         least = ".".join(map(str, LEAST_VERSION))
         if number >= LEAST_VERSION:
             return CheckLine(True, f"Qdrant {version}")
         return CheckLine(False, f"Qdrant {version} is too old", f"{least} or later is needed")
 
-    def _cluster(self) -> CheckLine:
-        status: Any = self._server.ask(lambda client: client.cluster_status())
+    def _check_cluster(self) -> CheckLine:
+        status: Any = self._server.client.cluster_status()
         if getattr(status, "status", "") == "enabled":
             return CheckLine(True, format_count(len(status.peers), "node"))
         hint = "start it with QDRANT__CLUSTER__ENABLED=true, even where it is the only node"
         return CheckLine(False, "the server does not run as a cluster: it has no shard keys", hint)
 
-    def _corpora(self) -> CheckLine:
+    def _check_corpora(self) -> CheckLine:
         try:
-            there = [state for state in self._states.all() if state.totals]
+            there = [state for state in self._states.list_all() if state.totals]
         except Unavailable as error:
             return CheckLine(False, error.message, error.hint)
         return CheckLine(True, format_count(len(there), "corpus"))
 
 
-def _size(state: CorpusState) -> CorpusSize:
-    totals = state.known
+def _measure(state: CorpusState) -> CorpusSize:
+    totals = state.load_totals()
     return CorpusSize(
         corpus=state.corpus,
         generation=state.generation,

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from qdrant_client import QdrantClient, models
@@ -20,15 +21,19 @@ from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedR
 from irclient.errors import Unavailable
 from irdaemon.config.checking import ConfigError
 from irdaemon.contrib.backends.qdrant.points import AT_ONCE, DENSE, SPARSE
+from irdaemon.contrib.backends.state import split_batches
 from irdaemon.runtime.deadline import check_clock, time_left
-
-T = TypeVar("T")
 
 STATES, BESIDE = "irdaemon_states", "irdaemon_beside"
 _CONNECT_S = 10
 _LOCAL = ("", ":memory:")
 _INTEGERS = ("attempt", "number", "called", "codes", "term", "length")
 _KEYWORDS = ("corpus", "id", "kind", "digest", "fields", "what", "word", "initial", "field")
+_INDEXED = {
+    **dict.fromkeys(_INTEGERS, models.PayloadSchemaType.INTEGER),
+    **dict.fromkeys(_KEYWORDS, models.PayloadSchemaType.KEYWORD),
+    "embedded": models.PayloadSchemaType.BOOL,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,122 +50,108 @@ class Placing:
     shards: int = 1
 
 
-@dataclass(slots=True)
+class GuardedClient:
+    """A client whose requests raise Unavailable, naming the server."""
+
+    def __init__(self, client: Any, name: str):
+        self._client, self._name = client, name
+
+    def __getattr__(self, request: str) -> Any:
+        return partial(self._request, getattr(self._client, request))
+
+    def _request(self, request: Any, **arguments: Any) -> Any:
+        check_clock()
+        try:
+            return request(**arguments)
+        except UnexpectedResponse as error:
+            if error.status_code in (401, 403):
+                hint = "set the variable that [index] backend_password_env names"
+                raise Unavailable(f"{self._name} does not accept the API key", hint) from error
+            reason = f"{error.status_code} {error.reason_phrase}: {error.content[:200]!r}"
+            raise Unavailable(f"{self._name} refused a request: {reason}") from error
+        except (ResponseHandlingException, OSError) as error:
+            message = f"{self._name} does not answer: {error}"
+            raise Unavailable(message, "is the server running?") from error
+
+
 class QdrantServer:
     """A client with what it is told of placing and consistency at each request."""
 
-    client: Any
-    name: str
-    placing: Placing = field(default_factory=Placing)
-    _made: set[tuple[str, str]] = field(default_factory=set)
+    def __init__(self, client: Any, name: str, placing: Placing | None = None):
+        self.client: Any = GuardedClient(client, name)
+        self.name = name
+        self.placing = placing or Placing()
+        self._made: set[tuple[str, str]] = set()
 
-    def states(self) -> None:
+    def make_states(self) -> None:
         """Make the collection of states, where it is not there."""
         self._make(STATES, {}, {}, None)
 
-    def room_for(self, corpus: str, dim: int) -> str:
-        """Make what a corpus needs, where it is not there; return its collection of records."""
-        self._room(BESIDE, corpus, {}, {})
+    def make_room(self, corpus: str, dim: int) -> None:
+        """Make the collections and shards that a corpus needs, where they are not there."""
         dense = {DENSE: models.VectorParams(size=dim, distance=models.Distance.DOT)} if dim else {}
-        self._room(records(dim), corpus, dense, {SPARSE: models.SparseVectorParams()})
-        return records(dim)
+        self._make_shards(BESIDE, corpus, {}, {})
+        self._make_shards(name_records(dim), corpus, dense, {SPARSE: models.SparseVectorParams()})
 
-    def _room(self, collection: str, corpus: str, dense: Any, sparse: Any) -> None:
+    def _make_shards(self, collection: str, corpus: str, dense: Any, sparse: Any) -> None:
         if (collection, corpus) in self._made:
             return
         sharding = models.ShardingMethod.CUSTOM if self.placing.sharded else None
         self._make(collection, dense, sparse, sharding)
-        if self.placing.sharded and corpus not in self._shard_keys(collection):
-            self.ask(
-                lambda client: client.create_shard_key(
+        if sharding:
+            found = self.client.list_shard_keys(collection_name=collection)
+            if corpus not in {each.key for each in found.shard_keys or ()}:
+                self.client.create_shard_key(
                     collection_name=collection,
                     shard_key=corpus,
                     shards_number=self.placing.shards,
                     replication_factor=self.placing.replication_factor,
                 )
-            )
         self._made.add((collection, corpus))
 
-    def _shard_keys(self, collection: str) -> set[Any]:
-        found = self.ask(lambda client: client.list_shard_keys(collection_name=collection))
-        return {each.key for each in found.shard_keys or ()}
-
     def _make(self, collection: str, dense: Any, sparse: Any, sharding: Any) -> None:
-        if self.ask(lambda client: client.collection_exists(collection_name=collection)):
+        if self.client.collection_exists(collection_name=collection):
             return
-        self.ask(
-            lambda client: client.create_collection(
-                collection_name=collection,
-                vectors_config=dense,
-                sparse_vectors_config=sparse or None,
-                sharding_method=sharding,
-                shard_number=self.placing.shards if sharding else 1,
-                replication_factor=self.placing.replication_factor,
-                write_consistency_factor=self.placing.write_consistency_factor,
-                on_disk_payload=True,
-            )
+        self.client.create_collection(
+            collection_name=collection,
+            vectors_config=dense,
+            sparse_vectors_config=sparse or None,
+            sharding_method=sharding,
+            shard_number=self.placing.shards if sharding else 1,
+            replication_factor=self.placing.replication_factor,
+            write_consistency_factor=self.placing.write_consistency_factor,
+            on_disk_payload=True,
         )
-        if sharding:  # the local mode has no indexes of payloads
-            self._index(collection)
-
-    def _index(self, collection: str) -> None:
-        kinds = {
-            **dict.fromkeys(_INTEGERS, models.PayloadSchemaType.INTEGER),
-            **dict.fromkeys(_KEYWORDS, models.PayloadSchemaType.KEYWORD),
-            "embedded": models.PayloadSchemaType.BOOL,
-        }
-        for name, kind in kinds.items():
-            self._index_by(collection, name, kind)
-
-    def _index_by(self, collection: str, name: str, kind: Any) -> None:
-        self.ask(
-            lambda client: client.create_payload_index(
+        for name, kind in _INDEXED.items() if sharding else ():  # the local mode has no indexes
+            self.client.create_payload_index(
                 collection_name=collection, field_name=name, field_schema=kind
             )
-        )
 
     # -- writing ---------------------------------------------------------------------------------
 
-    def put(self, collection: str, corpus: str, points: Sequence[Any]) -> None:
+    def put(self, collection: str, corpus: str, points: Iterable[Any]) -> None:
         """Write points, and return when they can be found."""
-        if points:
-            self.ask(
-                lambda client: client.upsert(
-                    collection_name=collection,
-                    points=points,
-                    **self.writing(corpus),
-                )
-            )
+        for batch in split_batches(points, AT_ONCE):
+            self.client.upsert(collection_name=collection, points=batch, **self.writing(corpus))
 
     def delete(self, collection: str, corpus: str, which: Any) -> None:
         """Delete the points that meet a filter."""
-        self.ask(
-            lambda client: client.delete(
-                collection_name=collection,
-                points_selector=models.FilterSelector(filter=which),
-                **self.writing(corpus),
-            )
+        selector = models.FilterSelector(filter=which)
+        self.client.delete(
+            collection_name=collection, points_selector=selector, **self.writing(corpus)
         )
 
     def writing(self, corpus: str) -> dict[str, Any]:
-        """Return what every request that writes of a corpus says: it ends when all is found."""
+        """Return the arguments of a request that writes to a corpus; it ends when all is found."""
         return {"wait": True, **self._key(corpus)}
 
     # -- reading ---------------------------------------------------------------------------------
 
-    def each(self, collection: str, corpus: str, which: Any, wanted: Any = True) -> Iterator[Any]:
-        """Yield the points that meet a filter, in no order; `wanted` names keys of payloads."""
+    def scroll(self, collection: str, corpus: str, which: Any, wanted: Any = True) -> Iterator[Any]:
+        """Yield the points that meet a filter, unordered; `wanted` names keys of payloads."""
         offset = None
         while True:
-            points, offset = self._page(collection, corpus, which, (wanted, offset))
-            yield from points
-            if offset is None:
-                return
-
-    def _page(self, collection: str, corpus: str, which: Any, how: tuple[Any, Any]) -> Any:
-        wanted, offset = how
-        return self.ask(
-            lambda client: client.scroll(
+            points, offset = self.client.scroll(
                 collection_name=collection,
                 scroll_filter=which,
                 limit=2 * AT_ONCE,
@@ -168,25 +159,23 @@ class QdrantServer:
                 with_payload=wanted,
                 **self.reading(corpus),
             )
-        )
+            yield from points
+            if offset is None:
+                return
 
     def reading(self, corpus: str) -> dict[str, Any]:
-        """Return what every request that reads a corpus says: shard key, consistency, deadline."""
-        return {
-            **self._key(corpus),
-            **({"consistency": self._consistency()} if self.placing.sharded else {}),
-            **self._timeout(),
-        }
+        """Return the arguments of a request that reads a corpus: key, consistency, deadline."""
+        if not self.placing.sharded:
+            return self._timeout()
+        all_written = self.placing.write_consistency_factor >= self.placing.replication_factor
+        consistency = 1 if all_written else models.ReadConsistencyType.MAJORITY
+        return {**self._key(corpus), "consistency": consistency, **self._timeout()}
 
     def state_reading(self) -> dict[str, Any]:
-        """Return what every request that reads states says."""
+        """Return the arguments of a request that reads states."""
         if not self.placing.sharded:
             return {}
         return {"consistency": models.ReadConsistencyType.MAJORITY, **self._timeout()}
-
-    def _consistency(self) -> Any:
-        every = self.placing.write_consistency_factor >= self.placing.replication_factor
-        return 1 if every else models.ReadConsistencyType.MAJORITY
 
     def _timeout(self) -> dict[str, Any]:
         left = time_left()
@@ -195,32 +184,13 @@ class QdrantServer:
     def _key(self, corpus: str) -> dict[str, Any]:
         return {"shard_key_selector": corpus} if self.placing.sharded else {}
 
-    def ask(self, request: Callable[[Any], T]) -> T:
-        """Return what the client gives. Raises Unavailable, naming the server."""
-        check_clock()
-        try:
-            return request(self.client)
-        except UnexpectedResponse as error:
-            raise self._refused(error) from error
-        except (ResponseHandlingException, OSError) as error:
-            raise Unavailable(
-                f"{self.name} does not answer: {error}", "is the server running?"
-            ) from error
 
-    def _refused(self, error: Any) -> Unavailable:
-        if error.status_code in (401, 403):
-            hint = "set the variable that [index] backend_password_env names"
-            return Unavailable(f"{self.name} does not accept the API key", hint)
-        reason = f"{error.status_code} {error.reason_phrase}"
-        return Unavailable(f"{self.name} refused a request: {reason}: {error.content[:200]!r}")
-
-
-def records(dim: int) -> str:
+def name_records(dim: int) -> str:
     """Return the collection of records with vectors of a dimension."""
     return f"irdaemon_records_{dim}"
 
 
-def connected(url: str, password: str = "") -> QdrantServer:
+def open_server(url: str, password: str = "") -> QdrantServer:
     """Return the server that a URL names; nothing is asked of it. Raises ConfigError.
 
     `qdrant://host:port`, with `replication_factor`, `write_consistency_factor`, `shards` and `tls`
@@ -228,40 +198,33 @@ def connected(url: str, password: str = "") -> QdrantServer:
     """
     parts = urlsplit(url)
     given = dict(parse_qsl(parts.query))
-    name = f"qdrant://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    host = parts.netloc.rpartition("@")[2]
+    name = f"qdrant://{host}{parts.path}"
     if parts.netloc in _LOCAL:
         place = {"path": parts.path} if parts.path.strip("/") else {"location": ":memory:"}
         return QdrantServer(QdrantClient(**place), name, Placing(sharded=False))
-    tls = given.pop("tls", "0") == "1"
-    address = f"{'https' if tls else 'http'}://{parts.netloc.rpartition('@')[2]}"
-    return QdrantServer(_client(address, password), name, _placing(name, given))
-
-
-def _client(place: str, key: str) -> QdrantClient:
+    address = f"{'https' if given.pop('tls', '0') == '1' else 'http'}://{host}"
+    placing = _read_placing(name, given)
     with warnings.catch_warnings():  # of a key that is sent in clear: the URL says so
         warnings.simplefilter("ignore", UserWarning)
-        return QdrantClient(
-            url=place, api_key=key or None, timeout=_CONNECT_S, check_compatibility=False
+        client = QdrantClient(
+            url=address, api_key=password or None, timeout=_CONNECT_S, check_compatibility=False
         )
+    return QdrantServer(client, name, placing)
 
 
-def _placing(name: str, given: dict[str, str]) -> Placing:
+def _read_placing(name: str, given: dict[str, str]) -> Placing:
     known = ("replication_factor", "write_consistency_factor", "shards")
-    wrong = [key for key, value in given.items() if key not in known or not _counts(value)]
-    if wrong:
-        raise ConfigError(
-            f"{name}: {wrong[0]} is not a parameter with a number from 1",
-            f"parameters: {', '.join(known)}, tls=1",
-        )
-    copies, enough, shards = (int(given.get(key, "1")) for key in known)
-    placing = Placing(True, copies, enough, shards)
+    for key, value in given.items():
+        if key not in known or not value.isdecimal() or not int(value):
+            raise ConfigError(
+                f"{name}: {key} is not a parameter with a number from 1",
+                f"parameters: {', '.join(known)}, tls=1",
+            )
+    placing = Placing(True, *(int(given.get(key, "1")) for key in known))
     if placing.write_consistency_factor > placing.replication_factor:
         raise ConfigError(
             f"{name}: write_consistency_factor is above replication_factor",
             "a write cannot wait for more copies than there are",
         )
     return placing
-
-
-def _counts(value: str) -> bool:
-    return value.isdecimal() and int(value) > 0

@@ -7,7 +7,7 @@ from qdrant_client.http.exceptions import UnexpectedResponse
 
 from irclient.errors import Unavailable
 from irdaemon.config.checking import ConfigError
-from irdaemon.contrib.backends.qdrant.server import Placing, QdrantServer, connected
+from irdaemon.contrib.backends.qdrant.server import Placing, QdrantServer, open_server
 from irdaemon.index.backend import Wanted
 from irdaemon.runtime.deadline import set_deadline
 from tests.support.qdrant import delta, recorded
@@ -113,13 +113,13 @@ def test_a_server_that_does_not_answer_is_named_without_its_key():
 
 
 def test_a_server_that_refuses_the_key_is_said_to():
-    server = QdrantServer(None, "qdrant://there:6333")
+    class Refusing:
+        def info(self):
+            raise UnexpectedResponse(403, "Forbidden", b"", None)
 
-    def refuse(client):
-        raise UnexpectedResponse(403, "Forbidden", b"", None)
-
+    server = QdrantServer(Refusing(), "qdrant://there:6333")
     with pytest.raises(Unavailable, match="does not accept the API key"):
-        server.ask(refuse)
+        server.client.info()
 
 
 @pytest.mark.parametrize(
@@ -132,11 +132,11 @@ def test_a_server_that_refuses_the_key_is_said_to():
 )
 def test_a_parameter_that_is_wrong_is_named(url, wrong):
     with pytest.raises(ConfigError, match=wrong):
-        connected(url)
+        open_server(url)
 
 
 def test_a_url_says_how_the_servers_copies_are_placed():
-    server = connected("qdrant://there:6333?replication_factor=3&write_consistency_factor=2")
+    server = open_server("qdrant://there:6333?replication_factor=3&write_consistency_factor=2")
     assert server.placing == Placing(True, 3, 2, 1)
     assert server.name == "qdrant://there:6333"
     server.client.close()
@@ -144,7 +144,7 @@ def test_a_url_says_how_the_servers_copies_are_placed():
 
 def test_a_directory_or_memory_is_the_clients_local_mode(tmp_path):
     for url in ("qdrant://:memory:", f"qdrant://{tmp_path}/there"):
-        server = connected(url)
+        server = open_server(url)
         assert not server.placing.sharded
         server.client.close()
 

@@ -41,7 +41,7 @@ def test_a_lease_that_ran_out_is_taken_with_a_higher_fence(states, clock):
     clock.now += LEASE_S + 1
     assert states.lease("notes", "two@there") > first
     with pytest.raises(Unavailable, match="two@there"):
-        states.written_by("notes", first)
+        states.get_own("notes", first)
 
 
 def test_of_two_that_change_what_both_have_read_one_does(states):
@@ -59,6 +59,6 @@ def test_of_two_that_make_a_state_one_does(states):
 
 def test_a_lease_may_be_renewed_while_a_delta_is_written(states):
     fence = states.lease("notes", "one@here")
-    read = states.written_by("notes", fence)
+    read = states.get_own("notes", fence)
     states.lease("notes", "one@here")
     assert states.advance(read, {"begun": 1}).begun == 1
