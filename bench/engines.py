@@ -3,8 +3,8 @@
     python bench/engines.py [--synthetic N] [--engines local,postgres,qdrant,memory] [--graphed N]
 
 A generated corpus (40 Zipf words, a clustered unit vector of 256 floats and a field a record) is
-written as one delta and searched through `remote_index`, by the code of the daemon's read path with
-query vectors given. So an embedder and ZeroMQ are in none of the figures, and neither is the
+written as one delta and searched through `make_remote_index`, by the code of the daemon's read path
+with query vectors given. So an embedder and ZeroMQ are in none of the figures, and neither is the
 ledger: ingest is the backend's share of it, and that of the index in memory.
 
 Sixteen clients are sixteen threads of this process, as in a front end's worker pool; they share its
@@ -35,7 +35,12 @@ from numpy.typing import NDArray
 from scale import indexed
 from synthetic import DIM, PARTS, SentArtifacts, SentRecords, Synthetic, added_word, noise, zipf
 
-from irdaemon.contrib.backends.remote import CopyOrigin, Vocabularies, remote_index, totals_of
+from irdaemon.contrib.backends.remote import (
+    CopyOrigin,
+    Vocabularies,
+    make_remote_index,
+    make_totals,
+)
 from irdaemon.discovery.discover import Models, search
 from irdaemon.discovery.query import parse_query
 from irdaemon.embed import QueryVector
@@ -185,7 +190,7 @@ def remote(
 
     def snapshot() -> Snapshot:
         totals = backend.totals()[CORPUS]
-        of = remote_index(backend, totals, vocabularies)
+        of = make_remote_index(backend, totals, vocabularies)
         return Snapshot(totals.generation, {CORPUS: of}, {})
 
     served = [snapshot()]
@@ -211,7 +216,7 @@ def remote(
 
 def _whole(corpus: Synthetic, index: CorpusIndex, df: NDArray[np.int64], fence: int) -> IndexDelta:
     return IndexDelta(
-        totals=totals_of(index, ORIGIN, 1),
+        totals=make_totals(index, ORIGIN, 1),
         base=0,
         fence=fence,
         artifacts=SentArtifacts(corpus.parts),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from irclient.errors import Conflict, NotFound, Unavailable
-from irdaemon.contrib.backends.remote import CopyState, held_by
+from irdaemon.contrib.backends.remote import CopyState, ask_held
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.retrieve import FUSIONS
 from irdaemon.engine.queue import Job
@@ -160,7 +160,7 @@ def test_any_sequence_of_changes_equals_a_fresh_copy(backend):
             assert here == there
     snapshot = made.engine.snapshot
     n_terms = len(snapshot.vocabulary)
-    fresh = held_by(made.backend, snapshot.corpora["m"], made.origin("m"), n_terms)
+    fresh = ask_held(made.backend, snapshot.corpora["m"], made.origin("m"), n_terms)
     known = made.held["m"]
     assert fresh.generation == known.generation
     assert fresh.numbers.tolist() == known.numbers.tolist()

@@ -6,11 +6,11 @@ from irdaemon.contrib.backends.remote import (
     CopyOrigin,
     Texts,
     Vocabularies,
-    copy_after,
-    delta,
-    held_by,
-    remote_index,
-    totals_of,
+    ask_held,
+    make_copy_state,
+    make_delta,
+    make_remote_index,
+    make_totals,
 )
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.explain import explain
@@ -49,9 +49,9 @@ class Copied:
         snapshot, ledger = self.engine.snapshot, self.engine.ledger
         index, origin = snapshot.corpora[name], self.origin(name)
         if name not in self.held:
-            self.held[name] = held_by(self.backend, index, origin, len(snapshot.vocabulary))
+            self.held[name] = ask_held(self.backend, index, origin, len(snapshot.vocabulary))
         fence = self.backend.lease(name, HOLDER)
-        totals = totals_of(index, origin, snapshot.generation)
+        totals = make_totals(index, origin, snapshot.generation)
         terms = {number: word for word, number in ledger.terms.get_table().items()}
 
         def words_of(ids):
@@ -61,18 +61,18 @@ class Copied:
             stored = ledger.artifacts.get(name, artifact_id)
             return stored.body or "", stored.digest, stored.indexed_at
 
-        return delta(index, self.held[name], totals, fence, Texts(ledger, words_of, text_of))
+        return make_delta(index, self.held[name], totals, fence, Texts(ledger, words_of, text_of))
 
     def _copy(self, name):
         generation = self.backend.apply(self.delta(name))
-        self.held[name] = copy_after(self.engine.snapshot.corpora[name], generation)
+        self.held[name] = make_copy_state(self.engine.snapshot.corpora[name], generation)
         return generation
 
     @property
     def remote(self):
         """Return the snapshot that a process without the ledger has."""
         indexes = {
-            name: remote_index(self.backend, totals, self.vocabularies)
+            name: make_remote_index(self.backend, totals, self.vocabularies)
             for name, totals in self.backend.totals().items()
         }
         generation = max((each.whole.totals.generation for each in indexes.values()), default=0)

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from irclient.errors import NotFound, Unavailable
-from irdaemon.contrib.backends.making import ranked_servers
+from irdaemon.contrib.backends.making import rank_servers
 from irdaemon.contrib.backends.observer import CopyFacts
-from irdaemon.contrib.backends.remote import Vocabularies, remote_index
+from irdaemon.contrib.backends.remote import Vocabularies, make_remote_index
 from irdaemon.contrib.backends.state import seeing_only
 from irdaemon.contrib.backends.stored import disclose_stored, disclose_stored_hit, resolve_stored
 from irdaemon.discovery.disclose import check_level, parse_reference, unknown_corpus
@@ -35,10 +35,6 @@ from irdaemon.index.backend import IndexBackend, StoredText, Totals
 from irdaemon.runtime.deadline import limit_time
 from irdaemon.runtime.profile import summarize_stages
 from irdaemon.types import Disclosure, Selection
-
-# What a front end answers to `status` and `info`: what its backends said last, as plain data.
-
-# The backends of a front end, and the corpora that they said they have.
 
 log = logging.getLogger(__name__)
 
@@ -81,219 +77,66 @@ class FrontBackend:
             log.log(logging.WARNING if problem else logging.INFO, "%s %s", self.name, said)
         self.problem = problem
 
-    def unavailable(self) -> Unavailable:
-        """Return the error of what needs it while it does not answer."""
-        return Unavailable(f"{self.name} does not answer: {self.problem}", _HINT)
-
-
-class FrontBackends:
-    """What a front end knows: the snapshot of all corpora that its backends have.
-
-    A corpus that several have, as one that is being moved, is read where it belongs by its name.
-    Any thread may read and refresh.
-    """
-
-    def __init__(self, every: Sequence[FrontBackend], clock: Callable[[], float]):
-        self.every = tuple(every)
-        self.snapshot = Snapshot()
-        self._clock = clock
-        self._vocabularies = Vocabularies()
-
-    def refresh(self) -> bool:
-        """Ask every backend what it has; return whether that is other than before.
-
-        That is of all corpora, whatever the client may see whose request it is asked in.
-        """
-        for each in self.every:
-            Context().run(each.ask, self._clock())
-        before, holding = self.snapshot.corpora, self.holding()
-        indexes = {
-            name: self._index(side, side.totals[name], before.get(name))
-            for name, side in holding.items()
-        }
-        if [*map(id, indexes.values())] == [*map(id, before.values())]:
-            return False
-        generations = [side.totals[name].generation for name, side in holding.items()]
-        self.snapshot = Snapshot(max(generations, default=0), indexes)
-        return True
-
-    def holding(self) -> dict[str, FrontBackend]:
-        """Return which backend has each corpus, by its name."""
-        by_name = {side.name: side for side in self.every}
-        corpora = {corpus for side in self.every for corpus in side.totals}
-        return {corpus: self._place(corpus, by_name) for corpus in sorted(corpora)}
-
-    def _place(self, corpus: str, by_name: Mapping[str, FrontBackend]) -> FrontBackend:
-        ranked = (by_name[name] for name in ranked_servers(corpus, by_name))
-        return next(side for side in ranked if corpus in side.totals)
-
-    def _index(self, side: FrontBackend, totals: Totals, before: CorpusIndex | None) -> CorpusIndex:
-        if before is not None and before.whole is not None and before.whole.totals == totals:
-            return before
-        return remote_index(side.backend, totals, self._vocabularies)
-
-    def check_heard(self, corpora: Sequence[str] = ()) -> None:
-        """Raise Unavailable where a backend that never answered may have one of some corpora.
-
-        Without any: of all that there are.
-        """
-        if corpora and all(name in self.snapshot.corpora for name in corpora):
-            return
-        for each in self.every:
-            if each.heard_at is None:
-                raise each.unavailable()
-
-
-@dataclass(frozen=True, slots=True)
-class FrontFacts:
-    """What is known of a front end: its backends, the process, and the time in Unix seconds.
-
-    `missing` says by embedder id why queries cannot be embedded.
-    """
-
-    backends: FrontBackends
-    missing: Mapping[str, str]
-    process: Mapping[str, Any]
-    now: float
-
-
-def status(facts: FrontFacts, profile: bool) -> dict[str, Any]:
-    """Return how a front end is; it has no queue, no ledger and nothing that it watches."""
-    backends = facts.backends
-    return {
-        **({"profile": summarize_stages()} if profile else {}),
-        **facts.process,
-        "backends": [
-            {"backend": each.name, "problem": each.problem, "since": each.since}
-            for each in backends.every
-        ],
-        "generation": facts.backends.snapshot.generation,
-        "queue": 0,
-        "health": _health(facts).to_dict(),
-        "jobs": [],
-        "corpora": [
-            _of_corpus(facts, side, side.totals[name]) for name, side in backends.holding().items()
-        ],
-    }
-
-
-def info(facts: FrontFacts, name: str) -> dict[str, Any]:
-    """Return the status of a corpus with what it can be queried for. Raises NotFound."""
-    index, side = facts.backends.snapshot.corpora.get(name), facts.backends.holding().get(name)
-    if index is None or side is None:
-        raise unknown_corpus(name, facts.backends.snapshot.corpora)
-    totals = side.totals[name]
-    return {
-        **_of_corpus(facts, side, totals),
-        "embedder": totals.embedder,
-        "served_by": totals.embedder,
-        "floors": {mode: floor_facts(floor) for mode, floor in index.floors.items()},
-        "recipe": totals.recipe,
-        "fields": sorted(totals.fields),
-        "surfaces": sorted(totals.kinds),
-        "asset_types": dict(totals.asset_types),
-    }
-
-
-def _of_corpus(facts: FrontFacts, side: FrontBackend, totals: Totals) -> dict[str, Any]:
-    missing = facts.missing.get(totals.embedder, "")
-    return {
-        "name": totals.corpus,
-        "kind": totals.kind,
-        "roots": [],
-        "artifacts": totals.n_artifacts,
-        "records": totals.n_records,
-        "vectors": totals.n_embedded,
-        "failures": 0,
-        "pending": totals.n_records - totals.n_embedded,
-        "last_reconcile": totals.last_reconcile,
-        "state": _state(totals, bool(missing)),
-        "problems": [{"path": totals.embedder, "reason": missing}] if missing else [],
-        "skipped": {},
-        "writable": False,
-        "reindex": "manual" if totals.by_hand else "change",
-        "copy": {**_copy(side, totals).to_dict(), "behind_s": _behind_s(facts, side)},
-    }
-
-
-def _state(totals: Totals, missing: bool) -> str:
-    if totals.last_reconcile is None and not totals.by_hand:
-        return "building"
-    if missing or totals.degraded:
-        return "degraded"
-    return "embedding" if totals.n_embedded < totals.n_records else "ready"
-
-
-def _copy(side: FrontBackend, totals: Totals) -> CopyFacts:
-    return CopyFacts(
-        backend=side.name,
-        state="degraded" if side.problem else "level",
-        generation=totals.generation,
-        holder=totals.holder,
-        reason=side.problem,
-        since=side.since if side.problem else None,
-    )
-
-
-def _behind_s(facts: FrontFacts, side: FrontBackend) -> float:
-    return round(max(0.0, facts.now - side.since), 1) if side.problem else 0.0
-
-
-def _health(facts: FrontFacts) -> Health:
-    """Judge a front end by whether its backends answer, and queries can be embedded."""
-    corpora = tuple(
-        _corpus_health(facts, side, side.totals[name])
-        for name, side in facts.backends.holding().items()
-    )
-    away = any(each.problem for each in facts.backends.every)
-    stale = any(each.stale for each in corpora) or "refused" in facts.process
-    level: Level = "offline" if away else "stale" if stale else "ok"
-    return Health(level, corpora, (), ())
-
-
-def _corpus_health(facts: FrontFacts, side: FrontBackend, totals: Totals) -> CorpusHealth:
-    missing = facts.missing.get(totals.embedder, "")
-    return CorpusHealth(
-        name=totals.corpus,
-        level="offline" if side.problem else "stale" if missing else "ok",
-        changed_at=None,
-        indexed_at=None,
-        scanned_at=totals.last_reconcile,
-        embedded_at=None,
-        waiting_s=0.0,
-        offline=(UnwatchedRoot(side.name, side.problem),) if side.problem else (),
-        polled=(),
-        stale=(f"queries are not embedded: {missing}",) if missing else (),
-        missed_events=0,
-        quarantined=(),
-    )
-
 
 _POLL_S = 0.05
-_NAMED = 3
+_MOST_NAMED = 3
 
 
 class BackendStore:
-    """The store of a front end: what its backends hold. `refresh` is called by one thread.
+    """The store of a front end: what its backends hold.
 
-    `embedders` are names of embedders that corpora may have, beside those that come along.
+    A corpus that several have, as one that is being moved, is read where it belongs by its name.
+    Any thread may read and refresh. `embedders` are names of embedders that corpora may have,
+    beside those that come along.
     """
 
-    def __init__(self, state: QueryState, backends: FrontBackends, embedders: Sequence[str]):
+    def __init__(
+        self, state: QueryState, backends: Sequence[FrontBackend], embedders: Sequence[str]
+    ):
         self._state = state
-        self._backends = backends
-        self._embedders = tuple(dict.fromkeys(embedders))
+        self._backends = {each.name: each for each in backends}
+        self._embedders = embedders
+        self._vocabularies = Vocabularies()
+        # Why queries cannot be embedded, by the id of an embedder.
         self._missing: Mapping[str, str] = {}
 
     def refresh(self) -> None:
-        """Learn what the backends have now, and make the embedders of it."""
-        if self._backends.refresh() or self._state.snapshot is not self._backends.snapshot:
-            self._state.publish(self._backends.snapshot)
-            self._state.forget_answers()
-            ids = {index.embedder for index in self._backends.snapshot.corpora.values()}
-            self._missing = {each: why for each in ids if (why := self._why_missing(each))}
+        """Learn what the backends have now, and make the embedders of it.
 
-    def _why_missing(self, embedder_id: str) -> str:
+        That is of all corpora, whatever the client may see whose request it is asked in.
+        """
+        for each in self._backends.values():
+            Context().run(each.ask, self._state.clock())
+        before, holders = self._state.snapshot.corpora, self._find_holders()
+        indexes = {
+            name: self._make_index(side, side.totals[name], before.get(name))
+            for name, side in holders.items()
+        }
+        if [*map(id, indexes.values())] == [*map(id, before.values())]:
+            return
+        generations = [side.totals[name].generation for name, side in holders.items()]
+        self._state.publish(Snapshot(max(generations, default=0), indexes))
+        self._state.forget_answers()
+        ids = {index.embedder for index in indexes.values()}
+        self._missing = {each: why for each in ids if (why := self._find_missing(each))}
+
+    def _make_index(
+        self, side: FrontBackend, totals: Totals, before: CorpusIndex | None
+    ) -> CorpusIndex:
+        if before is not None and before.whole is not None and before.whole.totals == totals:
+            return before
+        return make_remote_index(side.backend, totals, self._vocabularies)
+
+    def _find_holders(self) -> dict[str, FrontBackend]:
+        """Return which backend has each corpus, by its name."""
+        corpora = {corpus for side in self._backends.values() for corpus in side.totals}
+        ranked = {corpus: rank_servers(corpus, self._backends) for corpus in sorted(corpora)}
+        return {
+            corpus: next(self._backends[n] for n in names if corpus in self._backends[n].totals)
+            for corpus, names in ranked.items()
+        }
+
+    def _find_missing(self, embedder_id: str) -> str:
         """Make the embedder of an id; return why it cannot be used, "" where it can."""
         if not embedder_id or embedder_id.startswith(ABSENT):
             return "" if not embedder_id else "its writer has no embedder"
@@ -315,9 +158,16 @@ class BackendStore:
         self._check_level(query.level)
         self.check_corpora(query.corpora)
 
-    def check_corpora(self, names: Sequence[str]) -> None:
-        """Raise Unavailable where a backend that never answered may have one of these."""
-        self._backends.check_heard(names)
+    def check_corpora(self, names: Sequence[str] = ()) -> None:
+        """Raise Unavailable where a backend that never answered may have one of these.
+
+        Without any: of all that there are.
+        """
+        if names and all(name in self._state.snapshot.corpora for name in names):
+            return
+        for each in self._backends.values():
+            if each.heard_at is None:
+                raise Unavailable(f"{each.name} does not answer: {each.problem}", _HINT)
 
     def catch_up(self, query: ParsedQuery) -> list[str]:
         """Wait until what was written last is searched; return the corpora of which it may not be.
@@ -328,7 +178,7 @@ class BackendStore:
         self.refresh()
         behind = []
         for index in find_indexes(self._state.snapshot, query.corpora):
-            backend, name = self._find_holder(index.corpus)[0].backend, index.corpus
+            backend, name = self._find_holder(index.corpus).backend, index.corpus
             try:
                 newest = backend.newest(name)
                 left_s = max(0.0, until - time.monotonic())
@@ -360,7 +210,7 @@ class BackendStore:
         texts: dict[tuple[str, str], StoredText] = {}
         for corpus in dict.fromkeys(hit.corpus for hit in hits):
             ids = [hit.artifact_id for hit in hits if hit.corpus == corpus]
-            found = self._find_holder(corpus)[0].backend.stored(corpus, ids)
+            found = self._find_holder(corpus).backend.stored(corpus, ids)
             texts.update({(corpus, artifact_id): text for artifact_id, text in found.items()})
         disclosed = (
             disclose_stored_hit(hit, text, query.level, expand)
@@ -393,13 +243,13 @@ class BackendStore:
         return [dict(record) for record in stored.records]
 
     def _find_stored(self, reference: str) -> tuple[str, StoredText]:
-        self._backends.check_heard([reference.partition("/")[0]])
+        self.check_corpora([reference.partition("/")[0]])
         corpus, wanted = parse_reference(reference, self._state.snapshot.corpora)
-        side, _ = self._find_holder(corpus)
-        stored = side.backend.stored(corpus, [wanted]).get(wanted)
+        backend = self._find_holder(corpus).backend
+        stored = backend.stored(corpus, [wanted]).get(wanted)
         if stored is None:
             artifact_id = resolve_stored(self._state.snapshot.corpora[corpus], wanted)
-            stored = side.backend.stored(corpus, [artifact_id]).get(artifact_id)
+            stored = backend.stored(corpus, [artifact_id]).get(artifact_id)
         if stored is None:
             raise NotFound(f"{reference} is gone", "ask discover again")
         return corpus, stored
@@ -408,33 +258,122 @@ class BackendStore:
         if level == "bundled":
             raise self.make_refusal("what lies beside an artifact's text")
 
-    def _find_holder(self, corpus: str) -> tuple[FrontBackend, Totals]:
-        """Return the backend that has a corpus, and what it said of it last. Raises NotFound."""
-        side = self._backends.holding().get(corpus)
+    def _find_holder(self, corpus: str) -> FrontBackend:
+        """Return the backend that has a corpus. Raises NotFound."""
+        side = self._find_holders().get(corpus)
         if side is None:
             raise NotFound(f"the corpus {corpus!r} is gone", "irc ls shows those there are")
-        return side, side.totals[corpus]
+        return side
 
     # -- how it is -------------------------------------------------------------------------------
 
     def status(self, profile: bool = False) -> dict[str, Any]:
-        """Return how the process, its backends and their corpora are."""
-        return status(self._facts(), profile)
+        """Return how the process, its backends and their corpora are.
+
+        A front end has no queue, no ledger and nothing that it watches.
+        """
+        holders, process = self._find_holders(), self._state.host.facts()
+        return {
+            **({"profile": summarize_stages()} if profile else {}),
+            **process,
+            "backends": [
+                {"backend": each.name, "problem": each.problem, "since": each.since}
+                for each in self._backends.values()
+            ],
+            "generation": self._state.snapshot.generation,
+            "queue": 0,
+            "health": self._judge(holders, "refused" in process).to_dict(),
+            "jobs": [],
+            "corpora": [self._describe(side, side.totals[name]) for name, side in holders.items()],
+        }
 
     def info(self, name: str) -> dict[str, Any]:
-        """Return what is known of one corpus. Raises NotFound."""
-        self._backends.check_heard([name])
-        return info(self._facts(), name)
+        """Return the status of a corpus with what it can be queried for. Raises NotFound."""
+        self.check_corpora([name])
+        index, side = self._state.snapshot.corpora.get(name), self._find_holders().get(name)
+        if index is None or side is None:
+            raise unknown_corpus(name, self._state.snapshot.corpora)
+        totals = side.totals[name]
+        return {
+            **self._describe(side, totals),
+            "embedder": totals.embedder,
+            "served_by": totals.embedder,
+            "floors": {mode: floor_facts(floor) for mode, floor in index.floors.items()},
+            "recipe": totals.recipe,
+            "fields": sorted(totals.fields),
+            "surfaces": sorted(totals.kinds),
+            "asset_types": dict(totals.asset_types),
+        }
 
-    def _facts(self) -> FrontFacts:
-        state = self._state
-        return FrontFacts(self._backends, self._missing, state.host.facts(), state.clock())
+    def _describe(self, side: FrontBackend, totals: Totals) -> dict[str, Any]:
+        """Return how a corpus is, by what its backend said of it last."""
+        missing = self._missing.get(totals.embedder, "")
+        pending = totals.n_records - totals.n_embedded
+        if totals.last_reconcile is None and not totals.by_hand:
+            state = "building"
+        elif missing or totals.degraded:
+            state = "degraded"
+        else:
+            state = "embedding" if pending > 0 else "ready"
+        copy = CopyFacts(
+            backend=side.name,
+            state="degraded" if side.problem else "level",
+            generation=totals.generation,
+            holder=totals.holder,
+            reason=side.problem,
+            since=side.since if side.problem else None,
+        )
+        behind_s = max(0.0, self._state.clock() - side.since) if side.problem else 0.0
+        return {
+            "name": totals.corpus,
+            "kind": totals.kind,
+            "roots": [],
+            "artifacts": totals.n_artifacts,
+            "records": totals.n_records,
+            "vectors": totals.n_embedded,
+            "failures": 0,
+            "pending": pending,
+            "last_reconcile": totals.last_reconcile,
+            "state": state,
+            "problems": [{"path": totals.embedder, "reason": missing}] if missing else [],
+            "skipped": {},
+            "writable": False,
+            "reindex": "manual" if totals.by_hand else "change",
+            "copy": {**copy.to_dict(), "behind_s": round(behind_s, 1)},
+        }
+
+    def _judge(self, holders: Mapping[str, FrontBackend], refused: bool) -> Health:
+        """Judge a front end by whether its backends answer, and queries can be embedded."""
+        corpora = []
+        for name, side in holders.items():
+            missing = self._missing.get(side.totals[name].embedder, "")
+            corpora.append(
+                CorpusHealth(
+                    name=name,
+                    level="offline" if side.problem else "stale" if missing else "ok",
+                    changed_at=None,
+                    indexed_at=None,
+                    scanned_at=side.totals[name].last_reconcile,
+                    embedded_at=None,
+                    waiting_s=0.0,
+                    offline=(UnwatchedRoot(side.name, side.problem),) if side.problem else (),
+                    polled=(),
+                    stale=(f"queries are not embedded: {missing}",) if missing else (),
+                    missed_events=0,
+                    quarantined=(),
+                )
+            )
+        away = any(each.problem for each in self._backends.values())
+        stale = refused or any(each.stale for each in corpora)
+        level: Level = "offline" if away else "stale" if stale else "ok"
+        return Health(level, tuple(corpora), (), ())
 
     def make_refusal(self, what: str) -> Unavailable:
         """Return the error of what only the daemon that writes a corpus can do, naming it."""
-        every = (self._find_holder(name)[1].holder for name in self._state.snapshot.corpora)
-        writers = list(dict.fromkeys(every))
-        shown = ", ".join(writers[:_NAMED]) + (", ..." if len(writers) > _NAMED else "")
+        holders = self._find_holders().items()
+        writers = list(dict.fromkeys(side.totals[name].holder for name, side in holders))
+        more = ", ..." if len(writers) > _MOST_NAMED else ""
+        shown = ", ".join(writers[:_MOST_NAMED]) + more
         return Unavailable(
             f"this is a front end: {what} is with the daemon that writes the corpus",
             f"ask it there: {shown}" if writers else "no corpus has been written yet",
@@ -459,8 +398,8 @@ class FrontEngine(QueryEngine):
     ):
         state = QueryState(options, clock)
         state.host = host
-        self.backends = FrontBackends([FrontBackend(*each) for each in backends], clock)
-        self._store = BackendStore(state, self.backends, embedders)
+        sides = [FrontBackend(*each) for each in backends]
+        self._store = BackendStore(state, sides, embedders)
         super().__init__(state, self._store)
         self.refresh = self._store.refresh
 
@@ -479,5 +418,5 @@ class FrontEngine(QueryEngine):
             try:
                 yield
             except NotFound:
-                self.backends.check_heard()
+                self._store.check_corpora()
                 raise

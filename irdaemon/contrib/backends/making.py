@@ -1,4 +1,4 @@
-"""The engines that an index may lie in, by the scheme of their URLs."""
+"""The engines that an index may lie in, by the schemes of their URLs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from irdaemon.index.backend import Found, IndexBackend, IndexDelta, StoredText, 
 # Corpora on several servers, each on one of them: the one with the highest hash of both names.
 #
 # A server that is added takes over about one corpus in n, and the others stay where they are.
-# Until
-# its writer has sent it whole to its new place, a corpus is read where it was.
+# Until its writer has sent it whole to its new place, a corpus is read where it was.
 
 Result = TypeVar("Result")
 
 
-def ranked_servers(corpus: str, servers: Iterable[str]) -> list[str]:
+def rank_servers(corpus: str, servers: Iterable[str]) -> list[str]:
     """Return the names of servers, that which a corpus belongs to first."""
 
     def weight(server: str) -> bytes:
@@ -50,7 +49,7 @@ class PlacedBackend:
         every = {name: server.totals() for name, server in self.servers.items()}
         corpora = dict.fromkeys(corpus for found in every.values() for corpus in found)
         self._lies_on = {
-            corpus: next(s for s in ranked_servers(corpus, every) if corpus in every[s])
+            corpus: next(s for s in rank_servers(corpus, every) if corpus in every[s])
             for corpus in corpora
         }
         return {corpus: every[server][corpus] for corpus, server in self._lies_on.items()}
@@ -91,11 +90,11 @@ class PlacedBackend:
 
     def lease(self, corpus: str, holder: str) -> int:
         """Take or renew the lease to write a corpus; return its fence. Raises LeaseLost."""
-        return self._own(corpus).lease(corpus, holder)
+        return self._find_own(corpus).lease(corpus, holder)
 
     def release(self, corpus: str, holder: str) -> None:
         """Give up the lease of a corpus."""
-        self._own(corpus).release(corpus, holder)
+        self._find_own(corpus).release(corpus, holder)
 
     def apply(self, delta: IndexDelta) -> int:
         """Apply a delta on the server that the corpus belongs to, in one transaction.
@@ -103,16 +102,19 @@ class PlacedBackend:
         One that was sent whole there is removed from where it was.
         """
         corpus = delta.totals.corpus
-        generation = self._own(corpus).apply(delta)
-        self._lies_on[corpus] = self._place(corpus)
+        generation = self._find_own(corpus).apply(delta)
+        own = self._lies_on[corpus] = self._place(corpus)
         if not delta.base:
             with contextlib.suppress(Unavailable):
-                self._remove_elsewhere(corpus, delta.totals.holder)
+                for name, server in self.servers.items():
+                    if name != own and corpus in server.totals():
+                        server.drop(corpus, server.lease(corpus, delta.totals.holder))
+                        server.release(corpus, delta.totals.holder)
         return generation
 
     def drop(self, corpus: str, fence: int) -> None:
         """Remove a corpus. Raises LeaseLost."""
-        self._own(corpus).drop(corpus, fence)
+        self._find_own(corpus).drop(corpus, fence)
         self._lies_on.pop(corpus, None)
 
     def numbers(self, corpus: str) -> Iterable[int]:
@@ -129,9 +131,9 @@ class PlacedBackend:
             server.close()
 
     def _place(self, corpus: str) -> str:
-        return ranked_servers(corpus, self.servers)[0]
+        return rank_servers(corpus, self.servers)[0]
 
-    def _own(self, corpus: str) -> IndexBackend:
+    def _find_own(self, corpus: str) -> IndexBackend:
         return self.servers[self._place(corpus)]
 
     def _read(self, corpus: str, work: Callable[[IndexBackend], Result]) -> Result:
@@ -145,12 +147,6 @@ class PlacedBackend:
                 raise
             return work(self.servers[self._lies_on[corpus]])
 
-    def _remove_elsewhere(self, corpus: str, holder: str) -> None:
-        for name, server in self.servers.items():
-            if name != self._place(corpus) and corpus in server.totals():
-                server.drop(corpus, server.lease(corpus, holder))
-                server.release(corpus, holder)
-
 
 # By scheme: the module that makes it, imported when one is configured, and the extra it needs.
 _ENGINES: Mapping[str, tuple[str, str]] = {
@@ -160,8 +156,8 @@ _ENGINES: Mapping[str, tuple[str, str]] = {
 }
 
 
-class BackendModule(Protocol):
-    """A module that makes backends."""
+class EngineModule(Protocol):
+    """A module of one engine."""
 
     def make(self, url: str, password: str | None) -> IndexBackend:
         """Return the backend of a URL; `password` takes the place of the one in it."""
@@ -179,14 +175,14 @@ def make_backend(url: str | Sequence[str], password_env: str = "") -> IndexBacke
     `password_env` names. Raises ConfigError, which does not show a password.
     """
     if isinstance(url, str):
-        return backend_module(url).make(url, _password(url, password_env))
+        return load_engine(url).make(url, _password(url, password_env))
     servers = {shown(each): make_backend(each, password_env) for each in url}
     return PlacedBackend(servers) if len(servers) > 1 else next(iter(servers.values()))
 
 
 def make_admin(url: str, password_env: str = "") -> BackendAdmin:
     """Return what the backend of a URL is looked after with, as for `make_backend`."""
-    return backend_module(url).make_admin(url, _password(url, password_env))
+    return load_engine(url).make_admin(url, _password(url, password_env))
 
 
 def _password(url: str, variable: str) -> str | None:
@@ -198,7 +194,7 @@ def _password(url: str, variable: str) -> str | None:
     return os.environ[variable] if variable else None
 
 
-def backend_module(url: str) -> BackendModule:
+def load_engine(url: str) -> EngineModule:
     """Return the module for the scheme of a URL. Raises ConfigError."""
     scheme = url.partition(":")[0]
     if "://" not in url or scheme not in _ENGINES:
@@ -206,7 +202,7 @@ def backend_module(url: str) -> BackendModule:
         raise ConfigError(f"no backend has the scheme {scheme!r}", f"known: {known}")
     module, extra = _ENGINES[scheme]
     try:
-        return cast(BackendModule, importlib.import_module(module))
+        return cast(EngineModule, importlib.import_module(module))
     except ModuleNotFoundError as error:
         if error.name and error.name.startswith("irdaemon"):
             raise

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from irdaemon.contrib.backends.state import split_batches
 from irdaemon.index import CorpusIndex, Whole
 from irdaemon.index.backend import (
     Found,
@@ -27,7 +28,6 @@ from irdaemon.index.columns import Columns
 from irdaemon.index.dense import Dense
 from irdaemon.index.lexical import (
     Lexical,
-    Postings,
     SomePostings,
     TermCounts,
     make_postings,
@@ -35,20 +35,11 @@ from irdaemon.index.lexical import (
 from irdaemon.index.names import Names
 from irdaemon.index.rows import Rows, list_symbol_words
 from irdaemon.ledger import Ledger
-from irdaemon.ledger.index_rows import RecordText
 
 # Deltas: what a backend lacks of a corpus, told from the index in memory that is to be copied.
 #
-# Nothing is noted in the ledger of what was sent. A backend says itself which artifacts it has
-# and
+# Nothing is noted in the ledger of what was sent. A backend says itself which artifacts it has and
 # of which generation, so that whatever was lost on the way, on either side, is sent again.
-
-# Give the words of term ids.
-WordsOf = Callable[[Collection[int]], Mapping[str, int]]
-# Give the text that is disclosed of an artifact by its id, its digest, and when it was indexed.
-TextOf = Callable[[str], tuple[str, str, float]]
-
-_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +69,18 @@ class CopyState:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Where what a backend stores beside the index comes from."""
+    """Where what a backend stores beside the index comes from.
+
+    `find_words` gives the words of term ids; `read` the text that is disclosed of an artifact by
+    its id, its digest, and when it was indexed.
+    """
 
     ledger: Ledger
-    words_of: WordsOf
-    text_of: TextOf
+    find_words: Callable[[Collection[int]], Mapping[str, int]]
+    read: Callable[[str], tuple[str, str, float]]
 
 
-def totals_of(index: CorpusIndex, origin: CopyOrigin, generation: int) -> Totals:
+def make_totals(index: CorpusIndex, origin: CopyOrigin, generation: int) -> Totals:
     """Return what is to be known of an index that lies in memory."""
     return Totals(
         corpus=index.corpus,
@@ -110,7 +105,7 @@ def totals_of(index: CorpusIndex, origin: CopyOrigin, generation: int) -> Totals
     )
 
 
-def held_by(
+def ask_held(
     backend: IndexBackend, index: CorpusIndex, origin: CopyOrigin, n_terms: int
 ) -> CopyState:
     """Ask a backend what it has of a corpus; nothing, where that is of another ledger or space.
@@ -129,21 +124,24 @@ def held_by(
     return CopyState(there.generation, numbers, df, frozenset(backend.without_vector(index.corpus)))
 
 
-def copy_after(index: CorpusIndex, generation: int) -> CopyState:
+def make_copy_state(index: CorpusIndex, generation: int) -> CopyState:
     """Return what a backend has once it is level with an index."""
-    return CopyState(generation, _numbers(index), index.lexical.df, frozenset(_waiting(index)))
+    rows = index.rows
+    waiting = np.flatnonzero(rows.present & ~rows.embedded).tolist()
+    digests = frozenset(rows.shown[position].digest for position in waiting)
+    return CopyState(generation, _list_numbers(index), index.lexical.df, digests)
 
 
-def delta(
+def make_delta(
     index: CorpusIndex, held: CopyState, totals: Totals, fence: int, texts: Texts
 ) -> IndexDelta:
     """Return what takes a backend from what it has to an index in memory, with its texts.
 
     A corpus of which it has nothing is sent whole.
     """
-    numbers = _numbers(index)
+    numbers = _list_numbers(index)
     came = np.setdiff1d(numbers, held.numbers, assume_unique=True)
-    changed = _changed(held.df, index.lexical.df)
+    changed = _compare_counts(held.df, index.lexical.df)
     counted = {term for term, df in changed.items() if df}
     return IndexDelta(
         totals=totals,
@@ -152,18 +150,18 @@ def delta(
         gone=np.setdiff1d(held.numbers, numbers, assume_unique=True).tolist(),
         artifacts=_Artifacts(index.corpus, came, texts),
         records=_Records(index, came, texts.ledger),
-        vectors=_late_vectors(index, held),
-        words=texts.words_of(counted | _named(index, came)),
+        vectors=_list_late_vectors(index, held),
+        words=texts.find_words(counted | _list_name_terms(index, came)),
         df=changed,
     )
 
 
-def _numbers(index: CorpusIndex) -> NDArray[np.int64]:
+def _list_numbers(index: CorpusIndex) -> NDArray[np.int64]:
     numbers: NDArray[np.int64] = index.rows.numbers.array[index.rows.alive]
     return numbers
 
 
-def _changed(before: NDArray[np.int64], now: NDArray[np.int64]) -> dict[int, int]:
+def _compare_counts(before: NDArray[np.int64], now: NDArray[np.int64]) -> dict[int, int]:
     """Return the new count of each term whose count is another."""
     size = max(len(before), len(now))
     one, other = (np.pad(each, (0, size - len(each))) for each in (before, now))
@@ -171,20 +169,14 @@ def _changed(before: NDArray[np.int64], now: NDArray[np.int64]) -> dict[int, int
     return dict(zip(changed.tolist(), other[changed].tolist(), strict=True))
 
 
-def _named(index: CorpusIndex, numbers: NDArray[np.int64]) -> set[int]:
+def _list_name_terms(index: CorpusIndex, numbers: NDArray[np.int64]) -> set[int]:
     """Return the term ids of artifacts' names, which no record may hold."""
     names = index.rows.names
     places, _ = names.of_rows(np.searchsorted(index.rows.numbers.array, numbers))
     return set(names.values[0].array[places].tolist())
 
 
-def _waiting(index: CorpusIndex) -> Iterator[bytes]:
-    rows = index.rows
-    for position in np.flatnonzero(rows.present & ~rows.embedded).tolist():
-        yield rows.shown[position].digest
-
-
-def _late_vectors(index: CorpusIndex, held: CopyState) -> dict[bytes, bytes]:
+def _list_late_vectors(index: CorpusIndex, held: CopyState) -> dict[bytes, bytes]:
     """Return the vectors of records that a backend has without one, by digest."""
     if not held.waiting:
         return {}
@@ -197,11 +189,10 @@ def _late_vectors(index: CorpusIndex, held: CopyState) -> dict[bytes, bytes]:
     }
 
 
-def _ranges(numbers: NDArray[np.int64]) -> Iterator[tuple[set[int], int, int]]:
+def _split_ranges(numbers: NDArray[np.int64]) -> Iterator[tuple[set[int], int, int]]:
     """Yield row numbers in parts, each with the number before its first and with its last."""
-    for start in range(0, len(numbers), _AT_ONCE):
-        part = numbers[start : start + _AT_ONCE]
-        yield set(part.tolist()), int(part[0]) - 1, int(part[-1])
+    for part in split_batches(numbers.tolist()):
+        yield set(part), part[0] - 1, part[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +203,10 @@ class _Artifacts(Iterable[SentArtifact]):
 
     def __iter__(self) -> Iterator[SentArtifact]:
         rows = self.texts.ledger.index_rows
-        for wanted, after, last in _ranges(self.numbers):
+        for wanted, after, last in _split_ranges(self.numbers):
             for row in rows.list_artifacts(self.corpus, after, last=last):
                 if row[0] in wanted:
-                    yield SentArtifact(row, *self.texts.text_of(row[1]))
+                    yield SentArtifact(row, *self.texts.read(row[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,25 +216,20 @@ class _Records(Iterable[SentRecord]):
     ledger: Ledger
 
     def __iter__(self) -> Iterator[SentRecord]:
-        rows = self.ledger.index_rows
-        for wanted, after, last in _ranges(self.numbers):
-            sent = {
-                (each.artifact, each.surface): each
-                for each in rows.list_texts(self.index.corpus, after, last)
-            }
-            for row in rows.list_records(self.index.corpus, after, last):
+        corpus, rows = self.index.corpus, self.ledger.index_rows
+        for wanted, after, last in _split_ranges(self.numbers):
+            texts = {(t.artifact, t.surface): t for t in rows.list_texts(corpus, after, last)}
+            for row in rows.list_records(corpus, after, last):
                 if row[0] in wanted:
-                    yield self._sent(row, sent[row[0], row[2]])
+                    text = texts[row[0], row[2]]
+                    vector = self._find_vector(row[0], row[2])
+                    yield SentRecord(row, vector, text.text, (text.record_id, text.granularity))
 
-    def _sent(self, row: tuple[object, ...], text: RecordText) -> SentRecord:
-        vector = self._vector(text.artifact, text.surface)
-        return SentRecord(row, vector, text.text, (text.record_id, text.granularity))
-
-    def _vector(self, number: int, surface: int) -> bytes | None:
+    def _find_vector(self, number: int, surface: int) -> bytes | None:
         rows = self.index.rows
-        owner = int(np.searchsorted(rows.numbers.array, number))
-        of = rows.find_records(owner)
-        at = of.start + int(np.searchsorted(rows.surfaces.array[of.start : of.stop], surface))
+        owned = rows.find_records(int(np.searchsorted(rows.numbers.array, number)))
+        surfaces = rows.surfaces.array[owned.start : owned.stop]
+        at = owned.start + int(np.searchsorted(surfaces, surface))
         return rows.vectors.array[at].tobytes() if rows.embedded[at] else None
 
 
@@ -258,13 +244,13 @@ class Vocabularies:
     Indexes of one ledger share a dictionary, as term ids are the ledger's.
     """
 
-    _of: dict[str, dict[str, int]] = field(default_factory=dict)
+    _by_ledger: dict[str, dict[str, int]] = field(default_factory=dict)
 
-    def of(self, ledger: str) -> dict[str, int]:
+    def get(self, ledger: str) -> dict[str, int]:
         """Return the dictionary of a ledger, which grows; a new one where it became large."""
-        known = self._of.setdefault(ledger, {})
+        known = self._by_ledger.setdefault(ledger, {})
         if len(known) > _MOST_WORDS:
-            known = self._of[ledger] = {}
+            known = self._by_ledger[ledger] = {}
         return known
 
 
@@ -288,16 +274,15 @@ class RemoteCorpus:
         """Return the part of the corpus that a query needs. Raises Unavailable."""
         wanted = replace(wanted, including=(*wanted.including, *self.including))
         found = self.backend.found(self.totals.corpus, wanted)
-        vocabulary = self.vocabularies.of(found.totals.ledger)
+        vocabulary = self.vocabularies.get(found.totals.ledger)
         vocabulary.update(found.words)
-        about = list_symbol_words(found.records) - vocabulary.keys()
-        if about:
-            vocabulary.update(self.backend.words(self.totals.corpus, about))
-        rows = _rows(found, vocabulary)
-        df = {**found.df, **self._frequencies(rows, found.df)}
-        return replace(_index(found, rows, df, vocabulary), elsewhere=self)
+        if symbols := list_symbol_words(found.records) - vocabulary.keys():
+            vocabulary.update(self.backend.words(self.totals.corpus, symbols))
+        rows = _build_rows(found, vocabulary)
+        df = {**found.df, **self._count_missing(rows, found.df)}
+        return replace(_build_part(found, rows, df, vocabulary), elsewhere=self)
 
-    def _frequencies(self, rows: Rows, known: Mapping[int, int]) -> Mapping[int, int]:
+    def _count_missing(self, rows: Rows, known: Mapping[int, int]) -> Mapping[int, int]:
         """Return the frequencies of the terms of names and symbols that are not known."""
         ids = {*rows.names.values[0].array.tolist(), *rows.symbols.values[0].array.tolist()}
         missing = ids - known.keys()
@@ -318,56 +303,52 @@ class RemoteCorpus:
         return self.backend.rank(self.totals.corpus, wanted, leg, score) + 1
 
 
-def remote_index(backend: IndexBackend, totals: Totals, vocabularies: Vocabularies) -> CorpusIndex:
+def make_remote_index(
+    backend: IndexBackend, totals: Totals, vocabularies: Vocabularies
+) -> CorpusIndex:
     """Return the index of a corpus that lies in a backend, as of one generation."""
     rows = Rows.empty(totals.dim)
-    empty = _of_rows(rows, Lexical.of(rows), totals, totals.n_records)
+    empty = _make_index(rows, Lexical.of(rows), totals, totals.n_records)
     return replace(
         empty,
         elsewhere=RemoteCorpus(backend, totals, vocabularies),
-        vocabulary=vocabularies.of(totals.ledger),
+        vocabulary=vocabularies.get(totals.ledger),
     )
 
 
-def _rows(found: Found, vocabulary: Mapping[str, int]) -> Rows:
+def _build_rows(found: Found, vocabulary: Mapping[str, int]) -> Rows:
     dim = found.totals.dim
     rows = Rows.built(found.artifacts, found.records, dim, vocabulary)
     embedded = np.array([vector is not None for vector in found.vectors], np.bool_)
     packed = b"".join(vector for vector in found.vectors if vector is not None)
-    rows.vectors.array[embedded] = np.frombuffer(packed, np.float32).reshape(-1, max(dim, 1))[
-        :, :dim
-    ]
+    vectors = np.frombuffer(packed, np.float32).reshape(-1, max(dim, 1))
+    rows.vectors.array[embedded] = vectors[:, :dim]
     return replace(rows, embedded=embedded)
 
 
-def _index(
+def _build_part(
     found: Found, rows: Rows, df: Mapping[int, int], vocabulary: Mapping[str, int]
 ) -> CorpusIndex:
-    totals = found.totals
-    counted = np.zeros(max(df, default=-1) + 1, np.int64)
-    counted[list(df)] = list(df.values())
+    totals, length = found.totals, len(rows.present)
+    counts = np.zeros(max(df, default=-1) + 1, np.int64)
+    counts[list(df)] = list(df.values())
+    # The postings of the wanted terms, by id ascending.
     wanted = np.array(sorted(found.words.values()), np.int32)
-    base, length = _postings(rows, wanted, totals.mean_length), len(rows.present)
+    ids, records, values = make_postings(rows, 0, length, totals.mean_length)
+    kept = np.isin(ids, wanted)
     lexical = Lexical(
         rows,
         totals.mean_length,
-        base,
+        SomePostings.of_wanted(wanted, ids[kept], records[kept], values[kept]),
         SomePostings.none(),
         length,
-        TermCounts(counted),
+        TermCounts(counts),
         totals.n_records,
     )
-    return replace(_of_rows(rows, lexical, totals, found.eligible), vocabulary=vocabulary)
+    return replace(_make_index(rows, lexical, totals, found.eligible), vocabulary=vocabulary)
 
 
-def _postings(rows: Rows, wanted: NDArray[np.int32], mean: float) -> Postings:
-    """Return the postings of the wanted terms, by id ascending."""
-    ids, records, values = make_postings(rows, 0, len(rows.present), mean)
-    kept = np.isin(ids, wanted)
-    return SomePostings.of_wanted(wanted, ids[kept], records[kept], values[kept])
-
-
-def _of_rows(rows: Rows, lexical: Lexical, totals: Totals, eligible: int) -> CorpusIndex:
+def _make_index(rows: Rows, lexical: Lexical, totals: Totals, eligible: int) -> CorpusIndex:
     return CorpusIndex(
         corpus=totals.corpus,
         embedder=totals.embedder,

@@ -24,10 +24,10 @@ from irdaemon.contrib.backends.remote import (
     CopyOrigin,
     CopyState,
     Texts,
-    copy_after,
-    delta,
-    held_by,
-    totals_of,
+    ask_held,
+    make_copy_state,
+    make_delta,
+    make_totals,
 )
 from irdaemon.discovery.disclose import BODY_CHARS, Bounds, disclose
 from irdaemon.engine.state import Served, State
@@ -82,14 +82,14 @@ class Replication:
     def tick(self, now: float) -> None:
         """Renew leases, and bring every copy level that is not, unless it is to be tried later."""
         served = self.state.served
-        self._follow(served.corpora)
+        self._select_copies(served.corpora)
         for copy in self._copies.values():
             if now >= copy.retry_at:
-                self._attempt(copy, partial(self._bring, copy, served, now), now)
+                self._attempt(copy, partial(self._update, copy, served, now), now)
         for copy in tuple(self._dropping.values()):
             if now >= copy.retry_at:
                 self._attempt(copy, partial(self._drop, copy), now)
-        self._tell()
+        self._publish()
 
     def close(self) -> None:
         """Give up the leases, where that is quickly done, and the connections."""
@@ -106,7 +106,7 @@ class Replication:
 
     # -- which copies there are ------------------------------------------------------------------
 
-    def _follow(self, corpora: Mapping[str, Corpus]) -> None:
+    def _select_copies(self, corpora: Mapping[str, Corpus]) -> None:
         """Begin copies that are wanted now, and end the others.
 
         What was written here and is to be copied nowhere any more is removed. What is to be copied
@@ -134,15 +134,12 @@ class Replication:
 
     def _drop(self, copy: _Copy) -> None:
         """Remove a copy that this daemon wrote and that is not to be there any more."""
-        with self._answering(copy):
-            try:
-                self._backend(copy).drop(
-                    copy.corpus, self._backend(copy).lease(copy.corpus, self.holder)
-                )
-                self._backend(copy).release(copy.corpus, self.holder)
-                log.info("the copy of %s at %s was removed", copy.corpus, copy.address.shown)
-            except (LeaseLost, NotFound):
-                pass  # it is another's now, or gone
+        backend = self._backend(copy)
+        # It may be another's now, or gone.
+        with self._limit_time(copy), contextlib.suppress(LeaseLost, NotFound):
+            backend.drop(copy.corpus, backend.lease(copy.corpus, self.holder))
+            backend.release(copy.corpus, self.holder)
+            log.info("the copy of %s at %s was removed", copy.corpus, copy.address.shown)
         del self._dropping[copy.corpus]
 
     # -- one copy --------------------------------------------------------------------------------
@@ -152,88 +149,84 @@ class Replication:
         try:
             work()
         except LeaseLost as error:
-            self._failed(copy, "refused", error, now + _REFUSED_FOR_S)
+            self._note_failure(copy, "refused", error, now + _REFUSED_FOR_S)
             copy.fence = 0
         except IRError as error:
             wait_s = min(_LAST_RETRY_S, _FIRST_RETRY_S * 2**copy.failures)
-            self._failed(copy, "degraded", error, now + wait_s)
+            self._note_failure(copy, "degraded", error, now + wait_s)
 
-    def _failed(self, copy: _Copy, state: CopyLevel, error: IRError, retry_at: float) -> None:
+    def _note_failure(self, copy: _Copy, state: CopyLevel, error: IRError, retry_at: float) -> None:
         facts = copy.facts
         if (facts.state, facts.reason) != (state, error.message):
             log.warning("the copy of %s is not written: %s", copy.corpus, error.message)
-        since = facts.since if facts.since is not None else self.state.clock()
-        copy.facts = replace(facts, state=state, reason=error.message, holder="", since=since)
+        self._note(copy, state, error.message)
         copy.failures, copy.retry_at = copy.failures + 1, retry_at
         # What came of it is not known: ask again.
         copy.held = copy.sent = None
         copy.renewed_at = float("-inf")
 
-    def _bring(self, copy: _Copy, served: Served, now: float) -> None:
+    def _update(self, copy: _Copy, served: Served, now: float) -> None:
         """Renew the lease of a copy, and send what it lacks."""
         if now - copy.renewed_at >= _RENEWED_EVERY_S:
-            with self._answering(copy):
+            with self._limit_time(copy):
                 copy.fence = self._backend(copy).lease(copy.corpus, self.holder)
             copy.renewed_at = now
         index = served.snapshot.corpora[copy.corpus]
         if index is not copy.sent:
             with self.state.reading() as ledger, ledger.hold_snapshot():
-                if not _is_of(ledger, index):
+                if not _has_rows(ledger, index):
                     return
-                self._begin(copy)
-                generation = self._sent(copy, served, ledger)
-            copy.held, copy.sent = copy_after(index, generation), index
-        self._end(copy)
-
-    def _begin(self, copy: _Copy) -> None:
-        facts = copy.facts
-        since = facts.since if facts.since is not None else self.state.clock()
-        copy.facts = replace(facts, state="sending", reason="", holder=self.holder, since=since)
-        self._tell()
-
-    def _end(self, copy: _Copy) -> None:
+                self._note(copy, "sending", holder=self.holder)
+                self._publish()
+                generation = self._send(copy, served, ledger)
+            copy.held, copy.sent = make_copy_state(index, generation), index
         if copy.failures:
             log.info("the copy of %s at %s is level again", copy.corpus, copy.address.shown)
         copy.failures = 0
         generation = copy.held.generation if copy.held else 0
         copy.facts = CopyFacts(copy.address.shown, "level", generation, self.holder)
 
-    def _sent(self, copy: _Copy, served: Served, ledger: Ledger) -> int:
+    def _note(self, copy: _Copy, state: CopyLevel, reason: str = "", holder: str = "") -> None:
+        """Note how a copy is that is not level, and since when."""
+        since = copy.facts.since if copy.facts.since is not None else self.state.clock()
+        copy.facts = replace(copy.facts, state=state, reason=reason, holder=holder, since=since)
+
+    def _send(self, copy: _Copy, served: Served, ledger: Ledger) -> int:
         """Send what a backend lacks, if anything; return the generation that it has then."""
         corpus, index = served.corpora[copy.corpus], served.snapshot.corpora[copy.corpus]
         origin = CopyOrigin(corpus.kind, corpus.recipe, str(ledger.read_identity()), self.holder)
         space = (origin.ledger, index.embedder, index.rows.vectors.buffer.shape[1])
         held = copy.held
         if held is None or space != copy.space:
-            with self._answering(copy):
-                held = held_by(self._backend(copy), index, origin, len(served.snapshot.vocabulary))
+            with self._limit_time(copy):
+                held = ask_held(self._backend(copy), index, origin, len(served.snapshot.vocabulary))
                 if held.generation and _is_level(self._backend(copy), index, held, origin):
                     copy.space = space
                     return held.generation
         copy.space = space
         # After a crash what is served may be newer under the number that it had before.
         generation = max(served.snapshot.generation, held.generation + 1)
-        totals = totals_of(index, origin, generation)
-        texts = Texts(ledger, ledger.terms.find_words, partial(_text_of, ledger, corpus))
+        totals = make_totals(index, origin, generation)
+        texts = Texts(ledger, ledger.terms.find_words, partial(_read_text, ledger, corpus))
         longest_s = _ANSWERS_WITHIN_S + index.n_artifacts / _ARTIFACTS_A_SECOND
         backend = self._backend(copy)
         with limit_time(longest_s, copy.address.shown):
             try:
-                return backend.apply(delta(index, held, totals, copy.fence, texts))
+                return backend.apply(make_delta(index, held, totals, copy.fence, texts))
             except OutOfStep:
-                return backend.apply(delta(index, CopyState(), totals, copy.fence, texts))
+                return backend.apply(make_delta(index, CopyState(), totals, copy.fence, texts))
 
-    def _answering(self, copy: _Copy) -> AbstractContextManager[None]:
+    def _limit_time(self, copy: _Copy) -> AbstractContextManager[None]:
         return limit_time(_ANSWERS_WITHIN_S, copy.address.shown)
 
-    def _tell(self) -> None:
-        """Have the status say how the copies are."""
+    def _publish(self) -> None:
+        """Let the status say how the copies are."""
         find_copies(self.state).copies = {
             name: KnownCopy(copy.facts, copy.sent) for name, copy in self._copies.items()
         }
 
 
-def _is_of(ledger: Ledger, index: CorpusIndex) -> bool:
+def _has_rows(ledger: Ledger, index: CorpusIndex) -> bool:
     """Return whether a ledger has the rows of an index: a new one does not until it is filled."""
     scanned, _ = ledger.corpora.read_state(index.corpus)
     return bool(ledger.read_identity()) and (scanned is not None or index.last_reconcile is None)
@@ -243,21 +236,21 @@ def _is_level(
     backend: IndexBackend, index: CorpusIndex, held: CopyState, origin: CopyOrigin
 ) -> bool:
     """Return whether a backend that has rows of an index has all of it already."""
-    own, there = copy_after(index, held.generation), backend.totals().get(index.corpus)
+    own, there = make_copy_state(index, held.generation), backend.totals().get(index.corpus)
     return (
         there is not None
         and np.array_equal(held.numbers, own.numbers)
         and held.waiting == own.waiting
-        and _comparable(there) == _comparable(totals_of(index, origin, held.generation))
+        and _list_compared(there) == _list_compared(make_totals(index, origin, held.generation))
     )
 
 
-def _comparable(totals: Totals) -> tuple[object, ...]:
+def _list_compared(totals: Totals) -> tuple[object, ...]:
     whole = totals.holder, totals.kind, totals.recipe, totals.n_records, totals.by_hand
     return *whole, totals.last_reconcile, tuple(totals.degraded), dict(totals.floors)
 
 
-def _text_of(ledger: Ledger, corpus: Corpus, artifact_id: str) -> tuple[str, str, float]:
+def _read_text(ledger: Ledger, corpus: Corpus, artifact_id: str) -> tuple[str, str, float]:
     """Return the text that is disclosed of an artifact now, its digest, and when it was indexed."""
     stored = ledger.artifacts.get(corpus.name, artifact_id)
     if stored is None:  # it went meanwhile, and the next delta says so

@@ -5,7 +5,7 @@ from contextlib import closing
 import pytest
 
 from irclient.errors import NotFound, Unavailable
-from irdaemon.contrib.backends.making import PlacedBackend, make_backend, ranked_servers
+from irdaemon.contrib.backends.making import PlacedBackend, make_backend, rank_servers
 from irdaemon.index.backend import OutOfStep
 from tests.support.filled import HOLDER, MadeCorpus, owners, wanted
 from tests.support.memory_backend import MemoryBackend
@@ -14,8 +14,8 @@ NAMES = [f"corpus-{number}" for number in range(3_000)]
 
 
 def test_a_server_that_is_added_takes_its_share_and_nothing_else_moves():
-    before = {name: ranked_servers(name, "abc")[0] for name in NAMES}
-    after = {name: ranked_servers(name, "abcd")[0] for name in NAMES}
+    before = {name: rank_servers(name, "abc")[0] for name in NAMES}
+    after = {name: rank_servers(name, "abcd")[0] for name in NAMES}
     moved = [name for name in NAMES if before[name] != after[name]]
     assert {after[name] for name in moved} == {"d"}
     assert 0.2 < len(moved) / len(NAMES) < 0.3
@@ -25,7 +25,7 @@ def test_a_server_that_is_added_takes_its_share_and_nothing_else_moves():
 
 
 def test_the_order_in_which_servers_are_named_does_not_matter():
-    assert all(ranked_servers(n, "abc") == ranked_servers(n, "cba") for n in NAMES[:100])
+    assert all(rank_servers(n, "abc") == rank_servers(n, "cba") for n in NAMES[:100])
 
 
 def filled(backend, names):
@@ -54,7 +54,7 @@ def test_a_corpus_whose_place_is_on_a_new_server_is_read_where_it_was_until_it_i
     servers["c"] = MemoryBackend()
     backend, reader = PlacedBackend(servers), PlacedBackend(servers)
     reader.totals()
-    (name, *_) = (name for name in made if ranked_servers(name, "abc")[0] == "c")
+    (name, *_) = (name for name in made if rank_servers(name, "abc")[0] == "c")
     assert owners(backend.found(name, wanted([1]))) == [1]
     assert list(backend.numbers(name)) == [1]
     fence = backend.lease(name, HOLDER)
@@ -72,13 +72,13 @@ def test_two_servers_of_postgresql_share_corpora_and_one_that_is_away_leaves_the
         made = filled(backend, NAMES[:6])
         assert set(backend.totals()) == set(made)
         assert "writer" in repr(backend)
-        away, there = (ranked_servers(NAMES[0], backend.servers)[at] for at in (0, -1))
+        away, there = (rank_servers(NAMES[0], backend.servers)[at] for at in (0, -1))
         for name in made:
             assert owners(backend.found(name, wanted([1]))) == [1]
         gone = urls[list(backend.servers).index(away)].split("/")[3].split("?")[0]
         backend.close()
         server.run(f"ALTER DATABASE {gone} RENAME TO {gone}_away")
-        kept = [name for name in made if ranked_servers(name, backend.servers)[0] == there]
+        kept = [name for name in made if rank_servers(name, backend.servers)[0] == there]
         assert all(owners(backend.found(name, wanted([1]))) == [1] for name in kept)
         with pytest.raises(Unavailable, match=gone):
             backend.found(NAMES[0], wanted([1]))

@@ -9,7 +9,7 @@ from irdaemon.config.backends import BackendAddress
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.backends.observer import find_copies
-from irdaemon.contrib.backends.remote import Vocabularies, remote_index
+from irdaemon.contrib.backends.remote import Vocabularies, make_remote_index
 from irdaemon.contrib.backends.replication import Replication
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.query import parse_query
@@ -109,7 +109,7 @@ class Copying:
         query = parse_query(Query(text))
         models = self.engine.state.models
         there = {
-            name: remote_index(self.backend, totals, Vocabularies())
+            name: make_remote_index(self.backend, totals, Vocabularies())
             for name, totals in self.backend.totals().items()
         }
         copy = Snapshot(self.engine.snapshot.generation, there)
