@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.config.corpus import DEFAULT_STRATEGIES, REDACTION, known_roots
+from irdaemon.config.corpus import KINDS, known_roots
 from irdaemon.config.sections import KNOWN_KINDS
 from irdaemon.runtime.plugins import load
 from irdaemon.source import SOURCES
@@ -22,7 +22,7 @@ def test_every_kind_has_a_row_and_a_strategy_and_the_page_says_which_are_found_b
     rows = [line.split("|")[1] for line in PAGE.splitlines() if line.startswith("| ")]
     kinds = {word.strip(" ,•") for row in rows for word in row.split(",")}
     assert set(SOURCES) <= kinds
-    assert set(SOURCES) == set(DEFAULT_STRATEGIES)
+    assert set(SOURCES) == set(KINDS)
     assert {row.strip(" •") for row in rows if "•" in row} == set(KNOWN_KINDS)
     for kind in KNOWN_KINDS:
         assert isinstance(known_roots(kind), tuple)
@@ -36,10 +36,11 @@ def test_what_is_taken_out_of_each_kind_is_said_as_it_is():
         if level.strip(" `") in LEVELS
         for kind in first.split(",")
     }
-    assert said == REDACTION
+    redaction = {kind: defaults.redact for kind, defaults in KINDS.items()}
+    assert said == redaction
     (published,) = (row for row in THREATS.splitlines() if row.startswith("| skills, "))
     named, level = (cell.strip() for cell in published.split("|")[1:3])
-    assert {kind for kind, its in REDACTION.items() if f"`{its}`" == level} == set(
+    assert {kind for kind, its in redaction.items() if f"`{its}`" == level} == set(
         named.split(", ")
     )
 

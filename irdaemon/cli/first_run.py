@@ -32,7 +32,7 @@ from irclient.terminal.tables import shorten
 from irdaemon.cli.starting import restart_daemon, start_detached, wait_indexed
 from irdaemon.config.addons import call_addons
 from irdaemon.config.config import parse_config, read_text, state_dir
-from irdaemon.config.corpus import known_roots, wanted
+from irdaemon.config.corpus import known_roots, list_wanted
 from irdaemon.config.edit import ConfigFile
 from irdaemon.config.sections import PROMPT_WRITERS, Config
 from irdaemon.config.template import initial_config
@@ -159,7 +159,7 @@ def _open_file(path: str) -> ConfigFile:
 
 
 def _look_around(config: Config) -> Findings:
-    named = [(each.name, tuple(each.roots)) for each in wanted(config)]
+    named = [(each.name, tuple(each.roots)) for each in list_wanted(config)]
     corpora = [
         (name, roots or tuple(root.path for root in known_roots(name))) for name, roots in named
     ]

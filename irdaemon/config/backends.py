@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
-from irdaemon.config.checking import ConfigError, ConfigText
+from irdaemon.config.checking import ConfigError, Setting
 
 LOCAL = "local"
 SCHEMES = ("postgresql", "postgres", "qdrant")
@@ -98,12 +98,12 @@ def is_naming_secret(query: str) -> bool:
     return any(_SECRET.search(name) for name, _ in parse_qsl(query))
 
 
-def read_backend(table: str, key: str, value: Any, where: ConfigText) -> Backend:
+def read_backend(setting: Setting) -> Backend:
     """Return a value of `backend`. Raises ConfigError."""
-    wrong, hint = find_backend_fault(value)
+    wrong, hint = find_backend_fault(setting.value)
     if wrong:
-        raise where.error(table, key, wrong, hint)
-    return tuple(value) if isinstance(value, list) else str(value)
+        raise setting.error(wrong, hint)
+    return tuple(setting.value) if isinstance(setting.value, list) else str(setting.value)
 
 
 def check_url(url: str) -> str:

@@ -50,28 +50,23 @@ class ConfigText:
         if key in valid:
             return
         place = f" in [{table}]" if table else ""
-        raise self.error(
-            table,
-            key,
-            f"unknown key {key!r}{place}{did_you_mean(key, valid)}",
-            f"valid keys: {', '.join(valid)}",
-        )
+        message = f"unknown key {key!r}{place}{did_you_mean(key, valid)}"
+        raise self.error(table, key, message, f"valid keys: {', '.join(valid)}")
 
     def typed(self, table: str, key: str, value: Any, kind: type[Any]) -> Any:
         """Return a value of a type; a whole number becomes a float. Raises ConfigError."""
-        good = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-        if kind is float and isinstance(value, int) and not isinstance(value, bool):
-            return float(value)
-        if good:
-            return value
-        raise self.error(
-            table, key, f"{key} must be {_TYPE_NAMES[kind]}, not {type(value).__name__} ({value!r})"
-        )
+        if kind is bool or not isinstance(value, bool):
+            if kind is float and isinstance(value, int):
+                return float(value)
+            if isinstance(value, kind):
+                return value
+        wrong = f"{type(value).__name__} ({value!r})"
+        raise self.error(table, key, f"{key} must be {_TYPE_NAMES[kind]}, not {wrong}")
 
     def control_character(self, table: str, value: Any) -> str:
         """Return where a table or value holds a control character, "" for nowhere.
 
-        No path and no name may: what shows them would be misled, and no system has one with a NUL.
+        No path and no name may: a terminal would be misled, and no system allows a NUL in them.
         """
         found = next(_control_characters(value, ""), None)
         if found is None:
@@ -97,6 +92,34 @@ class ConfigText:
             if name and dotted == f"{table}.{key}".strip("."):
                 return number
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A value in a configuration file, with its table and key there."""
+
+    where: ConfigText
+    table: str
+    key: str
+    value: Any
+
+    def read(self, kind: type[Any]) -> Any:
+        """Return the value if it is of a type; a whole number becomes a float."""
+        return self.where.typed(self.table, self.key, self.value, kind)
+
+    def read_list(self) -> list[str]:
+        """Return the value if it is a list of texts."""
+        texts = self.read(list)
+        return [self.where.typed(self.table, self.key, each, str) for each in texts]
+
+    def read_path(self) -> str:
+        """Return the absolute path that the value is, "" for an empty one."""
+        path: str = self.read(str)
+        return self.where.absolute(path) if path else ""
+
+    def error(self, message: str, hint: str = "") -> ConfigError:
+        """Return an error that names the file and the line of the key."""
+        return self.where.error(self.table, self.key, message, hint)
 
 
 def _control_characters(value: Any, key: str) -> Iterator[tuple[str, int]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from irclient.types import LEVELS
@@ -18,17 +17,12 @@ from irdaemon.types import NAME
 
 # A CURVE key as ZeroMQ writes it: 40 characters of Z85 (rfc.zeromq.org/spec/32).
 _KEY = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}\Z")
-_TYPES: Mapping[str, type[Any]] = MappingProxyType(
-    {
-        "name": str,
-        "key": str,
-        "uid": int,
-        "token": str,
-        "corpora": list,
-        "levels": list,
-        "read_only": bool,
-    }
-)
+_TYPES: Mapping[str, type[Any]] = {
+    **dict.fromkeys(("name", "key", "token"), str),
+    **dict.fromkeys(("corpora", "levels"), list),
+    "uid": int,
+    "read_only": bool,
+}
 _KNOWN_BY = ("key", "uid", "token")
 
 
@@ -70,12 +64,8 @@ def _client(data: Mapping[str, Any], where: ConfigText) -> ClientConfig:
         where.typed("client", key, value, _TYPES[key])
     name = data.get("name", "")
     if not NAME.match(name):
-        raise where.error(
-            "client",
-            "name",
-            f"{name!r} is not a valid client name",
-            "letters, digits, '-', '_', '.'",
-        )
+        message = f"{name!r} is not a valid client name"
+        raise where.error("client", "name", message, "letters, digits, '-', '_', '.'")
     _check(data, where)
     given: dict[str, Any] = {
         key: tuple(each) if isinstance(each, list) else each for key, each in data.items()
@@ -88,28 +78,16 @@ def _client(data: Mapping[str, Any], where: ConfigText) -> ClientConfig:
 def _check(data: Mapping[str, Any], where: ConfigText) -> None:
     client = f"client {data['name']!r}"
     if len(data.keys() & set(_KNOWN_BY)) != 1:
-        raise where.error(
-            "client",
-            "name",
-            f"{client} must have one of key, uid and token",
-            "and at most one",
-        )
+        message = f"{client} must have one of key, uid and token"
+        raise where.error("client", "name", message, "and at most one")
     if "key" in data and not is_key(data["key"]):
-        raise where.error(
-            "client",
-            "key",
-            f"the key of {client} is not a CURVE key",
-            "irdaemon keys add writes one",
-        )
+        message = f"the key of {client} is not a CURVE key"
+        raise where.error("client", "key", message, "irdaemon keys add writes one")
     if data.get("uid", 0) < 0:
         raise where.error("client", "uid", f"the uid of {client} is negative")
     for name in data.get("corpora", ()):
         where.typed("client", "corpora", name, str)
     for level in data.get("levels", ()):
         if level not in LEVELS:
-            raise where.error(
-                "client",
-                "levels",
-                f"unknown level {level!r} of {client}",
-                f"levels: {', '.join(LEVELS)}",
-            )
+            message = f"unknown level {level!r} of {client}"
+            raise where.error("client", "levels", message, f"levels: {', '.join(LEVELS)}")

@@ -17,15 +17,10 @@ import platformdirs
 
 from irclient.types import FUSIONS
 from irdaemon.config.backends import LOCAL, is_naming_secret, is_shared, read_backend
-from irdaemon.config.checking import ConfigError, ConfigText
+from irdaemon.config.checking import ConfigError, ConfigText, Setting
 from irdaemon.config.clients import parse_clients
 from irdaemon.config.reindex import CHANGE, INTERVAL, TRIGGERS, Reindex, parse_quiet_hours
-from irdaemon.config.sections import (
-    PROMPT_WRITERS,
-    SECTIONS,
-    Config,
-    CorpusConfig,
-)
+from irdaemon.config.sections import PROMPT_WRITERS, SECTIONS, Config, CorpusConfig
 from irdaemon.runtime import toml
 from irdaemon.runtime.model_endpoint import is_url
 from irdaemon.runtime.plugins import did_you_mean
@@ -33,7 +28,7 @@ from irdaemon.source import SOURCES
 from irdaemon.source.redact import LEVELS as REDACTION_LEVELS
 from irdaemon.types import NAME
 
-# Kinds that hold what a program hands over, so a file cannot configure them.
+# Kinds whose items a program hands over, so that no file can configure them.
 _IN_PROCESS = ("mapping",)
 # What the environment may set of [search], before the file.
 ENVIRONMENT: Mapping[str, str] = {
@@ -41,15 +36,16 @@ ENVIRONMENT: Mapping[str, str] = {
     "IRDAEMON_ALPHA": "alpha",
     "IRDAEMON_MMR_LAMBDA": "mmr_lambda",
 }
-# Beyond these no clock, no date and no socket takes a number.
+# No clock, date or socket takes a larger number.
 _MOST, _MOST_BYTES = 10**9, 10**12
 _HOST_NAME = re.compile(r"(?i)[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?(:[0-9]{1,5})?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
-# What may select among the hits of a corpus besides the strategy that a query names.
+# The selectors that a corpus may have besides the strategy that a query names.
 _SELECTORS = ("llm",)
-# Its turns are dialogues of a person: they are not summarised by anyone.
+# The turns of sessions are a person's dialogues: nobody summarises them.
 _WITHOUT_SYNOPSIS = ("sessions",)
-_TOP_KEYS = ("embedder", "reranker", "known", "corpora", "client", *SECTIONS)
+_TOP: Mapping[str, type[Any]] = {"embedder": str, "reranker": str, "known": bool}
+_TOP_KEYS = (*_TOP, "corpora", "client", *SECTIONS)
 
 
 def config_path() -> str:
@@ -115,10 +111,9 @@ def _is_share(value: Any) -> bool:
 
 
 Rule = tuple[Callable[[Any], Any], str]
-# (table, key, value, file) -> the value, or ConfigError
-Reader = Callable[[str, str, Any, ConfigText], Any]
+Reader = Callable[[Setting], Any]
 _SHARE: Rule = (_is_share, "{key} must be a number from 0 to 1, not {value!r}")
-# What a value must be beside its type, by section and key, and what is said of another one.
+# The rules for a value beside its type, by section and key, each with the message for others.
 _RULES: Mapping[tuple[str, str], Sequence[Rule]] = {
     ("index", "backend_password_env"): (
         (
@@ -220,9 +215,7 @@ def parse_config(text: str, path: str) -> Config:
         path=path,
         state_dir=state_dir(),
         documents_dir=documents_dir(),
-        embedder=where.typed("", "embedder", data.get("embedder", "wordllama"), str),
-        reranker=where.typed("", "reranker", data.get("reranker", ""), str),
-        known=where.typed("", "known", data.get("known", True), bool),
+        **{key: where.typed("", key, data[key], _TOP[key]) for key in _TOP if key in data},
         corpora=tuple(_read_corpus(name, table, where) for name, table in tables.items()),
         clients=parse_clients(where.typed("", "client", data.get("client", []), list), where),
         lines=_find_lines(data, where),
@@ -243,64 +236,64 @@ def _find_lines(data: Mapping[str, Any], where: ConfigText) -> dict[str, int]:
 def _read_section(kind: type[Any], data: Any, name: str, where: ConfigText) -> Any:
     table = where.typed("", name, data, dict)
     types = {f.name: type(f.default) for f in fields(kind)}
+    values: dict[str, Any] = {}
     for key, value in table.items():
         where.check_key(name, key, tuple(types))
-        if types[key] is tuple or (name, key) == ("index", "backend"):
-            continue
-        if isinstance(where.typed(name, key, value, types[key]), (int, float)):
-            if not 0 <= value < float("inf"):
-                raise where.error(name, key, f"{key} must be finite and not negative")
-            if value > (most := _MOST_BYTES if key.endswith("_bytes") else _MOST):
-                raise where.error(name, key, f"{key} must be at most {most:,}")
-        if wrong := _find_fault(name, key, value):
-            raise where.error(name, key, wrong)
+        setting = Setting(where, name, key, value)
+        special = _SECTION_READERS.get((name, key), _read_paths if types[key] is tuple else None)
+        values[key] = special(setting) if special else _read_plain(setting, types[key])
     if name == "models" and bool(table.get("endpoint")) != bool(table.get("model")):
         raise where.error(name, "", "endpoint and model belong together", "set both, or neither")
-    if table.get("shared"):
-        table = {**table, "shared": where.absolute(table["shared"])}
-    if name == "index" and "backend" in table:
-        table = {**table, "backend": read_backend(name, "backend", table["backend"], where)}
-    listed = _LISTS.get(name, _read_paths)
-    lists = {key: listed(name, key, table[key], where) for key in table if types[key] is tuple}
-    return kind(**{**table, **lists})
+    return kind(**values)
 
 
-def _read_paths(table: str, key: str, value: Any, where: ConfigText) -> tuple[str, ...]:
-    paths = where.typed(table, key, value, list)
-    return tuple(where.absolute(where.typed(table, key, path, str)) for path in paths)
+def _read_plain(setting: Setting, kind: type[Any]) -> Any:
+    key, value = setting.key, setting.value
+    if isinstance(setting.read(kind), (int, float)):
+        if not 0 <= value < float("inf"):
+            raise setting.error(f"{key} must be finite and not negative")
+        if value > (most := _MOST_BYTES if key.endswith("_bytes") else _MOST):
+            raise setting.error(f"{key} must be at most {most:,}")
+    if wrong := _find_fault(setting.table, key, value):
+        raise setting.error(wrong)
+    return value
 
 
-def _read_host_names(table: str, key: str, value: Any, where: ConfigText) -> tuple[str, ...]:
-    names = [where.typed(table, key, each, str) for each in where.typed(table, key, value, list)]
+def _read_paths(setting: Setting) -> tuple[str, ...]:
+    return tuple(map(setting.where.absolute, setting.read_list()))
+
+
+def _read_host_names(setting: Setting) -> tuple[str, ...]:
+    names = setting.read_list()
     for name in names:
         if not _HOST_NAME.fullmatch(name):
-            raise where.error(
-                table, key, f"{name!r} is not a host name", "write NAME, or NAME:PORT"
-            )
+            raise setting.error(f"{name!r} is not a host name", "write NAME, or NAME:PORT")
     return tuple(names)
 
 
-def _read_corpus_names(table: str, key: str, value: Any, where: ConfigText) -> tuple[str, ...]:
-    names = [where.typed(table, key, each, str) for each in where.typed(table, key, value, list)]
+def _read_corpus_names(setting: Setting) -> tuple[str, ...]:
+    names = setting.read_list()
     for name in names:
         if not NAME.match(name):
-            raise where.error(table, key, f"{name!r} is not the name of a corpus", "or write all")
+            raise setting.error(f"{name!r} is not the name of a corpus", "or write all")
     return tuple(names)
 
 
-# How the lists of a section are read; those of others are paths.
-_LISTS = {"web": _read_host_names, "prompts": _read_corpus_names}
+# The readers of single keys of sections; other lists are paths, other values as their types say.
+_SECTION_READERS: Mapping[tuple[str, str], Reader] = {
+    ("web", "host_names"): _read_host_names,
+    ("prompts", "corpora"): _read_corpus_names,
+    ("serve", "shared"): Setting.read_path,
+    ("index", "backend"): read_backend,
+}
 
 
 def _check_corpora(config: Config, where: ConfigText) -> None:
-    """Raise ConfigError where a corpus asks for what is not configured, or not for it."""
+    """Raise ConfigError where a corpus needs what is not configured, or not allowed for it."""
+    cure = 'add [models] with endpoint = "http://127.0.0.1:11434/v1" and model'
     if config.prompts.write == "models" and not config.models.endpoint:
-        raise where.error(
-            "prompts",
-            "write",
-            "the writer models needs a model; configure one",
-            'add [models] with endpoint = "http://127.0.0.1:11434/v1" and model',
-        )
+        message = "the writer models needs a model; configure one"
+        raise where.error("prompts", "write", message, cure)
     for each in config.corpora:
         table = f"corpora.{each.name}"
         if each.backend not in (None, LOCAL) and not is_shared(each.kind, each.share):
@@ -308,7 +301,6 @@ def _check_corpora(config: Config, where: ConfigText) -> None:
             raise where.error(table, "backend", message, "add share = true, or leave backend out")
         key = "selector" if each.selector else "synopsis" if each.synopsis else ""
         if key and not config.models.endpoint:
-            cure = 'add [models] with endpoint = "http://127.0.0.1:11434/v1" and model'
             raise where.error(table, key, f"{key} needs a model; configure one", cure)
         if each.synopsis and each.kind in _WITHOUT_SYNOPSIS:
             message = f"a corpus of {each.kind} has no synopses"
@@ -318,30 +310,25 @@ def _check_corpora(config: Config, where: ConfigText) -> None:
 def _read_corpus(name: str, data: Any, where: ConfigText) -> CorpusConfig:
     table = f"corpora.{name}"
     if not NAME.match(name):
-        raise where.error(
-            table,
-            "",
-            f"{name!r} is not a valid corpus name",
-            "use letters, digits, '-', '_' and '.'",
-        )
+        message = f"{name!r} is not a valid corpus name"
+        raise where.error(table, "", message, "use letters, digits, '-', '_' and '.'")
     given = where.typed("corpora", name, data, dict)
-    # A strategy's parameters are no paths: what separates its parts may be a line end.
+    # A strategy's parameters are no paths: a separator of parts may be a line end.
     values = {key: value for key, value in given.items() if key != "strategy"}
     problem = where.control_character(table, values)
     if problem:
         values = {k: v for k, v in values.items() if not where.control_character(table, {k: v})}
-    kind = _read_kind(table, values.pop("kind", name), where)
+    kind = _read_kind(Setting(where, table, "kind", values.pop("kind", name)))
     if "strategy" in given:
         values["strategy"] = given["strategy"]
     read = {
-        key: read_value(table, key, values.pop(key), where)
+        key: read_value(Setting(where, table, key, values.pop(key)))
         for key, read_value in _READERS.items()
         if key in values
     }
     if read.get("writable") and kind != "files":
-        raise where.error(
-            table, "writable", f"documents are not written into a corpus of kind {kind}"
-        )
+        message = f"documents are not written into a corpus of kind {kind}"
+        raise where.error(table, "writable", message)
     return CorpusConfig(
         name,
         kind,
@@ -353,66 +340,55 @@ def _read_corpus(name: str, data: Any, where: ConfigText) -> CorpusConfig:
     )
 
 
-def _read_kind(table: str, value: Any, where: ConfigText) -> str:
-    kind: str = where.typed(table, "kind", value, str)
+def _read_kind(setting: Setting) -> str:
+    kind: str = setting.read(str)
     configurable = tuple(k for k in SOURCES if k not in _IN_PROCESS)
     if kind not in configurable and ":" not in kind:
-        raise where.error(
-            table,
-            "kind",
-            f"unknown kind {kind!r}{did_you_mean(kind, configurable)}",
-            f"kinds: {', '.join(configurable)}",
-        )
+        message = f"unknown kind {kind!r}{did_you_mean(kind, configurable)}"
+        raise setting.error(message, f"kinds: {', '.join(configurable)}")
     return kind
 
 
-def _of_type(kind: type[Any]) -> Reader:
-    return lambda table, key, value, where: where.typed(table, key, value, kind)
+def _make_reader(kind: type[Any]) -> Reader:
+    return lambda setting: setting.read(kind)
 
 
-def _one_of(noun: str, choices: Sequence[str]) -> Reader:
-    """Return what reads a text that is empty or one of the choices."""
+def _make_chooser(noun: str, choices: Sequence[str]) -> Reader:
+    """Return the reader of a text that is empty or one of the choices."""
 
-    def read(table: str, key: str, value: Any, where: ConfigText) -> str:
-        text: str = where.typed(table, key, value, str)
+    def read(setting: Setting) -> str:
+        text: str = setting.read(str)
         if text and text not in choices:
             wrong = f"unknown {noun} {text!r}{did_you_mean(text, choices)}"
-            raise where.error(table, key, wrong, f"{noun}s: {', '.join(choices)}")
+            raise setting.error(wrong, f"{noun}s: {', '.join(choices)}")
         return text
 
     return read
 
 
-def _read_path(table: str, key: str, value: Any, where: ConfigText) -> str:
-    path: str = where.typed(table, key, value, str)
-    return where.absolute(path) if path else ""
+def _read_strategy(setting: Setting) -> Mapping[str, Any]:
+    if isinstance(setting.value, Mapping):
+        return setting.value
+    return {"name": setting.read(str), "params": {}}
 
 
-def _read_strategy(table: str, key: str, value: Any, where: ConfigText) -> Mapping[str, Any]:
-    if isinstance(value, Mapping):
-        return value
-    return {"name": where.typed(table, key, value, str), "params": {}}
-
-
-# What reads a key of a corpus' table; what is left out is as `CorpusConfig` has it.
+# The readers of a corpus' keys; for a key that is left out `CorpusConfig` has the default.
 _READERS: Mapping[str, Reader] = {
     "roots": _read_paths,
-    "cases": _read_path,
+    "cases": Setting.read_path,
     "strategy": _read_strategy,
-    "embedder": _of_type(str),
-    "enabled": _of_type(bool),
-    "redact": _one_of("level", REDACTION_LEVELS),
-    "follow_links": _of_type(bool),
-    "writable": _of_type(bool),
-    "selector": _one_of("selector", _SELECTORS),
-    "synopsis": _of_type(bool),
+    "embedder": _make_reader(str),
+    "redact": _make_chooser("level", REDACTION_LEVELS),
+    "selector": _make_chooser("selector", _SELECTORS),
     "backend": read_backend,
-    "share": _of_type(bool),
+    **dict.fromkeys(
+        ("enabled", "follow_links", "writable", "synopsis", "share"), _make_reader(bool)
+    ),
 }
 
 
 def _read_reindex(table: str, values: dict[str, Any], where: ConfigText) -> Reindex:
-    """Take out of a corpus' values what has it scanned by itself."""
+    """Pop the reindex settings from a corpus' values."""
     on = where.typed(table, "reindex", values.pop("reindex", CHANGE), str)
     if on not in TRIGGERS:
         known = f"reindex can be {', '.join(TRIGGERS)}"

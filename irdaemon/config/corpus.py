@@ -30,49 +30,46 @@ from irdaemon.strategy import IndexingStrategy, build_recipe, strategy_from_spec
 from irdaemon.strategy.edges import EdgeExtractor
 from irdaemon.types import LinkPolicy, Problem, Project, Root
 
-DEFAULT_STRATEGIES: Mapping[str, Mapping[str, Any]] = {
-    "skills": {"name": "Skill"},
-    "agents": {"name": "Skill"},
-    "commands": {"name": "Skill"},
-    "rules": {"name": "Rule"},
-    "plugins": {"name": "Skill"},
-    "packages": {"name": "Package"},
-    "dependencies": {"name": "Dependency"},
-    "sessions": {"name": "ClaudeTurn"},
-    "files": {"name": "Chunked", "params": {"headings": True}},
-    "code": {"name": "Code"},
-    "reports": {"name": "Chunked", "params": {"headings": True}},
-    "mapping": {"name": "WholeText"},
-    "records": {"name": "WholeText"},
-    "mcp_tools": {"name": "Skill"},
+
+@dataclass(frozen=True, slots=True)
+class KindDefaults:
+    """What holds for the corpora of a kind.
+
+    `strategy` is the spec of theirs where they name none, and `redact` the level of redaction: what
+    is published is there to be read, and its passwords are samples, but no key or token belongs in
+    it; everything else is the person's own, and so is a kind that is not listed. Installers link
+    one skill into many agents' directories; trees of documents have no such custom, and one that
+    came with a checkout may link to anything: the links of these kinds are `confined`. A pointer
+    may be a link of an installer's to a file of the same name, a SKILL.md or a README, where
+    `links_files`; all others are real paths. `prompted` kinds have authors who may state prompts.
+    """
+
+    strategy: Mapping[str, Any] | None = None
+    redact: str = "all"
+    confined: bool = False
+    links_files: bool = False
+    prompted: bool = False
+
+
+_SKILL, _WHOLE = {"name": "Skill"}, {"name": "WholeText"}
+_CHUNKED = {"name": "Chunked", "params": {"headings": True}}
+KINDS: Mapping[str, KindDefaults] = {
+    "skills": KindDefaults(_SKILL, "tokens", links_files=True, prompted=True),
+    "agents": KindDefaults(_SKILL, "tokens", prompted=True),
+    "commands": KindDefaults(_SKILL, "tokens", prompted=True),
+    "rules": KindDefaults({"name": "Rule"}, prompted=True),
+    "plugins": KindDefaults(_SKILL, "tokens"),
+    "packages": KindDefaults({"name": "Package"}, "tokens", links_files=True),
+    "dependencies": KindDefaults({"name": "Dependency"}, confined=True),
+    "sessions": KindDefaults({"name": "ClaudeTurn"}),
+    "files": KindDefaults(_CHUNKED, confined=True),
+    "code": KindDefaults({"name": "Code"}, confined=True),
+    "reports": KindDefaults(_CHUNKED, confined=True),
+    "mapping": KindDefaults(_WHOLE),
+    "records": KindDefaults(_WHOLE),
+    "mcp_tools": KindDefaults(_SKILL, "tokens", confined=True),
 }
-# How much is taken out of the texts of a kind (irdaemon.source.redact). What is published is there
-# to be read, and its passwords are samples; a key or a token has no business there either. All else
-# is the person's own, in which a password is one; so is a kind that is not listed.
-REDACTION: Mapping[str, str] = {
-    "skills": "tokens",
-    "agents": "tokens",
-    "commands": "tokens",
-    "plugins": "tokens",
-    "mcp_tools": "tokens",
-    "packages": "tokens",
-    "dependencies": "all",
-    "rules": "all",
-    "sessions": "all",
-    "files": "all",
-    "code": "all",
-    "reports": "all",
-    "records": "all",
-    "mapping": "all",
-}
-# Installers link one skill into many agents' directories. Trees of documents have no such custom,
-# and one that came with a checkout may link to anything.
-_CONFINED_KINDS = ("files", "code", "reports", "mcp_tools", "dependencies")
-# What a pointer leads to in these may be a link that an installer made, to a file of the same name:
-# a SKILL.md, a README. The pointers of all others are the real paths of what was read.
-_LINKED_KINDS = ("skills", "packages")
-# The kinds whose authors may say what is typed by who needs an item.
-_PROMPTED = ("skills", "agents", "commands", "rules")
+_OTHER = KindDefaults()
 # The corpus of the managed directory, and the largest document in it where no limit is set.
 _MANAGED = "documents"
 _DOCUMENT_BYTES = 2_000_000
@@ -127,29 +124,31 @@ class Corpus:
     def recipe(self) -> str:
         """Return the identity of this corpus' redaction and decomposition."""
         synopsis = " synopsis" if self.synopsis else ""
-        prompts = " prompts" if self.kind in _PROMPTED else ""
+        prompts = " prompts" if self._defaults.prompted else ""
         pack = f" pack {read_digest()}" if self.packed else ""
-        taken_out = make_recipe(self.redaction)
-        return f"{build_recipe(self.strategy)} {taken_out}{synopsis}{prompts}{pack}"
+        redaction = make_recipe(self.redaction)
+        return f"{build_recipe(self.strategy)} {redaction}{synopsis}{prompts}{pack}"
+
+    @property
+    def _defaults(self) -> KindDefaults:
+        return KINDS.get(self.kind, _OTHER)
 
     @property
     def redaction(self) -> str:
-        """Return the level at which secrets are taken out of this corpus' texts."""
-        return self.redact or REDACTION.get(self.kind, "all")
+        """Return the level at which secrets are removed from this corpus' texts."""
+        return self.redact or self._defaults.redact
 
     @property
     def may_leave_roots(self) -> bool:
         """Return whether a link may lead out of the roots; never out of a project's."""
         if self.project is not None:
             return False
-        if self.follow_links is None:
-            return self.kind not in _CONFINED_KINDS
-        return self.follow_links
+        return not self._defaults.confined if self.follow_links is None else self.follow_links
 
     @property
     def has_linked_files(self) -> bool:
         """Return whether a payload may be a link to a file of the same name out of the roots."""
-        return self.kind in _LINKED_KINDS and self.project is None
+        return self._defaults.links_files and self.project is None
 
     @property
     def has_bundles(self) -> bool:
@@ -170,25 +169,22 @@ def make_corpora(
 ) -> tuple[Corpus, ...]:
     """Return the corpora of a configuration, those of this machine's known places included.
 
-    Raises ConfigError where a corpus cannot be made. See `wanted` for `held`. What was found in the
-    corpora of `now` is kept although it has vanished: it may only be unmounted.
+    Raises ConfigError where a corpus cannot be made. See `list_wanted` for `held`. The known places
+    of the corpora of `now` are kept although they have vanished: they may only be unmounted.
     """
-    try:
-        check_reranker(config.reranker)
-    except IRError as error:
-        raise config.error("reranker", error.message, error.hint) from error
-    try:
-        check_embedder(config.embedder)
-    except IRError as error:
-        raise config.error("embedder", error.message, error.hint) from error
+    for key, check in (("reranker", check_reranker), ("embedder", check_embedder)):
+        try:
+            check(getattr(config, key))
+        except IRError as error:
+            raise config.error(key, error.message, error.hint) from error
     return tuple(
         make_corpus(each, config, now[each.name].found if each.name in now else ())
-        for each in wanted(config, held)
+        for each in list_wanted(config, held)
         if each.enabled
     )
 
 
-def newly_found(config: Config, now: Mapping[str, Corpus]) -> tuple[Corpus, ...] | None:
+def find_new_corpora(config: Config, now: Mapping[str, Corpus]) -> tuple[Corpus, ...] | None:
     """Return the corpora with the known places that have appeared, None where none has.
 
     A corpus that gained none is the same object as in `now`.
@@ -204,10 +200,9 @@ def _same_places(one: Corpus, other: Corpus) -> bool:
     return {root.path for root in one.found} == {root.path for root in other.found}
 
 
-def waited_for(config: Config) -> list[tuple[str, str]]:
+def list_absent_places(config: Config) -> list[tuple[str, str]]:
     """Return the known places that do not exist yet, each with the corpus that it would be in."""
-    with_default = {kind: CorpusConfig(kind, kind) for kind in KNOWN_KINDS} if config.known else {}
-    every = {**with_default, **{each.name: each for each in config.corpora}}
+    every = {**_list_defaults(config), **{each.name: each for each in config.corpora}}
     return [
         (name, root.path)
         for name, each in sorted(every.items())
@@ -217,21 +212,21 @@ def waited_for(config: Config) -> list[tuple[str, str]]:
     ]
 
 
-def wanted(config: Config, held: Collection[str] = ()) -> tuple[CorpusConfig, ...]:
+def list_wanted(config: Config, held: Collection[str] = ()) -> tuple[CorpusConfig, ...]:
     """Return every corpus' configuration, found or written, sorted by name.
 
     A known kind whose places have all vanished is still wanted when its corpus is `held`: they may
     only be unmounted.
     """
-    found = {kind: CorpusConfig(kind, kind) for kind in KNOWN_KINDS} if config.known else {}
-    own = _managed(config)
-    chosen = {**found, **own, **{each.name: each for each in config.corpora}}
-    every = [chosen[name] for name in sorted(chosen)]
-    return tuple(
-        each
-        for each in every
-        if each.name not in found or each.name in held or _exists(each, config)
-    )
+    found, written = _list_defaults(config), {each.name: each for each in config.corpora}
+    chosen = {**found, **_find_managed(config), **written}
+    optional = found.keys() - written.keys() - set(held)
+    every = (chosen[name] for name in sorted(chosen))
+    return tuple(x for x in every if x.name not in optional or known_roots(x.kind))
+
+
+def _list_defaults(config: Config) -> dict[str, CorpusConfig]:
+    return {kind: CorpusConfig(kind, kind) for kind in KNOWN_KINDS} if config.known else {}
 
 
 def find_fallback_note() -> str:
@@ -252,13 +247,13 @@ def read_fallback() -> str | None:
 
 def add_examples(config: Config, fallback: Sequence[CorpusConfig] | None) -> Config | None:
     """Return a configuration with the corpora of a fallback; None where it has its own."""
-    if fallback is None or wanted(config):
+    if fallback is None or list_wanted(config):
         return None
     index = replace(config.index, backend=LOCAL)  # no other process wants the examples
     return replace(config, corpora=tuple(fallback), index=index)
 
 
-def _managed(config: Config) -> dict[str, CorpusConfig]:
+def _find_managed(config: Config) -> dict[str, CorpusConfig]:
     """Return the corpus of the managed directory, where documents are in it or may be."""
     directory = config.documents_dir
     if not directory or not (config.documents.write or (config.known and _holds(directory))):
@@ -278,36 +273,37 @@ def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = 
 
     `before` are known places found before, which are kept; ignored where roots are given.
     """
-    found = () if given.roots else _with_vanished(known_roots(given.kind), before)
+    found = () if given.roots else _add_vanished(known_roots(given.kind), before)
     try:
-        source = _source(given, config, found)
+        source = _make_source(given, config, found)
         check_embedder(given.embedder or config.embedder)
-        strategy = strategy_from_spec(given.strategy or DEFAULT_STRATEGIES.get(given.kind))
+        strategy = strategy_from_spec(given.strategy or KINDS.get(given.kind, _OTHER).strategy)
         if strategy is None:
             raise QueryError("no strategy is given", 'add strategy = "WholeText"')
     except IRError as error:
-        raise _misconfigured(given, config, error) from error
+        raise _make_error(given, config, error) from error
     except Exception as error:  # a source or a strategy of one's own may fail in any way
         why = QueryError(f"it cannot be made: {type(error).__name__}: {error}", "correct its table")
-        raise _misconfigured(given, config, why) from error
-    embedder = given.embedder or config.embedder
+        raise _make_error(given, config, why) from error
+    shared = is_shared(given.kind, given.share)
+    backend = config.index.address(given.backend) if shared else None
     return Corpus(
         given.name,
         given.kind,
         source,
         strategy,
-        embedder,
+        given.embedder or config.embedder,
         given.cases,
         given.redact,
         given.follow_links,
         Quota(config.limits.artifacts, config.limits.memory_mb * MB),
         found,
-        *_written_to(given, config),
+        *_find_writable(given, config),
         given.reindex,
         given.selector,
         given.synopsis,
-        backend=_backend(given, config),
-        learns=given.share is True or _backend(given, config) is None,
+        backend=backend,
+        learns=given.share is True or backend is None,
         packed=config.prompts.pack and given.kind in PACKED,
     )
 
@@ -322,11 +318,11 @@ def make_part(
     """
     try:
         make: Callable[..., Source] = load("source", given.kind, SOURCES)
-        source = make(roots, _options(given, make, config.limits))
-        strategy = strategy_from_spec(given.strategy or DEFAULT_STRATEGIES[given.kind])
+        source = make(roots, _make_options(given, make, config.limits))
+        strategy = strategy_from_spec(given.strategy or KINDS[given.kind].strategy)
         assert strategy is not None
     except IRError as error:
-        raise _misconfigured(given, config, error) from error
+        raise _make_error(given, config, error) from error
     return Corpus(
         given.name,
         given.kind,
@@ -343,11 +339,7 @@ def make_part(
     )
 
 
-def _backend(given: CorpusConfig, config: Config) -> BackendAddress | None:
-    return config.index.address(given.backend) if is_shared(given.kind, given.share) else None
-
-
-def _written_to(given: CorpusConfig, config: Config) -> tuple[str, tuple[str, ...], int]:
+def _find_writable(given: CorpusConfig, config: Config) -> tuple[str, tuple[str, ...], int]:
     """Return the managed directory and the roots to write to, and the largest document."""
     own = given.kind == "files" and given.roots == (config.documents_dir,)
     if not (own or given.writable) or not config.documents.write:
@@ -356,28 +348,28 @@ def _written_to(given: CorpusConfig, config: Config) -> tuple[str, tuple[str, ..
     return (config.documents_dir, (), int(most)) if own else ("", given.roots, int(most))
 
 
-def _with_vanished(found: tuple[Root, ...], before: tuple[Root, ...]) -> tuple[Root, ...]:
+def _add_vanished(found: tuple[Root, ...], before: tuple[Root, ...]) -> tuple[Root, ...]:
     there = {resolve_path(root.path) for root in found}
     return found + tuple(root for root in before if resolve_path(root.path) not in there)
 
 
-def _source(given: CorpusConfig, config: Config, found: tuple[Root, ...]) -> Source:
+def _make_source(given: CorpusConfig, config: Config, found: tuple[Root, ...]) -> Source:
     if given.problem:
         cure = f"leave that character out, or irc rm {given.name}"
         return InvalidSource(Problem(config.path, f"{given.problem}; {cure}"))
     roots = tuple(Root(path) for path in given.roots) or found
-    roots = tuple(replace(root, links=_link_policy(given)) for root in roots)
+    roots = tuple(replace(root, links=_choose_link_policy(given)) for root in roots)
     make: Callable[..., Source] = load("source", given.kind, SOURCES)
-    return make(roots, _options(given, make, config.limits))
+    return make(roots, _make_options(given, make, config.limits))
 
 
-def _link_policy(given: CorpusConfig) -> LinkPolicy:
+def _choose_link_policy(given: CorpusConfig) -> LinkPolicy:
     if given.follow_links is None:
-        return "none" if given.kind in _CONFINED_KINDS else "direct"
+        return "none" if KINDS.get(given.kind, _OTHER).confined else "direct"
     return "any" if given.follow_links else "none"
 
 
-def _options(
+def _make_options(
     given: CorpusConfig, make_source: Callable[..., Source], limits: LimitsConfig
 ) -> Mapping[str, Any]:
     """Return a corpus' options, with the common limit for each one that it does not set itself."""
@@ -386,19 +378,13 @@ def _options(
     return {**{name: common[name] for name in known if common[name]}, **given.options}
 
 
-def _misconfigured(given: CorpusConfig, config: Config, error: IRError) -> ConfigError:
+def _make_error(given: CorpusConfig, config: Config, error: IRError) -> ConfigError:
     named = next((key for key in given.options if repr(key) in error.message), "")
     line = given.lines.get(named, 0)
     place = f"{config.path}:{line}" if line else config.path
     # A misspelt key of every corpus arrives here as an unknown option of its source.
     near = did_you_mean(named, CORPUS_KEYS) if f"unknown option {named!r}" in error.message else ""
     return ConfigError(f"{place}: [corpora.{given.name}]: {error.message}{near}", error.hint)
-
-
-def _exists(given: CorpusConfig, config: Config) -> bool:
-    """Return whether a known kind has anything here, or stands in the file."""
-    written = any(each.name == given.name for each in config.corpora)
-    return written or bool(known_roots(given.kind))
 
 
 def known_roots(kind: str) -> tuple[Root, ...]:

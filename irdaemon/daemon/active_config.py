@@ -15,12 +15,12 @@ from irdaemon.config.corpus import (
     Corpus,
     add_examples,
     find_fallback_note,
+    find_new_corpora,
+    list_absent_places,
+    list_wanted,
     make_corpora,
     make_corpus,
-    newly_found,
     read_fallback,
-    waited_for,
-    wanted,
 )
 from irdaemon.config.reindex import ALWAYS, parse_quiet_hours
 from irdaemon.config.sections import SECTIONS, Config
@@ -107,7 +107,7 @@ class ActiveConfig:
     def preview(self, name: str, kind: str, roots: Sequence[str]) -> Corpus:
         """Return the corpus that `add` would make, and write nothing."""
         config = config_file(self._path).with_corpus(name, kind, roots)
-        (given,) = (each for each in wanted(config) if each.name == name)
+        (given,) = (each for each in list_wanted(config) if each.name == name)
         return make_corpus(given, config)
 
     def remove(self, name: str) -> None:
@@ -127,16 +127,16 @@ class ActiveConfig:
         left, self._examples = self._examples, frozenset()
         return [name for name in held if name not in left]
 
-    def newly_found(self, now: Mapping[str, Corpus]) -> tuple[Corpus, ...] | None:
+    def find_new_corpora(self, now: Mapping[str, Corpus]) -> tuple[Corpus, ...] | None:
         """Return the corpora with the known places that have appeared; None where none has."""
         if self.demo:
             self.config = self._or_fallback(self._own)
         kept = self._without_examples(now)
-        return newly_found(self.config, {name: now[name] for name in kept})
+        return find_new_corpora(self.config, {name: now[name] for name in kept})
 
-    def waited_for(self) -> list[tuple[str, str]]:
+    def list_absent_places(self) -> list[tuple[str, str]]:
         """Return the known places that do not exist yet, each with its corpus' name."""
-        return waited_for(self.config)
+        return list_absent_places(self.config)
 
     def reload(self) -> None:
         """Read the file again; one that cannot be used leaves everything as it was."""

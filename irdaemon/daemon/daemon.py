@@ -128,7 +128,7 @@ class Daemon:
             **self._settings.facts(),
             "demo": self._settings.demo,
             "waiting_for": [
-                {"corpus": name, "path": path} for name, path in self._settings.waited_for()
+                {"corpus": name, "path": path} for name, path in self._settings.list_absent_places()
             ],
         }
 
@@ -327,7 +327,7 @@ class Daemon:
         """Take in the known places that have appeared since the start."""
         with self._reconfiguring:
             before = {corpus.name: corpus for corpus in self._corpora}
-            if (corpora := self._settings.newly_found(before)) is None:
+            if (corpora := self._settings.find_new_corpora(before)) is None:
                 return
             known = {root.path for corpus in self._corpora for root in corpus.found}
             new = {root.path for corpus in corpora for root in corpus.found} - known

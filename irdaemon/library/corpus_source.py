@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 from irclient.errors import QueryError
-from irdaemon.config.corpus import DEFAULT_STRATEGIES, known_roots
+from irdaemon.config.corpus import KINDS, known_roots
 from irdaemon.config.sections import KNOWN_KINDS
 from irdaemon.runtime.plugins import load
 from irdaemon.source import SOURCES, Source
@@ -360,6 +360,6 @@ def _make_source(
     paths = [os.path.abspath(os.path.expanduser(os.fspath(root))) for root in chosen]
     places = tuple(Root(path) for path in paths) or known_roots(kind)
     source = load("source", kind, SOURCES)(places, options or {})
-    default = strategy_from_spec(DEFAULT_STRATEGIES[kind])
+    default = strategy_from_spec(KINDS[kind].strategy)
     assert default is not None  # every kind has one
     return CorpusSource(name, kind, source, strategy or default, dict(options or {}))

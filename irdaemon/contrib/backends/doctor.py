@@ -8,7 +8,7 @@ from irclient.counts import format_count
 from irclient.errors import Unavailable
 from irdaemon.cli.doctor import Finding, note, ok, wrong
 from irdaemon.config.backends import LOCAL, BackendAddress, is_shared
-from irdaemon.config.corpus import wanted
+from irdaemon.config.corpus import list_wanted
 from irdaemon.config.sections import Config
 from irdaemon.runtime.deadline import limit_time
 
@@ -20,7 +20,7 @@ def check(config: Config) -> Iterable[Finding]:
     for address in config.backends():
         names = [
             each.name
-            for each in wanted(config)
+            for each in list_wanted(config)
             if each.enabled
             and each.backend != LOCAL
             and is_shared(each.kind, each.share)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from irclient.errors import IRError
 from irdaemon.cli.doctor import Finding, note, wrong
-from irdaemon.config.corpus import wanted
+from irdaemon.config.corpus import list_wanted
 from irdaemon.config.sections import Config
 from irdaemon.contrib.prompts.agents import CommandWriter, make_writer
 from irdaemon.contrib.prompts.wanting import ALL
@@ -30,7 +30,7 @@ def check_prompts(config: Config) -> Iterable[Finding]:
         where,
         "docs/prompts.md says what is sent and when",
     )
-    kinds = {each.name: each.kind for each in wanted(config)}
+    kinds = {each.name: each.kind for each in list_wanted(config)}
     for name in given.corpora:
         if name != ALL and name not in kinds:
             yield wrong(f"no prompts are written of {name}: there is no such corpus", config.path)

@@ -5,7 +5,7 @@ import pytest
 
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import load_config, parse_config
-from irdaemon.config.corpus import make_corpora, make_corpus, newly_found, waited_for
+from irdaemon.config.corpus import find_new_corpora, list_absent_places, make_corpora, make_corpus
 from irdaemon.config.reindex import Reindex
 from irdaemon.config.template import initial_config
 from irdaemon.strategy import Chunked
@@ -218,7 +218,7 @@ def test_only_a_regular_file_is_read_as_configuration(tmp_path, make):
 
 def found(config, now=()):
     """Return the corpora after a look for new places, by name; None where there is none."""
-    corpora = newly_found(config, {corpus.name: corpus for corpus in now})
+    corpora = find_new_corpora(config, {corpus.name: corpus for corpus in now})
     return None if corpora is None else {corpus.name: corpus for corpus in corpora}
 
 
@@ -253,14 +253,14 @@ def test_a_known_place_that_vanished_is_kept_when_another_appears(home):
 
 
 def test_places_are_waited_for_where_their_corpus_is_wanted_and_names_no_roots(home):
-    waited = waited_for(parse_config("[corpora.packages]\nenabled = false\n", PATH))
+    waited = list_absent_places(parse_config("[corpora.packages]\nenabled = false\n", PATH))
     assert ("commands", str(home / ".claude" / "commands")) in waited
     assert "packages" not in dict(waited)
     (home / ".claude" / "commands").mkdir(parents=True)
-    assert ("commands", str(home / ".claude" / "commands")) not in waited_for(
+    assert ("commands", str(home / ".claude" / "commands")) not in list_absent_places(
         parse_config("", PATH)
     )
-    assert waited_for(parse_config("known = false\n", PATH)) == []
+    assert list_absent_places(parse_config("known = false\n", PATH)) == []
 
 
 MODELS = '[models]\nendpoint = "http://127.0.0.1:11434/v1/"\nmodel = "tiny"\n'
