@@ -27,7 +27,7 @@ from irdaemon.index.dense import FEWEST
 from irdaemon.index.graph import Graph, load_graph, save_graph
 from irdaemon.index.growing import Growing, Packed, Ragged
 from irdaemon.index.lexical import Lexical, Postings, TermCounts
-from irdaemon.index.rows import Card, Rows, Shown
+from irdaemon.index.rows import FLAGS, PACKED, PLAIN, RAGGED, Rows
 
 # Arrays in a file: one after another, each with room behind it, to be mapped as they lie.
 #
@@ -317,58 +317,38 @@ def _list_facts(image: Image) -> dict[str, Any]:
 
 def _list_arrays(image: Image) -> dict[str, NDArray[Any]]:
     rows, base = image.rows, image.lexical.base
-    keys = image.graph.keys if image.graph else np.empty(0, np.int64)
+    ragged = {name: getattr(rows, name) for name in RAGGED}
+    ragged |= {name: getattr(rows, name).rows for name in PACKED}
     return {
-        "numbers": rows.numbers.array,
-        **_list_ragged("cards", rows.cards.rows),
-        "called": rows.called.array,
-        "alive": rows.alive,
-        "artifact_of": rows.artifact_of.array,
-        **_list_ragged("shown", rows.shown.rows),
-        "kinds": rows.kinds.array,
-        "present": rows.present,
-        **_list_ragged("terms", rows.terms),
-        **_list_ragged("names", rows.names),
-        **_list_ragged("symbols", rows.symbols),
-        "lengths": rows.lengths.array,
-        "surfaces": rows.surfaces.array,
-        "vectors": rows.vectors.array,
-        "embedded": rows.embedded,
+        **{name: getattr(rows, name).array for name in PLAIN},
+        **{name: getattr(rows, name) for name in FLAGS},
+        **{f"{name}.ends": each.ends.array for name, each in ragged.items()},
+        **{
+            f"{name}.{at}": values.array
+            for name, each in ragged.items()
+            for at, values in enumerate(each.values)
+        },
         "postings.starts": base.dense_starts,
         "postings.records": base.records,
         "postings.values": base.values,
         "df": image.lexical.df,
-        "graph.keys": keys,
+        "graph.keys": image.graph.keys if image.graph else np.empty(0, np.int64),
     }
 
 
-def _list_ragged(name: str, ragged: Ragged) -> dict[str, NDArray[Any]]:
-    values = {f"{name}.{at}": values.array for at, values in enumerate(ragged.values)}
-    return {f"{name}.ends": ragged.ends.array, **values}
-
-
 def _read_image(facts: Mapping[str, Any], arrays: Mapping[str, Growing], graph_path: str) -> Image:
-    def ragged(name: str, width: int = 1) -> Ragged:
+    def make_ragged(name: str, width: int = 1) -> Ragged:
         values = tuple(arrays[f"{name}.{at}"] for at in range(width))
         return Ragged(arrays[f"{name}.ends"], values)
 
+    columns: dict[str, Any] = {name: arrays[name] for name in PLAIN}
+    columns |= {name: arrays[name].array for name in FLAGS}
+    columns |= {name: make_ragged(name, width) for name, width in RAGGED.items()}
+    columns |= {name: Packed(kind, make_ragged(name)) for name, kind in PACKED.items()}
+    columns["vectors"] = _choose_vectors(arrays["vectors"], facts["graph"])
     rows = Rows(
-        numbers=arrays["numbers"],
-        cards=Packed(Card, ragged("cards")),
-        called=arrays["called"],
-        alive=arrays["alive"].array,
-        artifact_of=arrays["artifact_of"],
-        shown=Packed(Shown, ragged("shown")),
-        kinds=arrays["kinds"],
+        **columns,
         kind_names=list(facts["kind_names"]),
-        present=arrays["present"].array,
-        terms=ragged("terms", 2),
-        names=ragged("names"),
-        symbols=ragged("symbols"),
-        lengths=arrays["lengths"],
-        surfaces=arrays["surfaces"],
-        vectors=_choose_vectors(arrays["vectors"], facts["graph"]),
-        embedded=arrays["embedded"].array,
         last=facts["last"],
         last_tombstone=facts["buried"],
         laid_out=arrays["present"].size,

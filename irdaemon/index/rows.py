@@ -41,13 +41,15 @@ _READ_AT_ONCE = 2_000
 _NO_FIELDS = b"\x80"
 
 
-# Columns with a row for each artifact, and for each record, that are appended to and kept alike.
+# The columns with a row for each artifact, and for each record, which grow and shrink alike.
 _BY_ARTIFACT = ("numbers", "cards", "called", "names")
 _BY_RECORD = ("shown", "kinds", "terms", "symbols", "lengths", "surfaces", "vectors")
-_FLAGS = ("alive", "present", "embedded")
+FLAGS = ("alive", "present", "embedded")
 _GROWING = (*_BY_ARTIFACT, *_BY_RECORD, "artifact_of")
 # The others take a few bytes a row.
 _LARGE = ("cards", "shown", "terms", "vectors")
+# Columns of ragged rows, with how many values a row has, and of packed ones; the others are plain.
+RAGGED = {"terms": 2, "names": 1, "symbols": 1}
 
 
 class Card(NamedTuple):
@@ -87,6 +89,10 @@ class Shown(NamedTuple):
     def summary(self) -> str:
         """Return as much of the text as is kept of a record of any kind."""
         return self.text[:SUMMARY_CHARS]
+
+
+PACKED = {"cards": Card, "shown": Shown}
+PLAIN = tuple(name for name in _GROWING if name not in RAGGED and name not in PACKED)
 
 
 class Recounted(NamedTuple):
@@ -316,7 +322,7 @@ class Rows:
                 for name in _GROWING
                 if name not in left_out
             },
-            **{name: np.append(getattr(self, name), getattr(more, name)) for name in _FLAGS},
+            **{name: np.append(getattr(self, name), getattr(more, name)) for name in FLAGS},
         }
         return replace(self, **grown, last=max(self.last, more.last))
 

@@ -1,4 +1,4 @@
-"""One entry on its way in: read, redacted, decomposed, ready to be stored."""
+"""Read one entry, redact it and decompose it, ready to be stored."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from irdaemon.strategy.synopses import KIND, SynopsisNote, add_synopsis, is_syno
 from irdaemon.text import count_terms, tokenize_name
 from irdaemon.types import Artifact, Entry, IndexPlan, Reading, Refused, SessionTurn, SourceError
 
-# Redaction: what of a reading may be kept, between reading it and decomposing it.
+# Redaction: what may be kept of a reading, decided before it is decomposed.
 #
 # An artifact about a project that opted out is left out; the others lose their private blocks and
 # secrets. The path and line of each secret are noted while its value is still known.
@@ -49,7 +49,7 @@ _TELLING = 16
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """What of a reading may be kept, where its secrets lie, and the projects it was about.
+    """What may be kept of a reading, where its secrets are, and the projects it is about.
 
     `skipped` counts by reason what was left out; `projects` maps each directory to whether it had
     opted out at this reading. `turns` are a session's, but for those about a project that has, and
@@ -76,12 +76,9 @@ def redact_reading(reading: Reading, entry: Entry, level: str, optouts: OptOuts)
         secrets += _locate_secrets(cleaner.found, artifact, entry)
     out = len(reading.artifacts) - len(wanted)
     skipped = {**reading.skipped, OPTED_OUT: out} if out else reading.skipped
-    turns = tuple(t for t in reading.turns if not (projects.get(t.project) or _is_private(t)))
+    open_turns = (each for each in reading.turns if not projects.get(each.project))
+    turns = tuple(each for each in open_turns if not any(map(has_private, each.prompts)))
     return Redacted(tuple(artifacts), skipped, tuple(dict.fromkeys(secrets)), projects, turns)
-
-
-def _is_private(turn: SessionTurn) -> bool:
-    return any(has_private(prompt) for prompt in turn.prompts)
 
 
 def redact_kept(text: str, level: str) -> str:
@@ -163,31 +160,21 @@ def read_entry(
 
     `synopses` are those of the ledger, for a corpus that has any.
     """
+    cursor = known.cursor if known and known.recipe == corpus.recipe else None
+    what = f"{entry.path or entry.key}: reading failed"
     try:
-        return _read(corpus, entry, known, optouts, synopses)
+        with _as_source_error(what, FileNotFoundError, SourceError):
+            reading = corpus.source.read(entry, cursor)
+        kept = redact_reading(reading, entry, corpus.redaction, optouts)
+        artifacts = tuple(_decompose(corpus, each, synopses) for each in kept.artifacts)
     except FileNotFoundError:
         return None
     except SourceError as error:
         return error
-
-
-def _read(
-    corpus: Corpus,
-    entry: Entry,
-    known: KnownEntry | None,
-    optouts: OptOuts,
-    synopses: Synopses | None,
-) -> Upsert:
-    same_recipe = known is not None and known.recipe == corpus.recipe
-    with _as_source_error(
-        f"{entry.path or entry.key}: reading failed", FileNotFoundError, SourceError
-    ):
-        reading = corpus.source.read(entry, known.cursor if known and same_recipe else None)
-    kept = redact_reading(reading, entry, corpus.redaction, optouts)
     return Upsert(
         entry,
         corpus.recipe,
-        tuple(_decompose(corpus, artifact, synopses) for artifact in kept.artifacts),
+        artifacts,
         reading.cursor,
         reading.partial,
         kept.skipped,
@@ -215,13 +202,12 @@ def _decompose(corpus: Corpus, artifact: Artifact, synopses: Synopses | None) ->
         stated = _find_stated(corpus, artifact, plan)
         if stated:
             recipe += f" {hash_stated(stated)}"
+        plain, written = filterfalse(is_synopsis, plan.surfaces), filter(is_synopsis, plan.surfaces)
         return Decomposed(
             artifact,
             plan.filter_fields,
             tuple(_make_records(artifact.artifact_id, plan)),
-            hash_content(
-                filterfalse(is_synopsis, plan.surfaces), filter(is_synopsis, plan.surfaces)
-            ),
+            hash_content(plain, written),
             hash_version(artifact, plan.filter_fields, recipe),
             # A turn is called after its first words, which name nothing.
             tuple(tokenize_name(artifact.name)) if getattr(corpus.strategy, "named", True) else (),

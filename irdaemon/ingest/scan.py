@@ -10,10 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.ledger import (
-    Delta,
-    Ledger,
-)
+from irdaemon.ledger import Delta, Ledger
 from irdaemon.ledger.rows import make_storable
 from irdaemon.source import Source
 from irdaemon.source.opening import is_within
@@ -66,11 +63,19 @@ class Admitted:
 
 def admit(corpus: Corpus, scan: Scan, optouts: OptOuts) -> Admitted:
     """Sort the entries of a scan into those to read, those to refuse, and those passed over."""
-    entries = tuple(entry for entry in scan.entries if not _is_out(entry, optouts, corpus.ignored))
-    outside = () if corpus.may_leave_roots else _find_outside(corpus, entries)
+    # The path may be a directory itself: a package, a skill.
+    open_entries = (e for e in scan.entries if not (e.path and optouts.covers(e.path)))
+    entries = _drop_within(open_entries, corpus.ignored)
+    tops = () if corpus.may_leave_roots else tuple(set(corpus.real_roots().values()))
+    outside = tuple(e for e in _drop_within(entries, tops) if e.path) if tops else ()
     if outside:
         entries = tuple(entry for entry in entries if entry not in outside)
     return Admitted(replace(scan, entries=entries), outside)
+
+
+def _drop_within(entries: Iterable[Entry], tops: tuple[str, ...]) -> tuple[Entry, ...]:
+    """Return the entries that do not lie in one of some directories."""
+    return tuple(e for e in entries if not any(is_within(e.path, top) for top in tops))
 
 
 def refuse(entry: Entry) -> Refused:
@@ -78,24 +83,6 @@ def refuse(entry: Entry) -> Refused:
     return Refused(
         f"{entry.path}: a link leads here, out of the corpus' roots",
         "add this directory to the roots, or set follow_links = true",
-    )
-
-
-def _is_out(entry: Entry, optouts: OptOuts, ignored: tuple[str, ...]) -> bool:
-    if not entry.path:
-        return False
-    # The path may be a directory itself: a package, a skill.
-    return optouts.covers(entry.path) or any(is_within(entry.path, top) for top in ignored)
-
-
-def _find_outside(corpus: Corpus, entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    tops = set(corpus.real_roots().values())
-    if not tops:
-        return ()
-    return tuple(
-        entry
-        for entry in entries
-        if entry.path and not any(is_within(entry.path, top) for top in tops)
     )
 
 
@@ -127,16 +114,10 @@ def compare(
 ) -> tuple[Admitted, Delta]:
     """Compare what the ledger knows of a corpus with what its source has now; write nothing."""
     scan = _mark_suspect_roots(ledger, corpus, request, _scan(corpus.source, request))
-    found = admit(corpus, _leave_out(scan, request.without), optouts)
+    if request.without:
+        scan = replace(scan, entries=_drop_within(scan.entries, request.without))
+    found = admit(corpus, scan, optouts)
     return found, ledger.entries.diff(corpus.name, found.scan, corpus.recipe, full=request.full)
-
-
-def _leave_out(scan: Scan, places: tuple[str, ...]) -> Scan:
-    def is_elsewhere(entry: Entry) -> bool:
-        return any(is_within(entry.path, place) for place in places)
-
-    kept = tuple(entry for entry in scan.entries if not is_elsewhere(entry)) if places else ()
-    return replace(scan, entries=kept) if places else scan
 
 
 def _scan(source: Source, request: ScanRequest) -> Scan:
