@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -46,10 +47,11 @@ from irdaemon.strategy.edges import EdgeExtractor
 from irdaemon.text import ANALYZER
 from irdaemon.types import NAME, Hit, Query, Root, Selection
 
-# What a corpus was made of, as plain data in its ledger, so that another program can open it.
+# The sources of corpora as plain data in their ledgers, so that another program can open them.
 
-# By which a corpus is searched as it was indexed. Another version may have others.
+# The rules by which a corpus is indexed and searched. Another version may have others.
 _RULES = [ANALYZER, DECOMPOSITION]
+_PLAIN = ("version", "kind", "embedder", "options", "strategy", "why_not", "is_object")
 _IN_MEMORY = "its source lives in the memory of the program that built it"
 
 
@@ -94,21 +96,15 @@ class CorpusSpec:
                 "build it again with this version",
             )
         roots = tuple(Root(*each) for each in given["roots"])
-        fields = ("version", "kind", "embedder", "options", "strategy", "why_not", "is_object")
-        return cls(**{field: given[field] for field in fields}, roots=roots)
+        return cls(**{name: given[name] for name in _PLAIN}, roots=roots)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         return {
-            "version": self.version,
+            **{name: getattr(self, name) for name in _PLAIN},
             "rules": _RULES,
-            "kind": self.kind,
-            "embedder": self.embedder,
             "roots": [[root.path, root.scope, root.links] for root in self.roots],
             "options": {} if self.why_not == _IN_MEMORY else dict(self.options),
-            "strategy": self.strategy,
-            "why_not": self.why_not,
-            "is_object": self.is_object,
         }
 
     def make_source(self, name: str) -> CorpusSource:
@@ -153,8 +149,6 @@ def _is_registered(strategy: IndexingStrategy, spec: Mapping[str, Any]) -> bool:
 
 
 _DEFAULT_EMBEDDER = "wordllama"
-
-
 _MEMORY = ":memory:"
 _PROBLEMS_SHOWN = 3
 
@@ -325,7 +319,7 @@ def _register(built: Built) -> Built:
 
 
 def _describe_problems(engine: Engine, name: str) -> str:
-    """Return what could not be scanned of a corpus, "" where all could; the first few in full."""
+    """Return what could not be scanned of a corpus, the first few in full; "" for nothing."""
     problems = engine.ledger.corpora.read_state(name)[1]
     shown = [f"{problem.path}: {problem.reason}" for problem in problems[:_PROBLEMS_SHOWN]]
     more = len(problems) - len(shown)
@@ -335,8 +329,10 @@ def _describe_problems(engine: Engine, name: str) -> str:
 def _describe_failures(engine: Engine) -> str:
     """Return how many entries could not be indexed and why the first could not; "" for none."""
     failures = engine.ledger.failures.list_all()
-    first = f"{failures[0].path}: {failures[0].reason}" if failures else ""
-    return f"{len(failures)} could not be indexed, the first {first}" if failures else ""
+    if not failures:
+        return ""
+    first = f"{failures[0].path}: {failures[0].reason}"
+    return f"{len(failures)} could not be indexed, the first {first}"
 
 
 def open_corpus(name: str, *, store: str | None = None, embedder: object | None = None) -> Built:
@@ -372,15 +368,8 @@ def find_built(corpus: object) -> Built:
 
 def list_built() -> list[str]:
     """Return the names of the corpora that `open_corpus` opens, sorted."""
-    names = (os.path.splitext(file) for file in _files(os.path.dirname(_locate_store("any"))))
-    return sorted({*_by_name, *(name for name, suffix in names if suffix == ".sqlite")})
-
-
-def _files(directory: str) -> list[str]:
-    try:
-        return os.listdir(directory)
-    except OSError:
-        return []
+    stores = Path(_locate_store("any")).parent.glob("*.sqlite")
+    return sorted({*_by_name, *(path.stem for path in stores)})
 
 
 def _is_outdated(known: Built) -> bool:
@@ -424,11 +413,8 @@ def _make_open_options(
 def _defer_embedder(embedder: str, ledger: Ledger, name: str) -> EngineOptions:
     """Return options in which an embedder is what the ledger says of it, until it is needed."""
     served = ledger.corpora.find_served(name)
-    if (
-        served is None
-        or served[0] != embedder
-        or not (dim := ledger.vectors.find_dimension(served[1]))
-    ):
+    dim = ledger.vectors.find_dimension(served[1]) if served and served[0] == embedder else 0
+    if served is None or not dim:
         return EngineOptions()
     later = OnDemand(partial(make_embedder, embedder), known=(served[1], dim))
     return EngineOptions(embedders={embedder: later})

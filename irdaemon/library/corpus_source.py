@@ -1,4 +1,4 @@
-"""What a corpus is made of: a source, with the name and strategy its corpus will have."""
+"""The source of a corpus, with the name and strategy that the corpus will have."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from irdaemon.source.records import Fetcher
 from irdaemon.strategy import ClaudeTurn, IndexingStrategy, Skill, WholeText, strategy_from_spec
 from irdaemon.types import Artifact, Entry, Reading, Root, Scan, SourceError
 
-# A source with functions of its owner's: further fields, and what counts as a change.
+# A source with functions of its owner's, for further fields and for changes.
 
-# From an artifact's id and raw content: its further filter fields.
+# (id, raw content) -> further filter fields.
 MetadataOf = Callable[[str, Any], Mapping[str, Any]]
-# From an artifact's id and raw content: a text that is equal as long as nothing changed.
+# (id, raw content) -> a text that stays equal as long as nothing changed.
 ChangeSignal = Callable[[str, Any], str]
 
 
@@ -48,16 +48,16 @@ class Adjusted:
         found = self.inner.scan(under)
         if self.change_signal is None:
             return found
-        return replace(found, entries=tuple(map(self._stamped, found.entries)))
+        return replace(found, entries=tuple(map(self._stamp, found.entries)))
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one entry, with its further fields."""
         reading = self.inner.read(entry, cursor)
         if self.metadata_of is None:
             return reading
-        return replace(reading, artifacts=tuple(map(self._with_fields, reading.artifacts)))
+        return replace(reading, artifacts=tuple(map(self._add_fields, reading.artifacts)))
 
-    def _stamped(self, entry: Entry) -> Entry:
+    def _stamp(self, entry: Entry) -> Entry:
         assert self.change_signal is not None
         try:
             artifacts = self.inner.read(entry).artifacts
@@ -66,7 +66,7 @@ class Adjusted:
         signals = [str(self.change_signal(each.artifact_id, each.raw)) for each in artifacts]
         return replace(entry, stamp=stamp_content(signals), mtime_ns=0)
 
-    def _with_fields(self, artifact: Artifact) -> Artifact:
+    def _add_fields(self, artifact: Artifact) -> Artifact:
         assert self.metadata_of is not None
         try:
             fields = dict(self.metadata_of(artifact.artifact_id, artifact.raw))
@@ -77,9 +77,9 @@ class Adjusted:
         return replace(artifact, metadata={**artifact.metadata, **further})
 
 
-# Lists of documents as the mapping by id that a source serves.
+# Lists of documents, turned into the mapping by id that a source serves.
 
-# What a source reads as parts of an artifact, and no field may be called.
+# The parts of an artifact, which are no names of fields.
 _PARTS = ("name", "description", "text")
 _BESIDE = ("id", "meta")
 
@@ -104,8 +104,7 @@ def key_documents(items: Sequence[str | Mapping[str, Any]]) -> dict[str, str | d
 
 def _check_id(item: object, at: int, where: str) -> str:
     if not isinstance(item, (str, Mapping)):
-        kind = type(item).__name__
-        raise QueryError(f"{where} is neither a text nor a mapping: it is a {kind}")
+        raise QueryError(f"{where} is neither a text nor a mapping: it is a {type(item).__name__}")
     id = item.get("id", str(at)) if isinstance(item, Mapping) else str(at)
     if not isinstance(id, str) or not id:
         raise QueryError(f"{where}: its id is not text: {id!r:.60}")
@@ -127,7 +126,7 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 class FromRoots(Protocol):
-    """Make the source of a corpus of one kind, its name that of the kind where none is given."""
+    """Make the source of a corpus of one kind; its default name is the kind."""
 
     def __call__(
         self,
@@ -141,7 +140,17 @@ class FromRoots(Protocol):
         ...
 
 
-def _from_roots(kind: str, doc: str) -> FromRoots:
+_DOCS = {
+    "skills": "Take the SKILL.md trees under `roots`, by default those of the agents here.",
+    "packages": "Take the packages under `roots`, by default the usual places of this machine.",
+    "sessions": "Take the turns of coding sessions, by default those kept by the agents here.",
+    "files": "Take the documents under `roots`; `options`: `pattern`, `exclude`, `gitignore`.",
+    "code": "Take the symbols of programs under `roots`; `options`: those of files, `generated`.",
+    "reports": "Take the Markdown reports of the projects under `roots`, by default `~/code` ...",
+}
+
+
+def _from_roots(kind: str) -> FromRoots:
     def make(
         roots: Paths = (),
         *,
@@ -155,7 +164,7 @@ def _from_roots(kind: str, doc: str) -> FromRoots:
             raise QueryError(f"{kind} have no usual place", "say which roots to search")
         return _make_source(kind, roots, name or kind, strategy, options)
 
-    make.__doc__ = doc
+    make.__doc__ = _DOCS[kind]
     return make
 
 
@@ -198,44 +207,12 @@ class CorpusSource:
                 continue  # a build lists it, with the reason
             yield from ((each.artifact_id, each.raw) for each in artifacts)
 
-    from_skills: ClassVar[FromRoots] = staticmethod(
-        _from_roots(
-            "skills",
-            "Take the SKILL.md trees under `roots`, by default those of the agents installed here.",
-        )
-    )
-    from_packages: ClassVar[FromRoots] = staticmethod(
-        _from_roots(
-            "packages",
-            "Take the packages under `roots`, by default the usual places of this machine.",
-        )
-    )
-    from_sessions: ClassVar[FromRoots] = staticmethod(
-        _from_roots(
-            "sessions",
-            "Take the turns of coding sessions, by default those kept by the agents here.",
-        )
-    )
-    from_files: ClassVar[FromRoots] = staticmethod(
-        _from_roots(
-            "files",
-            "Take the documents under `roots`; `options`: `pattern`, `exclude`, `gitignore`.",
-        )
-    )
-    from_code: ClassVar[FromRoots] = staticmethod(
-        _from_roots(
-            "code",
-            "Take the program texts under `roots` by their symbols; `options`: as of files,"
-            " `generated`.",
-        )
-    )
-    from_md_reports: ClassVar[FromRoots] = staticmethod(
-        _from_roots(
-            "reports",
-            "Take the Markdown reports of the projects under `roots` (`*/*/docs` and the like), by"
-            " default where packages of projects are looked for (`~/code` ...).",
-        )
-    )
+    from_skills: ClassVar[FromRoots] = staticmethod(_from_roots("skills"))
+    from_packages: ClassVar[FromRoots] = staticmethod(_from_roots("packages"))
+    from_sessions: ClassVar[FromRoots] = staticmethod(_from_roots("sessions"))
+    from_files: ClassVar[FromRoots] = staticmethod(_from_roots("files"))
+    from_code: ClassVar[FromRoots] = staticmethod(_from_roots("code"))
+    from_md_reports: ClassVar[FromRoots] = staticmethod(_from_roots("reports"))
 
     @classmethod
     def from_claude_sessions(
