@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from irclient.results import MaintenanceTask
 from irdaemon.config.corpus import Corpus
@@ -29,6 +29,11 @@ class GivenAnswer(NamedTuple):
 
 class Observer:
     """An add-on's part beside one engine. A method here does nothing; an add-on overrides some."""
+
+    @classmethod
+    def find_in(cls, addons: Mapping[str, Observer]) -> Self:
+        """Return this add-on's part among those of an engine."""
+        return next(each for each in addons.values() if isinstance(each, cls))
 
     # -- by any thread ---------------------------------------------------------------------------
 

@@ -56,10 +56,3 @@ class CopyObserver(Observer):
         behind_s = 0.0 if since is None else round(max(0.0, self._state.clock() - since), 1)
         plain = {**facts.to_dict(), "behind_s": behind_s}
         return {"copy": {**plain, "state": "sending"} if newer else plain}
-
-
-def find_copies(state: State) -> CopyObserver:
-    """Return how the copies of an engine's corpora are."""
-    observer = state.addons["backends"]
-    assert isinstance(observer, CopyObserver)
-    return observer

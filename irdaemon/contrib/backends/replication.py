@@ -19,7 +19,7 @@ import numpy as np
 from irclient.errors import IRError, NotFound
 from irdaemon.config.backends import BackendAddress
 from irdaemon.config.corpus import Corpus
-from irdaemon.contrib.backends.observer import CopyFacts, CopyLevel, KnownCopy, find_copies
+from irdaemon.contrib.backends.observer import CopyFacts, CopyLevel, CopyObserver, KnownCopy
 from irdaemon.contrib.backends.remote import (
     CopyOrigin,
     CopyState,
@@ -221,7 +221,7 @@ class Replication:
 
     def _publish(self) -> None:
         """Let the status say how the copies are."""
-        find_copies(self.state).copies = {
+        CopyObserver.find_in(self.state.addons).copies = {
             name: KnownCopy(copy.facts, copy.sent) for name, copy in self._copies.items()
         }
 

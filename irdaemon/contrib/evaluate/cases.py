@@ -1,13 +1,31 @@
-"""What cases are held against: the artifacts there are, and what of the gold has gone."""
+"""The artifacts that cases refer to, and which of the gold has gone."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from irclient.errors import QueryError
 from irdaemon.discovery.cases import Case
 from irdaemon.index import CorpusIndex
+
+
+def read_lines(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a file that are not blank, each with its place.
+
+    Raises QueryError naming the file where it cannot be read.
+    """
+    name = os.fspath(path)
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise QueryError(f"{name}: {error}", "check the file") from error
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            yield f"{name}:{number}", line
 
 
 def query_id(number: int) -> str:
@@ -71,7 +89,7 @@ class Catalogue:
         """Return the id that a reference means, itself where it is ambiguous or unknown."""
         if reference in self.ids:
             return reference
-        meant = self._meant(reference)
+        meant = self._find_named(reference)
         if len({self._content.get(each, each) for each in meant}) == 1:
             return min(meant)
         corpus, _, rest = reference.partition("/")
@@ -79,7 +97,7 @@ class Catalogue:
             return found
         return reference
 
-    def _meant(self, reference: str) -> set[str]:
+    def _find_named(self, reference: str) -> set[str]:
         """Return the artifacts of a name, else those whose ids end with a path."""
         if called := self._called.get(reference):
             return called

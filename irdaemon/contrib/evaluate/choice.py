@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import product
 from statistics import fmean, median
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from irclient.counts import format_count
 from irclient.errors import QueryError
@@ -100,13 +101,13 @@ def floor_of(
     """
     if grid is not None:
         _check_grid(grid)
-    ins, outs = _sorted(inside), _sorted(outside)
-    spread = {"inside": _spread(ins), "outside": _spread(outs)}
+    ins, outs = _sort_scores(inside), _sort_scores(outside)
+    spread = {"inside": _summarize_scores(ins), "outside": _summarize_scores(outs)}
     if not len(ins) or not len(outs):
         missing = "" if not len(ins) + len(outs) else "un" * bool(len(ins)) + "answerable "
         why = f"no {missing}queries"
         return Calibration(None, 0.0, 0.0, 0.0, len(ins), len(outs), spread, why)
-    floors = np.unique(grid) if grid is not None else _candidates(np.concatenate([ins, outs]))
+    floors = np.unique(grid) if grid is not None else _list_floors(np.concatenate([ins, outs]))
     sensitivity = 1 - np.searchsorted(ins, floors) / len(ins)
     specificity = np.searchsorted(outs, floors) / len(outs)
     value = weight * sensitivity + (1 - weight) * specificity
@@ -139,13 +140,11 @@ def calibrate_min_score(
     return replace(made, n_retrieval_miss=missed, drift=drift_of(runs))
 
 
-def _sorted(scores: Sequence[float | None]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _sort_scores(scores: Sequence[float | None]) -> NDArray[np.float64]:
     return np.sort(np.array([-np.inf if s is None else s for s in scores], np.float64))
 
 
-def _candidates(
-    scores: np.ndarray[Any, np.dtype[np.float64]],
-) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _list_floors(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     distinct = np.unique(scores[np.isfinite(scores)])
     if not len(distinct):
         return np.array([0.0])
@@ -153,7 +152,7 @@ def _candidates(
     return np.concatenate([[distinct[0] - 1e-6], middles, [distinct[-1] + 1e-6]])
 
 
-def _spread(scores: np.ndarray[Any, np.dtype[np.float64]]) -> list[float]:
+def _summarize_scores(scores: NDArray[np.float64]) -> list[float]:
     finite = [float(score) for score in scores if np.isfinite(score)]
     return [finite[0], median(finite), finite[-1]] if finite else []
 
@@ -216,7 +215,7 @@ SELECTION_MEASURES = (
 
 def evaluate_selection(runs: Sequence[Run]) -> SelectionReport:
     """Return how good what was committed is, with 95% intervals; see SelectionReport."""
-    return _report(runs, intervals(_series(runs)))
+    return _report(runs, intervals(_list_values(runs)))
 
 
 def selection_means(runs: Sequence[Run]) -> SelectionReport:
@@ -225,7 +224,7 @@ def selection_means(runs: Sequence[Run]) -> SelectionReport:
 
 
 def _report(runs: Sequence[Run], spreads: Mapping[str, Interval]) -> SelectionReport:
-    means = {name: _mean(values) for name, values in _series(runs).items()}
+    means = {name: _mean(values) for name, values in _list_values(runs).items()}
     full = [run for run in runs if run.case.gold]
     means["mean_committed"] = _mean([len(run.committed) for run in full if run.committed])
     acted, abstention = means["acted"], means["abstention_accuracy"]
@@ -241,38 +240,31 @@ def _report(runs: Sequence[Run], spreads: Mapping[str, Interval]) -> SelectionRe
     )
 
 
-def _series(runs: Sequence[Run]) -> dict[str, list[float]]:
+def _list_values(runs: Sequence[Run]) -> dict[str, list[float]]:
     """Return the values of each measure that is a mean over cases."""
     full = [run for run in runs if run.case.gold]
-    rows = [row for row in map(_selected, full) if row is not None]
+    found = [run for run in full if set(run.case.gold) & set(run.ranked)]
+    pairs = [(run, *_measure_selection(run)) for run in found]
     return {
-        "commit_rate": [row["hit"] for row in rows],
-        "precision": [row["precision"] for row in rows if row["size"]],
-        "recall": [row["recall"] for row in rows],
-        "f1": [row["f1"] for row in rows],
-        "f1_all": [_f1_of_all(run) for run in full],
+        "commit_rate": [float(precision > 0) for _, precision, _ in pairs],
+        "precision": [precision for run, precision, _ in pairs if run.committed],
+        "recall": [recall for _, _, recall in pairs],
+        "f1": [f1(precision, recall) for _, precision, recall in pairs],
+        "f1_all": [_measure_f1(run) for run in full],
         "acted": [float(bool(run.committed)) for run in full],
         "abstention_accuracy": [float(not run.committed) for run in runs if not run.case.gold],
     }
 
 
-def _selected(run: Run) -> dict[str, float] | None:
-    retrieved, chosen = set(run.case.gold) & set(run.ranked), set(run.committed)
-    if not retrieved:
-        return None
-    good = len(chosen & set(run.case.gold))
-    precise = good / len(chosen) if chosen else 0.0
-    recalled = len(chosen & retrieved) / len(retrieved)
-    return {
-        "hit": float(good > 0),
-        "size": len(chosen),
-        "precision": precise,
-        "recall": recalled,
-        "f1": f1(precise, recalled),
-    }
+def _measure_selection(run: Run) -> tuple[float, float]:
+    """Return the precision of what was committed, and the recall of the gold that was retrieved."""
+    gold, chosen = set(run.case.gold), set(run.committed)
+    retrieved = gold & set(run.ranked)
+    precision = len(chosen & gold) / len(chosen) if chosen else 0.0
+    return precision, len(chosen & retrieved) / len(retrieved)
 
 
-def _f1_of_all(run: Run) -> float:
+def _measure_f1(run: Run) -> float:
     good = len(set(run.committed) & set(run.case.gold))
     return f1(good / len(run.committed) if run.committed else 0.0, good / len(set(run.case.gold)))
 
@@ -335,6 +327,20 @@ class Cell:
         return {**spec, "n": self.report.n, "n_retrieved": self.report.n_retrieved, **measures}
 
 
+T = TypeVar("T")
+
+
+def keep_unbeaten(points: Iterable[tuple[T, float | None, float | None]]) -> list[T]:
+    """Return what no other beats in both measures, by the first; None is not measured."""
+    scored = [(each, x, y) for each, x, y in points if x is not None and y is not None]
+    kept = [
+        (each, x)
+        for each, x, y in scored
+        if not any(u >= x and v >= y and (u, v) != (x, y) for _, u, v in scored)
+    ]
+    return [each for each, _ in sorted(kept, key=lambda pair: pair[1])]
+
+
 @dataclass(frozen=True, slots=True)
 class Sweep:
     """All the cells of a sweep, and the measure that chooses among them.
@@ -352,22 +358,15 @@ class Sweep:
         Ties go to fewer items, smaller max_k, larger rel. Raises QueryError for an empty sweep or
         an unknown measure.
         """
-        measure = _objective(measure or self.objective)
+        measure = _check_objective(measure or self.objective)
         if not self.cells:
             raise QueryError("the sweep is empty", "give at least one value of each kind")
-        return min(self.cells, key=lambda cell: _worse(cell, measure))
+        return min(self.cells, key=lambda cell: _rank_cell(cell, measure))
 
     def frontier(self, x: str = "recall", y: str = "precision") -> list[Cell]:
         """Return the cells that no other beats in both measures, by rising `x`."""
-        x, y = _objective(x), _objective(y)
-        scored = [(c, c.report.value(x), c.report.value(y)) for c in self.cells]
-        points = [(c, a, b) for c, a, b in scored if a is not None and b is not None]
-        kept = [
-            (cell, a)
-            for cell, a, b in points
-            if not any(u >= a and v >= b and (u, v) != (a, b) for _, u, v in points)
-        ]
-        return [cell for cell, _ in sorted(kept, key=lambda pair: pair[1])]
+        x, y = _check_objective(x), _check_objective(y)
+        return keep_unbeaten((c, c.report.value(x), c.report.value(y)) for c in self.cells)
 
     def table(self) -> str:
         """Return the sweep as lines of text, the best by its objective first."""
@@ -375,10 +374,10 @@ class Sweep:
         names = _SHOWN if self.objective in _SHOWN else (self.objective, *_SHOWN)
         head = ["max_k", "rel", *(["min_score"] if floors else []), *names]
         rows = [head]
-        for cell in sorted(self.cells, key=lambda each: _worse(each, self.objective)):
+        for cell in sorted(self.cells, key=lambda each: _rank_cell(each, self.objective)):
             spec = cell.spec
             own = [str(spec.max_k), f"{spec.rel:g}", *([str(spec.min_score)] if floors else [])]
-            rows.append(own + [_figure(cell.report.value(name)) for name in names])
+            rows.append(own + [_format_figure(cell.report.value(name)) for name in names])
         widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
         return "\n".join(
             "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
@@ -416,13 +415,13 @@ def sweep_selector(
 
     Raises QueryError for an impossible value or an unknown objective.
     """
-    objective = _objective(objective)
+    objective = _check_objective(objective)
     specs = Grid(tuple(max_k), tuple(rel), tuple(min_score)).specs
-    cells = (Cell(spec, selection_means(_reselected(runs, spec))) for spec in specs)
+    cells = (Cell(spec, selection_means(_select_again(runs, spec))) for spec in specs)
     return Sweep(tuple(cells), objective, drift_of(runs))
 
 
-def _objective(measure: str) -> str:
+def _check_objective(measure: str) -> str:
     """Return a measure's name, `selection_` before it left out, as a sweep is of nothing else."""
     name = measure.removeprefix("selection_")
     if name not in SELECTION_MEASURES:
@@ -431,7 +430,7 @@ def _objective(measure: str) -> str:
     return name
 
 
-def _reselected(runs: Sequence[Run], spec: SelectSpec) -> list[Run]:
+def _select_again(runs: Sequence[Run], spec: SelectSpec) -> list[Run]:
     chosen = []
     for run in runs:
         size = len(select(run.hits, spec).hits) if run.hits else 0
@@ -440,7 +439,7 @@ def _reselected(runs: Sequence[Run], spec: SelectSpec) -> list[Run]:
     return chosen
 
 
-def _worse(cell: Cell, measure: str) -> tuple[float, float, int, float]:
+def _rank_cell(cell: Cell, measure: str) -> tuple[float, float, int, float]:
     value = cell.report.value(measure)
     size = cell.report.mean_committed or 0.0
     sign = 1 if measure == "mean_committed" else -1
@@ -452,5 +451,5 @@ def _worse(cell: Cell, measure: str) -> tuple[float, float, int, float]:
     )
 
 
-def _figure(value: float | None) -> str:
+def _format_figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"

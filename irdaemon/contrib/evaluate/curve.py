@@ -31,8 +31,8 @@ def plain_bm25(
 ) -> list[Run]:
     """Return what BM25 alone ranks first for each case, over the records of all indexes."""
     bm25s = load_quiet("bm25s")  # with scipy behind it 28 MB and 0.15 s: for evaluation only
-    documents = [words for index in indexes for words in _documents(index.rows)]
-    owners = [owner for index in indexes for owner in _owners(index.rows)]
+    documents = [words for index in indexes for words in _list_documents(index.rows)]
+    owners = [owner for index in indexes for owner in _list_owners(index.rows)]
     retriever = bm25s.BM25(k1=K1, b=B, method="lucene")
     corpus = bm25s.tokenization.Tokenized(ids=documents, vocab=dict(vocabulary))
     if any(documents):
@@ -43,30 +43,27 @@ def plain_bm25(
         terms = [vocabulary[token] for token in tokenize(case.query) if token in vocabulary]
         terms = [term for term in dict.fromkeys(terms) if term in held]
         scores = retriever.get_scores_from_ids(terms) if terms else np.zeros(len(owners))
-        runs.append(_run(case, _best(scores, owners)))
+        ranked = _rank_owners(scores, owners)
+        hits = tuple(Hit("", id, id, "", score, {}, "", "", {}) for id, score in ranked)
+        runs.append(Run(case, hits, (), not hits, None))
     return runs
 
 
-def _documents(rows: Rows) -> list[list[int]]:
+def _list_documents(rows: Rows) -> list[list[int]]:
     return [
         [term for term, count in rows.count_terms(at).items() for _ in range(int(count))]
         for at in rows.list_positions()
     ]
 
 
-def _owners(rows: Rows) -> list[str]:
+def _list_owners(rows: Rows) -> list[str]:
     return [rows.cards[rows.artifact_of.array[at]].artifact_id for at in rows.list_positions()]
 
 
-def _best(scores: np.ndarray, owners: Sequence[str]) -> list[tuple[str, float]]:
+def _rank_owners(scores: np.ndarray, owners: Sequence[str]) -> list[tuple[str, float]]:
     order = np.argsort(-scores, kind="stable")
     best = {owners[at]: float(scores[at]) for at in order[::-1].tolist() if scores[at] > 0}
     return sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))[:_DEPTH]
-
-
-def _run(case: Case, ranked: list[tuple[str, float]]) -> Run:
-    hits = tuple(Hit("", id, id, "", score, {}, "", "", {}) for id, score in ranked)
-    return Run(case, hits, (), not hits, None)
 
 
 SIZES = (1, 4, 8, 16, 32, 64, 128)
@@ -93,19 +90,19 @@ def distractor_robustness_curve(
     Raises QueryError for a probe without a gold, or with one that is not in the scope.
     """
     for probe in probes:
-        _check(scope, probe)
+        _check_probe(scope, probe)
 
     def accuracy(size: int) -> float:
         chance = random.Random(seed + size)
         draws = 1 if size >= len(scope) else trials
         found = [
-            probe.gold[0] in ranker(_drawn(scope, probe, size, chance))(probe.query, k)
+            probe.gold[0] in ranker(_draw_catalogue(scope, probe, size, chance))(probe.query, k)
             for probe in probes
             for _ in range(draws)
         ]
         return round(fmean(found), 4) if found else 0.0
 
-    return {size: accuracy(size) for size in _sizes(sizes, len(scope))}
+    return {size: accuracy(size) for size in _clip_sizes(sizes, len(scope))}
 
 
 def curve_of_ranks(
@@ -119,25 +116,25 @@ def curve_of_ranks(
     """
     before = [None if rank is None else rank - 1 for rank in ranks]
     return {
-        size: round(fmean(_first(each, size, n) for each in before), 4) if before else 0.0
-        for size in _sizes(sizes, n)
+        size: round(fmean(_chance_of_first(each, size, n) for each in before), 4) if before else 0.0
+        for size in _clip_sizes(sizes, n)
     }
 
 
-def _first(before: int | None, size: int, n: int) -> float:
+def _chance_of_first(before: int | None, size: int, n: int) -> float:
     """Return the chance that none of `before` is among size - 1 drawn out of n - 1."""
     if before is None:
         return float(size == 1)
     return comb(n - 1 - before, size - 1) / comb(n - 1, size - 1)
 
 
-def _sizes(sizes: Sequence[int], most: int) -> list[int]:
+def _clip_sizes(sizes: Sequence[int], most: int) -> list[int]:
     if any(size < 1 for size in sizes):
         raise QueryError("a catalogue has one item at least", f"not one of {list(sizes)!r:.60}")
     return sorted({min(size, most) for size in sizes if most})
 
 
-def _check(scope: Mapping[str, Item], probe: Case) -> None:
+def _check_probe(scope: Mapping[str, Item], probe: Case) -> None:
     if not probe.gold:
         raise QueryError(f"the probe {probe.query!r} has no gold", "leave it out")
     if probe.gold[0] not in scope:
@@ -147,7 +144,7 @@ def _check(scope: Mapping[str, Item], probe: Case) -> None:
         )
 
 
-def _drawn(
+def _draw_catalogue(
     scope: Mapping[str, Item], probe: Case, size: int, chance: random.Random
 ) -> dict[str, Item]:
     """Return a catalogue of a size: a probe's gold, and distractors."""

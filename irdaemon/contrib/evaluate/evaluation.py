@@ -52,8 +52,8 @@ def evaluate_corpora(
     snapshot = state.snapshot
     indexes = find_indexes(snapshot, query.corpora)
     catalogue = Catalogue.of(indexes)
-    told = Evaluating(cases, query, wanted.grid, _telling(state, len(cases)))
-    measured, runs = report(searcher, told, catalogue)
+    asked = Evaluating(cases, query, wanted.grid, _make_progress(state, len(cases)))
+    measured, runs = report(searcher, asked, catalogue)
     measured |= {
         "corpora": [index.corpus for index in indexes],
         "asked": {"k": query.k, "mode": query.mode, "max_k": query.select.max_k},
@@ -66,13 +66,13 @@ def evaluate_corpora(
         plain = plain_bm25(indexes, snapshot.vocabulary, [run.case for run in runs])
         measured["baseline"] = evaluate_discovery(plain).measures
         measured["compared"] = compare(runs, plain).to_dict()
-        del measured["compared"]["drift"]  # it is told once
+        del measured["compared"]["drift"]  # which is reported once
     if wanted.curve:
-        measured["curve"] = _curve(searcher, runs, indexes, query)
+        measured["curve"] = _draw_curve(searcher, runs, indexes, query)
     return measured
 
 
-def _telling(state: State, todo: int) -> Callable[[int], None]:
+def _make_progress(state: State, todo: int) -> Callable[[int], None]:
     """Return what tells how far an evaluation is, so often and at its end."""
     last = time.monotonic()
 
@@ -85,7 +85,7 @@ def _telling(state: State, todo: int) -> Callable[[int], None]:
     return tell
 
 
-def _curve(
+def _draw_curve(
     searcher: Searcher, runs: Sequence[Run], indexes: Sequence[CorpusIndex], query: Query
 ) -> list[dict[str, float]]:
     """Return how often the gold is expected to be first, by size of the catalogue."""

@@ -12,12 +12,11 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, Literal
 
 from irclient.errors import QueryError
-from irdaemon.contrib.evaluate.cases import Catalogue
-from irdaemon.contrib.evaluate.ranking import Searcher, ids_of
+from irdaemon.contrib.evaluate.cases import Catalogue, read_lines
+from irdaemon.contrib.evaluate.ranking import Searcher, check_cut, ids_of, ndcg
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.types import Hit, Query
 
@@ -190,59 +189,54 @@ def compare_indexings(
     if len({query.text for query in queries}) < len(queries):
         raise QueryError("a query is given twice", "join their levels")
     rankings = {
-        label: {query.text: _ranked(searcher, query, rank_depth) for query in queries}
+        label: {query.text: _rank(searcher, query, rank_depth) for query in queries}
         for label, searcher in searchers.items()
     }
     return IndexingComparison(
         baseline=next(iter(searchers)),
         queries=tuple(queries),
         measures={
-            label: {query.text: measured(found[query.text], query, k) for query in queries}
+            label: {query.text: measure_ranking(found[query.text], query, k) for query in queries}
             for label, found in rankings.items()
         },
         ranks={
-            label: {query.text: _ranks(found[query.text], query) for query in queries}
+            label: {query.text: _rank_watched(found[query.text], query) for query in queries}
             for label, found in rankings.items()
         },
     )
 
 
-def _ranked(searcher: Searcher | RankHits, query: GradedQuery, depth: int) -> list[str]:
+def _rank(searcher: Searcher | RankHits, query: GradedQuery, depth: int) -> list[str]:
     if callable(searcher):
         hits = searcher(query.text, k=depth)
     else:
         hits = searcher.search(Query(query.text, k=depth)).results
     # No more than needed of a generator; of copies joined in one hit the one that is named counts.
-    some = islice(_distinct(hits), depth)
-    return list(dict.fromkeys(ids_of(some, query.named)))
-
-
-def _distinct(hits: Iterable[Hit]) -> Iterator[Hit]:
-    seen: set[str] = set()
+    some: dict[str, Hit] = {}
     for hit in hits:
-        if hit.artifact_id not in seen:
-            seen.add(hit.artifact_id)
-            yield hit
+        some.setdefault(hit.artifact_id, hit)
+        if len(some) == depth:
+            break
+    return list(dict.fromkeys(ids_of(some.values(), query.named)))
 
 
-def _ranks(ranked: Sequence[str], query: GradedQuery) -> dict[str, int]:
+def _rank_watched(ranked: Sequence[str], query: GradedQuery) -> dict[str, int]:
     watched = query.watched
     return {each: at for at, each in enumerate(ranked, start=1) if each in watched}
 
 
-def measured(ranked: Sequence[str], query: GradedQuery, k: int) -> GradedMeasures:
+def measure_ranking(ranked: Sequence[str], query: GradedQuery, k: int) -> GradedMeasures:
     """Measure a ranking, ids best first and each once, at its first k places.
 
     Raises QueryError for a k that is no whole number above 0.
     """
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise QueryError(f"k must be a whole number of at least 1, not {k!r}")
+    check_cut(k)
     top = set(ranked[:k])
     seen = {each: None for each in query.distractors if each in top}
     missed = {each: None for each in query.hard_positives if each not in top}
     misses = _share(missed, query.hard_positives)
     return GradedMeasures(
-        graded_ndcg(ranked, query.gains, k),
+        ndcg(ranked, query.gains, k) if query.gains else 0.0,
         _share(seen, query.distractors),
         None if misses is None else 1 - misses,
         tuple(seen),
@@ -252,14 +246,6 @@ def measured(ranked: Sequence[str], query: GradedQuery, k: int) -> GradedMeasure
 
 def _share(some: Mapping[str, None], named: Sequence[str]) -> float | None:
     return len(some) / len(set(named)) if named else None
-
-
-def graded_ndcg(ranked: Sequence[str], gains: Mapping[str, float], k: int) -> float:
-    """Return normalised discounted cumulative gain with gains by id; 0 where nothing has one."""
-    found = sum(gains.get(each, 0.0) / math.log2(at + 2) for at, each in enumerate(ranked[:k]))
-    ideal = sorted(gains.values(), reverse=True)[:k]
-    best = sum(gain / math.log2(at + 2) for at, gain in enumerate(ideal))
-    return found / best if best else 0.0
 
 
 # Graded cases: artifacts with the level at which each answers one theme or another, in a file.
@@ -350,33 +336,25 @@ def load_graded_cases(path: str | os.PathLike[str]) -> list[GradedCase]:
     """Read a file of cases. Raises QueryError naming the file and the invalid line."""
     return [
         GradedCase.from_dict(data, where)
-        for where, data in _rows(path)
+        for where, data in _read_rows(path)
         if not (isinstance(data, Mapping) and _META in data)
     ]
 
 
 def read_graded_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what the first line of a file says of all cases; nothing where it is a case."""
-    for _, data in _rows(path):
+    for _, data in _read_rows(path):
         return dict(data.get(_META) or {}) if isinstance(data, Mapping) else {}
     return {}
 
 
-def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
+def _read_rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
     """Yield each line's place and what it holds."""
-    name = os.fspath(path)
-    try:
-        with open(path, encoding="utf-8") as file:
-            lines = file.read().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise QueryError(f"{name}: {error}", "check the file") from error
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    for where, line in read_lines(path):
         try:
-            yield f"{name}:{number}", json.loads(line)
+            yield where, json.loads(line)
         except ValueError as error:
-            raise QueryError(f"{name}:{number}: not JSON: {error}", _FORM) from error
+            raise QueryError(f"{where}: not JSON: {error}", _FORM) from error
 
 
 def level_histogram(cases: Sequence[GradedCase], theme: str) -> dict[str, int]:

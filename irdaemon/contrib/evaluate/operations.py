@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from irdaemon.contrib.evaluate.store import find_store
+from irdaemon.contrib.evaluate.store import EvaluationStore
 from irdaemon.engine import Engine
 from irdaemon.serve import access
 from irdaemon.serve.access import PASSING, Args
@@ -22,7 +22,7 @@ def evaluate(engine: Engine, args: Args) -> Any:
     )
     measured = evaluate_corpora(engine, read_cases(args["cases"]), query_of(args), wanted)
     if not args[PASSING]:
-        find_store(engine.state).keep(measured)
+        EvaluationStore.find_in(engine.state.addons).keep(measured)
     return measured
 
 
@@ -30,4 +30,4 @@ def evaluate(engine: Engine, args: Args) -> Any:
 def read_evaluation(engine: Engine, corpus: str) -> Any:
     """Return the last evaluation of a corpus."""
     engine.state.check_known(corpus)
-    return find_store(engine.state).last(corpus)
+    return EvaluationStore.find_in(engine.state.addons).last(corpus)

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from irdaemon.contrib.evaluate.choice import keep_unbeaten
 from irdaemon.contrib.evaluate.ranking import PRIMARY_K, ndcg
 from irdaemon.contrib.evaluate.report import Comparison, compare_values
 
@@ -64,35 +65,22 @@ _FONT = re.compile(r"(font-family: )[^;\"]*")
 
 def draw_frontier(cells: Sequence[Mapping[str, Any]]) -> str:
     """Draw recall and precision of every selector of a sweep, and those that none beats."""
-    points = [(c, c["recall"], c["precision"]) for c in cells]
-    scored = [(c, x, y) for c, x, y in points if x is not None and y is not None]
-    best = [
-        (c, x, y)
-        for c, x, y in scored
-        if not any(u >= x and v >= y and (u, v) != (x, y) for _, u, v in scored)
-    ]
-    best.sort(key=lambda each: each[1])
+    points = [(cell, cell["recall"], cell["precision"]) for cell in cells]
+    scored = [(x, y) for _, x, y in points if x is not None and y is not None]
+    best = keep_unbeaten(points)
 
     def draw(axes: Axes) -> None:
-        axes.scatter(
-            [x for _, x, _ in scored], [y for *_, y in scored], s=16, color=_STAND_INS["second"]
-        )
-        axes.plot(
-            [x for _, x, _ in best], [y for *_, y in best], "o-", color=_STAND_INS["first"], ms=5
-        )
-        seen = set()
-        for cell, x, y in best:
-            if (x, y) not in seen:
-                axes.annotate(
-                    f"{cell['max_k']} / {cell['rel']:g}",
-                    (x, y),
-                    xytext=(4, 5),
-                    textcoords="offset points",
-                )
-            seen.add((x, y))
+        recalls, precisions = [x for x, _ in scored], [y for _, y in scored]
+        axes.scatter(recalls, precisions, s=16, color=_STAND_INS["second"])
+        places = {(cell["recall"], cell["precision"]): cell for cell in reversed(best)}
+        line = [[cell[name] for cell in best] for name in ("recall", "precision")]
+        axes.plot(*line, "o-", color=_STAND_INS["first"], ms=5)
+        for place, cell in places.items():
+            text = f"{cell['max_k']} / {cell['rel']:g}"
+            axes.annotate(text, place, xytext=(4, 5), textcoords="offset points")
         axes.set(xlabel="recall of what was found", ylabel="precision", xlim=_SHARES, ylim=_SHARES)
 
-    return _drawn("frontier", draw)
+    return _draw("frontier", draw)
 
 
 def draw_scores(cases: Sequence[Mapping[str, Any]], floor: float | None) -> str:
@@ -117,7 +105,7 @@ def draw_scores(cases: Sequence[Mapping[str, Any]], floor: float | None) -> str:
         axes.set(xlabel="best score of a case", ylabel="cases")
         axes.legend()
 
-    return _drawn("scores", draw)
+    return _draw("scores", draw)
 
 
 def draw_curve(points: Sequence[Mapping[str, float]]) -> str:
@@ -134,7 +122,7 @@ def draw_curve(points: Sequence[Mapping[str, float]]) -> str:
         axes.set_ylim(*_SHARES)
         axes.set(xlabel="artifacts in the catalogue", ylabel="gold first")
 
-    return _drawn("curve", draw)
+    return _draw("curve", draw)
 
 
 def draw_differences(values: Sequence[float], measure: str) -> str:
@@ -147,10 +135,10 @@ def draw_differences(values: Sequence[float], measure: str) -> str:
         axes.axhline(0, color=_STAND_INS["ink"], linewidth=0.8)
         axes.set(xlabel="queries", ylabel=f"difference in {measure}")
 
-    return _drawn("differences", draw)
+    return _draw("differences", draw)
 
 
-def _drawn(name: str, draw: Callable[[Axes], None]) -> str:
+def _draw(name: str, draw: Callable[[Axes], None]) -> str:
     """Return a figure as an SVG element; `name` keeps its ids apart from those of others."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -164,10 +152,7 @@ def _drawn(name: str, draw: Callable[[Axes], None]) -> str:
         draw(axes)
         written = io.StringIO()
         FigureCanvasSVG(figure).print_svg(written, metadata={"Date": None})
-    return _as_element(written.getvalue(), name)
-
-
-def _as_element(svg: str, name: str) -> str:
+    svg = written.getvalue()
     text = _METADATA.sub("", svg[svg.index("<svg") :])
     text = _FONT.sub(r"\1inherit", text)
     for variable, colour in _STAND_INS.items():
@@ -233,27 +218,27 @@ def page(made: Mapping[str, Any]) -> str:
     now = made["evaluation"]
     title = f"Evaluation of {', '.join(now['corpora'])}"
     parts = [
-        f"<h1>{_safe(title)}</h1>",
-        f"<p class='about'>{_safe(_about(now))}</p>",
-        *_measures(now),
-        *_frontier(now),
-        *_scores(now),
-        *_curve(now),
-        *_comparisons(now, made.get("before"), made.get("against")),
-        *_failures(now),
+        f"<h1>{html.escape(title)}</h1>",
+        f"<p class='about'>{html.escape(_describe(now))}</p>",
+        *_show_measures(now),
+        *_show_frontier(now),
+        *_show_scores(now),
+        *_show_curve(now),
+        *_show_comparisons(now, made.get("before"), made.get("against")),
+        *_show_failures(now),
     ]
     return (
         "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width'>"
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{_safe(title)}</title><style>{_CSS}</style></head>\n<body>\n"
+        f"<title>{html.escape(title)}</title><style>{_CSS}</style></head>\n<body>\n"
         + "\n".join(parts)
         + "\n</body></html>\n"
     )
 
 
-def _about(now: Mapping[str, Any]) -> str:
+def _describe(now: Mapping[str, Any]) -> str:
     at = time.strftime("%Y-%m-%d %H:%M", time.localtime(now["at"]))
     found, asked = now["discovery"], now["asked"]
     return (
@@ -264,36 +249,32 @@ def _about(now: Mapping[str, Any]) -> str:
     )
 
 
-def _measures(now: Mapping[str, Any]) -> Iterator[str]:
+def _show_measures(now: Mapping[str, Any]) -> Iterator[str]:
     found, plain = now["discovery"], now.get("baseline") or {}
     spread = found.get("intervals", {})
     yield "<h2>Ranking</h2>"
     head = ("measure", "mean", "95% interval", *(("plain BM25",) if plain else ()))
     rows = [
-        (name, f"{mean:.3f}", _interval(spread.get(name)), *_beside(plain, name))
+        (
+            *(name, f"{mean:.3f}", _format_interval(spread.get(name))),
+            *((f"{plain[name]:.3f}" if name in plain else "-",) if plain else ()),
+        )
         for name, mean in found["measures"].items()
     ]
-    yield _table(head, rows, "Means over the cases with gold.")
+    yield _make_table(head, rows, "Means over the cases with gold.")
     outcomes = found["outcomes"].items()
     told = [(_OUTCOMES.get(name, name), f"{n:,}") for name, n in sorted(outcomes)]
-    yield _table(("what became of a case", "cases"), told, "")
+    yield _make_table(("what became of a case", "cases"), told, "")
     chosen = now["selection"]
     names = [n for n, v in chosen.items() if isinstance(v, (int, float)) and not n.startswith("n")]
     within = chosen.get("intervals", {})
-    rows = [(n, f"{chosen[n]:.3f}", _interval(within.get(n))) for n in names]
+    rows = [(n, f"{chosen[n]:.3f}", _format_interval(within.get(n))) for n in names]
     yield "<h2>Selection</h2>"
     about = f"Over {chosen['n_retrieved']:,} cases whose gold was among the candidates."
-    yield _table(("measure", "mean", "95% interval"), rows, about)
+    yield _make_table(("measure", "mean", "95% interval"), rows, about)
 
 
-def _beside(plain: Mapping[str, float], name: str) -> tuple[str, ...]:
-    """Return the cell of the baseline, where there is one."""
-    if not plain:
-        return ()
-    return (f"{plain[name]:.3f}" if name in plain else "-",)
-
-
-def _frontier(now: Mapping[str, Any]) -> Iterator[str]:
+def _show_frontier(now: Mapping[str, Any]) -> Iterator[str]:
     yield "<h2>Selectors</h2>"
     if not any(cell["recall"] is not None for cell in now["sweep"]):
         yield "<p>No case had its gold among the candidates: there is nothing to select.</p>"
@@ -304,11 +285,11 @@ def _frontier(now: Mapping[str, Any]) -> Iterator[str]:
     yield draw_frontier(now["sweep"])
 
 
-def _scores(now: Mapping[str, Any]) -> Iterator[str]:
+def _show_scores(now: Mapping[str, Any]) -> Iterator[str]:
     floor = now["floor"]
     yield "<h2>Scores and the floor</h2>"
     if floor.get("floor") is None:
-        yield f"<p>No floor can be found: {_safe(str(floor.get('reason', '')))}.</p>"
+        yield f"<p>No floor can be found: {html.escape(str(floor.get('reason', '')))}.</p>"
     else:
         yield (
             f"<p class='about'>A floor of {floor['floor']:.3f} answers"
@@ -318,7 +299,7 @@ def _scores(now: Mapping[str, Any]) -> Iterator[str]:
     yield draw_scores(now["cases"], floor.get("floor"))
 
 
-def _curve(now: Mapping[str, Any]) -> Iterator[str]:
+def _show_curve(now: Mapping[str, Any]) -> Iterator[str]:
     if not now.get("curve"):
         return
     yield "<h2>Among ever more distractors</h2>"
@@ -327,7 +308,7 @@ def _curve(now: Mapping[str, Any]) -> Iterator[str]:
     yield draw_curve(now["curve"])
 
 
-def _comparisons(
+def _show_comparisons(
     now: Mapping[str, Any],
     before: Mapping[str, Any] | None,
     against: Mapping[str, Sequence[str]] | None,
@@ -337,12 +318,13 @@ def _comparisons(
     yield "<h2>Comparison</h2>"
     if now.get("compared"):
         known = {f: now["compared"].get(f) for f in Comparison.__slots__}
-        yield f"<p>Against plain BM25: {_safe(str(Comparison(**known)))}.</p>"
+        yield f"<p>Against plain BM25: {html.escape(str(Comparison(**known)))}.</p>"
     if against is not None:
-        yield f"<p>Against the run that was given: {_safe(str(_compared(now, against)))}.</p>"
+        theirs = str(_compare_with(now, against))
+        yield f"<p>Against the run that was given: {html.escape(theirs)}.</p>"
     if before is None:
         return
-    pairs = _pairs(now["cases"], before["cases"])
+    pairs = _pair_cases(now["cases"], before["cases"])
     if not pairs:
         yield "<p>The previous evaluation had none of these cases.</p>"
         return
@@ -350,18 +332,18 @@ def _comparisons(
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(before["at"]))
     same = "the same" if before["signature"] == now["signature"] else "another"
     yield f"<p>Against the evaluation of {when}, over {same} set of artifacts, on the cases that"
-    yield f"both have: {_safe(str(found))}.</p>"
+    yield f"both have: {html.escape(str(found))}.</p>"
     yield draw_differences([new - old for new, old in pairs], _MEASURE)
 
 
-def _compared(now: Mapping[str, Any], against: Mapping[str, Sequence[str]]) -> Comparison:
+def _compare_with(now: Mapping[str, Any], against: Mapping[str, Sequence[str]]) -> Comparison:
     """Compare the cases with what another program ranked for them."""
     cases = [case for case in now["cases"] if case["gold"]]
     theirs = [ndcg(against.get(case["id"], ()), case["gold"], PRIMARY_K) for case in cases]
     return compare_values(_MEASURE, [case["measures"][_MEASURE] for case in cases], theirs)
 
 
-def _pairs(
+def _pair_cases(
     now: Iterable[Mapping[str, Any]], before: Iterable[Mapping[str, Any]]
 ) -> list[tuple[float, float]]:
     """Return the measure of each case that both have, now and before."""
@@ -374,53 +356,50 @@ def _pairs(
     return [(case["measures"][_MEASURE], old[key]) for key, case in keyed if key in old]
 
 
-def _failures(now: Mapping[str, Any]) -> Iterator[str]:
+def _show_failures(now: Mapping[str, Any]) -> Iterator[str]:
     failed = [case for case in now["cases"] if case["outcome"] in _FAILED]
     failed.sort(key=lambda case: _FAILED.index(case["outcome"]))
     yield "<h2>What went wrong</h2>"
     if drift := now.get("drift", {}).get("missing"):
-        yield f"<p>Gold that is not in the corpus: {_safe(', '.join(drift))}.</p>"
+        yield f"<p>Gold that is not in the corpus: {html.escape(', '.join(drift))}.</p>"
     if not failed:
         yield "<p>Nothing: every gold is first, and nothing unanswerable is above the floor.</p>"
         return
     shown = failed[:_FAILURES_SHOWN]
     rows = [
-        (case["query"], _OUTCOMES[case["outcome"]], _expected(case), _first(case)) for case in shown
+        (case["query"], _OUTCOMES[case["outcome"]], _list_gold(case), _list_ranked(case))
+        for case in shown
     ]
     about = f"{len(shown):,} of {len(failed):,} cases, the gravest kind first."
-    yield _table(("query", "outcome", "expected", "found first"), rows, about)
+    yield _make_table(("query", "outcome", "expected", "found first"), rows, about)
 
 
-def _expected(case: Mapping[str, Any]) -> str:
+def _list_gold(case: Mapping[str, Any]) -> str:
     rank = f" (rank {case['rank']})" if case["rank"] else ""
     return (", ".join(case["gold"]) or "nothing") + rank
 
 
-def _first(case: Mapping[str, Any]) -> str:
+def _list_ranked(case: Mapping[str, Any]) -> str:
     score = "" if case["top_score"] is None else f" (best score {case['top_score']:.3f})"
     return (", ".join(case["ranked"][:_RANKED_SHOWN]) or "nothing") + score
 
 
-def _interval(spread: Sequence[float] | None) -> str:
+def _format_interval(spread: Sequence[float] | None) -> str:
     return f"{spread[0]:.3f} to {spread[1]:.3f}" if spread else "-"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
+def _make_table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
     """Return a table; a column whose head is one of figures is aligned as such."""
     classes = [" class=figure" if name in _FIGURES else "" for name in head]
-    lines = [f"<table><caption>{_safe(caption)}</caption>", _row("th", head, classes)]
-    lines += [_row("td", row, classes) for row in rows]
+    lines = [f"<table><caption>{html.escape(caption)}</caption>", _make_row("th", head, classes)]
+    lines += [_make_row("td", row, classes) for row in rows]
     return "".join([*lines, "</table>"])
 
 
-def _row(tag: str, texts: Sequence[str], classes: Sequence[str]) -> str:
+def _make_row(tag: str, texts: Sequence[str], classes: Sequence[str]) -> str:
     pairs = zip(texts, classes, strict=True)
-    cells = (f"<{tag}{own}>{_safe(text)}</{tag}>" for text, own in pairs)
+    cells = (f"<{tag}{own}>{html.escape(text)}</{tag}>" for text, own in pairs)
     return f"<tr>{''.join(cells)}</tr>"
-
-
-def _safe(text: str) -> str:
-    return html.escape(text)
 
 
 if __name__ == "__main__":

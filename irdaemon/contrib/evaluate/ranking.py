@@ -15,7 +15,7 @@ import numpy as np
 
 from irclient.counts import format_count
 from irclient.errors import QueryError
-from irdaemon.contrib.evaluate.cases import Catalogue, query_id
+from irdaemon.contrib.evaluate.cases import Catalogue, query_id, read_lines
 from irdaemon.discovery.cases import Case
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.types import Hit, Query, Selection
@@ -77,13 +77,11 @@ def answered(
     `tell` is told how many were asked, after each. The gold is what the `catalogue` says that it
     means; without one it is ids.
     """
-    runs = []
+    runs: list[Run] = []
     for case in cases:
-        if catalogue is None:
-            runs.append(_answered(searcher, case, template))
-        else:
-            run = _answered(searcher, catalogue.resolved(case), template)
-            runs.append(replace(run, unknown=catalogue.unknown(run.case.gold)))
+        run = _ask(searcher, catalogue.resolved(case) if catalogue else case, template)
+        unknown = catalogue.unknown(run.case.gold) if catalogue else ()
+        runs.append(replace(run, unknown=unknown))
         tell(len(runs))
     return runs
 
@@ -93,7 +91,7 @@ def drift_of(runs: Iterable[Run]) -> tuple[str, ...]:
     return tuple(sorted({gold for run in runs for gold in run.unknown}))
 
 
-def _answered(searcher: Searcher, case: Case, template: Query) -> Run:
+def _ask(searcher: Searcher, case: Case, template: Query) -> Run:
     corpora = (case.corpus,) if case.corpus else template.corpora
     query = replace(template, text=case.query, corpora=corpora)
     candidates, answer = searcher.search(query), searcher.discover(query)
@@ -110,11 +108,11 @@ def _answered(searcher: Searcher, case: Case, template: Query) -> Run:
 
 def ids_of(hits: Iterable[Hit], gold: Collection[str]) -> list[str]:
     """Return the ids of hits, that of the gold for a hit that it is a duplicate of."""
-    return [next((g for g in gold if g in _places(hit)), hit.artifact_id) for hit in hits]
-
-
-def _places(hit: Hit) -> set[str]:
-    return {hit.artifact_id, *(each.partition("/")[2] for each in hit.duplicates)}
+    found = []
+    for hit in hits:
+        same = {hit.artifact_id, *(each.partition("/")[2] for each in hit.duplicates)}
+        found.append(next((each for each in gold if each in same), hit.artifact_id))
+    return found
 
 
 # Measures of one ranking against its gold, each from 0 to 1, as TREC defines them.
@@ -198,24 +196,17 @@ def intervals(values: Mapping[str, Sequence[float]]) -> dict[str, Interval]:
 
     Series of equal length are resampled alike. One of fewer than two values has none.
     """
-    by_length: dict[int, list[str]] = {}
-    for name, series in values.items():
-        by_length.setdefault(len(series), []).append(name)
     found: dict[str, Interval] = {}
-    for length, names in by_length.items():
-        if length > 1:
-            found |= _of_equal_length({name: values[name] for name in names}, length)
+    for length in sorted({len(series) for series in values.values()} - {0, 1}):
+        names = [name for name, series in values.items() if len(series) == length]
+        table = np.array([values[name] for name in names], np.float64).T
+        chance = np.random.default_rng(0)
+        draws = (chance.integers(0, length, length) for _ in range(_RESAMPLES))
+        means = np.array([table[drawn].mean(axis=0) for drawn in draws])
+        bounds = np.percentile(means, _TAILS, axis=0).T.tolist()
+        for name, (low, high) in zip(names, bounds, strict=True):
+            found[name] = round(low, 4), round(high, 4)
     return {name: found[name] for name in values if name in found}
-
-
-def _of_equal_length(values: Mapping[str, Sequence[float]], length: int) -> dict[str, Interval]:
-    table = np.array(list(values.values()), np.float64).T
-    chance = np.random.default_rng(0)
-    draws = (chance.integers(0, length, length) for _ in range(_RESAMPLES))
-    means = np.array([table[drawn].mean(axis=0) for drawn in draws])
-    low, high = np.percentile(means, _TAILS, axis=0)
-    pairs = zip(values, low, high, strict=True)
-    return {name: (round(float(a), 4), round(float(b), 4)) for name, a, b in pairs}
 
 
 K_VALUES = (1, 5, 10)
@@ -338,8 +329,13 @@ def check_metrics(metrics: Sequence[str], cuts: Sequence[int]) -> None:
     if not metrics:
         raise QueryError("no measure is named", f"measures: {', '.join(MEASURES)}")
     for k in cuts:
-        if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-            raise QueryError(f"a measure is of the first k, a whole number above 0, not {k!r}")
+        check_cut(k)
+
+
+def check_cut(k: object) -> None:
+    """Raise QueryError for a k that is no whole number above 0."""
+    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        raise QueryError(f"k must be a whole number above 0, not {k!r}")
 
 
 def outcome(run: Run, primary_k: int = PRIMARY_K, threshold: float | None = None) -> str:
@@ -368,7 +364,7 @@ Path = str | os.PathLike[str]
 def write_qrels(path: Path, cases: Sequence[Case]) -> None:
     """Write the gold of cases, its grades rounded up to whole ones."""
     rows = (
-        f"{query_id(number)} 0 {_escaped(each)} {-int(-grade // 1)}\n"
+        f"{query_id(number)} 0 {_escape(each)} {-int(-grade // 1)}\n"
         for number, case in enumerate(cases)
         for each, grade in case.relevance.items()
     )
@@ -378,7 +374,7 @@ def write_qrels(path: Path, cases: Sequence[Case]) -> None:
 def write_run(path: Path, runs: Sequence[Run], tag: str = _TAG) -> None:
     """Write the candidates of runs, best first."""
     rows = (
-        f"{query_id(number)} Q0 {_escaped(each)} {rank} {len(run.ranked) - rank + 1} {tag}\n"
+        f"{query_id(number)} Q0 {_escape(each)} {rank} {len(run.ranked) - rank + 1} {tag}\n"
         for number, run in enumerate(runs)
         for rank, each in enumerate(run.ranked, start=1)
     )
@@ -388,8 +384,8 @@ def write_run(path: Path, runs: Sequence[Run], tag: str = _TAG) -> None:
 def read_qrels(path: Path) -> dict[str, dict[str, float]]:
     """Return the grades by query and id. Raises QueryError naming the file and the line."""
     found: dict[str, dict[str, float]] = {}
-    for where, (query, _, artifact_id, grade) in _rows(path, 4):
-        found.setdefault(query, {})[_read(artifact_id)] = _number(grade, where)
+    for where, (query, _, artifact_id, grade) in _read_rows(path, 4):
+        found.setdefault(query, {})[_unescape(artifact_id)] = _parse_number(grade, where)
     return found
 
 
@@ -399,8 +395,8 @@ def read_run(path: Path) -> dict[str, list[str]]:
     Raises QueryError naming the file and the line.
     """
     found: dict[str, list[tuple[float, float, str]]] = {}
-    for where, (query, _, artifact_id, rank, score, _) in _rows(path, 6):
-        place = (-_number(score, where), _number(rank, where), _read(artifact_id))
+    for where, (query, _, artifact_id, rank, score, _) in _read_rows(path, 6):
+        place = (-_parse_number(score, where), _parse_number(rank, where), _unescape(artifact_id))
         found.setdefault(query, []).append(place)
     return {query: [each for *_, each in sorted(places)] for query, places in found.items()}
 
@@ -416,44 +412,35 @@ def runs_of(run: Mapping[str, Sequence[str]], cases: Sequence[Case]) -> list[Run
     empty = Hit("", "", "", "", 0.0, {}, "", "", {})
     made = []
     for number, case in enumerate(cases):
-        ranked = run.get(query_id(number), ())
-        hits = [
-            replace(empty, artifact_id=each, name=each, score=1 / at)
-            for at, each in enumerate(ranked, start=1)
-        ]
+        ranked = enumerate(run.get(query_id(number), ()), start=1)
+        hits = (replace(empty, artifact_id=id, name=id, score=1 / at) for at, id in ranked)
         made.append(Run(case, tuple(hits), (), True, None))
     return made
 
 
-def _rows(path: Path, columns: int) -> Iterator[tuple[str, list[str]]]:
-    try:
-        with open(path, encoding="utf-8") as file:
-            lines = file.read().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise QueryError(f"{os.fspath(path)}: {error}", "check the file") from error
-    for number, line in enumerate(lines, start=1):
-        where, fields = f"{os.fspath(path)}:{number}", line.split()
-        if fields and len(fields) != columns:
+def _read_rows(path: Path, columns: int) -> Iterator[tuple[str, list[str]]]:
+    for where, line in read_lines(path):
+        fields = line.split()
+        if len(fields) != columns:
             raise QueryError(f"{where}: {len(fields)} fields, not {columns}", "is it of this form?")
-        if fields:
-            yield where, fields
+        yield where, fields
 
 
-def _number(text: str, where: str) -> float:
+def _parse_number(text: str, where: str) -> float:
     try:
         return float(text)
     except ValueError as error:
         raise QueryError(f"{where}: {text!r:.40} is not a number") from error
 
 
-def _write(path: Path, rows: Iterator[str]) -> None:
+def _write(path: Path, rows: Iterable[str]) -> None:
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(rows)
 
 
-def _escaped(artifact_id: str) -> str:
+def _escape(artifact_id: str) -> str:
     return re.sub(r"[%\s]", lambda found: f"%{ord(found[0]):02X}", artifact_id)
 
 
-def _read(text: str) -> str:
+def _unescape(text: str) -> str:
     return _WRITTEN.sub(lambda found: chr(int(found[1], 16)), text)

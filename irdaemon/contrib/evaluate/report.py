@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from irclient.errors import QueryError
 from irdaemon.contrib.evaluate.cases import Catalogue, query_id
@@ -97,7 +98,7 @@ def compare_values(measure: str, one: Sequence[float], other: Sequence[float]) -
     mean = float(differences.mean())
     return Comparison(
         difference=mean,
-        p=(_as_extreme(differences) + 1) / (_SHUFFLES + 1),
+        p=(_count_extremes(differences) + 1) / (_SHUFFLES + 1),
         n=n,
         measure=measure,
         interval=intervals({measure: differences.tolist()}).get(measure),
@@ -106,7 +107,7 @@ def compare_values(measure: str, one: Sequence[float], other: Sequence[float]) -
     )
 
 
-def _as_extreme(differences: np.ndarray[Any, np.dtype[np.float64]]) -> int:
+def _count_extremes(differences: NDArray[np.float64]) -> int:
     """Return how many random signs give a mean as far from 0, or farther."""
     chance, found = np.random.default_rng(0), 0
     least = abs(differences.mean()) - 1e-12
@@ -151,7 +152,7 @@ def report(
     chosen, told_floor, grid = evaluate_selection(runs).to_dict(), floor.to_dict(), asked.grid
     del told_floor["grid"]  # as long as the cases are many
     for part in (found, chosen, told_floor):
-        del part["drift"]  # it is told once
+        del part["drift"]  # which is reported once
     return {
         "discovery": found,
         "selection": chosen,
@@ -161,11 +162,11 @@ def report(
             "cases": sum(bool(run.unknown) for run in runs),
             "missing": list(drift_of(runs)[:_DRIFT_SHOWN]),
         },
-        "cases": [_told(run, number, threshold) for number, run in enumerate(runs)],
+        "cases": [_describe_run(run, number, threshold) for number, run in enumerate(runs)],
     }, runs
 
 
-def _told(run: Run, number: int, threshold: float | None) -> dict[str, Any]:
+def _describe_run(run: Run, number: int, threshold: float | None) -> dict[str, Any]:
     """Return what became of one case, as plain data."""
     values = values_of(run, METRICS, [PRIMARY_K]) if run.case.gold else {}
     return {

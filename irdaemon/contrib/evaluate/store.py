@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +16,7 @@ from irclient.errors import NotFound
 from irdaemon.engine.observer import Observer
 from irdaemon.engine.state import State
 from irdaemon.ledger import IN_MEMORY
+from irdaemon.runtime.replacing import replace_file
 
 _HINT = "irc eval run CASES.jsonl -c {} makes one"
 
@@ -27,13 +27,6 @@ class EvaluationStore(Observer):
 
     directory: str = ""
     _kept: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def beside(cls, ledger: str) -> EvaluationStore:
-        """Return the store beside the ledger at a path."""
-        if ledger == IN_MEMORY:
-            return cls()
-        return cls(os.path.join(os.path.dirname(os.path.abspath(ledger)), "evaluations"))
 
     def keep(self, evaluation: Mapping[str, Any]) -> None:
         """Keep an evaluation as the last one of each of its corpora.
@@ -46,12 +39,13 @@ class EvaluationStore(Observer):
                 self._kept[corpus] = text
                 continue
             with contextlib.suppress(OSError):
-                self._write(corpus, text)
+                os.makedirs(self.directory, mode=0o700, exist_ok=True)
+                replace_file(self._path(corpus), text)
 
     def last(self, corpus: str) -> dict[str, Any]:
         """Return the last evaluation of a corpus. Raises NotFound where none can be read."""
         try:
-            kept: dict[str, Any] = json.loads(self._text(corpus))
+            kept: dict[str, Any] = json.loads(self._read(corpus))
             return kept
         except (OSError, KeyError, ValueError) as error:
             message = f"no evaluation of corpus {corpus!r} is kept"
@@ -64,22 +58,11 @@ class EvaluationStore(Observer):
             with contextlib.suppress(OSError):
                 os.unlink(self._path(corpus))
 
-    def _text(self, corpus: str) -> str:
+    def _read(self, corpus: str) -> str:
         if not self.directory:
             return self._kept[corpus]
         with open(self._path(corpus), encoding="utf-8") as file:
             return file.read()
-
-    def _write(self, corpus: str, text: str) -> None:
-        os.makedirs(self.directory, mode=0o700, exist_ok=True)
-        handle, written = tempfile.mkstemp(dir=self.directory)  # for its owner alone
-        try:
-            with open(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(written, self._path(corpus))
-        except BaseException:
-            os.unlink(written)
-            raise
 
     def _path(self, corpus: str) -> str:
         return os.path.join(self.directory, f"{corpus}.json")
@@ -87,11 +70,6 @@ class EvaluationStore(Observer):
 
 def make_store(state: State) -> EvaluationStore:
     """Return the store beside the ledger of an engine."""
-    return EvaluationStore.beside(state.ledger.path)
-
-
-def find_store(state: State) -> EvaluationStore:
-    """Return the store that an engine has."""
-    store = state.addons["evaluate"]
-    assert isinstance(store, EvaluationStore)
-    return store
+    if (ledger := state.ledger.path) == IN_MEMORY:
+        return EvaluationStore()
+    return EvaluationStore(os.path.join(os.path.dirname(os.path.abspath(ledger)), "evaluations"))

@@ -5,5 +5,5 @@ from irdaemon.config.addons import AddOn
 ADDON = AddOn(
     jobs={"synopsis": ("irdaemon.contrib.models.synopses:take_in", 4, True)},
     observer="irdaemon.contrib.models.observer:ModelObserver",
-    background="irdaemon.contrib.models.background:make_background",
+    background="irdaemon.contrib.models.synopses:make_background",
 )

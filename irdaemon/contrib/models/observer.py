@@ -99,10 +99,3 @@ class ModelObserver(Observer):
         """Return the corpora among those wanted (none: all) whose hits a model chooses among."""
         corpora = self._state.corpora
         return tuple(n for n in wanted or corpora if n in corpora and corpora[n].selector)
-
-
-def find_models(state: State) -> ModelObserver:
-    """Return the models of an engine."""
-    observer = state.addons["models"]
-    assert isinstance(observer, ModelObserver)
-    return observer

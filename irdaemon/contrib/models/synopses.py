@@ -10,16 +10,19 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from irclient.errors import IRError, Unavailable
 from irdaemon.config.corpus import Corpus
-from irdaemon.contrib.models.observer import NewSynopsis, find_models
+from irdaemon.config.sections import Config
+from irdaemon.contrib.models.observer import ModelObserver, NewSynopsis
 from irdaemon.contrib.models.synopsis import PROMPT, SHOWN_CHARS, identity_of
 from irdaemon.discovery.disclose import disclose_artifact
+from irdaemon.engine import Engine
 from irdaemon.engine.due import why_put_off
 from irdaemon.engine.indexing import reconcile_corpus
+from irdaemon.engine.observer import Background
 from irdaemon.engine.publish import JobContext
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
@@ -32,6 +35,10 @@ from irdaemon.types import SourceError
 _AT_ONCE = 8
 _PAGE = 200
 _DAY_S = 86_400.0
+# Between two looks at whether it is quiet, and after one that was worth it.
+_TICK_S, _GOES_ON_S = 15.0, 1.0
+# No request waits for a synopsis, and it is made of a long text.
+_PATIENCE = 6
 # A synopsis is no summary of what another model call, or a list of names, says.
 _NOT_SHOWN = (KIND, "deps")
 
@@ -45,17 +52,27 @@ class SynopsisBudget:
     timeout_s: float = 60.0
 
 
-@dataclass(slots=True)
-class SynopsisWriter:
-    """Ask the model of a state for synopses, within a budget; belongs to one thread."""
+class SynopsisWriter(Background):
+    """Ask the model of a state for synopses, within a budget, while nothing else is to be done.
 
-    state: State
-    budget: SynopsisBudget
-    _useless: set[tuple[str, str, str]] = field(default_factory=set)
-    # At this generation every artifact had what it can have.
-    _complete_at: int = -1
+    The process waits for no reply when it ends.
+    """
 
-    def tick(self) -> int:
+    name, failure = "synopses", "no synopses were written"
+
+    def __init__(self, state: State, budget: SynopsisBudget):
+        self.state, self.budget = state, budget
+        self._tick_s = self.first_in_s = min(_TICK_S, max(0.2, budget.quiet_s / 2))
+        # Artifacts of whose text the model wrote nothing: corpus, id and digest.
+        self._useless: set[tuple[str, str, str]] = set()
+        # At this generation every artifact had what it can have.
+        self._complete_at = -1
+
+    def tick(self) -> float:
+        """Ask for a few where it is quiet."""
+        return min(_GOES_ON_S, self._tick_s) if self.write_some() else self._tick_s
+
+    def write_some(self) -> int:
         """Where it is quiet, ask for a few synopses and hand them over; return for how many."""
         generation = self.state.snapshot.generation
         if generation == self._complete_at or not self._is_quiet():
@@ -65,7 +82,7 @@ class SynopsisWriter:
         with contextlib.suppress(Unavailable), self.state.reading() as ledger:
             if self._ask(ledger, found):
                 self._complete_at = generation
-        find_models(self.state).synopses.extend(found)
+        ModelObserver.find_in(self.state.addons).synopses.extend(found)
         for name in dict.fromkeys(each.corpus for each in found):
             self.state.request(Job("synopsis", name))
         return len(found)
@@ -118,7 +135,7 @@ class SynopsisWriter:
 
     def _asked(self, wanted: NewSynopsis) -> NewSynopsis:
         """Return what the model writes of a text. Raises Unavailable without a reply."""
-        model = find_models(self.state).summarizer
+        model = ModelObserver.find_in(self.state.addons).summarizer
         assert model is not None  # a writer is made where there is one
         text = model(PROMPT.replace("{text}", wanted.text), self.budget.timeout_s).strip()
         if not text:
@@ -142,9 +159,19 @@ def shown(ledger: Ledger, corpus: Corpus, artifact_id: str) -> str:
         return ""  # gone meanwhile, or not to be redacted
 
 
+def make_background(engine: Engine, config: Config) -> SynopsisWriter | None:
+    """Return what asks for synopses; None where no model is configured."""
+    models = config.models
+    if ModelObserver.find_in(engine.addons).summarizer is None or not models.synopses_a_day:
+        return None
+    timeout_s = _PATIENCE * models.timeout_s
+    budget = SynopsisBudget(models.synopses_a_day, 60 * models.quiet_minutes, timeout_s)
+    return SynopsisWriter(engine.state, budget)
+
+
 def take_in(context: JobContext, corpus: Corpus) -> str:
     """Store the synopses that were handed over for a corpus, by reading their artifacts again."""
-    state, waiting = context.state, find_models(context.state).synopses
+    state, waiting = context.state, ModelObserver.find_in(context.state.addons).synopses
     given = [waiting.popleft() for _ in range(len(waiting))]
     mine = [each for each in given if each.corpus == corpus.name]
     waiting.extend(each for each in given if each.corpus != corpus.name)

@@ -13,6 +13,6 @@ ADDON = AddOn(
     },
     observer="irdaemon.contrib.prompts.observer:PromptsObserver",
     options="irdaemon.contrib.prompts.writing:make_options",
-    background="irdaemon.contrib.prompts.background:make_background",
+    background="irdaemon.contrib.prompts.observer:find_writing",
     commands={"init": "irdaemon.contrib.prompts.agents:list_writers"},
 )

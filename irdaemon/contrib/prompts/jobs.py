@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from irclient.counts import format_count
 from irdaemon.config.corpus import Corpus
-from irdaemon.contrib.prompts.observer import Drop, Given, find_observer
+from irdaemon.contrib.prompts.observer import Drop, Given, PromptsObserver
 from irdaemon.contrib.prompts.weighing import ROLLED_BACK, list_unweighed
 from irdaemon.contrib.prompts.weighing import weigh_prompts as weigh
 from irdaemon.engine.indexing import show_changed
@@ -22,7 +22,7 @@ def take_prompts(context: JobContext, corpus: Corpus) -> str:
     Each import is a state by itself: one roll-back undoes the last one.
     """
     state, changed = context.state, Counter[str]()
-    observer = find_observer(state)
+    observer = PromptsObserver.find_in(state.addons)
     waiting = observer.waiting.get(corpus.name)
     while waiting:
         change = waiting.popleft()

@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 from irclient.errors import IRError
 from irdaemon.config.corpus import Corpus
+from irdaemon.config.sections import Config
 from irdaemon.contrib.prompts.checking import Request
 from irdaemon.contrib.prompts.given import Upload
 from irdaemon.contrib.prompts.weighing import GATED, is_much, list_unweighed
-from irdaemon.contrib.prompts.writing import Writing, hand_in_as_agent
+from irdaemon.contrib.prompts.writing import Writing
+from irdaemon.engine import Engine
 from irdaemon.engine.observer import Observer
 from irdaemon.engine.queue import Job
 from irdaemon.engine.scope import find_scope
@@ -52,7 +54,7 @@ class PromptsObserver(Observer):
         # By corpus and provenance, of how many artifacts what is to be weighed has changed.
         self._changed = Counter[tuple[str, str]]()
         self.uploads: dict[str, Upload] = {}
-        self.writing = Writing(state, hand_in_as_agent(self.hand_in))
+        self.writing = Writing(state, self.hand_in)
         # What agents at work were asked, by the number under which they hand in.
         self.offered: OrderedDict[str, Request] = OrderedDict()
 
@@ -163,8 +165,6 @@ def describe_item(ledger: Ledger, corpus: str, artifact_id: str) -> dict[str, di
     }
 
 
-def find_observer(state: State) -> PromptsObserver:
-    """Return the part of expected prompts beside an engine."""
-    observer = state.addons["prompts"]
-    assert isinstance(observer, PromptsObserver)
-    return observer
+def find_writing(engine: Engine, config: Config) -> Writing:
+    """Return what writes prompts beside the writer thread."""
+    return PromptsObserver.find_in(engine.addons).writing

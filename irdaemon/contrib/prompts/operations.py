@@ -14,7 +14,7 @@ from irclient.prompts import read_record
 from irclient.results import ExpectedPrompts, ExportedPrompts, ImportedPrompts
 from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.prompts.given import open_upload
-from irdaemon.contrib.prompts.observer import Drop, describe_item, find_observer
+from irdaemon.contrib.prompts.observer import Drop, PromptsObserver, describe_item
 from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.engine import Engine
 from irdaemon.engine.scope import PlaceScope, find_owner, find_scope, tell_owner
@@ -121,7 +121,7 @@ def prompts_import(engine: Engine, args: Args) -> ImportedPrompts:
     scope, more = _find_scope(engine, args["place"]), args["more"]
     _choose_corpora(scope, args["corpus"])
     read = [read_record(*_take_number(line, at)) for at, line in enumerate(args["lines"], start=1)]
-    observer = find_observer(engine.state)
+    observer = PromptsObserver.find_in(engine.state.addons)
     waiting = open_upload(observer.uploads, args["upload"], engine.state.clock())
     try:
         with engine.state.reading() as ledger:
@@ -210,7 +210,7 @@ def prompts_forget(
     else:
         stored = _choose_stored(scope, place, corpus or "")
     _check_whole(stored, provenance)
-    observer = find_observer(engine.state)
+    observer = PromptsObserver.find_in(engine.state.addons)
     chosen = (provenance,) if provenance else _GIVEN
     drops = (Drop(stored.name, artifact_id, each, is_forgotten=True) for each in chosen)
     return list(dict.fromkeys(map(observer.take_back, drops)))
@@ -223,7 +223,7 @@ def prompts_rollback(engine: Engine, corpus: str, provenance: str, place: str) -
     stored = _choose_stored(_find_scope(engine, place), place, corpus)
     _check_whole(stored, provenance)
     drop = Drop(stored.name, "", provenance, is_forgotten=False)
-    return [find_observer(engine.state).take_back(drop)]
+    return [PromptsObserver.find_in(engine.state.addons).take_back(drop)]
 
 
 def _refuse_use(provenance: str, of_use: str, item: str = "") -> None:

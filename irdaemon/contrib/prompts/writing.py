@@ -31,9 +31,11 @@ from irdaemon.contrib.prompts.wanting import (
     list_wanting,
 )
 from irdaemon.engine.due import why_put_off
+from irdaemon.engine.observer import Background
 from irdaemon.engine.state import State
 from irdaemon.ledger import Expected
 from irdaemon.ledger.prompts import AGENT
+from irdaemon.runtime.replacing import replace_file
 
 RUNNING, PAUSED, STOPPED, FAILED, DONE = "running", "paused", "stopped", "failed", "done"
 PERSON, CONFIGURATION = "person", "configuration"
@@ -47,8 +49,8 @@ _MOST_AT_ONCE = 50
 # How long what was written may take to be stored before the next request goes out.
 _STORED_WITHIN_S = 60.0
 
-# (corpus, prompts by artifact id) -> the number of the job that stores them.
-HandIn = Callable[[str, Mapping[str, Expected]], int]
+# (corpus, provenance, prompts by artifact id) -> the number of the job that stores them.
+HandIn = Callable[[str, str, Mapping[str, Expected]], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +108,15 @@ class Run:
         return told
 
 
-class Writing:
+class Writing(Background):
     """Begin, hold and end runs, and take a step of the one there is.
 
-    One thread takes steps; any may begin a run, or change its state.
+    One thread takes steps; any may begin a run, or change its state. The process waits for no
+    answer when it ends.
     """
+
+    name, failure = "prompts", "no prompts were written"
+    stops_within_s = 2.0
 
     def __init__(self, state: State, hand_in: HandIn):
         self._state = state
@@ -169,14 +175,13 @@ class Writing:
         """Return what the status adds: the run there is, or was last."""
         return {"prompts": self.run.describe()} if self.run else {}
 
-    @property
     def is_needed(self) -> bool:
         """Return whether there may be a step to take."""
         return bool(self.options.write) or (self.run is not None and self.run.state == RUNNING)
 
     # -- steps -----------------------------------------------------------------------------------
 
-    def step(self) -> float:
+    def tick(self) -> float:
         """Ask for the prompts of a few items and hand them in; return when to go on."""
         run = self.run
         if run is None or run.state != RUNNING:
@@ -310,11 +315,9 @@ class Writing:
                     stored.add(key)
         work = self._state.work
         for corpus, given in by_corpus.items():
-            job = self._hand_in(corpus, given)
+            progress = work.progress(self._hand_in(corpus, AGENT, given))
             if self.stored_within_s:
-                job_progress = work.progress(job)
-                ended = partial(getattr, job_progress, "ended")
-                work.wait_until(ended, self.stored_within_s)
+                work.wait_until(partial(getattr, progress, "ended"), self.stored_within_s)
         return stored
 
     def _end(self, run: Run, state: str, reason: str) -> float:
@@ -373,14 +376,7 @@ class Writing:
         # A full disk ends no run, nor does a change by the other thread, which saves it itself.
         with contextlib.suppress(OSError, RuntimeError):
             data = {"run": asdict(self.run), "left": self._left, "spent_on": self._spent_on}
-            descriptor, made = tempfile.mkstemp(dir=self.options.state_dir, prefix=".prompts-")
-            try:
-                with open(descriptor, "w", encoding="utf-8") as file:
-                    json.dump(data, file)
-                os.replace(made, os.path.join(self.options.state_dir, _FILE))
-            except BaseException:
-                os.unlink(made)
-                raise
+            replace_file(os.path.join(self.options.state_dir, _FILE), json.dumps(data))
 
     def _load(self) -> None:
         """Take up what was kept; a run that was under way waits until it is told to go on."""
@@ -403,10 +399,3 @@ class Writing:
 
 def _make_wanting(item: Item) -> Wanting:
     return Wanting(item.corpus, item.artifact_id, item.content, False)
-
-
-def hand_in_as_agent(
-    hand_in: Callable[[str, str, Mapping[str, Expected]], int],
-) -> HandIn:
-    """Return what hands in prompts that an agent wrote."""
-    return lambda corpus, expected: hand_in(corpus, AGENT, expected)

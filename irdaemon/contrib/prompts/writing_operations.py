@@ -7,7 +7,7 @@ from typing import Any
 from irclient.errors import IRError, NotFound, QueryError
 from irdaemon.contrib.prompts.agents import CommandWriter, EndpointWriter, Writer
 from irdaemon.contrib.prompts.checking import Request, check_answer, make_request
-from irdaemon.contrib.prompts.observer import find_observer
+from irdaemon.contrib.prompts.observer import PromptsObserver
 from irdaemon.contrib.prompts.wanting import (
     ALL,
     choose_corpora,
@@ -33,7 +33,7 @@ _CHANGES = {"pause": PAUSED, "resume": RUNNING, "stop": STOPPED}
 def prompts_plan(engine: Engine, corpora: list[Any], writer: str) -> Any:
     """Return what would be sent of which corpora, to whom, and about how many tokens that costs."""
     state = engine.state
-    writing = find_observer(state).writing
+    writing = PromptsObserver.find_in(state.addons).writing
     chosen = choose_corpora(state, [str(each) for each in corpora] or [ALL])
     made, problem = _find_writer(engine, writer)
     with state.reading() as ledger:
@@ -58,7 +58,7 @@ def _choose_budget(tokens: int) -> int:
 def _find_writer(engine: Engine, name: str) -> tuple[Writer | None, str]:
     """Return the writer, None where it cannot be used, and why. Raises QueryError."""
     try:
-        return find_observer(engine.state).writing.make_writer(name), ""
+        return PromptsObserver.find_in(engine.state.addons).writing.make_writer(name), ""
     except QueryError:
         raise
     except IRError as error:
@@ -81,7 +81,7 @@ def prompts_write(engine: Engine, corpora: list[Any], writer: str, budget: int) 
     if not 0 <= budget <= _MOST_TOKENS:
         raise QueryError(f"budget must be 0 to {_MOST_TOKENS:,} tokens, not {budget:,}")
     state = engine.state
-    writing = find_observer(state).writing
+    writing = PromptsObserver.find_in(state.addons).writing
     chosen = choose_corpora(state, [str(each) for each in corpora] or [ALL])
     made = writing.make_writer(writer)
     with state.reading() as ledger:
@@ -99,7 +99,7 @@ def prompts_write(engine: Engine, corpora: list[Any], writer: str, budget: int) 
 @serves("prompts_writing", "slow", access.refuse_others)
 def prompts_writing(engine: Engine, change: str) -> Any:
     """Pause, resume or stop a run, or leave it; return how it stands."""
-    writing = find_observer(engine.state).writing
+    writing = PromptsObserver.find_in(engine.state.addons).writing
     if change:
         if change not in _CHANGES:
             raise QueryError(
@@ -116,7 +116,7 @@ def prompts_wanting(engine: Engine, corpus: str | None, limit: int) -> Any:
     if not 1 <= limit <= _MOST_AT_ONCE:
         raise QueryError(f"limit must be 1 to {_MOST_AT_ONCE}, not {limit}")
     state = engine.state
-    observer = find_observer(state)
+    observer = PromptsObserver.find_in(state.addons)
     chosen = choose_corpora(state, [corpus] if corpus else [ALL])
     with state.reading() as ledger:
         wanting = list_wanting(ledger, chosen)
@@ -142,7 +142,7 @@ def prompts_wanting(engine: Engine, corpus: str | None, limit: int) -> Any:
 @serves("prompts_hand_in", "slow", access.refuse_others)
 def prompts_hand_in(engine: Engine, batch: str, answer: str) -> Any:
     """Take the answer to a request, and return what of it was taken."""
-    observer = find_observer(engine.state)
+    observer = PromptsObserver.find_in(engine.state.addons)
     request = observer.offered.get(batch)
     if request is None:
         raise NotFound(f"no batch {batch!r:.60}", "irc prompts batch gives another")

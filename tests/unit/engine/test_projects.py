@@ -9,7 +9,7 @@ import pytest
 from irclient.errors import QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.sections import Config, CorpusConfig, ProjectsConfig
-from irdaemon.contrib.prompts.observer import Drop, find_observer
+from irdaemon.contrib.prompts.observer import Drop, PromptsObserver
 from irdaemon.engine.projects import ADDED, name_part
 from irdaemon.engine.queue import Job
 from irdaemon.index import CorpusIndex
@@ -361,7 +361,9 @@ def test_authors_prompts_that_are_taken_back_are_found_in_no_project_either(made
     made.state.projects.locate(root)
     made.drain()
     part = name_part("skills", root)
-    find_observer(made.state).take_back(Drop("skills", "", AUTHOR, is_forgotten=True))
+    PromptsObserver.find_in(made.state.addons).take_back(
+        Drop("skills", "", AUTHOR, is_forgotten=True)
+    )
     generation = made.snapshot.generation
     made.drain()
     assert made.snapshot.generation > generation

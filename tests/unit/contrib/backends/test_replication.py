@@ -8,7 +8,7 @@ from irclient.errors import Unavailable
 from irdaemon.config.backends import BackendAddress
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.corpus import Corpus
-from irdaemon.contrib.backends.observer import find_copies
+from irdaemon.contrib.backends.observer import CopyObserver
 from irdaemon.contrib.backends.remote import Vocabularies, make_remote_index
 from irdaemon.contrib.backends.replication import Replication
 from irdaemon.discovery import discover as discovery
@@ -98,7 +98,7 @@ class Copying:
 
     @property
     def facts(self):
-        known = find_copies(self.engine.state).copies.get("m")
+        known = CopyObserver.find_in(self.engine.state.addons).copies.get("m")
         return known and known.facts
 
     def change(self, **items):
@@ -288,7 +288,7 @@ def test_a_corpus_that_is_no_longer_shared_is_removed_from_the_backend(copying):
     copying.backend.away = False
     copying.tick(30)
     assert list(copying.backend.kept) == []
-    assert find_copies(copying.engine.state).copies == {}
+    assert CopyObserver.find_in(copying.engine.state.addons).copies == {}
 
 
 def test_a_server_that_is_named_otherwise_keeps_its_copies_and_is_sent_nothing_again(copying):
@@ -378,7 +378,7 @@ def test_without_a_backend_no_client_of_one_is_made():
     made = copied()
     made.reconfigure(corpus(made.items, backend=None))
     made.tick()
-    assert (made.opened, find_copies(made.engine.state).copies) == ([], {})
+    assert (made.opened, CopyObserver.find_in(made.engine.state.addons).copies) == ([], {})
 
 
 def test_the_text_of_what_a_pointer_leads_to_is_read_when_it_is_sent(tmp_path):

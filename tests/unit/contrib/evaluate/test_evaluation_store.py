@@ -7,15 +7,13 @@ import pytest
 
 from irclient.errors import NotFound
 from irdaemon.contrib.evaluate.store import EvaluationStore
-from irdaemon.ledger import IN_MEMORY
 
 MADE = {"corpora": ["notes", "skills"], "discovery": {"n": 1}}
 
 
 @pytest.fixture(params=["file", "memory"])
 def store(request, tmp_path):
-    path = str(tmp_path / "ledger.sqlite") if request.param == "file" else IN_MEMORY
-    return EvaluationStore.beside(path)
+    return EvaluationStore(str(tmp_path / "evaluations") if request.param == "file" else "")
 
 
 def test_the_last_evaluation_is_kept_for_each_of_its_corpora(store):
@@ -35,7 +33,7 @@ def test_a_corpus_that_was_not_evaluated_or_was_forgotten_has_none(store):
 
 
 def test_only_the_owner_may_read_it_and_a_damaged_one_is_none(tmp_path):
-    store = EvaluationStore.beside(str(tmp_path / "ledger.sqlite"))
+    store = EvaluationStore(str(tmp_path / "evaluations"))
     store.keep(MADE)
     (kept,) = (tmp_path / "evaluations").glob("notes*")
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
@@ -48,7 +46,7 @@ def test_only_the_owner_may_read_it_and_a_damaged_one_is_none(tmp_path):
 
 def test_a_directory_that_cannot_be_made_loses_the_report_and_nothing_else(tmp_path):
     (tmp_path / "evaluations").write_text("")
-    store = EvaluationStore.beside(str(tmp_path / "ledger.sqlite"))
+    store = EvaluationStore(str(tmp_path / "evaluations"))
     store.keep(MADE)
     with pytest.raises(NotFound):
         store.last("notes")

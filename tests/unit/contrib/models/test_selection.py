@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from irclient.errors import Unavailable
-from irdaemon.contrib.models.observer import find_models
+from irdaemon.contrib.models.observer import ModelObserver
 from irdaemon.engine.queue import Job
 from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
 from irdaemon.types import Query, SelectSpec
@@ -36,7 +36,7 @@ def asked_with(model, items=TOOLS, **corpora):
     tools = replace(corpus_of(items), selector="llm")
     others = [corpus_of(items, name) for name, items in corpora.items()]
     made = engine(tools, *others, model=LOCAL)
-    find_models(made.state).chooser = RestingModel(model)
+    ModelObserver.find_in(made.state.addons).chooser = RestingModel(model)
     for name in made.corpora:
         made.request(Job("reconcile", name))
     made.drain()

@@ -7,9 +7,9 @@ import pytest
 
 from irclient.errors import Unavailable
 from irdaemon.config.reindex import parse_quiet_hours
-from irdaemon.contrib.models.observer import find_models
+from irdaemon.contrib.models.observer import ModelObserver
 from irdaemon.contrib.models.synopses import SynopsisBudget, SynopsisWriter, shown
-from irdaemon.contrib.prompts.observer import find_observer
+from irdaemon.contrib.prompts.observer import PromptsObserver
 from irdaemon.engine.host import InProcess
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
@@ -59,7 +59,9 @@ class Setting:
         self.engine = engine(self.corpus, clock=lambda: self.now, **options)
         self.host = self.engine.state.host = Asked()
         self.model = Model()
-        find_models(self.engine.state).summarizer = RestingModel(self.model, lambda: self.now)
+        ModelObserver.find_in(self.engine.state.addons).summarizer = RestingModel(
+            self.model, lambda: self.now
+        )
         self.writer = SynopsisWriter(self.engine.state, SynopsisBudget(**budget))
         self.build()
         self.now += 3_600
@@ -69,7 +71,7 @@ class Setting:
         self.engine.drain()
 
     def write(self):
-        written = self.writer.tick()
+        written = self.writer.write_some()
         self.engine.drain()
         return written
 
@@ -95,7 +97,7 @@ def test_every_artifact_gets_one_ahead_of_its_surfaces_and_is_found_by_it():
 
 def test_a_synopsis_leaves_expected_prompts_written_for_the_text_that_an_artifact_has():
     made, given = Setting(), {"deploy": Expected.of(["lift the containers"])}
-    find_observer(made.engine.state).hand_in("m", AGENT, given)
+    PromptsObserver.find_in(made.engine.state.addons).hand_in("m", AGENT, given)
     made.engine.drain()
     assert made.write() == 2
     prompts, contents = made.engine.ledger.prompts, made.engine.ledger.artifacts.list_contents
@@ -144,7 +146,7 @@ def test_another_model_writes_anew_what_the_one_before_wrote():
     state = made.engine.state
     state.options = replace(state.options, model=ModelEndpoint("http://127.0.0.1:9/v1", "large"))
     again = SynopsisWriter(state, SynopsisBudget())
-    assert again.tick() == 2
+    assert again.write_some() == 2
 
 
 def test_synopses_wait_for_the_quiet_hours_and_maintenance_says_so():
@@ -174,7 +176,7 @@ def test_nothing_is_asked_unless_all_is_quiet(busy):
         made.engine.drain()
     else:
         made.engine.request(Job("compact"))
-    assert made.writer.tick() == 0
+    assert made.writer.write_some() == 0
     assert made.model.prompts == []
 
 
@@ -191,7 +193,10 @@ def test_a_model_that_fails_leaves_everything_as_it_is_and_is_asked_later():
     made = Setting()
     made.model.reply = Unavailable("it is down", "")
     assert made.write() == 0
-    assert (made.synopsis(), find_models(made.engine.state).summarizer.problem) == (
+    assert (
+        made.synopsis(),
+        ModelObserver.find_in(made.engine.state.addons).summarizer.problem,
+    ) == (
         None,
         "it is down",
     )

@@ -9,7 +9,7 @@ from irclient.results import ExportedPrompts
 from irclient.types import plain_data
 from irclient.wire import Request, read_reply
 from irdaemon.config.sections import ServeConfig
-from irdaemon.contrib.prompts.observer import find_observer
+from irdaemon.contrib.prompts.observer import PromptsObserver
 from irdaemon.engine.queue import Job
 from irdaemon.ledger import Expected
 from irdaemon.ledger.prompts import AGENT, AUTHOR, PERSON, Gate
@@ -129,7 +129,7 @@ def test_a_part_of_what_is_gone_is_refused(made):
 
 def test_of_many_imports_that_wait_the_oldest_is_dropped(made):
     names = [give(made, line("pdf", "a"), more=True)["upload"] for _ in range(6)]
-    assert len(find_observer(made.state).uploads) < len(names)
+    assert len(PromptsObserver.find_in(made.state.addons).uploads) < len(names)
     assert give(made, line("csv", "b"), upload=names[-1])["problems"] == []
 
 
@@ -155,7 +155,7 @@ def test_a_page_ends_where_it_is_to_and_the_next_goes_on(made):
 
 def test_prompts_of_an_item_are_forgotten_and_others_stay(made):
     give(made, line("pdf", "a"), line("csv", "b"))
-    find_observer(made.state).hand_in("tools", AGENT, {"pdf": Expected.of(["c"])})
+    PromptsObserver.find_in(made.state.addons).hand_in("tools", AGENT, {"pdf": Expected.of(["c"])})
     made.drain()
     ask(made, "prompts_forget", item="tools/pdf")
     assert (held(made), held(made, AGENT)) == ({"tools/csv": ["b"]}, {})

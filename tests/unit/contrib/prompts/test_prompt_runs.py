@@ -8,9 +8,9 @@ import pytest
 
 from irclient.errors import QueryError, Unavailable
 from irdaemon.contrib.prompts.agents import Answer
-from irdaemon.contrib.prompts.observer import find_observer
+from irdaemon.contrib.prompts.observer import PromptsObserver
 from irdaemon.contrib.prompts.wanting import choose_corpora, list_wanting
-from irdaemon.contrib.prompts.writing import Run, Writing, WritingOptions, hand_in_as_agent
+from irdaemon.contrib.prompts.writing import Run, Writing, WritingOptions
 from irdaemon.engine.queue import Job
 from irdaemon.ledger import Expected
 from irdaemon.ledger.prompts import AGENT, PERSON
@@ -61,7 +61,7 @@ class Setting:
         )
         self.engine.state.request(Job("reconcile", "m"))
         self.engine.drain()
-        self.observer = find_observer(self.engine.state)
+        self.observer = PromptsObserver.find_in(self.engine.state.addons)
         self.writer = FakeWriter()
         self.take_up(self.observer.writing)
 
@@ -71,14 +71,14 @@ class Setting:
         writing.stored_within_s = 0.0
 
     def restart(self):
-        self.take_up(Writing(self.engine.state, hand_in_as_agent(self.observer.hand_in)))
+        self.take_up(Writing(self.engine.state, self.observer.hand_in))
 
     def begin(self, budget=1_000_000, **more):
         return self.writing.begin(Run("claude", ["m"], budget, **more))
 
     def step(self, times=1):
         for _ in range(times):
-            self.writing.step()
+            self.writing.tick()
             self.engine.drain()
 
     def finish(self):

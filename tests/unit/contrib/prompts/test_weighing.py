@@ -6,7 +6,7 @@ import pytest
 
 from irclient.errors import NotFound
 from irdaemon.contrib.prompts.jobs import serve_new
-from irdaemon.contrib.prompts.observer import Drop, find_observer
+from irdaemon.contrib.prompts.observer import Drop, PromptsObserver
 from irdaemon.contrib.prompts.weighing import leave_one_out, list_unweighed
 from irdaemon.engine.queue import Job
 from irdaemon.ledger import Expected
@@ -49,7 +49,7 @@ def first(made, text):
 
 
 def test_prompts_that_are_handed_in_are_served_and_weighed(made):
-    said = done(made, find_observer(made.state).hand_in("m", PERSON, GOOD))
+    said = done(made, PromptsObserver.find_in(made.state.addons).hand_in("m", PERSON, GOOD))
     assert said == "10 artifacts changed; person: counted"
     assert first(made, "my submarine") == "tool3"
     gate = made.ledger.prompts.read_gates("m")[PERSON]
@@ -59,14 +59,17 @@ def test_prompts_that_are_handed_in_are_served_and_weighed(made):
 
 def test_prompts_that_find_nothing_better_do_not_count(made):
     plain = contents(made.ledger, "m")
-    said = done(made, find_observer(made.state).hand_in("m", AGENT, BAD))
+    said = done(made, PromptsObserver.find_in(made.state.addons).hand_in("m", AGENT, BAD))
     assert said.startswith("10 artifacts changed; agent: ")
     assert "counted" not in said
     assert contents(made.ledger, "m") == plain
 
 
 def test_prompts_of_few_artifacts_count_without_being_weighed(made):
-    done(made, find_observer(made.state).hand_in("m", PERSON, {"tool3": GOOD["tool3"]}))
+    done(
+        made,
+        PromptsObserver.find_in(made.state.addons).hand_in("m", PERSON, {"tool3": GOOD["tool3"]}),
+    )
     assert first(made, "my submarine") == "tool3"
 
 
@@ -76,7 +79,7 @@ def read_gate(made, provenance):
 
 @pytest.mark.parametrize("provenance", [PERSON, AGENT])
 def test_prompts_in_place_of_others_are_weighed_though_they_are_as_many(made, provenance):
-    observer = find_observer(made.state)
+    observer = PromptsObserver.find_in(made.state.addons)
     done(made, observer.hand_in("m", provenance, BAD))
     assert not read_gate(made, provenance).is_open
     said = done(made, observer.hand_in("m", provenance, GOOD))
@@ -87,7 +90,7 @@ def test_prompts_in_place_of_others_are_weighed_though_they_are_as_many(made, pr
 
 
 def test_each_change_by_a_person_is_weighed_and_those_of_an_agent_once_they_are_many(made):
-    observer = find_observer(made.state)
+    observer = PromptsObserver.find_in(made.state.addons)
     for provenance in (PERSON, AGENT):
         done(made, observer.hand_in("m", provenance, GOOD))
     for n, said in enumerate(("nothing was to be weighed",) * 2 + ("; agent: ",)):
@@ -97,7 +100,7 @@ def test_each_change_by_a_person_is_weighed_and_those_of_an_agent_once_they_are_
 
 
 def test_a_closed_gate_opens_where_too_few_are_left_to_be_weighed(made):
-    observer = find_observer(made.state)
+    observer = PromptsObserver.find_in(made.state.addons)
     done(made, observer.hand_in("m", AGENT, BAD))
     done(made, observer.take_back(Drop("m", "tool0", AGENT, is_forgotten=True)))
     assert read_gate(made, AGENT).is_open
@@ -140,7 +143,12 @@ def test_prompts_of_authors_in_place_of_others_are_weighed_and_below_ten_they_co
 
 def test_prompts_of_authors_that_are_not_to_count_stay_so_below_ten(stating):
     state_prompts(stating, GOOD)
-    done(stating, find_observer(stating.state).take_back(Drop("m", "", AUTHOR, is_forgotten=True)))
+    done(
+        stating,
+        PromptsObserver.find_in(stating.state.addons).take_back(
+            Drop("m", "", AUTHOR, is_forgotten=True)
+        ),
+    )
     state_prompts(stating, {"tool3": GOOD["tool3"]})
     assert not read_gate(stating, AUTHOR).is_open
 
@@ -153,7 +161,7 @@ def test_an_edit_of_an_author_does_not_have_all_prompts_weighed(stating):
 
 
 def test_prompts_are_weighed_again_with_another_embedder(made):
-    done(made, find_observer(made.state).hand_in("m", PERSON, GOOD))
+    done(made, PromptsObserver.find_in(made.state.addons).hand_in("m", PERSON, GOOD))
     corpus = made.corpora["m"]
     made.reconfigure([replace(corpus, embedder="tests.support.corpora:Counting")])
     made.drain()
@@ -161,7 +169,7 @@ def test_prompts_are_weighed_again_with_another_embedder(made):
 
 
 def test_prompts_that_a_process_took_in_and_did_not_weigh_are_weighed_at_the_next_start(made):
-    observer, present = find_observer(made.state), dict.fromkeys(ITEMS, "")
+    observer, present = PromptsObserver.find_in(made.state.addons), dict.fromkeys(ITEMS, "")
     serve_new(made.ledger, "m", AGENT, BAD, present)
     (job,) = observer.find_due_jobs(at_start=True)
     assert done(made, made.request(job)).startswith("agent: ")
@@ -170,7 +178,7 @@ def test_prompts_that_a_process_took_in_and_did_not_weigh_are_weighed_at_the_nex
 
 
 def test_what_an_agent_gave_is_weighed_later_though_it_is_little(made):
-    observer = find_observer(made.state)
+    observer = PromptsObserver.find_in(made.state.addons)
     done(made, observer.hand_in("m", AGENT, GOOD))
     assert observer.find_due_jobs(at_start=False) == []
     done(made, observer.hand_in("m", AGENT, {"tool3": BAD["tool3"]}))
@@ -178,7 +186,7 @@ def test_what_an_agent_gave_is_weighed_later_though_it_is_little(made):
 
 
 def test_an_edit_of_an_author_waits_until_the_next_start(stating):
-    observer = find_observer(stating.state)
+    observer = PromptsObserver.find_in(stating.state.addons)
     state_prompts(stating, GOOD)
     state_prompts(stating, {**GOOD, "tool3": BAD["tool3"]})
     assert observer.find_due_jobs(at_start=False) == []
@@ -187,21 +195,21 @@ def test_an_edit_of_an_author_waits_until_the_next_start(stating):
 
 def test_prompts_of_what_is_not_there_are_left_out(made):
     given = {"tool3": GOOD["tool3"], "gone": GOOD["tool4"]}
-    done(made, find_observer(made.state).hand_in("m", PERSON, given))
+    done(made, PromptsObserver.find_in(made.state.addons).hand_in("m", PERSON, given))
     assert set(made.ledger.prompts.list_all("m", PERSON)) == {"tool3"}
 
 
 @pytest.mark.parametrize("is_forgotten", [True, False])
 def test_what_was_handed_in_is_taken_back(made, is_forgotten):
     plain = contents(made.ledger, "m")
-    observer = find_observer(made.state)
+    observer = PromptsObserver.find_in(made.state.addons)
     done(made, observer.hand_in("m", PERSON, GOOD))
     assert done(made, observer.take_back(Drop("m", "", PERSON, is_forgotten))).startswith("10 ")
     assert contents(made.ledger, "m") == plain
 
 
 def test_one_artifact_can_be_forgotten_by_itself(made):
-    observer = find_observer(made.state)
+    observer = PromptsObserver.find_in(made.state.addons)
     done(made, observer.hand_in("m", PERSON, GOOD))
     done(made, observer.take_back(Drop("m", "tool3", PERSON, True)))
     assert "tool3" not in made.ledger.prompts.list_all("m", PERSON)
@@ -209,7 +217,7 @@ def test_one_artifact_can_be_forgotten_by_itself(made):
 
 
 def test_what_waits_is_done_in_the_order_in_which_it_was_asked_for(made):
-    observer = find_observer(made.state)
+    observer = PromptsObserver.find_in(made.state.addons)
     observer.hand_in("m", PERSON, {"tool3": GOOD["tool3"]})
     observer.take_back(Drop("m", "", PERSON, is_forgotten=True))
     done(made, observer.hand_in("m", PERSON, {"tool4": GOOD["tool4"]}))
@@ -217,7 +225,7 @@ def test_what_waits_is_done_in_the_order_in_which_it_was_asked_for(made):
 
 
 def test_of_two_imports_that_waited_together_one_roll_back_undoes_the_second_alone(made):
-    observer = find_observer(made.state)
+    observer = PromptsObserver.find_in(made.state.addons)
     observer.hand_in("m", PERSON, {"tool3": GOOD["tool3"]})
     observer.hand_in("m", PERSON, {"tool4": GOOD["tool4"]})
     made.drain()
@@ -226,14 +234,14 @@ def test_of_two_imports_that_waited_together_one_roll_back_undoes_the_second_alo
 
 
 def test_a_corpus_that_is_not_there_is_not_found_and_nothing_waits_for_it(made):
-    observer = find_observer(made.state)
+    observer = PromptsObserver.find_in(made.state.addons)
     with pytest.raises(NotFound):
         observer.hand_in("n", PERSON, GOOD)
     assert not observer.waiting["n"]
 
 
 def test_an_explanation_shows_what_is_expected_of_an_item_and_whether_it_counts(made):
-    observer = find_observer(made.state)
+    observer = PromptsObserver.find_in(made.state.addons)
     done(made, observer.hand_in("m", PERSON, {"tool3": Expected.of(["dive"], ["drive"])}))
     given = {"prompts": ["dive"], "misses": ["drive"], "counts": True}
     given |= {"outcome": "", "outdated": False}
