@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 ADDONS = {
     "usage": "irdaemon.contrib.usage:ADDON",
     "prompts": "irdaemon.contrib.prompts:ADDON",
+    "moments": "irdaemon.contrib.moments:ADDON",
     "evaluate": "irdaemon.contrib.evaluate:ADDON",
     "documents": "irdaemon.contrib.documents:ADDON",
     "models": "irdaemon.contrib.models:ADDON",

@@ -36,6 +36,8 @@ from irdaemon.discovery.merge import (
     join_duplicates,
     merge_rankings,
 )
+from irdaemon.discovery.pinned import offer_pinned
+from irdaemon.discovery.preferences import drop_unwanted
 from irdaemon.discovery.query import (
     MAX_K,
     Embed,
@@ -196,6 +198,9 @@ def _trace_discovery(run: _Run, asks: bool) -> Trace:
     elif choice.hits and not whole:
         with stage("subqueries"):
             choice = _add_subqueries(choice, run)
+    if asks and choosing.selector is None:
+        found, preferences = merged.found, choosing.preferences
+        choice = offer_pinned(choice, found, merged.rankings, preferences, spec.max_k)
     return _trace(run, merged, choice)
 
 
@@ -296,6 +301,7 @@ def _rank(run: _Run, query: ParsedQuery, index: CorpusIndex, question: Question)
     retrieved = retrieve(index, question)
     if choosing.session:
         retrieved = drop_own_turns(index, question, retrieved, choosing.session)
+    retrieved = drop_unwanted(index, question, retrieved, choosing.preferences)
     if query.rerank:
         with stage("rerank"):
             depth = question.tuning.fetch_k

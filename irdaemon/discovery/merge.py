@@ -19,6 +19,7 @@ from typing import Any
 from irclient.errors import QueryError
 from irdaemon.discovery.decide import AUTO, CorpusRanking, Selector
 from irdaemon.discovery.here import Here
+from irdaemon.discovery.preferences import NO_PREFERENCES, Preferences
 from irdaemon.discovery.rerank import ScoreBoost
 from irdaemon.discovery.retrieve import RRF_K, Candidate
 from irdaemon.runtime.plugins import did_you_mean
@@ -40,7 +41,7 @@ class SelectionOptions:
     one; `weights` (by corpus, 1 where there is none) and `rrf_k` belong to `rrf` and `score`.
     `floors` are floors on evidence by corpus, None for none, in place of the query's. `boost` adds
     to the scores of candidates. `session` is the id of the one that asks: it gets no turn of its
-    own.
+    own. `preferences` are what the person wants offered never, and first.
     """
 
     selector: Selector | None = None
@@ -50,6 +51,7 @@ class SelectionOptions:
     floors: Mapping[str, float | str | None] = field(default_factory=dict)
     boost: ScoreBoost | None = None
     session: str = ""
+    preferences: Preferences = NO_PREFERENCES
 
 
 DEFAULT_OPTIONS = SelectionOptions()

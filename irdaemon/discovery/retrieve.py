@@ -302,11 +302,11 @@ def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
 
 def _mask(index: CorpusIndex, question: Question) -> NDArray[np.bool_] | None:
     """Return which present records the filters let through; None where there is no filter."""
-    where = question.filter.where
-    if not where and not question.surfaces:
+    filtered = question.filter.masks
+    if not filtered and not question.surfaces:
         return None
     mask = index.rows.present
-    if where:
+    if filtered:
         mask = mask & question.filter.make_mask(index.columns)
     if question.surfaces:
         mask = mask & index.columns.kinds(question.surfaces)

@@ -10,6 +10,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.decide import Selector
 from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.impressions import ClientSession
+from irdaemon.discovery.preferences import Preferences
 from irdaemon.engine.queue import Job
 from irdaemon.index import CorpusIndex
 from irdaemon.ingest.reconcile import Report
@@ -39,6 +40,17 @@ class Observer:
 
     def note_answer(self, given: GivenAnswer) -> None:
         """Note an answer. Its client waits: no file is touched here."""
+
+    def find_preferences(self, place: str, to_session: bool) -> Preferences | None:
+        """Return what an answer to a query from a place leaves out and offers first, None: as is.
+
+        `to_session` is whether it goes to an agent's session, which did not ask for it itself.
+        """
+        return None
+
+    def describe_use(self) -> Mapping[str, Any]:
+        """Return what the report on use adds."""
+        return {}
 
     def explain_item(self, query: str, reference: str, place: str | None = "") -> Mapping[str, Any]:
         """Return what the explanation of a query adds of an item (CORPUS/ID) seen from a place.

@@ -17,6 +17,7 @@ from irdaemon.discovery.explain import explain
 from irdaemon.discovery.here import Here
 from irdaemon.discovery.impressions import parse_session_id
 from irdaemon.discovery.merge import SelectionOptions
+from irdaemon.discovery.preferences import NO_PREFERENCES, Preferences
 from irdaemon.discovery.query import ParsedQuery, add_window, parse_query, parse_search
 from irdaemon.discovery.rounds import discover_in_rounds, judge_coverage
 from irdaemon.engine.host import ServingHost
@@ -107,7 +108,11 @@ class Reader:
         """
         state, valid = self._state, parse_query(query, custom)
         by_model = None if custom else self._make_selector(valid)
-        choosing = SelectionOptions(custom or by_model, session=parse_session_id(session))
+        choosing = SelectionOptions(
+            custom or by_model,
+            session=parse_session_id(session),
+            preferences=self._find_preferences(valid.place, bool(session)),
+        )
 
         def run(query: ParsedQuery) -> Selection:
             snapshot, query = self._narrow(query, offering=True)
@@ -126,6 +131,11 @@ class Reader:
         made = (addon.make_selector(query) for addon in self._state.addons.values())
         return next((selector for selector in made if selector), None)
 
+    def _find_preferences(self, place: str, to_session: bool) -> Preferences:
+        addons = self._state.addons.values()
+        found = (addon.find_preferences(place, to_session) for addon in addons)
+        return next((each for each in found if each), NO_PREFERENCES)
+
     def search(self, query: Query | str, *, traced: Traced = _untraced) -> Selection:
         """Return the ranked candidates of a query, without selection; `traced` as of discover."""
         state = self._state
@@ -134,7 +144,10 @@ class Reader:
             snapshot, query = self._narrow(query, offering=False)
             trace = discovery.search(snapshot, query, state.models, state.pending)
             traced(trace)
-            return trace.selection
+            preferences = self._find_preferences(query.place, to_session=False)
+            return replace(
+                trace.selection, results=tuple(map(preferences.mark, trace.selection.results))
+            )
 
         return self._answer(parse_search(query), run, state.search_tiers)
 

@@ -21,6 +21,11 @@ from irdaemon.ledger.corpora import Corpora
 from irdaemon.ledger.entries import Entries, Failures, Projects, Secrets
 from irdaemon.ledger.known_projects import KnownProject as KnownProject, KnownProjects
 from irdaemon.ledger.index_rows import IndexRows, Vectors
+from irdaemon.ledger.preferences import (
+    Fading as Fading,
+    Preference as Preference,
+    Preferences,
+)
 from irdaemon.ledger.prompts import ExpectedPrompts
 from irdaemon.ledger.links import ArtifactLinks as ArtifactLinks
 from irdaemon.ledger.rows import (
@@ -73,6 +78,7 @@ class Ledger:
         self.pins = Pins(self._store)
         self.links = ArtifactLinks(self._store)
         self.synopses = Synopses(self._store)
+        self.preferences = Preferences(self._store)
 
     def close(self) -> None:
         """Store when the last scans ended, and close the file."""

@@ -34,7 +34,7 @@ _PROBLEMS_SHOWN = 10
 _READ_WHOLE = (
     "corpora", "entries", "artifacts", "terms", "failures", "floors", "jobs", "counters",
     "secrets", "projects", "pins", "links", "expected_prompts", "prompt_gates", "imported_uses",
-    "known_projects",
+    "known_projects", "preferences", "fading", "moment_counts",
 )  # fmt: skip
 # What an entry of these leads to lies elsewhere: a dependency's text, not the manifest that asks.
 _ELSEWHERE = {"dependencies"}

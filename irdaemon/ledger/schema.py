@@ -321,6 +321,45 @@ def add_provenance(connection: sqlite3.Connection) -> None:
     )
 
 
+def add_preferences(connection: sqlite3.Connection) -> None:
+    """Keep what is to be offered never and first, what faded, and how often moments came.
+
+    A preference is the person's own word, and outlives its corpus.
+    """
+    connection.execute(
+        """CREATE TABLE preferences (
+            corpus TEXT NOT NULL,
+            artifact_id TEXT NOT NULL,
+            root TEXT NOT NULL,
+            name TEXT NOT NULL,
+            verdict TEXT NOT NULL,
+            at REAL NOT NULL,
+            PRIMARY KEY (corpus, artifact_id, root)
+        ) WITHOUT ROWID"""
+    )
+    connection.execute(
+        """CREATE TABLE fading (
+            corpus TEXT NOT NULL,
+            artifact_id TEXT NOT NULL,
+            content TEXT NOT NULL,
+            since REAL NOT NULL,
+            sessions INTEGER NOT NULL,
+            evidence REAL NOT NULL,
+            PRIMARY KEY (corpus, artifact_id)
+        ) WITHOUT ROWID"""
+    )
+    connection.execute(
+        """CREATE TABLE moment_counts (
+            day TEXT NOT NULL,
+            agent TEXT NOT NULL,
+            moment TEXT NOT NULL,
+            outcome TEXT NOT NULL,
+            n INTEGER NOT NULL,
+            PRIMARY KEY (day, agent, moment, outcome)
+        ) WITHOUT ROWID"""
+    )
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_tables,
     add_name_terms,
@@ -334,6 +373,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     add_learned,
     add_known_projects,
     add_provenance,
+    add_preferences,
 )
 
 

@@ -14,6 +14,7 @@ from irclient.terminal.columns import TableColumn, fit_table, wrap_line
 from irclient.terminal.help import command, flag
 from irclient.terminal.hits import REASONS, describe_cut
 from irclient.terminal.output import print_data
+from irclient.terminal.tables import format_moment, shorten
 from irclient.terminal.width import UNCUT, detect_terminal
 
 # What a person sees of an explanation: the verdict and what it hangs on, or every stage.
@@ -299,6 +300,18 @@ def _format_item(item: Mapping[str, Any]) -> Iterator[str]:
         for prompt in learned["prompts"]:
             yield f"      {prompt}"
     yield from _format_expected(item.get("expected", {}))
+    yield from _format_offers(item.get("offers", {}))
+
+
+def _format_offers(told: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the person wants of an item, and whether its offers faded."""
+    if verdict := told.get("verdict"):
+        where = f"in {shorten(told['root'])}" if told["root"] else "everywhere"
+        meant = {"mute": "muted: never offered", "pin": "pinned: offered first"}
+        yield f"    {meant.get(verdict, verdict)}, {where}, since {format_moment(told['at'])}"
+    if sessions := told.get("faded"):
+        brought = "; the pin has it offered" if told.get("verdict") == "pin" else ""
+        yield f"    faded: offered to {sessions:,} sessions and never used{brought}"
 
 
 def _format_expected(expected: Mapping[str, Any]) -> Iterator[str]:

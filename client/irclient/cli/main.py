@@ -53,6 +53,8 @@ COMMANDS = {
     "maintain": "irclient.cli.indexing:maintain_corpora",
     "hint": "irclient.cli.indexing:hint_change",
     "docs": "irclient.cli.documents:manage_documents",
+    "mute": "irclient.cli.preferences:mute_item",
+    "pin": "irclient.cli.preferences:pin_item",
     "impressions": "irclient.cli.use:list_impressions",
     "hook": "irclient.cli.agents:answer_hook",
     "install": "irclient.cli.agents:install_agent",
@@ -68,7 +70,7 @@ HEADINGS = {
     "discover": "ask",
     "here": "look at what is indexed",
     "add": "change what is indexed",
-    "impressions": "set up coding agents",
+    "mute": "set up coding agents",
     "wait": "for scripts",
 }
 # What these print is not for a person in the first place: it has one form.

@@ -231,6 +231,7 @@ def format_usage(report: Mapping[str, Any], width: int) -> Iterator[str]:
         if more := len(report["items"]) - _ITEMS:
             yield from [f"and {more:,} more (--json)"] if more > 0 else []
     yield from _format_extremes(report, width)
+    yield from _format_preferences(report, width)
     for each in report["learned"]:
         yield wrap_line(_format_learned(each), width)
 
@@ -265,6 +266,19 @@ def _format_extremes(report: Mapping[str, Any], width: int) -> Iterator[str]:
     if spent["items"]:
         items = format_count(spent["items"], "offered item")
         yield f"context: about {format_count(spent['tokens'], 'token')} for {items}"
+
+
+def _format_preferences(report: Mapping[str, Any], width: int) -> Iterator[str]:
+    for verdict in ("muted", "pinned"):
+        if names := report.get(verdict):
+            yield wrap_line(f"{verdict}: {len(names):,}: {_format_some(names, len(names))}", width)
+    if faded := report.get("faded"):
+        names = [f"{each['reference']} ({each['sessions']:,} sessions)" for each in faded]
+        yield wrap_line(
+            f"faded, offered and never used: {len(faded):,}: {_format_some(names, len(names))};"
+            " irc pin REF has one offered again",
+            width,
+        )
 
 
 def format_gaps(report: Mapping[str, Any], width: int = UNCUT) -> str:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         KnownUse,
         ListingReport,
         MaintenanceTask,
+        OfferPreference,
         PingReply,
         ProjectRow,
         PromptBatch,
@@ -374,6 +375,19 @@ class Operations:
         """Hand in the answer to a request of `prompts_wanting`, lines of JSON; say what is taken.
 
         What is not answered for can be handed in later, under the same batch.
+        """
+
+    @operation(addon="moments")
+    def preferences(self) -> list[OfferPreference]:
+        """Return which items are muted and pinned, the newest first, and which faded."""
+
+    @operation(repeatable=False, addon="moments")
+    def prefer(
+        self, reference: str, verdict: str, place: str = "", here: bool = False
+    ) -> OfferPreference:
+        """Have an item offered never (`mute`), first (`pin`), or as any other (`unmute`, `unpin`).
+
+        With `here` it holds in the project of the `place`, without one at the place and below it.
         """
 
     # Another daemon's job of that number is another job.

@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irclient.results.base import Result as Result
+from irclient.results.moments import (
+    OfferPreference as OfferPreference,
+)
 from irclient.results.prompts import (
     ExpectedPrompts as ExpectedPrompts,
 )
@@ -314,7 +317,9 @@ class UsageReport(Result):
     `near_miss`, `buried`, `absent`, `unjoined`, `not_installed`. `items` and `adoption` have a
     share (`adopted` of `offered`, each item once a session) with its 95% interval, `low` to `high`.
     `not_installed` are names that nothing indexed has; `context` is about what offers took of
-    agents' context. `learned` says for each corpus what came of learning from use.
+    agents' context. `learned` says for each corpus what came of learning from use. `muted` and
+    `pinned` are references; `faded` were offered to so many `sessions` in vain that they are not
+    offered to others.
     """
 
     since: float = 0.0
@@ -333,6 +338,9 @@ class UsageReport(Result):
     offered_never_used: Mapping[str, Any] = field(default_factory=dict)
     context: Mapping[str, int] = field(default_factory=dict)
     learned: Sequence[Mapping[str, Any]] = ()
+    muted: Sequence[str] = ()
+    pinned: Sequence[str] = ()
+    faded: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,8 @@ REASONS = {
     "llm:none": "the model found that nothing here serves it",
     "offered_before": "this session was shown what does",
 }
+# What the person wants of a hit.
+_OFFERS = {"muted": "muted: never offered", "pinned": "pinned: offered first"}
 # How a related item belongs to its hit.
 _RELATIONS = {
     "names": "names the package",
@@ -125,6 +127,8 @@ def format_hit(
         yield indent + reference
     if place := hit["pointer"]:
         yield indent + to.painted(DIM, _link_place(place, place, room, to))
+    if verdict := hit["fields"].get("offers"):
+        yield f"{indent}{_OFFERS.get(verdict, verdict)}"
     if hit.get("hidden"):
         yield f"{indent}hidden characters: {', '.join(hit['hidden'])}"
     if duplicates := hit.get("duplicates"):

@@ -21,8 +21,11 @@ _MOST_TOKENS = 100_000_000
 
 @serves("usage", "slow", access.refuse_others)
 def usage(engine: Engine, item: str) -> Any:
-    """Return what was offered, and used."""
-    return UseReports(engine).usage(item)
+    """Return what was offered, and used, and what other add-ons say of that."""
+    report = UseReports(engine).usage(item)
+    for addon in engine.addons.values():
+        report |= addon.describe_use()
+    return report
 
 
 @serves("uses", "slow", access.refuse_others)

@@ -173,6 +173,9 @@ def test_an_older_format_is_no_fault(path):
         "ALTER TABLE artifacts DROP COLUMN stated",
         "DROP TABLE imported_uses",
         "DROP TABLE known_projects",
+        "DROP TABLE preferences",
+        "DROP TABLE fading",
+        "DROP TABLE moment_counts",
     )
     change(path, "PRAGMA user_version = 6", *newer)
     (found,) = faults(path)

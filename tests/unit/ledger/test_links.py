@@ -92,6 +92,7 @@ def earlier_format(path):
         db.executescript(
             "DROP TABLE links; DROP INDEX artifacts_by_link_name; DROP TABLE expected_prompts;"
             "DROP TABLE imported_uses; DROP TABLE known_projects;"
+            "DROP TABLE preferences; DROP TABLE fading; DROP TABLE moment_counts;"
             "DROP TABLE prompt_gates; DROP INDEX artifacts_with_stated;"
             "ALTER TABLE artifacts DROP COLUMN stated;"
             "ALTER TABLE records DROP COLUMN prompts;"

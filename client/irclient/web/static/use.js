@@ -18,6 +18,7 @@ export function draw({ usage, listing, agents }) {
       : h("p", { class: "quiet" }, "Everything that was used is indexed.")),
     section("Never offered nor used", references(usage.never_offered)),
     section("Offered, and never used", references(usage.offered_never_used)),
+    section("Muted, pinned, faded", wishes(usage)),
     section("What an agent's own listing costs", cost(listing)),
     section("Learned from use", learned(usage.learned)),
   ];
@@ -60,6 +61,17 @@ function items({ items: rows, context }) {
 function references({ count: all, references: some }) {
   if (!all) return h("p", { class: "quiet" }, "None.");
   return [h("details", {}, h("summary", {}, `${count(all)}`), h("ul", { class: "columns" }, some.map((each) => h("li", {}, name(each)))), rest(some.length, all))];
+}
+
+// What the person wants offered never or first, and what ten sessions were offered in vain.
+function wishes({ muted = [], pinned = [], faded = [] }) {
+  const rows = [
+    ...muted.map((each) => [name(each), pill("muted", "quiet"), ""]),
+    ...pinned.map((each) => [name(each), pill("pinned", "good"), ""]),
+    ...faded.map((each) => [name(each.reference), pill("faded", "bad"), count(each.sessions)]),
+  ];
+  if (!rows.length) return h("p", { class: "quiet" }, "Nothing: what applies is offered. ", copyable("irc mute REF"));
+  return table(["item", "offers", "#sessions in vain"], rows, "Muted, pinned, faded");
 }
 
 // NDCG@10 of the newest uses, before and after; what loses is not served.

@@ -1,0 +1,131 @@
+"""What is offered never and first: `irc mute` and `irc pin`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from irclient.cli.follow import await_jobs, choose_jobs_exit
+from irclient.cli.place import choose_default_place
+from irclient.client import Client
+from irclient.errors import QueryError
+from irclient.terminal.columns import TableColumn, fit_table, wrap_line
+from irclient.terminal.exits import COMMITTED
+from irclient.terminal.help import argument, command, flag
+from irclient.terminal.output import print_data
+from irclient.terminal.tables import format_moment, shorten
+from irclient.terminal.width import detect_terminal
+
+_EVERYWHERE = "everywhere"
+_WISH = (
+    TableColumn("item", least=16),
+    TableColumn("where", least=10),
+    TableColumn("since", optional=1),
+)
+_FADED = (
+    TableColumn("faded item", least=16),
+    TableColumn("sessions"),
+    TableColumn("since", optional=1),
+)
+
+_OPTIONS = (
+    argument("reference", nargs="?", default="", metavar="REF", help="CORPUS/ID; a name will do"),
+    flag("--here", "only in the project of this directory"),
+    flag("--undo", "take it back"),
+)
+
+
+@command(*_OPTIONS)
+def mute_item(client: Client, options: argparse.Namespace) -> int:
+    """Have an item never offered, or list what is not.
+
+    Have an item never offered: not by the prompt hook, not by `irc discover`, not
+    over MCP, and no copy of it. It stays indexed: `irc search` finds it, marked as
+    muted, and `irc disclose` gives it. Without an item, list those that are muted,
+    and those whose offers faded: shown to ten sessions, used by none.
+
+    examples:
+    # not this one again
+    irc mute skills/fill-pdf-form
+
+    # not in this project
+    irc mute skills/fill-pdf-form --here
+
+    # take it back
+    irc mute skills/fill-pdf-form --undo
+
+    # what is muted?
+    irc mute
+    """
+    return _prefer(client, options, "mute", "muted")
+
+
+@command(*_OPTIONS)
+def pin_item(client: Client, options: argparse.Namespace) -> int:
+    """Have an item offered first, or list what is.
+
+    Have an item offered before others wherever it is likely: half of the confidence
+    that an offer takes is enough for it. It is never offered for a prompt without
+    a task. An item whose offers faded is offered again. Without an item, list those
+    that are pinned.
+
+    examples:
+    # this one first
+    irc pin skills/fill-pdf-form
+
+    # in this project
+    irc pin skills/fill-pdf-form --here
+
+    # take it back
+    irc pin skills/fill-pdf-form --undo
+    """
+    return _prefer(client, options, "pin", "pinned")
+
+
+def _prefer(client: Client, options: argparse.Namespace, verdict: str, done: str) -> int:
+    if not options.reference:
+        if options.undo or options.here:
+            raise QueryError("no item is named", f"irc {verdict} REF; without one they are listed")
+        shown = (done, "faded") if verdict == "mute" else (done,)
+        rows = [each for each in client.preferences() if each.verdict in shown]
+        print_data(options, rows, lambda rows: _format_list(rows, done, detect_terminal().width))
+        return COMMITTED
+    place = choose_default_place()
+    asked = f"un{verdict}" if options.undo else verdict
+    made = client.prefer(options.reference, asked, place, options.here)
+    ended = await_jobs(client, made.jobs)
+    print_data(
+        options,
+        made,
+        lambda made: wrap_line(_format_change(made, options.undo), detect_terminal().width),
+    )
+    return choose_jobs_exit(ended)
+
+
+def _format_change(made: Mapping[str, Any], undone: bool) -> str:
+    verdict = f"no longer {made['verdict']}" if undone else made["verdict"]
+    return f"{made['reference']}: {verdict} {_format_root(made['root'])}"
+
+
+def _format_root(root: str) -> str:
+    return f"in {shorten(root)}" if root else _EVERYWHERE
+
+
+def _format_list(rows: Sequence[Mapping[str, Any]], done: str, width: int) -> str:
+    wishes = [each for each in rows if each["verdict"] == done]
+    faded = [each for each in rows if each["verdict"] == "faded"]
+    blocks = [f"nothing is {done}"] if not wishes else []
+    if wishes:
+        cells = [
+            (each["reference"], shorten(each["root"]) or _EVERYWHERE, format_moment(each["at"]))
+            for each in wishes
+        ]
+        blocks.append(fit_table(_WISH, cells, width))
+    if faded:
+        cells = [
+            (each["reference"], each["sessions"], format_moment(each["at"]) if each["at"] else "")
+            for each in faded
+        ]
+        blocks += [fit_table(_FADED, cells, width), "irc pin REF has one offered again"]
+    return "\n".join(blocks)

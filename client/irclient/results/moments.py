@@ -1,0 +1,25 @@
+"""What the operations on moments answer with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from irclient.results.base import Result
+
+
+@dataclass(frozen=True, slots=True)
+class OfferPreference(Result):
+    """Whether an item is offered: it is `muted` (never), `pinned` (first), or `faded`.
+
+    It holds from places at `root` or below it, "" for everywhere. What faded was offered to so many
+    `sessions` in vain since then. `jobs` make the change that was asked for.
+    """
+
+    reference: str
+    verdict: str = ""
+    name: str = ""
+    root: str = ""
+    at: float = 0.0
+    sessions: int = 0
+    jobs: Sequence[int] = ()

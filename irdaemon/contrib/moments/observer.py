@@ -1,0 +1,158 @@
+"""What moments add to an engine: preferences for its answers, and what waits to be written down."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from irdaemon.config.corpus import Corpus
+from irdaemon.discovery.preferences import NO_PREFERENCES, Item, Preferences
+from irdaemon.engine.observer import Observer
+from irdaemon.engine.queue import Job
+from irdaemon.engine.state import State
+from irdaemon.ingest.reconcile import Report
+from irdaemon.ledger import Fading, Preference
+from irdaemon.ledger.preferences import MUTE, PIN
+from irdaemon.source.opening import is_within
+
+# What faded comes back with so much more evidence than it ever had when it was offered in vain.
+_BETTER = 1.1
+
+
+class Change(NamedTuple):
+    """A preference that the person set, or took back."""
+
+    preference: Preference
+    is_taken_back: bool
+
+
+class MomentsObserver(Observer):
+    """Tell answers what to leave out and what to offer first; jobs take the changes that wait."""
+
+    def __init__(self, state: State):
+        self._state = state
+        self.waiting: deque[Change] = deque()
+        self.held: tuple[Preference, ...] = ()
+        self.fading: tuple[Fading, ...] = ()
+        # By the root from which on they hold, "" everywhere.
+        self._by_root: Mapping[str, Preferences] = {}
+        if not state.ledger.read_only:
+            self.load()
+
+    def load(self) -> None:
+        """Take up what the ledger holds."""
+        ledger = self._state.ledger
+        self.held = tuple(ledger.preferences.list_all())
+        self.fading = tuple(ledger.preferences.list_fading())
+        faded = {
+            (each.corpus, each.artifact_id): _BETTER * each.evidence
+            for each in self.fading
+            if each.sessions
+        }
+        roots = ("", *(each.root for each in self.held if each.root))
+        found = {root: _combine(self.held, root, faded) for root in roots}
+        self._by_root = found if found[""] != NO_PREFERENCES or len(found) > 1 else {}
+        self._state.forget_answers()
+
+    def request(self, change: Change) -> int:
+        """Have a change made; return the job's number."""
+        self.waiting.append(change)
+        return self._state.request(Job("prefer"))
+
+    # -- answers ---------------------------------------------------------------------------------
+
+    def find_preferences(self, place: str, to_session: bool) -> Preferences | None:
+        """Return what holds at a place; what faded counts in answers to sessions only."""
+        if not self._by_root:
+            return None
+        found = self._by_root[find_root(self._state, place, self._by_root)]
+        return found if to_session else found.without_faded()
+
+    def explain_item(self, query: str, reference: str, place: str | None = "") -> Mapping[str, Any]:
+        """Return what is wished of an item, and whether its offers have faded."""
+        if place is None:
+            return {}
+        corpus, _, artifact_id = reference.partition("/")
+        root = find_root(self._state, place, (each.root for each in self.held))
+        told: dict[str, Any] = {}
+        for each in self.held:
+            meant = (each.corpus, each.artifact_id) == (corpus, artifact_id)
+            if meant and (each.root == root or not (each.root or told)):
+                told = {"verdict": each.verdict, "root": each.root, "at": each.at}
+        for fading in self.fading:
+            if (fading.corpus, fading.artifact_id) == (corpus, artifact_id) and fading.sessions:
+                told |= {"faded": fading.sessions}
+        return {"offers": told} if told else {}
+
+    def describe_use(self) -> Mapping[str, Any]:
+        """Return what the report on use adds: what is muted, pinned, and faded."""
+        return {
+            "muted": _list_references(self.held, MUTE),
+            "pinned": _list_references(self.held, PIN),
+            "faded": [
+                {"reference": f"{each.corpus}/{each.artifact_id}", "sessions": each.sessions}
+                for each in self.fading
+                if each.sessions
+            ],
+        }
+
+    # -- by the writer ---------------------------------------------------------------------------
+
+    def note_scan(self, corpus: Corpus, report: Report) -> None:
+        """Have what faded looked at again where its text may have changed."""
+        name = corpus.part_of or corpus.name
+        if report.written and any(each.corpus == name for each in self.fading):
+            self._state.request(Job("fade"))
+
+    def find_due_jobs(self, at_start: bool) -> list[Job]:
+        """Return the look at which offers fade."""
+        return [] if at_start or self._state.options.on_battery() else [Job("fade")]
+
+
+def find_root(state: State, place: str, roots: Iterable[str]) -> str:
+    """Return the longest of the roots that a place lies at or below, "" without any."""
+    if not place:
+        return ""
+    real = state.projects.resolve(place)
+    held = (root for root in roots if root and is_within(real, root))
+    return max(held, key=len, default="")
+
+
+def find_contents(state: State, corpus: str, ids: Iterable[str]) -> dict[str, str]:
+    """Return the hashes of the texts of items by id, those of every project's part included."""
+    wanted, found = list(ids), dict[str, str]()
+    for name in _list_parts(state, corpus):
+        found |= state.ledger.artifacts.list_contents(name, wanted)
+    return found
+
+
+def find_observer(state: State) -> MomentsObserver:
+    """Return the part of moments beside an engine."""
+    observer = state.addons["moments"]
+    assert isinstance(observer, MomentsObserver)
+    return observer
+
+
+def _list_parts(state: State, corpus: str) -> Iterator[str]:
+    yield from (name for name, part in state.parts.items() if part.part_of == corpus)
+    if corpus in state.corpora:
+        yield corpus
+
+
+def _combine(held: Iterable[Preference], root: str, faded: Mapping[Item, float]) -> Preferences:
+    """Return the preferences at a root: the one set for the longest root counts for an item."""
+    verdicts: dict[Item, str] = {}
+    for each in sorted(held, key=lambda each: len(each.root)):
+        if not each.root or is_within(root, each.root):
+            verdicts[each.corpus, each.artifact_id] = each.verdict
+    chosen = {
+        verdict: frozenset(item for item, said in verdicts.items() if said == verdict)
+        for verdict in (MUTE, PIN)
+    }
+    return Preferences(chosen[MUTE], chosen[PIN], faded)
+
+
+def _list_references(held: Iterable[Preference], verdict: str) -> list[str]:
+    found = (f"{each.corpus}/{each.artifact_id}" for each in held if each.verdict == verdict)
+    return sorted(set(found))

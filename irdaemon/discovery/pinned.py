@@ -1,0 +1,81 @@
+"""Pinned items: offered first where they are likely, at a lower bar than others.
+
+One comes first where its corpus has at least half of the confidence that an offer takes, and where
+it has at least half of the best evidence there. A prompt without a task gets none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from irdaemon.discovery.decide import Choice, CorpusRanking
+from irdaemon.discovery.merge import Found
+from irdaemon.discovery.preferences import PINNED, Item, Preferences
+from irdaemon.discovery.retrieve import Candidate
+from irdaemon.types import Hit
+
+# The shares of what an offer takes: of its corpus' floor, and of the best evidence there.
+_OF_FLOOR, _OF_BEST = 0.5, 0.5
+
+
+def offer_pinned(
+    choice: Choice,
+    found: Sequence[Found],
+    rankings: Sequence[CorpusRanking],
+    preferences: Preferences,
+    most: int,
+) -> Choice:
+    """Return a choice with the pinned items first that are near enough, at most `most` hits.
+
+    `found` is what was above the floors, duplicates joined.
+    """
+    if not preferences.pinned:
+        return choice
+    near = list(_find_near(rankings, preferences.pinned))
+    if not near:
+        return choice
+    joined = {item: each for each in found for item in _list_items(each.hit())}
+    pinned: dict[Item, Hit] = {}
+    for item, candidate in near:
+        hit = joined[item].hit() if item in joined else candidate.hit(summarised=True)
+        pinned.setdefault((hit.corpus, hit.artifact_id), hit)
+    rest = [hit for hit in choice.hits if (hit.corpus, hit.artifact_id) not in pinned]
+    hits = (*pinned.values(), *rest)[:most]
+    signals = {**choice.signals, "n_pinned": len(pinned), "n_selected": len(hits)}
+    reason = PINNED if choice.abstained else choice.reason
+    return replace(choice, hits=hits, abstained=False, reason=reason, signals=signals)
+
+
+def _find_near(
+    rankings: Sequence[CorpusRanking], pinned: frozenset[Item]
+) -> Iterator[tuple[Item, Candidate]]:
+    """Yield the pinned candidates that are near enough, those of most evidence first."""
+    near = [
+        (item, candidate)
+        for ranking in rankings
+        if _is_likely(ranking)
+        for candidate in ranking.retrieved.candidates
+        if (item := (ranking.index.corpus, candidate.card.artifact_id)) in pinned
+        and candidate.evidence >= _OF_BEST * _find_best(ranking) > 0
+    ]
+    yield from sorted(near, key=lambda each: -each[1].evidence)
+
+
+def _find_best(ranking: CorpusRanking) -> float:
+    return max(each.evidence for each in ranking.retrieved.candidates)
+
+
+def _is_likely(ranking: CorpusRanking) -> bool:
+    """Return whether a corpus has half of what an offer takes."""
+    if ranking.above_floor:
+        return True
+    if ranking.floor is not None and ranking.confidence is not None:
+        return ranking.confidence >= _OF_FLOOR * ranking.floor.at_least
+    return ranking.top_score >= _OF_FLOOR * ranking.plain_floor > 0
+
+
+def _list_items(hit: Hit) -> list[Item]:
+    """Return a hit's item, and those that were joined with it."""
+    copies = (each.partition("/") for each in hit.duplicates)
+    return [(hit.corpus, hit.artifact_id), *((corpus, id) for corpus, _, id in copies)]

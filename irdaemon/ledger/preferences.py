@@ -1,0 +1,135 @@
+"""What the person wants offered never or first, what faded, and how often moments came."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from irdaemon.ledger.rows import make_storable
+from irdaemon.ledger.store import Store
+
+MUTE, PIN = "mute", "pin"
+KEPT_DAYS = 90
+_DAY_S = 24 * 60 * 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """The wish that an item be offered never (`mute`) or first (`pin`), and since when.
+
+    `corpus` is that of references, also for what a project has of it. It holds from places at
+    `root` or below it, "" for everywhere. `name` is what the item was called then.
+    """
+
+    corpus: str
+    artifact_id: str
+    root: str
+    name: str
+    verdict: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fading:
+    """How an item's offers went since a time (Unix seconds), while it had this content.
+
+    `sessions` were offered it in vain, 0 where it has not faded; `evidence` is the most it had in
+    one of these offers.
+    """
+
+    corpus: str
+    artifact_id: str
+    content: str
+    since: float
+    sessions: int = 0
+    evidence: float = 0.0
+
+
+# (agent, moment, what came of it)
+Counted = tuple[str, str, str]
+
+
+class Preferences:
+    """Keep the rows of preferences, of fading, and of counts; none goes with its corpus."""
+
+    def __init__(self, store: Store):
+        self._store = store
+
+    def list_all(self) -> list[Preference]:
+        """Return every preference, the newest first."""
+        rows = self._store.all(
+            "SELECT corpus, artifact_id, root, name, verdict, at FROM preferences"
+            " ORDER BY at DESC, corpus, artifact_id, root"
+        )
+        return [Preference(*row) for row in rows]
+
+    def put(self, preference: Preference) -> None:
+        """Keep a preference in place of another for the same item and root."""
+        self._store.write(
+            "INSERT OR REPLACE INTO preferences VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                preference.corpus,
+                make_storable(preference.artifact_id),
+                make_storable(preference.root),
+                make_storable(preference.name),
+                preference.verdict,
+                preference.at,
+            ),
+        )
+
+    def forget(self, preference: Preference) -> None:
+        """Drop what is kept for the item and root of a preference."""
+        with self._store.transaction():
+            self._store.note_forgotten()
+            self._store.run(
+                "DELETE FROM preferences WHERE corpus = ? AND artifact_id = ? AND root = ?",
+                (preference.corpus, preference.artifact_id, preference.root),
+            )
+
+    def list_fading(self) -> list[Fading]:
+        """Return how the offers went of every item that has faded once."""
+        rows = self._store.all(
+            "SELECT corpus, artifact_id, content, since, sessions, evidence FROM fading"
+            " ORDER BY sessions DESC, corpus, artifact_id"
+        )
+        return [Fading(*row) for row in rows]
+
+    def put_fading(self, changed: Iterable[Fading]) -> None:
+        """Keep how offers went, in place of what was known of the same items."""
+        self._store.write_many(
+            "INSERT OR REPLACE INTO fading VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (f.corpus, f.artifact_id, f.content, f.since, f.sessions, f.evidence)
+                for f in changed
+            ],
+        )
+
+    def forget_fading(self, items: Iterable[tuple[str, str]]) -> None:
+        """Drop what is known of items."""
+        self._store.write_many(
+            "DELETE FROM fading WHERE corpus = ? AND artifact_id = ?", list(items)
+        )
+
+    def add_counts(self, counts: Mapping[Counted, int], at: float) -> None:
+        """Add to the counts of a day (UTC), and drop those of 90 days ago."""
+        day, oldest = (_name_day(each) for each in (at, at - KEPT_DAYS * _DAY_S))
+        with self._store.transaction():
+            self._store.run("DELETE FROM moment_counts WHERE day < ?", (oldest,))
+            self._store.run_many(
+                "INSERT INTO moment_counts VALUES (?, ?, ?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET n = n + excluded.n",
+                [(day, *counted, n) for counted, n in counts.items()],
+            )
+
+    def sum_counts(self) -> dict[Counted, int]:
+        """Return the counts of all days that are kept."""
+        rows = self._store.all(
+            "SELECT agent, moment, outcome, sum(n) FROM moment_counts"
+            " GROUP BY agent, moment, outcome ORDER BY moment, agent, outcome"
+        )
+        return {(agent, moment, outcome): n for agent, moment, outcome, n in rows}
+
+
+def _name_day(at: float) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(at))
