@@ -64,7 +64,7 @@ class StoredRecord(Result):
 
 @dataclass(frozen=True, slots=True)
 class IndexedArtifact(Result):
-    """An artifact that is held, and since when it is indexed as it is.
+    """An indexed artifact, and since when it is indexed as it is now.
 
     `asset_type` is text, code, pdf, image or multimodal.
     """
@@ -194,7 +194,7 @@ class ProjectRow(Result):
 class ReadDirectory(Result):
     """A directory that is read: why, since when, and the command that ends it.
 
-    `project` is the name of the project that it is read for, "" for a corpus of the person's own.
+    `project` is the name of the project that it is read for, "" for a corpus of one's own.
     """
 
     path: str
@@ -275,7 +275,7 @@ class WrittenDocument(Result):
 
 @dataclass(frozen=True, slots=True)
 class CorpusPreview(Result):
-    """What a corpus would hold that is not added yet.
+    """What a corpus that is not added yet would hold.
 
     `items` counts what would be read, a document, a skill or a session each, and `first` names
     some; `left_out` counts by reason what would not be indexed. `problems` say what could not be
@@ -345,7 +345,7 @@ class UsageReport(Result):
 
 @dataclass(frozen=True, slots=True)
 class KnownUse(Result):
-    """A use that transcripts tell of: its prompt, without secrets, and the ids that were used."""
+    """A use found in a transcript: its prompt, without secrets, and the ids that were used."""
 
     prompt: str
     gold: Sequence[str] = ()
@@ -356,7 +356,7 @@ class KnownUse(Result):
 
 @dataclass(frozen=True, slots=True)
 class GapReport(Result):
-    """What was needed and not found since a time, each with what would cure it.
+    """What was needed and not found since a time, each with a remedy.
 
     A gap's `kind` is `missed` (its item was used and not offered), `nothing_found`, or
     `not_indexed` (what was used is not there). `watching` counts the prompts of which too few show
@@ -388,7 +388,7 @@ class ListingReport(Result):
 
 @dataclass(frozen=True, slots=True)
 class CorpusStatus(Result):
-    """How much of a corpus is held, how fresh it is, and what is wrong with its roots.
+    """How much of a corpus is indexed, how fresh it is, and what is wrong with its roots.
 
     `last_reconcile` is None before the first whole scan. `state` is `building`, `unscanned`
     (indexed by hand, and not yet), `degraded`, `embedding`, `re-embedding` or `ready`;

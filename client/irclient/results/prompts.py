@@ -11,7 +11,7 @@ from irclient.results.base import Result
 
 @dataclass(frozen=True, slots=True)
 class ExpectedPrompts(Result):
-    """What is expected of a corpus' items from one provenance, or of the one `item`.
+    """The prompts expected of a corpus' items from one provenance, or of the one `item`.
 
     `items` have `prompts` and near `misses`; those of `outdated` items were written for another
     text than they have now. `counts` is whether the gate lets them count, `outcome` why or why not,
@@ -35,10 +35,10 @@ class ExpectedPrompts(Result):
 
 @dataclass(frozen=True, slots=True)
 class ImportedPrompts(Result):
-    """What of some lines is taken in: prompts and near misses of so many items.
+    """What was imported from lines: how many prompts and near misses of how many items.
 
-    `problems` say what is wrong with the others: {line, message}. `upload` names what waits for
-    more lines, `jobs` take it in.
+    `problems` say what is wrong with the other lines: {line, message}. `upload` names what waits
+    for more lines, `jobs` import it.
     """
 
     items: int
@@ -61,7 +61,7 @@ class ExportedPrompts(Result):
 
 @dataclass(frozen=True, slots=True)
 class PromptPlan(Result):
-    """What writing prompts would send to whom, and about how many tokens it would take.
+    """What writing prompts would send, to whom, and about how many tokens it would take.
 
     `problem` is why that writer cannot be used, "" where it can. `corpora` have each
     {corpus, items, outdated}; `items` are those with a text to show; `budget` is what would be
@@ -116,7 +116,7 @@ class PromptBatch(Result):
 
 @dataclass(frozen=True, slots=True)
 class TakenPrompts(Result):
-    """What of an answer was taken: prompts of so many items, and of which none (`missing`)."""
+    """What was taken of an answer: prompts of how many items, and which items have none."""
 
     items: int
     prompts: int = 0
