@@ -140,6 +140,36 @@ class RelatedItem(Plain):
 
 
 @dataclass(frozen=True, slots=True)
+class Verdict(Plain):
+    """Whether what a turn of a session was about is still so.
+
+    `state` is `holds`, `changed`, or `gone` where none of its files is there any more. `files`
+    counts those that could be compared with what they were at the turn; `changed` and `gone` are
+    the paths of those that differ or are not there. `lost_symbols` are names in its text that its
+    files had and have no more, `lost_commits` those that it made and that no branch has.
+    """
+
+    state: str
+    files: int = 0
+    changed: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    lost_symbols: tuple[str, ...] = ()
+    lost_commits: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data."""
+        return plain_fields(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Verdict:
+        """Build a verdict from plain data."""
+        known = cls.known(data)
+        for name in ("changed", "gone", "lost_symbols", "lost_commits"):
+            known[name] = tuple(known.get(name) or ())
+        return cls(**known)
+
+
+@dataclass(frozen=True, slots=True)
 class Hit(Plain):
     """One retrieved artifact.
 
@@ -149,7 +179,8 @@ class Hit(Plain):
     found in; `surface_index` is the place in the artifact's plan of the record that matched.
     `disclosure` is there only when the query asked for a level above metadata. `hidden` names the
     kinds of characters in its name, summary or pointer that a person would not see. `related` is
-    None where it was not asked for; it may be empty.
+    None where it was not asked for; it may be empty. `verdict` is that of a turn of a session, None
+    where nothing is known of it.
     """
 
     corpus: str
@@ -166,6 +197,7 @@ class Hit(Plain):
     surface_index: int = 0
     hidden: tuple[str, ...] = ()
     related: tuple[RelatedItem, ...] | None = None
+    verdict: Verdict | None = None
 
     @property
     def body(self) -> str | None:
@@ -173,9 +205,9 @@ class Hit(Plain):
         return self.disclosure.body if self.disclosure else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data, without disclosure and related where there is none."""
+        """Return the fields as plain data, without what there is none of beside the hit."""
         plain = plain_fields(self)
-        for name in ("disclosure", "related"):
+        for name in ("disclosure", "related", "verdict"):
             if plain[name] is None:
                 del plain[name]
         return plain
@@ -188,6 +220,8 @@ class Hit(Plain):
             known[name] = tuple(known.get(name) or ())
         if isinstance(known.get("disclosure"), Mapping):
             known["disclosure"] = Disclosure.from_dict(known["disclosure"])
+        if isinstance(known.get("verdict"), Mapping):
+            known["verdict"] = Verdict.from_dict(known["verdict"])
         if known.get("related") is not None:
             items = (RelatedItem(**RelatedItem.known(each)) for each in known["related"])
             known["related"] = tuple(items)
@@ -294,7 +328,8 @@ class Disclosure(Plain):
     changed, `indexed_at` when it was last indexed (Unix seconds). `redacted` counts the secrets
     that were taken out just now; `hidden` names the kinds of characters in it that a person would
     not see (`bidi`, `control`, `invisible`, `marks`). `reason` explains a note. `summary` and
-    `score` are those of the hit that was disclosed; "" and None where a reference was.
+    `score` are those of the hit that was disclosed; "" and None where a reference was. `verdict` as
+    of a hit.
     """
 
     corpus: str
@@ -321,12 +356,15 @@ class Disclosure(Plain):
     hidden: tuple[str, ...] = ()
     summary: str = ""
     score: float | None = None
+    verdict: Verdict | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data, without summary and score where no hit was disclosed."""
         plain = plain_fields(self)
         if self.score is None:
             del plain["summary"], plain["score"]
+        if self.verdict is None:
+            del plain["verdict"]
         return plain
 
     @classmethod
@@ -335,6 +373,8 @@ class Disclosure(Plain):
         known = cls.known(data)
         files = known.get("files") or ()
         known["files"] = tuple(BundledFile(**BundledFile.known(item)) for item in files)
+        if isinstance(known.get("verdict"), Mapping):
+            known["verdict"] = Verdict.from_dict(known["verdict"])
         for name in ("passage_records", "hidden"):
             known[name] = tuple(known.get(name) or ())
         return cls(**known)

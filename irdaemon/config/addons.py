@@ -12,6 +12,7 @@ ADDONS = {
     "usage": "irdaemon.contrib.usage:ADDON",
     "prompts": "irdaemon.contrib.prompts:ADDON",
     "moments": "irdaemon.contrib.moments:ADDON",
+    "recall": "irdaemon.contrib.recall:ADDON",
     "evaluate": "irdaemon.contrib.evaluate:ADDON",
     "documents": "irdaemon.contrib.documents:ADDON",
     "models": "irdaemon.contrib.models:ADDON",

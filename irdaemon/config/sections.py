@@ -356,6 +356,11 @@ class Config:
         return os.path.join(self.state_dir, "usage.sqlite")
 
     @property
+    def recall_path(self) -> str:
+        """Return the file that keeps what sessions did to files."""
+        return os.path.join(self.state_dir, "recall.sqlite")
+
+    @property
     def usage_key_path(self) -> str:
         """Return the path of the key of the digests in that log."""
         return os.path.join(self.state_dir, "usage.key")

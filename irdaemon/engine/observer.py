@@ -15,7 +15,7 @@ from irdaemon.engine.queue import Job
 from irdaemon.index import CorpusIndex
 from irdaemon.ingest.reconcile import Report
 from irdaemon.ledger import Upsert
-from irdaemon.types import Query, Selection
+from irdaemon.types import Disclosure, Hit, Query, Selection
 
 
 class GivenAnswer(NamedTuple):
@@ -51,6 +51,17 @@ class Observer:
     def describe_use(self) -> Mapping[str, Any]:
         """Return what the report on use adds."""
         return {}
+
+    def judge_hits(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Return the hits of an answer with verdicts. Its client waits: some milliseconds at most.
+
+        Only the daemon's own user is told.
+        """
+        return hits
+
+    def judge_disclosed(self, disclosed: Sequence[Disclosure]) -> Sequence[Disclosure]:
+        """Return disclosures with verdicts, as of hits."""
+        return disclosed
 
     def explain_item(self, query: str, reference: str, place: str | None = "") -> Mapping[str, Any]:
         """Return what the explanation of a query adds of an item (CORPUS/ID) seen from a place.

@@ -154,3 +154,30 @@ def drop_log(path: str) -> None:
     for end in ("-wal", "-shm", "-journal"):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path + end)
+
+
+def open_private(path: str, tables: str) -> sqlite3.Connection:
+    """Open a database of an add-on for its owner alone, made with its tables where it is not there.
+
+    Raises sqlite3.Error or OSError.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        os.fchmod(descriptor, 0o600)
+        is_new = os.fstat(descriptor).st_size == 0
+    finally:
+        os.close(descriptor)
+    if is_new:
+        drop_log(path)
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        if is_new:
+            db.executescript(tables)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA secure_delete = ON")
+        db.execute("PRAGMA foreign_keys = ON")
+    except BaseException:
+        db.close()
+        raise
+    return db

@@ -320,7 +320,12 @@ def _make_directory(path: str) -> None:
         os.makedirs(path, mode=0o700, exist_ok=True)
 
 
-def open_to_read(path: str) -> sqlite3.Connection:
-    """Open a database that must be there, and that nothing may write through this connection."""
+def open_to_read(path: str, *, shared: bool = False) -> sqlite3.Connection:
+    """Open a database that must be there, and that nothing may write through this connection.
+
+    A `shared` one may be used by any thread, one at a time.
+    """
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    return sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, isolation_level=None)
+    return sqlite3.connect(
+        f"file:{quoted}?mode=ro", uri=True, isolation_level=None, check_same_thread=not shared
+    )

@@ -108,8 +108,12 @@ Filter = Callable[[Scope, Any], Any]
 
 # Arguments that the daemon adds to those of a request, for a handler that names them: who asks, by
 # the name in the configuration; what this client registered on its connection; the corpora that a
-# limited client may see, None: all; whether a limited client's evaluation is not to be kept.
+# limited client may see, None: all; whether a limited client's evaluation is not to be kept;
+# whether it is another than the daemon's own user on the private socket.
 CLIENT, DOCUMENTS, VISIBLE, PASSING = "client", "documents", "visible", "passing"
+LIMITED = "limited"
+# What a turn of a session did is told to the daemon's own user alone.
+_WORK = ("file", "file_written", "commit")
 # The kinds of surfaces that are made of an artifact's description, and not of its text.
 _DESCRIBING = ("capability", "description", "deps", "own_words")
 
@@ -285,10 +289,19 @@ def keep_own_status(scope: Scope, status: Any) -> Any:
 
 
 def hide_text(scope: Scope, answer: Any) -> Any:
-    """Leave out opening words of bodies, which a summary may be, where the client may have none."""
-    if "body" in scope.levels:
-        return answer
-    return {**answer, "results": [_drop_text(hit) for hit in answer["results"]]}
+    """Leave out what sessions did, and opening words of bodies where the client may have none.
+
+    A summary may be such.
+    """
+    results = map(_drop_work, answer["results"])
+    if "body" not in scope.levels:
+        results = map(_drop_text, results)
+    return {**answer, "results": list(results)}
+
+
+def _drop_work(hit: Mapping[str, Any]) -> Mapping[str, Any]:
+    told = {name: value for name, value in hit.get("fields", {}).items() if name not in _WORK}
+    return {**hit, "fields": told} if "fields" in hit else hit
 
 
 def _drop_text(hit: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal, TypeVar
 
@@ -32,8 +32,8 @@ from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import ArtifactPage
 from irdaemon.runtime.profile import Laps, record_laps
 from irdaemon.serve import access
-from irdaemon.serve.access import CLIENT, PASSING, VISIBLE, Args, Filter, Rule
-from irdaemon.types import Query, Selection
+from irdaemon.serve.access import CLIENT, LIMITED, PASSING, VISIBLE, Args, Filter, Rule
+from irdaemon.types import Disclosure, Query, Selection
 
 log = logging.getLogger(__name__)
 
@@ -148,6 +148,9 @@ def discover(engine: QueryEngine, args: Args) -> Any:
         )
         answer = _count_answer(engine, log_slow_query(found, query, laps))
     answer = engine.impressions.unseen(answer, session)
+    if not args[LIMITED]:
+        for addon in engine.addons.values():
+            answer = replace(answer, results=tuple(addon.judge_hits(answer.results)))
     _note(engine, args, "discover", answer, traces)
     if answer.project:
         engine.state.projects.note_shown(query.place, answer.results)
@@ -231,7 +234,12 @@ def disclose(
     engine: QueryEngine, references: list[Any], level: str, expand: str, place: str | None
 ) -> Any:
     """Return the payload of artifacts."""
-    return engine.disclose([str(each) for each in references], level, expand, place)
+    found: Sequence[Disclosure] = engine.disclose(
+        [str(each) for each in references], level, expand, place
+    )
+    for addon in engine.addons.values() if place is not None else ():
+        found = addon.judge_disclosed(found)
+    return found
 
 
 @serves("records", "slow", access.allow_records, front=True)

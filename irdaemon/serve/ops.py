@@ -37,6 +37,7 @@ from irdaemon.serve import projects as projects
 from irdaemon.serve.access import (
     CLIENT,
     DOCUMENTS,
+    LIMITED,
     PASSING,
     VISIBLE,
     Args,
@@ -163,7 +164,7 @@ def handle(
         engine.check_operation(request.op, op.front)
         with engine.limit_to(scope.corpora):
             given = fill_args(request.op, request.args, scope.client, documents)
-            given = _locate_place(engine, scope, given)
+            given = {**_locate_place(engine, scope, given), LIMITED: not scope.has_projects}
             args = narrow_args(scope, op, given, engine.snapshot.corpora)
             check_clock()
             result = op.run(engine, args)
@@ -184,7 +185,13 @@ def fill_args(name: str, args: Args, client: str = "", documents: Any = None) ->
 
     Those stand last, whatever the request has there.
     """
-    ours = {CLIENT: client, DOCUMENTS: documents, VISIBLE: None, PASSING: False}
+    ours = {
+        CLIENT: client,
+        DOCUMENTS: documents,
+        VISIBLE: None,
+        PASSING: False,
+        LIMITED: False,
+    }
     return {**ops.OPS[name].fill(args), **ours}
 
 

@@ -22,7 +22,7 @@ _QUERY = "Query | str | Mapping[str, Any]"
 _WORDS = {"str": "text", "int": "whole number", "float": "number", "bool": "true or false"}
 _WORDS |= {"Any": "anything", "object": "anything"}
 # What the types of the table hold that no operation returns as such.
-_PARTS = ("Hit", "RelatedItem", "Round", "BundledFile", "CorpusStatus")
+_PARTS = ("Hit", "Verdict", "RelatedItem", "Round", "BundledFile", "CorpusStatus")
 
 
 def with_tables(page: str) -> str:

@@ -32,6 +32,7 @@ COMMANDS = {
     "explain": "irclient.cli.explain:explain_answer",
     "eval": "irclient.cli.evaluate:evaluate_answers",
     "disclose": "irclient.cli.asking:disclose_items",
+    "sessions": "irclient.cli.sessions:list_sessions",
     "here": "irclient.cli.projects:show_project",
     "projects": "irclient.cli.projects:manage_projects",
     "ls": "irclient.cli.corpora:list_corpora",

@@ -10,7 +10,8 @@ from pydantic import BaseModel, Field
 from irclient.counts import format_count
 from irclient.invisible import drop_hidden
 from irclient.terminal.hits import REASONS, entitle_hit
-from irclient.types import Disclosure, Hit, RelatedItem, Selection
+from irclient.types import Disclosure, Hit, RelatedItem, Selection, Verdict
+from irclient.verdicts import describe_verdict
 
 # Indexed text as plain data: without what a person cannot see and a model might obey.
 #
@@ -64,6 +65,7 @@ class Item(BaseModel, frozen=True):
     path: str
     scope: str = Field(description="user, plugin, project NAME, ...; empty: unknown")
     related: list[BesideItem] = []
+    verdict: str = Field("", description="of a past session: whether its files are as they were")
 
 
 class DiscoverResult(BaseModel, frozen=True):
@@ -114,7 +116,12 @@ def _make_item(hit: Hit) -> Item:
         path=make_plain_place(hit.pointer),
         scope=make_plain_line(_name_scope(hit.fields)),
         related=[_make_beside(each) for each in hit.related or ()],
+        verdict=_describe(hit.verdict),
     )
+
+
+def _describe(verdict: Verdict | None) -> str:
+    return make_plain_line(describe_verdict(verdict.to_dict())) if verdict else ""
 
 
 def _name_scope(fields: Mapping[str, Any]) -> str:
@@ -172,7 +179,8 @@ def format_result(found: DiscoverResult) -> str:
     lines = [f"{len(found.items)} {several} may apply; disclose reads one. {_UNTRUSTED}"]
     for item in found.items:
         of_project = f", {item.scope}" if item.scope.startswith("project ") else ""
-        about = f"{item.kind}, {item.score:.2f}{of_project}"
+        became = f"; {item.verdict}" if item.verdict else ""
+        about = f"{item.kind}, {item.score:.2f}{of_project}{became}"
         lines.append(f"- {item.reference} ({about}): {item.summary}")
         lines += [
             f"  - {each.relation.replace('_', ' ')} {each.kind} {each.name}: {each.reference}"
@@ -218,6 +226,8 @@ def _note_disclosure(disclosure: Disclosure) -> str:
         parts.append("the file cannot be read any more; discover again")
     elif disclosure.stale:
         parts.append("the file has changed since it was indexed; this is its present text")
+    if became := _describe(disclosure.verdict):
+        parts.append(f"since then: {became}")
     if disclosure.truncated:
         parts.append(f"cut here; read {make_plain_place(disclosure.pointer)} for the rest")
     if disclosure.files_omitted:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         PromptWriting,
         ReadDirectory,
         SecretLocation,
+        SessionTouch,
         ShownItem,
         Status,
         StoredRecord,
@@ -247,6 +248,13 @@ class Operations:
     @operation()
     def impressions(self, session: str, references: Sequence[str] = ()) -> list[ShownItem]:
         """Note items (CORPUS/ID) as shown to a session; return all that it was shown, and when."""
+
+    @operation(addon="recall")
+    def sessions(self, file: str, limit: int = 20) -> list[SessionTouch]:
+        """Return the turns of sessions that touched a file, newest first.
+
+        `file` is an absolute path or the end of one, in whole components; `limit` is 1 to 200.
+        """
 
     @operation(addon="usage")
     def usage(self, item: str = "") -> UsageReport:

@@ -51,6 +51,26 @@ class PingReply(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class SessionTouch(Result):
+    """A turn of a session that touched a file: what was asked in it, when, and what became of it.
+
+    `session` is AGENT:ID, `is_write` whether the file was written; `verdict` is as of a Hit, empty
+    where nothing is known.
+    """
+
+    corpus: str
+    artifact_id: str
+    session: str = ""
+    at: float = 0.0
+    path: str = ""
+    is_write: bool = False
+    question: str = ""
+    title: str = ""
+    commits: Sequence[str] = ()
+    verdict: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class StoredRecord(Result):
     """One record of an artifact; `surface_index` is its place in the artifact's plan."""
 

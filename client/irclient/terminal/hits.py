@@ -17,6 +17,7 @@ from irclient.terminal.width import (
     fold,
     wrap,
 )
+from irclient.verdicts import describe_verdict
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
@@ -129,6 +130,8 @@ def format_hit(
         yield indent + to.painted(DIM, _link_place(place, place, room, to))
     if verdict := hit["fields"].get("offers"):
         yield f"{indent}{_OFFERS.get(verdict, verdict)}"
+    if became := describe_verdict(hit.get("verdict")):
+        yield from (indent + line for line in fold(became, room, _SUMMARY_LINES))
     if hit.get("hidden"):
         yield f"{indent}hidden characters: {', '.join(hit['hidden'])}"
     if duplicates := hit.get("duplicates"):
@@ -280,6 +283,8 @@ def format_disclosure(found: Mapping[str, Any]) -> Iterator[str]:
     if found["note"]:
         why = f": {found['reason']}" if found["reason"] else ""
         yield f"[{found['corpus']}/{found['artifact_id']}: {found['note']}{why}]"
+    if became := describe_verdict(found.get("verdict")):
+        yield f"[{became}]"
     if found["stale"] and found["current_digest"]:
         yield f"[indexed {found['indexed_digest'][:12]}, now {found['current_digest'][:12]}]"
     if found["hidden"]:

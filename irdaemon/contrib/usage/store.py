@@ -19,7 +19,7 @@ import msgpack
 
 from irdaemon.contrib.usage.offers import ConsideredItem
 from irdaemon.ledger.backups import BackupError
-from irdaemon.ledger.files import copy_database, drop_log, move_into_place, replace_ledger
+from irdaemon.ledger.files import copy_database, move_into_place, open_private, replace_ledger
 from irdaemon.ledger.store import open_to_read
 
 # The tables of the log of use, and their rows as values.
@@ -145,7 +145,7 @@ class UsageStore:
 
     def __init__(self, path: str, *, read_only: bool = False):
         self.path = path
-        self._db = open_to_read(path) if read_only else _opened(path)
+        self._db = open_to_read(path) if read_only else open_private(path, TABLES)
         self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
         if self._one("PRAGMA user_version") != FORMAT:
             self._db.close()
@@ -406,30 +406,6 @@ class UsageStore:
 
     def _one(self, statement: str, *values: Any) -> int:
         return int(self._db.execute(statement, values).fetchone()[0])
-
-
-def _opened(path: str) -> sqlite3.Connection:
-    """Open the file for its owner alone, making it where there is none."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        os.fchmod(descriptor, 0o600)
-        is_new = os.fstat(descriptor).st_size == 0
-    finally:
-        os.close(descriptor)
-    if is_new:
-        drop_log(path)
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    try:
-        if is_new:
-            db.executescript(TABLES)
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("PRAGMA secure_delete = ON")
-        db.execute("PRAGMA foreign_keys = ON")
-    except BaseException:
-        db.close()
-        raise
-    return db
 
 
 @contextmanager

@@ -311,3 +311,15 @@ def test_a_limited_status_tells_of_no_other_corpus_and_of_no_other_place(served)
     _, status = unpack_reply(asked(served, "status", {}))
     assert [each["name"] for each in status["corpora"]] == ["open"]
     assert not status.keys() & {"config", "socket", "watch", "profile"}
+
+
+def test_what_a_session_did_is_told_to_the_daemons_own_user_alone():
+    fields = {"session_id": "S", "file": ["/w/p.py"], "file_written": [], "commit": ["0a1b2c3"]}
+    hit = {"kind": "user_prompt", "name": "n", "summary": "s", "fields": fields}
+    answer = {"results": [hit]}
+    assert shown(WHOLE, OPS["discover"], answer) == answer
+    for scope in (Scope("a"), LIMITED):
+        (told,) = shown(scope, OPS["search"], answer)["results"]
+        assert told["fields"] == {"session_id": "S"}
+    with pytest.raises(Denied):
+        narrow_args(Scope("a"), OPS["sessions"], fill_args("sessions", {"file": "p.py"}), CORPORA)

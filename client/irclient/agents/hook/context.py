@@ -106,12 +106,17 @@ def _format_item(hit: Mapping[str, Any], room: int) -> str:
     name = make_plain(hit["name"] + version, _NAME)
     reference = make_plain(f"{hit['corpus']}/{hit['artifact_id']}", _PLACE)
     place = make_plain(_shorten(hit["pointer"] or hit["artifact_id"]), _PLACE)
-    of_project = _OF_PROJECT.format(project) if project else ""
-    width = min(_SUMMARY, room - len(_ITEM.format(reference, name, "", place) + of_project))
+    behind = _OF_PROJECT.format(project) if project else ""
+    if verdict := hit.get("verdict"):
+        from irclient.verdicts import describe_verdict
+
+        became = describe_verdict(verdict, names=False)
+        behind += f"; {became}" if became else ""
+    width = min(_SUMMARY, room - len(_ITEM.format(reference, name, "", place) + behind))
     if width < _FEWEST:
         return ""
     summary = hit["summary"] if not project or hit["kind"] in _DESCRIBING else ""
-    return _ITEM.format(reference, name, make_plain(summary, width), place) + of_project
+    return _ITEM.format(reference, name, make_plain(summary, width), place) + behind
 
 
 def _find_project(hit: Mapping[str, Any]) -> str:

@@ -1,0 +1,10 @@
+"""Recall: which files a session touched, and whether what it was about is still so."""
+
+from irdaemon.config.addons import AddOn
+
+ADDON = AddOn(
+    operations=("irdaemon.contrib.recall.operations",),
+    observer="irdaemon.contrib.recall.observer:RecallObserver",
+    options="irdaemon.contrib.recall.observer:make_options",
+    background="irdaemon.contrib.recall.dating:make_background",
+)

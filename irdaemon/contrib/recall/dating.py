@@ -1,0 +1,171 @@
+"""Find out beside the writer what the files of turns were like at the time.
+
+A file that has not been written since its turn tells it itself. Of another git may: by the commit
+that the turn made or the next one, or by what was committed before. Where neither does, it is the
+file as it is when it is first looked at.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+
+from irclient.errors import IRError, Unavailable
+from irdaemon.config.sections import Config
+from irdaemon.contrib.recall.files import MOST_BYTES, FileNow, Look
+from irdaemon.contrib.recall.history import (
+    History,
+    has_repository,
+    list_lost_commits,
+    read_history,
+)
+from irdaemon.contrib.recall.observer import RecallObserver, find_observer
+from irdaemon.contrib.recall.store import FileState, RecallStore, Unlooked
+from irdaemon.contrib.recall.verdicts import find_symbols
+from irdaemon.engine import Engine
+from irdaemon.engine.observer import Background
+from irdaemon.engine.state import State
+
+log = logging.getLogger(__name__)
+
+_AT_ONCE = 200
+_RESTS_S, _WAITS_S = 0.2, 60.0
+# Commits are looked for again after so long, and after new ones.
+_COMMITS_EVERY_S = 900.0
+# A file that is written within a moment of the last call of a turn was written by that.
+_SLACK_S = 2.0
+_MOST_SYMBOLS = 40
+_SYMBOL = re.compile(r"`([A-Za-z_][\w.]{2,79})(?:\(\))?`")
+
+
+class DatingWork(Background):
+    """Look at the files of turns that were not looked at yet, some at a time."""
+
+    name, failure = "recall", "files of sessions were not looked at"
+    stops_within_s = 2.0
+    follows_generations = True
+
+    def __init__(self, state: State, observer: RecallObserver):
+        self._state, self._observer = state, observer
+        self._commits: dict[str, tuple[int, float]] = {}
+
+    def is_needed(self) -> bool:
+        """Return whether anything is kept of sessions."""
+        return self._observer.path != ""
+
+    def tick(self) -> float:
+        """Look at some files; return after how long to go on."""
+        if not os.path.exists(self._observer.path):
+            return _WAITS_S
+        # What lies in a project within another belongs to that.
+        roots = sorted(self._observer.list_roots(), key=len, reverse=True)
+        try:
+            with closing(RecallStore(self._observer.path)) as store:
+                store.keep_roots(roots)
+                full = [self._date_files(store, root) for root in roots]
+                for root in roots:
+                    self._check_commits(store, root)
+        except (sqlite3.Error, OSError) as error:
+            log.warning("files of sessions are not looked at: %s", error)
+            return _WAITS_S
+        return _RESTS_S if any(full) else _WAITS_S
+
+    def _date_files(self, store: RecallStore, root: str) -> bool:
+        """Find out what some files below a root were; return whether there may be more."""
+        found = store.list_unlooked(root, _AT_ONCE)
+        if not found:
+            return False
+        look = self._observer.looker.look()
+        named = self._find_named({(each.corpus, each.turn_id) for each in found})
+        history = _OfRepository(root, min(each.at or each.until for each in found))
+        store.put_states(
+            (each.turn, date_file(look, history.find, each, named[each.corpus, each.turn_id]))
+            for each in found
+            if look.find_root(each.path) in (root, "")
+        )
+        return len(found) == _AT_ONCE
+
+    def _find_named(self, turns: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[str]]:
+        """Return the names in code marks that each turn's text has."""
+        with self._state.reading() as ledger:
+            held = {turn: ledger.artifacts.get(*turn) for turn in turns}
+        return {turn: list_named((each.body if each else "") or "") for turn, each in held.items()}
+
+    def _check_commits(self, store: RecallStore, root: str) -> None:
+        made, since = store.list_commits(root)
+        count, at = self._commits.get(root, (0, float("-inf")))
+        now = self._state.clock()
+        if not made or (count == len(made) and 0 <= now - at < _COMMITS_EVERY_S):
+            return
+        self._commits[root] = len(made), now
+        if not has_repository(root):
+            return
+        try:
+            store.set_gone(root, list_lost_commits(root, made, since))
+        except Unavailable as error:
+            log.info("commits of sessions are not looked for: %s", error)
+
+
+class _OfRepository:
+    """The history of a repository, read when it is first asked for."""
+
+    def __init__(self, root: str, since: float):
+        self._root, self._since = root, since
+        self._history: History | None = None
+
+    def find(self, touch: Unlooked) -> str:
+        """Return the hash of a file after its turn, "" where git cannot tell."""
+        if self._history is None:
+            self._history = self._read()
+        path = os.path.relpath(touch.path, self._root)
+        return self._history.find_blob(path, touch.is_write, touch.at, touch.until)
+
+    def _read(self) -> History:
+        if not has_repository(self._root):
+            return History()
+        try:
+            return read_history(self._root, self._since)
+        except IRError as error:
+            log.info("the history of sessions' files is not read: %s", error)
+            return History()
+
+
+def date_file(
+    look: Look, ask_git: Callable[[Unlooked], str], touch: Unlooked, named: Sequence[str]
+) -> FileState:
+    """Return what a file was after the turn that touched it."""
+    seen = look.see(touch.path)
+    now = look.read(touch.path, seen, MOST_BYTES) if seen.presence == "there" else seen
+    blob = now.blob
+    if not _is_untouched_since(now, touch):
+        blob = ask_git(touch) or blob
+    symbols = tuple(find_symbols(named, now.content))
+    if blob and blob == now.blob:
+        return FileState(touch.path, blob, now.size, now.mtime, symbols)
+    return FileState(touch.path, blob, symbols=symbols)
+
+
+def _is_untouched_since(now: FileNow, touch: Unlooked) -> bool:
+    return now.presence == "there" and now.mtime <= (touch.until + _SLACK_S) * 1e9
+
+
+def list_named(text: str) -> list[str]:
+    """Return the names that a text has in code marks, each once."""
+    return list(dict.fromkeys(_iterate_names(text)))[:_MOST_SYMBOLS]
+
+
+def _iterate_names(text: str) -> Iterator[str]:
+    for found in _SYMBOL.finditer(text):
+        name = found[1].rstrip(".").rpartition(".")[2]
+        # A plain word in code marks is as often a command or a value.
+        if "_" in name or found[0].endswith("()`") or re.search(r"[a-z][A-Z]", name):
+            yield name
+
+
+def make_background(engine: Engine, config: Config) -> DatingWork:
+    """Return what looks at the files of turns."""
+    return DatingWork(engine.state, find_observer(engine.state))

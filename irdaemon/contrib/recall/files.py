@@ -1,0 +1,118 @@
+"""Look at a file that a session touched: is it there, and with which content.
+
+A path in a transcript may name anything. So only paths below the roots of known projects are
+looked at, none on a network, FUSE or autofs mount, and none that leads through a link; only regular
+files are read, and none whose name says that it holds secrets.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from irdaemon.contrib.recall.history import hash_blob
+from irdaemon.source.locate_project import Mounts, find_remote, read_mounts
+from irdaemon.source.opening import is_within, read_regular, read_status
+from irdaemon.types import SourceError
+
+# A file is read for its digest up to so many bytes: beside the writer, and while a client waits.
+MOST_BYTES, MOST_BYTES_NOW = 2_000_000, 256 * 1024
+_KEPT = 4_096
+_ABSENT = os.strerror(errno.ENOENT)
+_SECRET = re.compile(
+    r"\.env(\..*)?|.*\.(pem|key|p12|pfx|kdbx|keystore|jks)|id_(rsa|dsa|ecdsa|ed25519)|\.netrc"
+    r"|\.npmrc|\.pypirc|\.git-credentials|credentials(\.json)?|secrets?\.(ya?ml|json|toml)",
+    re.IGNORECASE,
+)
+
+# `unknown`: it was not to be looked at, or could not be.
+Presence = Literal["there", "gone", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileNow:
+    """A file as it is: `content` where it was read for its `blob`, b"" where that was known."""
+
+    presence: Presence
+    size: int = -1
+    mtime: int = 0
+    blob: str = ""
+    content: bytes = b""
+
+
+UNKNOWN = FileNow("unknown")
+
+
+class Looker:
+    """Look at files of projects, within bounds; what was read is remembered by size and time."""
+
+    def __init__(self, roots: Callable[[], Iterable[str]]):
+        self._roots = roots
+        self._known: OrderedDict[tuple[str, int, int], str] = OrderedDict()
+
+    def look(self) -> Look:
+        """Return what looks at some files at one moment: mounts and projects are those of now."""
+        return Look(tuple(self._roots()), read_mounts() or (), self)
+
+    def find_blob(self, path: str, size: int, mtime: int) -> str:
+        """Return the hash of a file's content where it was read as it is, "" where not."""
+        return self._known.get((path, size, mtime), "")
+
+    def remember(self, path: str, now: FileNow) -> None:
+        """Remember the hash of a content."""
+        self._known[path, now.size, now.mtime] = now.blob
+        while len(self._known) > _KEPT:
+            self._known.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A look at some files at one moment."""
+
+    roots: tuple[str, ...]
+    mounts: Mounts
+    looker: Looker
+
+    def find_root(self, path: str) -> str:
+        """Return the innermost project's root that a path lies below, "" for none to look at."""
+        around = [root for root in self.roots if path != root and is_within(path, root)]
+        return max(around, key=len, default="") if os.path.normpath(path) == path else ""
+
+    def see(self, path: str) -> FileNow:
+        """Return whether a file is there, its size and time; nothing is read."""
+        if not self.find_root(path) or find_remote(path, self.mounts):
+            return UNKNOWN
+        try:
+            status = read_status(path)
+        except FileNotFoundError as error:
+            # What a link leads to is not looked at.
+            return FileNow("gone") if error.strerror == _ABSENT else UNKNOWN
+        except (SourceError, OSError):
+            return UNKNOWN
+        if not stat.S_ISREG(status.st_mode):
+            return FileNow("gone")
+        return FileNow("there", status.st_size, status.st_mtime_ns)
+
+    def read(self, path: str, seen: FileNow, most: int = MOST_BYTES_NOW) -> FileNow:
+        """Return a file that is there with its content and hash; without where it may not be read.
+
+        Larger files than `most` bytes are not read.
+        """
+        if seen.size > most or _SECRET.fullmatch(os.path.basename(path)):
+            return seen
+        try:
+            content = read_regular(path, most)
+        except (FileNotFoundError, SourceError, OSError):
+            return seen
+        # It may have been written meanwhile: then its time says nothing of what was read.
+        if self.see(path) != seen:
+            return seen
+        now = FileNow("there", seen.size, seen.mtime, hash_blob(content), content)
+        self.looker.remember(path, now)
+        return now

@@ -1,0 +1,80 @@
+"""The operations on what sessions did."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+from irclient.errors import QueryError, Unavailable
+from irclient.results import SessionTouch
+from irclient.types import Verdict
+from irdaemon.contrib.recall.observer import RecallObserver, find_observer
+from irdaemon.contrib.recall.store import RecallStore, TouchingTurn
+from irdaemon.engine import Engine
+from irdaemon.ledger import Ledger
+from irdaemon.serve import access
+from irdaemon.serve.operations import serves
+
+_MOST = 200
+_LONGEST_PATH = 4_096
+# A client that asks for many turns waits longer than for the few of an answer.
+_BUDGET_S = 0.1
+_QUESTION_CHARS = 300
+
+
+@serves("sessions", "slow", access.refuse_others)
+def sessions(engine: Engine, file: str, limit: int) -> Any:
+    """Return the turns of sessions that touched a file."""
+    wanted = file.strip().replace("\\", "/").removeprefix("./").rstrip("/")
+    if not wanted or len(wanted) > _LONGEST_PATH:
+        raise QueryError(f"{file!r:.80} is not a path", "give one, or its end: src/parser.py")
+    if not 1 <= limit <= _MOST:
+        raise QueryError(f"limit must be 1 to {_MOST}, not {limit}")
+    observer = find_observer(engine.state)
+    found = find_touching(observer, wanted, limit)
+    verdicts = observer.judge.judge([(each.corpus, each.turn_id) for each in found], _BUDGET_S)
+    with engine.state.reading() as ledger:
+        rows = [
+            describe_turn(ledger, each, verdict)
+            for each, verdict in zip(found, verdicts, strict=True)
+        ]
+    return [row for row in rows if row is not None]
+
+
+def find_touching(observer: RecallObserver, path: str, limit: int) -> list[TouchingTurn]:
+    """Return the turns that touched a file. Raises Unavailable where that is not known."""
+    if observer.path and not os.path.exists(observer.path):
+        return []
+    try:
+        with closing(RecallStore(observer.path, read_only=True)) as store:
+            return store.find_touching(path, limit)
+    except (sqlite3.Error, OSError) as error:
+        raise Unavailable(
+            "what sessions did is not known yet", "irc build sessions reads them"
+        ) from error
+
+
+def describe_turn(
+    ledger: Ledger, touching: TouchingTurn, verdict: Verdict | None
+) -> SessionTouch | None:
+    """Return a turn with its question; None where it is held no longer."""
+    artifact = ledger.artifacts.get(touching.corpus, touching.turn_id)
+    if artifact is None:
+        return None
+    records = ledger.artifacts.list_records(touching.corpus, touching.turn_id)
+    prompts = (str(each["text"]) for each in records if each["kind"] == "user_prompt")
+    asked = next(prompts, artifact.name)
+    return SessionTouch(
+        touching.corpus,
+        touching.turn_id,
+        touching.session,
+        touching.at,
+        touching.path,
+        touching.is_write,
+        " ".join(asked[: 2 * _QUESTION_CHARS].split())[:_QUESTION_CHARS],
+        str(artifact.fields.get("session_title") or ""),
+        tuple(artifact.fields.get("commit") or ()),
+        verdict.to_dict() if verdict else {},
+    )

@@ -1,0 +1,327 @@
+"""What sessions did, in one private file: the files that turns touched, as they were then.
+
+All of it can be had again from the transcripts but the state of files at the time: a file that is
+damaged or of another format is set aside and made again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from irdaemon.ledger.files import open_private
+from irdaemon.ledger.store import open_to_read
+
+FORMAT = 1
+TABLES = """
+PRAGMA auto_vacuum = INCREMENTAL;
+PRAGMA journal_mode = WAL;
+BEGIN;
+CREATE TABLE turns (
+    id INTEGER PRIMARY KEY, corpus TEXT NOT NULL, entry TEXT NOT NULL, turn_id TEXT NOT NULL,
+    session TEXT NOT NULL, place TEXT NOT NULL, at REAL NOT NULL, until REAL NOT NULL,
+    UNIQUE (corpus, turn_id)
+);
+CREATE INDEX turns_by_entry ON turns(corpus, entry);
+CREATE TABLE files (
+    turn INTEGER NOT NULL REFERENCES turns(id) ON DELETE CASCADE, path TEXT NOT NULL,
+    name TEXT NOT NULL, is_write INTEGER NOT NULL, looked INTEGER NOT NULL DEFAULT 0,
+    blob TEXT NOT NULL DEFAULT '', size INTEGER NOT NULL DEFAULT -1,
+    mtime INTEGER NOT NULL DEFAULT 0, symbols TEXT NOT NULL DEFAULT '[]',
+    PRIMARY KEY (turn, path)
+) WITHOUT ROWID;
+CREATE INDEX files_by_name ON files(name);
+CREATE INDEX files_to_look_at ON files(path) WHERE looked = 0;
+CREATE TABLE commits (
+    turn INTEGER NOT NULL REFERENCES turns(id) ON DELETE CASCADE, hash TEXT NOT NULL,
+    is_gone INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (turn, hash)
+) WITHOUT ROWID;
+CREATE TABLE roots (path TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE whole (corpus TEXT PRIMARY KEY) WITHOUT ROWID;
+PRAGMA user_version = 1;
+COMMIT;
+"""
+_BUSY_MS = 2_000
+
+
+class OtherFormat(sqlite3.DatabaseError):
+    """The file is of a version that this one does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class DoneTurn:
+    """What a turn did: `files` by path with whether each was written, `commits` by hash.
+
+    It was worked on from `at` `until` (Unix seconds), in the directory `place`.
+    """
+
+    turn_id: str
+    session: str
+    place: str
+    at: float
+    until: float
+    files: Mapping[str, bool] = field(default_factory=dict)
+    commits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unlooked:
+    """A file of a turn whose state then is not known yet."""
+
+    turn: int
+    path: str
+    is_write: bool
+    at: float
+    until: float
+    corpus: str
+    turn_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """A file as it was at a turn: the hash that git gives its content, "" where unknown.
+
+    A file of that `size` (bytes) and `mtime` (ns) has that content; -1 where no such was seen.
+    `symbols` are those that the turn names and the file had.
+    """
+
+    path: str
+    blob: str = ""
+    size: int = -1
+    mtime: int = 0
+    symbols: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TurnState:
+    """What is known of a turn's files and commits; `gone` are the commits no branch has."""
+
+    files: tuple[FileState, ...] = ()
+    commits: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TouchingTurn:
+    """A turn that touched a file, and whether it wrote it."""
+
+    corpus: str
+    turn_id: str
+    session: str
+    at: float
+    path: str
+    is_write: bool
+
+
+class RecallStore:
+    """One connection to the file. Raises sqlite3.Error or OSError where it cannot be used."""
+
+    def __init__(self, path: str, *, read_only: bool = False):
+        self.path = path
+        self._db = open_to_read(path, shared=True) if read_only else open_private(path, TABLES)
+        self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        if version != FORMAT:
+            self._db.close()
+            raise OtherFormat(f"{path} is of another format")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make all that is written within wholly done, or not at all."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+
+    # -- turns, by the writer --------------------------------------------------------------------
+
+    def put_turns(self, corpus: str, entry: str, turns: Sequence[DoneTurn], partial: bool) -> None:
+        """Keep the turns of an entry, in place of those known of it; if `partial` others stay.
+
+        Of a turn that is as it was, what is known of its files stays.
+        """
+        with self.transaction():
+            if not partial:
+                kept = json.dumps([each.turn_id for each in turns])
+                self._db.execute(
+                    "DELETE FROM turns WHERE corpus = ? AND entry = ?"
+                    " AND turn_id NOT IN (SELECT value FROM json_each(?))",
+                    (corpus, entry, kept),
+                )
+            for turn in turns:
+                self._put_turn(corpus, entry, turn)
+
+    def _put_turn(self, corpus: str, entry: str, turn: DoneTurn) -> None:
+        found = self._db.execute(
+            "SELECT id, until FROM turns WHERE corpus = ? AND turn_id = ?", (corpus, turn.turn_id)
+        ).fetchone()
+        if found and found[1] == turn.until and self._list_paths(found[0]) == set(turn.files):
+            self._db.execute("UPDATE turns SET entry = ? WHERE id = ?", (entry, found[0]))
+            return
+        if found:
+            self._db.execute("DELETE FROM turns WHERE id = ?", (found[0],))
+        values = (corpus, entry, turn.turn_id, turn.session, turn.place, turn.at, turn.until)
+        number = self._db.execute(
+            "INSERT INTO turns(corpus, entry, turn_id, session, place, at, until)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            values,
+        ).lastrowid
+        self._db.executemany(
+            "INSERT INTO files(turn, path, name, is_write) VALUES (?, ?, ?, ?)",
+            [(number, path, path.rpartition("/")[2], w) for path, w in turn.files.items()],
+        )
+        self._db.executemany(
+            "INSERT OR IGNORE INTO commits(turn, hash) VALUES (?, ?)",
+            [(number, each) for each in turn.commits],
+        )
+
+    def _list_paths(self, turn: int) -> set[str]:
+        rows = self._db.execute("SELECT path FROM files WHERE turn = ?", (turn,))
+        return {path for (path,) in rows}
+
+    def forget_entries(self, corpus: str, keys: Iterable[str]) -> None:
+        """Forget the turns of entries that are gone."""
+        with self.transaction():
+            self._db.executemany(
+                "DELETE FROM turns WHERE corpus = ? AND entry = ?", [(corpus, key) for key in keys]
+            )
+
+    def forget_corpus(self, corpus: str) -> None:
+        """Forget all turns of a corpus."""
+        with self.transaction():
+            for table in ("turns", "whole"):
+                self._db.execute(f"DELETE FROM {table} WHERE corpus = ?", (corpus,))
+
+    def is_whole(self, corpus: str) -> bool:
+        """Return whether all transcripts of a corpus were read into this file."""
+        held = self._db.execute("SELECT 1 FROM whole WHERE corpus = ?", (corpus,))
+        return held.fetchone() is not None
+
+    def set_whole(self, corpus: str) -> None:
+        """Note that all transcripts of a corpus were read."""
+        with self.transaction():
+            self._db.execute("INSERT OR IGNORE INTO whole VALUES (?)", (corpus,))
+
+    # -- states, beside the writer ---------------------------------------------------------------
+
+    def list_unlooked(self, root: str, limit: int) -> list[Unlooked]:
+        """Return files below a directory whose state at their turn is not known, newest first."""
+        rows = self._db.execute(
+            "SELECT turn, path, is_write, at, until, corpus, turn_id FROM files"
+            " JOIN turns ON turns.id = turn WHERE looked = 0 AND path >= ? AND path < ?"
+            " ORDER BY until DESC, turn, path LIMIT ?",
+            (*_bound(root), limit),
+        )
+        return [Unlooked(turn, path, bool(w), *rest) for turn, path, w, *rest in rows]
+
+    def put_states(self, states: Iterable[tuple[int, FileState]]) -> None:
+        """Keep what files were at their turns, by the turn's number; each is looked at once."""
+        rows = [
+            (each.blob, each.size, each.mtime, json.dumps(each.symbols), turn, each.path)
+            for turn, each in states
+        ]
+        with self.transaction():
+            self._db.executemany(
+                "UPDATE files SET looked = 1, blob = ?, size = ?, mtime = ?, symbols = ?"
+                " WHERE turn = ? AND path = ?",
+                rows,
+            )
+
+    def keep_roots(self, roots: Iterable[str]) -> None:
+        """Forget the states of files below directories that may be read no longer."""
+        known, wanted = {path for (path,) in self._db.execute("SELECT path FROM roots")}, set(roots)
+        if known == wanted:
+            return
+        with self.transaction():
+            for root in known - wanted:
+                self._db.execute(
+                    "UPDATE files SET looked = 0, blob = '', size = -1, mtime = 0, symbols = '[]'"
+                    " WHERE path >= ? AND path < ?",
+                    _bound(root),
+                )
+            self._db.execute("DELETE FROM roots")
+            self._db.executemany("INSERT INTO roots VALUES (?)", [(each,) for each in wanted])
+
+    def list_commits(self, root: str) -> tuple[list[str], float]:
+        """Return the commits made at or below a directory, and the time of the first (seconds)."""
+        rows = self._db.execute(
+            "SELECT hash, at FROM commits JOIN turns ON turns.id = turn"
+            " WHERE place = ? OR (place >= ? AND place < ?)",
+            (root, *_bound(root)),
+        ).fetchall()
+        return [hash for hash, _ in rows], min((at for _, at in rows), default=0.0)
+
+    def set_gone(self, root: str, gone: Iterable[str]) -> None:
+        """Note which of the commits made at or below a directory no branch has any more."""
+        listed = json.dumps(list(gone))
+        with self.transaction():
+            self._db.execute(
+                "UPDATE commits SET is_gone = hash IN (SELECT value FROM json_each(?))"
+                " WHERE turn IN (SELECT id FROM turns WHERE place = ?"
+                " OR (place >= ? AND place < ?))",
+                (listed, root, *_bound(root)),
+            )
+
+    # -- by any thread ---------------------------------------------------------------------------
+
+    def find_state(self, corpus: str, turn_id: str) -> TurnState | None:
+        """Return what is known of a turn; None where it is not known to have done anything."""
+        found = self._db.execute(
+            "SELECT id FROM turns WHERE corpus = ? AND turn_id = ?", (corpus, turn_id)
+        ).fetchone()
+        if found is None:
+            return None
+        files = self._db.execute(
+            "SELECT path, blob, size, mtime, symbols FROM files"
+            " WHERE turn = ? AND blob != '' ORDER BY is_write DESC, path",
+            found,
+        )
+        commits = self._db.execute(
+            "SELECT hash, is_gone FROM commits WHERE turn = ? ORDER BY hash", found
+        ).fetchall()
+        return TurnState(
+            tuple(
+                FileState(path, blob, size, mtime, tuple(json.loads(symbols)))
+                for path, blob, size, mtime, symbols in files
+            ),
+            tuple(hash for hash, _ in commits),
+            tuple(hash for hash, is_gone in commits if is_gone),
+        )
+
+    def find_touching(self, path: str, limit: int) -> list[TouchingTurn]:
+        """Return the turns that touched a file, given by path or the end of one, newest first."""
+        rows = self._db.execute(
+            "SELECT corpus, turn_id, session, at, path, is_write FROM files"
+            " JOIN turns ON turns.id = turn WHERE name = ?"
+            " AND ('/' || path) LIKE ? ESCAPE '\\' ORDER BY at DESC, turn_id LIMIT ?",
+            (path.rpartition("/")[2], f"%/{_escape(path.lstrip('/'))}", limit),
+        )
+        found = [
+            TouchingTurn(corpus, turn_id, session, at, held, bool(is_write))
+            for corpus, turn_id, session, at, held, is_write in rows
+        ]
+        return [each for each in found if not path.startswith("/") or each.path == path]
+
+    def count(self, table: str) -> int:
+        """Count the rows of a table: turns, files or commits."""
+        return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+
+def _bound(directory: str) -> tuple[str, str]:
+    """Return the bounds between which all paths below a directory lie."""
+    return f"{directory.rstrip('/')}/", f"{directory.rstrip('/')}0"
+
+
+def _escape(path: str) -> str:
+    return path.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -1,0 +1,108 @@
+"""Say of a recalled turn whether what it was about is still so.
+
+Each file is compared with what it was at the turn: by size and time, and where these differ by
+content. A client waits, so all of it is within a budget: what could not be compared is not counted.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from irclient.types import Verdict
+from irdaemon.contrib.recall.files import FileNow, Look, Looker
+from irdaemon.contrib.recall.store import FileState, RecallStore, TurnState
+
+BUDGET_S = 0.005
+# Of a turn that touched more files those that it wrote come first.
+_MOST_FILES = 40
+_MOST_TOLD = 20
+
+
+class Judge:
+    """Judge turns by what a file keeps of them; any thread may."""
+
+    def __init__(self, path: str, looker: Looker, clock: Callable[[], float] = time.monotonic):
+        self._path, self._looker, self._clock = path, looker, clock
+        self._store: RecallStore | None = None
+
+    def judge(
+        self, turns: Sequence[tuple[str, str]], budget_s: float = BUDGET_S
+    ) -> list[Verdict | None]:
+        """Return what became of each turn (corpus, id), None of one of which nothing is known."""
+        states = [self._find_state(*turn) for turn in turns]
+        if not any(states):
+            return [None] * len(turns)
+        look, until = self._looker.look(), self._clock() + budget_s
+        return [self._judge_turn(look, each, until) if each else None for each in states]
+
+    def reopen(self) -> None:
+        """Open the file again at the next turn: it was closed, or replaced."""
+        self._store = None
+
+    def _find_state(self, corpus: str, turn_id: str) -> TurnState | None:
+        # SQLite lets one thread at a time use a connection.
+        try:
+            store = self._store = self._store or RecallStore(self._path, read_only=True)
+            return store.find_state(corpus, turn_id)
+        except (sqlite3.Error, OSError, ValueError):
+            self._store = None
+            return None
+
+    def _judge_turn(self, look: Look, state: TurnState, until: float) -> Verdict | None:
+        files, changed, gone = 0, list[str](), list[str]()
+        lost, kept = set[str](), set[str]()
+        for file in state.files[:_MOST_FILES]:
+            if self._clock() > until:
+                break
+            now = compare(look, file)
+            if now.presence == "unknown" or (now.presence == "there" and not now.blob):
+                continue
+            files += 1
+            if now.presence == "gone":
+                gone.append(file.path)
+                lost.update(file.symbols)
+            elif now.blob != file.blob:
+                changed.append(file.path)
+                there = find_symbols(file.symbols, now.content)
+                kept.update(there)
+                lost.update(set(file.symbols) - set(there) if now.content else ())
+            else:
+                kept.update(file.symbols)
+        if not (files or state.gone):
+            return None
+        return Verdict(
+            _name_state(files, len(changed), len(gone), bool(state.gone or lost - kept)),
+            files,
+            tuple(changed[:_MOST_TOLD]),
+            tuple(gone[:_MOST_TOLD]),
+            tuple(sorted(lost - kept)[:_MOST_TOLD]),
+            state.gone[:_MOST_TOLD],
+        )
+
+
+def _name_state(files: int, changed: int, gone: int, lost: bool) -> str:
+    if files and gone == files:
+        return "gone"
+    return "changed" if changed or gone or lost else "holds"
+
+
+def compare(look: Look, file: FileState) -> FileNow:
+    """Return a file as it is, with the hash of its content where that could be found out."""
+    seen = look.see(file.path)
+    if seen.presence != "there":
+        return seen
+    if (seen.size, seen.mtime) == (file.size, file.mtime):
+        return FileNow("there", seen.size, seen.mtime, file.blob)
+    known = look.looker.find_blob(file.path, seen.size, seen.mtime)
+    if known and (known == file.blob or not file.symbols):
+        return FileNow("there", seen.size, seen.mtime, known)
+    return look.read(file.path, seen)
+
+
+def find_symbols(wanted: Iterable[str], content: bytes) -> list[str]:
+    """Return which names stand in a content as whole words."""
+    text = content.decode("utf-8", "replace")
+    return [each for each in wanted if re.search(rf"(?<!\w){re.escape(each)}(?!\w)", text)]
