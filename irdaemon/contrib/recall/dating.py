@@ -11,12 +11,12 @@ import logging
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 
 from irclient.errors import IRError, Unavailable
 from irdaemon.config.sections import Config
-from irdaemon.contrib.recall.files import MOST_BYTES, FileNow, Look
+from irdaemon.contrib.recall.files import MOST_BYTES, FileNow, Look, Looker
 from irdaemon.contrib.recall.history import (
     History,
     has_repository,
@@ -66,28 +66,16 @@ class DatingWork(Background):
         try:
             with closing(RecallStore(self._observer.path)) as store:
                 store.keep_roots(roots)
-                full = [self._date_files(store, root) for root in roots]
+                full = [
+                    date_files(store, self._observer.looker, root, self._find_named)
+                    for root in roots
+                ]
                 for root in roots:
                     self._check_commits(store, root)
         except (sqlite3.Error, OSError) as error:
             log.warning("files of sessions are not looked at: %s", error)
             return _WAITS_S
         return _RESTS_S if any(full) else _WAITS_S
-
-    def _date_files(self, store: RecallStore, root: str) -> bool:
-        """Find out what some files below a root were; return whether there may be more."""
-        found = store.list_unlooked(root, _AT_ONCE)
-        if not found:
-            return False
-        look = self._observer.looker.look()
-        named = self._find_named({(each.corpus, each.turn_id) for each in found})
-        history = _OfRepository(root, min(each.at or each.until for each in found))
-        store.put_states(
-            (each.turn, date_file(look, history.find, each, named[each.corpus, each.turn_id]))
-            for each in found
-            if look.find_root(each.path) in (root, "")
-        )
-        return len(found) == _AT_ONCE
 
     def _find_named(self, turns: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[str]]:
         """Return the names in code marks that each turn's text has."""
@@ -108,6 +96,34 @@ class DatingWork(Background):
             store.set_gone(root, list_lost_commits(root, made, since))
         except Unavailable as error:
             log.info("commits of sessions are not looked for: %s", error)
+
+
+def date_files(
+    store: RecallStore,
+    looker: Looker,
+    root: str,
+    find_named: Callable[[set[tuple[str, str]]], Mapping[tuple[str, str], Sequence[str]]],
+) -> bool:
+    """Find out what some files below a root were at their turns; return whether there may be more.
+
+    `find_named` gives the names in code marks of turns, by corpus and id.
+    """
+    found = store.list_unlooked(root, _AT_ONCE)
+    if not found:
+        return False
+    look, named = looker.look(), find_named({(each.corpus, each.turn_id) for each in found})
+    history = _OfRepository(root, min(each.at or each.until for each in found))
+    read = {path: read_file(look, path) for path in {each.path for each in found}}
+    store.put_states(
+        (
+            each.turn,
+            date_file(read[each.path], history.find, each, named[each.corpus, each.turn_id]),
+        )
+        for each in found
+        # One in a project within is of that.
+        if look.find_root(each.path) in (root, "")
+    )
+    return len(found) == _AT_ONCE
 
 
 class _OfRepository:
@@ -134,12 +150,16 @@ class _OfRepository:
             return History()
 
 
+def read_file(look: Look, path: str) -> FileNow:
+    """Return a file as it is, with its content where that may be read."""
+    seen = look.see(path)
+    return look.read(path, seen, MOST_BYTES) if seen.presence == "there" else seen
+
+
 def date_file(
-    look: Look, ask_git: Callable[[Unlooked], str], touch: Unlooked, named: Sequence[str]
+    now: FileNow, ask_git: Callable[[Unlooked], str], touch: Unlooked, named: Sequence[str]
 ) -> FileState:
-    """Return what a file was after the turn that touched it."""
-    seen = look.see(touch.path)
-    now = look.read(touch.path, seen, MOST_BYTES) if seen.presence == "there" else seen
+    """Return what a file that is so now was after the turn that touched it."""
     blob = now.blob
     if not _is_untouched_since(now, touch):
         blob = ask_git(touch) or blob

@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from irdaemon.contrib.recall import files
-from irdaemon.contrib.recall.dating import date_file, list_named
+from irdaemon.contrib.recall.dating import date_file, list_named, read_file
 from irdaemon.contrib.recall.files import Looker
 from irdaemon.contrib.recall.history import hash_blob
 from irdaemon.contrib.recall.store import RecallStore, Unlooked
@@ -34,7 +34,9 @@ class Recalled:
         store.put_turns("sessions", "S", [turn], False)
         look = self.looker.look()
         found = store.list_unlooked(str(self.root), 100)
-        store.put_states((each.turn, date_file(look, git, each, named)) for each in found)
+        store.put_states(
+            (each.turn, date_file(read_file(look, each.path), git, each, named)) for each in found
+        )
         store.close()
 
     def judge(self, **options):
