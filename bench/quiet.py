@@ -28,7 +28,7 @@ from common import Daemon, configure, daemon, keep, timed, write_skills
 
 from irclient import Client, Query
 
-# As in `irdaemon.daemon.pace`, and a little more.
+# As in `irdaemon.daemon.threads`, and a little more.
 _NOTICED_S = 70.0
 _SCANS_AN_HOUR = 2
 # What an answer has noted of use is written in a moment, and is not the scan's.

@@ -257,14 +257,14 @@ def _show_keys(config: Config, options: argparse.Namespace) -> int:
 )
 def _add_client(config: Config, options: argparse.Namespace) -> int:
     """Admit a client, and write its key file."""
-    from irdaemon.daemon.active_config import config_file
+    from irdaemon.daemon.active_config import open_config_file
 
     _check_corpora(config, options.corpus or ())
     client, text = _make_client(config, options)
     path = client.token or _find_beside(config, f"{client.name}.client")
     new = bool(text) and all(each.name != client.name for each in config.clients)
     with _write_file_first(path, text if new else ""):
-        config_file(options.config).add_client(client)
+        open_config_file(options.config).add_client(client)
     if text:
         print_line(path)
         variable = "IRDAEMON_TOKEN" if client.token else "IRDAEMON_KEYS"
@@ -319,10 +319,10 @@ def _find_beside(config: Config, name: str) -> str:
 @manage_keys.action("rm", argument("name", metavar="NAME", help="the client's name"))
 def _remove_client(config: Config, options: argparse.Namespace) -> int:
     """Remove a client."""
-    from irdaemon.daemon.active_config import config_file
+    from irdaemon.daemon.active_config import open_config_file
 
     files = [_find_beside(config, f"{options.name}.{kind}") for kind in ("client", "token")]
-    config_file(options.config).remove_client(options.name)
+    open_config_file(options.config).remove_client(options.name)
     for path in files:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)

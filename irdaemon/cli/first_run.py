@@ -36,7 +36,7 @@ from irdaemon.config.corpus import known_roots, list_wanted
 from irdaemon.config.edit import ConfigFile
 from irdaemon.config.sections import PROMPT_WRITERS, Config
 from irdaemon.config.template import initial_config
-from irdaemon.daemon.lock import holder
+from irdaemon.daemon.lock import find_holder
 from irdaemon.runtime import pool
 
 T = TypeVar("T")
@@ -369,7 +369,7 @@ def _serve(options: argparse.Namespace, changed: bool) -> int:
         serve_only=False,
         wait=False,
     )
-    runs = holder(os.path.join(state_dir(), "lock")) is not None
+    runs = find_holder(os.path.join(state_dir(), "lock")) is not None
     code = restart_daemon.run(start) if runs and changed else start_detached(start)
     return code or wait_indexed(_INDEXED_WITHIN_S)
 

@@ -21,7 +21,7 @@ from irdaemon.config.addons import call_addons
 from irdaemon.config.config import load_config
 from irdaemon.config.corpus import add_examples, read_fallback
 from irdaemon.config.sections import Config
-from irdaemon.daemon.lock import alone
+from irdaemon.daemon.lock import keep_daemons_off
 
 if TYPE_CHECKING:
     from irdaemon.ledger import IntegrityProblem
@@ -63,7 +63,7 @@ def check_ledger(options: argparse.Namespace) -> int:
         found = _find_problems(config)
         _print_problems(path, found, options.json)
         return UNHEALTHY if any(each.severe for each in found) else DONE
-    with alone(config.state_dir, socket_path(), "irdaemon check --repair"):
+    with keep_daemons_off(config.state_dir, socket_path(), "irdaemon check --repair"):
         done = _repair(path)
         found = _find_problems(config) if os.path.exists(path) else []
     _print_problems(
@@ -179,7 +179,7 @@ def restore_backup(options: argparse.Namespace) -> int:
     from irdaemon.ledger.backups import restore
 
     config = load_config()
-    with alone(config.state_dir, socket_path(), f"irdaemon restore {options.file}"):
+    with keep_daemons_off(config.state_dir, socket_path(), f"irdaemon restore {options.file}"):
         old = restore(options.file, config.ledger_path)
         older = call_addons("restore", config, options.file)
     print_line(
@@ -213,7 +213,7 @@ def compact_ledger(options: argparse.Namespace) -> int:
     if not os.path.exists(path):
         note(f"irdaemon: there is no ledger at {path}")
         return UNKNOWN
-    with alone(config.state_dir, socket_path(), "irdaemon compact"):
+    with keep_daemons_off(config.state_dir, socket_path(), "irdaemon compact"):
         before = _measure(path)
         with closing(Ledger(path)) as ledger:
             dropped = ledger.vectors.drop_unused()

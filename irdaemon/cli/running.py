@@ -21,7 +21,7 @@ from irclient.terminal.help import argument, command
 from irclient.terminal.output import find_lost_output, note, print_data, print_line, print_text
 from irclient.terminal.width import detect_terminal
 from irdaemon.config.config import state_dir
-from irdaemon.daemon.lock import holder, in_use
+from irdaemon.daemon.lock import find_holder, is_in_use
 
 # The lock of a detached daemon's supervisor, in the state directory.
 SUPERVISED = "supervisor"
@@ -76,7 +76,7 @@ def stop_running(*, kill: bool = False) -> int:
     One that is frozen is woken, so that it can stop; with `kill` what does not stop is ended.
     """
     lock, supervised = (os.path.join(state_dir(), name) for name in ("lock", SUPERVISED))
-    pid, supervisor = _find_daemon(lock), holder(supervised)
+    pid, supervisor = _find_daemon(lock), find_holder(supervised)
     if pid is None and supervisor is None:
         note("irdaemon is not running")
         return UNREACHABLE
@@ -117,7 +117,7 @@ def _are_free(held: Locks) -> bool:
 def _find_daemon(lock: str) -> int | None:
     """Return the daemon's pid; if its lock file was removed, wait until it is there again."""
     deadline = time.monotonic() + _PUT_BACK_WITHIN_S
-    while (pid := holder(lock)) is None and in_use(os.path.dirname(lock)):
+    while (pid := find_holder(lock)) is None and is_in_use(os.path.dirname(lock)):
         if time.monotonic() > deadline:
             return None
         time.sleep(_POLL_S)
@@ -125,7 +125,7 @@ def _find_daemon(lock: str) -> int | None:
 
 
 def _holds(pid: int | None, lock: str) -> bool:
-    return pid is not None and holder(lock) == pid
+    return pid is not None and find_holder(lock) == pid
 
 
 _POLL_S = 0.05

@@ -24,7 +24,7 @@ from irdaemon.config.addons import call_addons
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import config_path, documents_dir, load_config, state_dir
 from irdaemon.daemon import service
-from irdaemon.daemon.lock import holder
+from irdaemon.daemon.lock import find_holder
 from irdaemon.source.mcp_tools import find_dump_directory
 from irdaemon.source.opening import resolve_path
 
@@ -133,7 +133,7 @@ def _find_daemon() -> Iterator[Removal]:
     if path.exists():
         yield Removal(f"service: {path}", service.uninstall)
     locks = (os.path.join(state_dir(), name) for name in ("lock", SUPERVISED))
-    if any(holder(lock) is not None for lock in locks):
+    if any(find_holder(lock) is not None for lock in locks):
         yield Removal("daemon: it runs, and is stopped", stop_running)
 
 
@@ -217,8 +217,8 @@ def manage_service(options: argparse.Namespace) -> int:
 
 def _make_way() -> None:
     """Stop a daemon that runs without the service, which could not start beside it."""
-    pid = holder(os.path.join(state_dir(), "lock"))
-    if pid is None or service.runs(pid):
+    pid = find_holder(os.path.join(state_dir(), "lock"))
+    if pid is None or service.is_service(pid):
         return
     if stop_running() == UNHEALTHY:
         raise Unavailable(f"the daemon that runs (pid {pid}) does not stop", "irdaemon stop")

@@ -28,7 +28,7 @@ from irdaemon.cli.running import SUPERVISED, stop_running
 from irdaemon.config.addons import call_addons
 from irdaemon.config.config import load_config, state_dir
 from irdaemon.daemon import logs, service
-from irdaemon.daemon.lock import holder, make_private
+from irdaemon.daemon.lock import find_holder, make_private
 from irdaemon.runtime import memory, pool
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def start_detached(options: argparse.Namespace) -> int:
     state_dir = load_config(options.config).state_dir
     make_private(state_dir)
     supervised = os.path.join(state_dir, SUPERVISED)
-    if pid := holder(os.path.join(state_dir, "lock")) or holder(supervised):
+    if pid := find_holder(os.path.join(state_dir, "lock")) or find_holder(supervised):
         other = _find_other_version()
         if not other and find_listener(socket_path()) == pid and not _is_answering():
             note(f"irdaemon (pid {pid}) is running and does not answer: {END_FROZEN}")
@@ -167,7 +167,7 @@ def start_detached(options: argparse.Namespace) -> int:
             note(f"irdaemon is already running (pid {pid})")
             return wait_indexed() if options.wait else DONE
         note(f"irdaemon: {other}; it is restarted")
-        if service.runs(pid):
+        if service.is_service(pid):
             note(f"irdaemon: {service.restart()}")
             return wait_indexed() if options.wait else DONE
         if stop_running() == UNHEALTHY:
@@ -279,7 +279,7 @@ def restart_daemon(options: argparse.Namespace) -> int:
     from irdaemon.daemon.active_config import check_startable
 
     check_startable(load_config(options.config))  # a broken file must not cost the running daemon
-    if service.runs(holder(os.path.join(state_dir(), "lock"))):
+    if service.is_service(find_holder(os.path.join(state_dir(), "lock"))):
         return _restart_service(options)
     if stop_running() == UNHEALTHY:
         return UNHEALTHY

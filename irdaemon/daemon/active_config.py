@@ -76,7 +76,7 @@ class ActiveConfig:
         for each in self._fallback or ():
             make_corpus(each, self.config)
 
-    def _or_fallback(self, config: Config) -> Config:
+    def _add_examples(self, config: Config) -> Config:
         examples = add_examples(config, self._fallback)
         self._own, self.demo = config, examples is not None
         if self.demo != self._noted:
@@ -87,7 +87,7 @@ class ActiveConfig:
         return examples
 
     def _note_examples(self) -> None:
-        """Have the next start, which may be given no fallback, know the one that is in use."""
+        """Note the fallback that is in use for the next start, which may be given none."""
         path, self._noted = find_fallback_note(), self.demo
         try:
             if self.demo and self._examples_path:
@@ -101,19 +101,19 @@ class ActiveConfig:
 
     def add(self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any]) -> None:
         """Write a corpus into the file."""
-        added = config_file(self._path).add_corpus(name, kind, roots, options)
-        self.config, self.refused = self._or_fallback(added), None
+        added = open_config_file(self._path).add_corpus(name, kind, roots, options)
+        self.config, self.refused = self._add_examples(added), None
 
     def preview(self, name: str, kind: str, roots: Sequence[str]) -> Corpus:
         """Return the corpus that `add` would make, and write nothing."""
-        config = config_file(self._path).with_corpus(name, kind, roots)
+        config = open_config_file(self._path).with_corpus(name, kind, roots)
         (given,) = (each for each in list_wanted(config) if each.name == name)
         return make_corpus(given, config)
 
     def remove(self, name: str) -> None:
         """Take a corpus out of the file."""
-        left = config_file(self._path).remove_corpus(name)
-        self.config, self.refused = self._or_fallback(left), None
+        left = open_config_file(self._path).remove_corpus(name)
+        self.config, self.refused = self._add_examples(left), None
 
     def corpora(self, held: Collection[str]) -> tuple[Corpus, ...]:
         """Return the corpora of the configuration; `held` are those the ledger has."""
@@ -130,7 +130,7 @@ class ActiveConfig:
     def find_new_corpora(self, now: Mapping[str, Corpus]) -> tuple[Corpus, ...] | None:
         """Return the corpora with the known places that have appeared; None where none has."""
         if self.demo:
-            self.config = self._or_fallback(self._own)
+            self.config = self._add_examples(self._own)
         kept = self._without_examples(now)
         return find_new_corpora(self.config, {name: now[name] for name in kept})
 
@@ -147,23 +147,25 @@ class ActiveConfig:
             self.refused = error
             raise
         _make_directory(config)
-        self.config, self.rules, self.refused = self._or_fallback(config), rules, None
+        self.config, self.rules, self.refused = self._add_examples(config), rules, None
 
     def facts(self) -> dict[str, Any]:
         """Return what the status reports of the file where not all of it is in use."""
-        later = [key for key in changed_keys(self._started, self.config) if _waits(key)]
+        changed = list_changed_keys(self._started, self.config)
+        sections = tuple(each for each in _READ_AT_START if each.endswith("."))
+        later = [key for key in changed if key in _READ_AT_START or key.startswith(sections)]
         return {
-            **({"refused": refusal(self.refused)} if self.refused else {}),
+            **({"refused": describe_refusal(self.refused)} if self.refused else {}),
             **({"next_start": later} if later else {}),
         }
 
 
-def refusal(error: IRError) -> dict[str, str]:
+def describe_refusal(error: IRError) -> dict[str, str]:
     """Return what the status reports of a configuration that was refused."""
     return {"message": error.message, "hint": error.hint}
 
 
-def changed_keys(before: Config, after: Config) -> list[str]:
+def list_changed_keys(before: Config, after: Config) -> list[str]:
     """Return the dotted keys of the top and of the sections whose values differ."""
     top = [key for key in ("embedder", "reranker") if getattr(before, key) != getattr(after, key)]
     return top + [
@@ -172,10 +174,6 @@ def changed_keys(before: Config, after: Config) -> list[str]:
         for each in fields(kind)
         if getattr(getattr(before, name), each.name) != getattr(getattr(after, name), each.name)
     ]
-
-
-def _waits(key: str) -> bool:
-    return any(key == each or (each[-1] == "." and key.startswith(each)) for each in _READ_AT_START)
 
 
 def check_startable(config: Config) -> ServeRules:
@@ -188,7 +186,7 @@ def check_startable(config: Config) -> ServeRules:
     return make_rules(config)
 
 
-def config_file(path: str | None) -> ConfigFile:
+def open_config_file(path: str | None) -> ConfigFile:
     """Return the file to edit. Raises ConfigError where the one that was named is gone."""
     from irdaemon.config.edit import ConfigFile  # with tomlkit, which no start needs
 
@@ -204,7 +202,7 @@ def _make_directory(config: Config) -> None:
             log.error("%s cannot be made: %s", config.documents_dir, error.strerror)
 
 
-def engine_options(config: Config) -> EngineOptions:
+def make_engine_options(config: Config) -> EngineOptions:
     """Return how the configuration wants the engine to work."""
     return EngineOptions(
         images=Images(os.path.join(config.state_dir, "index")),
@@ -228,24 +226,21 @@ def engine_options(config: Config) -> EngineOptions:
             if addon.options
         },
         on_battery=is_on_battery,
-        workers=reading_workers(),
+        workers=count_workers(),
         projects=config,
     )
 
 
-def reading_workers() -> int:
+def count_workers() -> int:
     """Return how many processes may read in bulk: a core is left to answers and to the writer."""
-    return min(_MOST_WORKERS, _cores() - 1)
-
-
-def _cores() -> int:
-    """Count the cores that this process may use, where the system tells."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return min(_MOST_WORKERS, cores - 1)
 
 
-def watch_settings(config: Config, socket: str) -> Settings:
+def make_watch_settings(config: Config, socket: str) -> Settings:
     """Return how the configuration wants the roots to be watched."""
     return Settings(
         ignored=(resolve_path(config.state_dir), resolve_path(os.path.dirname(socket))),

@@ -22,20 +22,15 @@ from irclient.counts import format_count
 from irclient.errors import IRError
 from irdaemon.config.addons import load_addons, load_part
 from irdaemon.config.corpus import Corpus
-from irdaemon.daemon.active_config import ActiveConfig, engine_options, watch_settings
-from irdaemon.daemon.background import BackgroundThreads
+from irdaemon.daemon.active_config import ActiveConfig, make_engine_options, make_watch_settings
 from irdaemon.daemon.early_model import EarlyModel
-from irdaemon.daemon.liveness import Heartbeat, dead, stuck
 from irdaemon.daemon.logs import log_event
-from irdaemon.daemon.pace import Pace
-from irdaemon.daemon.place import ServingPlace
-from irdaemon.daemon.resources import ResourceLimits, process_facts, set_open_files
+from irdaemon.daemon.place import ServingPlace, SignalQueue, notify, watchdog_interval
+from irdaemon.daemon.resources import ResourceLimits, describe_process, set_open_files
 from irdaemon.daemon.schedule import Schedule
-from irdaemon.daemon.sdnotify import notify, watchdog_interval
-from irdaemon.daemon.signals import NotedSignals
-from irdaemon.daemon.supervisor import SupervisorThread
+from irdaemon.daemon.supervisor import Heartbeat, SupervisorThread, find_dead, find_stuck
+from irdaemon.daemon.threads import BackgroundThreads, Pace, WriterThread
 from irdaemon.daemon.web_process import WebProcess
-from irdaemon.daemon.writer_thread import WriterThread
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_changes, jobs_for_projects
 from irdaemon.engine.due import due_jobs
@@ -78,7 +73,7 @@ class Daemon:
         self._pace = Pace()
         self._writer = WriterThread(self.engine, config.limits.nice, self._sleep_s)
         self._schedule = Schedule(self.engine, config.schedule)
-        self._watcher = Watcher(self._on_changes, watch_settings(config, socket))
+        self._watcher = Watcher(self._on_changes, make_watch_settings(config, socket))
         self._limits = ResourceLimits(config.limits, self.engine.shed)
         self._supervisor = SupervisorThread(
             self.engine, self._watcher, self._schedule, self._limits, self._look_around
@@ -91,7 +86,7 @@ class Daemon:
             if addon.background
         )
         self._background = BackgroundThreads(filter(None, made))
-        self._signals = NotedSignals()
+        self._signals = SignalQueue()
         self._stopping = False
         self._reported = 0.0
         self._loop = RequestLoop(self.engine, settings.rules, config.serve.max_message_bytes)
@@ -100,7 +95,7 @@ class Daemon:
 
     def _engine_on(self, ledger: Ledger) -> Engine:
         self._corpora = self._settings.corpora(ledger.corpora.list_names())
-        options = engine_options(self._settings.config)
+        options = make_engine_options(self._settings.config)
         if self._model is not None:
             options = replace(options, embedders=self._model.embedders())
         return Engine(ledger, self._corpora, options)
@@ -119,7 +114,7 @@ class Daemon:
     def facts(self) -> Mapping[str, Any]:
         """Return what the status reports of this process and of its watches."""
         return {
-            **process_facts(self._started, self._socket, self._settings.config.path),
+            **describe_process(self._started, self._socket, self._settings.config.path),
             "watch": [
                 {"path": w.path, "mode": w.mode, "reason": w.reason, "directories": w.directories}
                 for w in self._watcher.status()
@@ -194,10 +189,10 @@ class Daemon:
     def run(self) -> bool:
         """Serve until asked to stop; return False where it ended otherwise."""
         died: tuple[str, ...] = ()
-        with self._signals.noted(self._loop.wakeup_fd):
+        with self._signals.receive(self._loop.wakeup_fd):
             try:
                 self._start()
-                while not (died := dead(self._heartbeats())) and not self._is_to_stop():
+                while not (died := find_dead(self._heartbeats())) and not self._is_to_stop():
                     self._tick()
                 for name in died:
                     log.critical("the %s died; ending, to be started again", name)
@@ -240,7 +235,7 @@ class Daemon:
 
     def _stuck(self, now: float) -> tuple[str, ...]:
         after_s = 60 * self._settings.config.health.stuck_minutes
-        return stuck(self._heartbeats(), now, after_s)
+        return find_stuck(self._heartbeats(), now, after_s)
 
     def _report(self) -> None:
         """Report to the service manager; reset its watchdog only while there is progress."""
@@ -298,15 +293,11 @@ class Daemon:
     # -- signals ---------------------------------------------------------------------------------
 
     def _is_to_stop(self) -> bool:
-        if self._idle():
+        allowed_s = 60 * self._settings.config.limits.idle_exit_minutes
+        if 0 < allowed_s < self.idle_s() and not self.engine.state.work.queued:
             log.info("no request for idle_exit_minutes: stopping")
             return True
-        return self._signals.ask_to_stop(self._on_hangup)
-
-    def _idle(self) -> bool:
-        """Return whether to stop because no request has come for long."""
-        allowed_s = 60 * self._settings.config.limits.idle_exit_minutes
-        return 0 < allowed_s < self.idle_s() and not self.engine.state.work.queued
+        return self._signals.take_stop(self._on_hangup)
 
     def _on_hangup(self) -> None:
         notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
@@ -318,7 +309,7 @@ class Daemon:
         notify("READY=1")
 
     def _look_around(self) -> None:
-        """See to what has nothing to do with requests, every two seconds."""
+        """Start what should run and find new places, every two seconds."""
         self._web.tick(time.monotonic())
         self._background.tick()
         self._find_corpora()

@@ -33,14 +33,14 @@ class Lock:
     def take(cls, path: str) -> Lock:
         """Take a lock. Raises AlreadyRunning, naming the pid that holds it."""
         make_private(os.path.dirname(path))
-        directory = _locked_directory(path)
+        directory = _lock_directory(path)
         try:
-            return cls(path, _locked_file(path), directory)
+            return cls(path, _lock_file(path), directory)
         except BaseException:
             _close(directory)
             raise
 
-    def kept(self) -> Lock:
+    def renew(self) -> Lock:
         """Return this lock; where its file or directory was removed or exchanged, one made again.
 
         Raises AlreadyRunning where another process holds what lies in its place by now.
@@ -49,7 +49,7 @@ class Lock:
         if own_directory and _leads_to(self.path, self.descriptor):
             return self
         if own_directory:
-            made = Lock(self.path, _locked_file(self.path), self.directory)
+            made = Lock(self.path, _lock_file(self.path), self.directory)
         else:
             made = Lock.take(self.path)
             _close(self.directory)
@@ -62,46 +62,46 @@ class Lock:
         _close(self.directory)
 
 
-def _locked_directory(path: str) -> int:
+def _lock_directory(path: str) -> int:
     """Lock the directory that a lock lies in; return its descriptor, -1 where that cannot be."""
     try:
         descriptor = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
-        raise _cannot_write(os.path.dirname(path), error) from error
+        raise _make_unwritable(os.path.dirname(path), error) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
-        raise _already(path) from None
+        raise _make_already_running(path) from None
     except OSError:  # NFS locks only what is open for writing
         os.close(descriptor)
         return -1
     return descriptor
 
 
-def _locked_file(path: str) -> int:
+def _lock_file(path: str) -> int:
     """Lock a file, made if need be, write this process' number into it; return its descriptor."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise _make_unwritable(path, error) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(descriptor)
-        raise _already(path) from None
+        raise _make_already_running(path) from None
     try:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
     except OSError as error:
         os.close(descriptor)
-        raise _cannot_write(path, error) from error
+        raise _make_unwritable(path, error) from error
     return descriptor
 
 
-def _already(path: str) -> AlreadyRunning:
+def _make_already_running(path: str) -> AlreadyRunning:
     return AlreadyRunning(
-        f"irdaemon is already running (pid {holder(path) or 'unknown'})",
+        f"irdaemon is already running (pid {find_holder(path) or 'unknown'})",
         "irdaemon status shows it, irdaemon restart replaces it",
     )
 
@@ -122,7 +122,7 @@ def _close(descriptor: int) -> None:
 
 
 @contextlib.contextmanager
-def alone(state_dir: str, socket: str, command: str) -> Iterator[None]:
+def keep_daemons_off(state_dir: str, socket: str, command: str) -> Iterator[None]:
     """Keep every daemon off a state directory and a socket for a while.
 
     Raises AlreadyRunning where one runs, with a hint how to run the command.
@@ -141,7 +141,7 @@ def alone(state_dir: str, socket: str, command: str) -> Iterator[None]:
             lock.release()
 
 
-def holder(path: str) -> int | None:
+def find_holder(path: str) -> int | None:
     """Return the pid of the process that holds a lock, or None when none does."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -157,10 +157,10 @@ def holder(path: str) -> int | None:
     return None
 
 
-def in_use(directory: str) -> bool:
+def is_in_use(directory: str) -> bool:
     """Return whether a process holds a directory, whose lock file may just have been removed."""
     try:
-        descriptor = _locked_directory(os.path.join(directory, "lock"))
+        descriptor = _lock_directory(os.path.join(directory, "lock"))
     except AlreadyRunning:
         return True
     except IRError:
@@ -177,10 +177,10 @@ def make_private(directory: str) -> None:
             os.mkdir(directory, 0o700)
         check_private(directory)
     except OSError as error:
-        raise _cannot_write(directory, error) from error
+        raise _make_unwritable(directory, error) from error
 
 
-def _cannot_write(path: str, error: OSError) -> Unavailable:
+def _make_unwritable(path: str, error: OSError) -> Unavailable:
     return Unavailable(
         f"{path} cannot be written: {error.strerror}",
         "make room there, or point XDG_STATE_HOME (the ledger) and XDG_RUNTIME_DIR or"

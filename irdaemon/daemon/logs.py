@@ -40,9 +40,9 @@ def set_up(file: str | None = None, verbose: bool = False) -> None:
     logging.basicConfig(level=logging.DEBUG if verbose else logging.INFO, handlers=[handler])
     logging.captureWarnings(True)
     # A descriptor of its own: rotation closes the stream's.
-    faulthandler.enable(_privately(file, os.O_WRONLY | os.O_APPEND) if file else sys.stderr)
-    sys.excepthook = _uncaught
-    threading.excepthook = lambda ended: _thread_ended(ended.thread, ended.exc_value)
+    faulthandler.enable(_open_private(file, os.O_WRONLY | os.O_APPEND) if file else sys.stderr)
+    sys.excepthook = _log_uncaught
+    threading.excepthook = _log_thread_end
 
 
 def log_event(topic: str, data: Mapping[str, Any]) -> None:
@@ -53,12 +53,12 @@ def log_event(topic: str, data: Mapping[str, Any]) -> None:
     if topic == "failure":
         log.warning("%s: cannot be read: %s", data["corpus"], data["path"])
     elif topic == "job" and data["state"] == "failed":
-        log.error("%s failed: %s", _job(data), data["report"])
+        log.error("%s failed: %s", _describe_job(data), data["report"])
     elif topic == "job" and data["took_ms"] >= _QUICK_MS:
-        log.info("%s: %s", _job(data), data["report"])
+        log.info("%s: %s", _describe_job(data), data["report"])
 
 
-def _job(data: Mapping[str, Any]) -> str:
+def _describe_job(data: Mapping[str, Any]) -> str:
     return f"{data['kind']} {data['corpus']}".strip() + f" ({data['took_ms'] / 1e3:.1f} s)"
 
 
@@ -69,10 +69,10 @@ class _RotatedPrivately(logging.handlers.RotatingFileHandler):
         super().__init__(file, maxBytes=_LOG_BYTES, backupCount=_LOGS_KEPT, encoding="utf-8")
 
     def _open(self) -> TextIO:  # type: ignore[override]
-        return open(self.baseFilename, "a", encoding="utf-8", opener=_privately)
+        return open(self.baseFilename, "a", encoding="utf-8", opener=_open_private)
 
 
-def _privately(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_CREAT, 0o600)
     os.fchmod(descriptor, 0o600)  # one that was there may be open to others
     return descriptor
@@ -89,13 +89,13 @@ class _Textless(logging.Formatter):
         ei: tuple[type[BaseException], BaseException, TracebackType | None]
         | tuple[None, None, None],
     ) -> str:
-        return "\n".join(map(spell_hidden, _described(ei[1]))) if ei[1] is not None else ""
+        return "\n".join(map(spell_hidden, _describe_error(ei[1]))) if ei[1] is not None else ""
 
 
-def _described(error: BaseException) -> Iterator[str]:
+def _describe_error(error: BaseException) -> Iterator[str]:
     before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if before is not None:
-        yield from _described(before)
+        yield from _describe_error(before)
         yield "which led to:"
     for frame in traceback.format_tb(error.__traceback__):
         yield from frame.rstrip().split("\n")
@@ -112,13 +112,16 @@ class _ForJournal(_Textless):
         return "\n".join(prefix + line for line in lines)
 
 
-def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def _log_uncaught(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
     log.critical("ended by an exception", exc_info=(kind, error, trace))
 
 
-def _thread_ended(thread: threading.Thread | None, error: BaseException | None) -> None:
+def _log_thread_end(ended: threading.ExceptHookArgs) -> None:
+    error, name = ended.exc_value, ended.thread and ended.thread.name
     if error is not None and not isinstance(error, SystemExit):
-        log.error("the thread %s ended by an exception", thread and thread.name, exc_info=error)
+        log.error("the thread %s ended by an exception", name, exc_info=error)
 
 
 def _is_journal() -> bool:

@@ -1,9 +1,13 @@
-"""The place of a serving process: the locks that keep others from it, and its sockets' files."""
+"""A serving process among others: its locks and sockets, its signals, its service manager."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
 
 from irclient.errors import IRError
 from irdaemon.daemon.lock import Lock
@@ -38,7 +42,7 @@ class ServingPlace:
             return
         self._kept_at = now
         try:
-            self._locks = tuple(lock.kept() for lock in self._locks)
+            self._locks = tuple(lock.renew() for lock in self._locks)
             listener.restore()
             self._misplaced = ""
         except AlreadyRunning:
@@ -47,3 +51,56 @@ class ServingPlace:
             if error.message != self._misplaced:
                 log.error("a lock or a socket was removed, and cannot be put back: %s", error)
             self._misplaced = error.message
+
+
+class SignalQueue:
+    """Queue SIGTERM, SIGINT and SIGHUP as they come. Belongs to the main thread."""
+
+    def __init__(self) -> None:
+        self._received: list[int] = []
+
+    @contextlib.contextmanager
+    def receive(self, wakeup_fd: int) -> Iterator[None]:
+        """Queue signals while the work inside goes on; a byte to a descriptor ends its waiting."""
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda received, frame: self._received.append(received))
+        signal.set_wakeup_fd(wakeup_fd, warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(-1)
+
+    def take_stop(self, on_hangup: Callable[[], None]) -> bool:
+        """Return whether the process is to stop; a hangup calls a function in place of that."""
+        while self._received:
+            if self._received.pop(0) != signal.SIGHUP:
+                return True
+            on_hangup()
+        return False
+
+
+def notify(*lines: str) -> None:
+    """Send lines such as "READY=1" to the service manager, if there is one."""
+    address = os.environ.get("NOTIFY_SOCKET")
+    if not address:
+        return
+    if address.startswith("@"):  # the abstract namespace
+        address = "\0" + address[1:]
+    with (
+        contextlib.suppress(OSError),
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as manager,
+    ):
+        manager.connect(address)
+        manager.sendall("\n".join(lines).encode())
+
+
+def watchdog_interval() -> float | None:
+    """Return how often, in seconds, the manager wants a notification; None if it wants none.
+
+    Half of what it allows, as sd_watchdog_enabled(3) advises.
+    """
+    allowed = os.environ.get("WATCHDOG_USEC", "")
+    meant_for = os.environ.get("WATCHDOG_PID", "")
+    if not allowed.isdigit() or meant_for not in ("", str(os.getpid())):
+        return None
+    return int(allowed) / 2e6

@@ -43,7 +43,7 @@ class Exceeded:
     sentence: str
 
 
-def usage() -> Usage:
+def measure_usage() -> Usage:
     """Measure this process; the number of open files is 0 where it is not known."""
     try:
         opened = len(os.listdir(_DESCRIPTORS)) - 1
@@ -52,16 +52,12 @@ def usage() -> Usage:
     return Usage(measure_resident(), opened, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
-def exceeded(used: Usage, limits: LimitsConfig) -> tuple[Exceeded, ...]:
-    """Return which limits the process exceeds, or nearly."""
-    return tuple(_exceeded(used, limits))
-
-
-def _exceeded(used: Usage, limits: LimitsConfig) -> Iterator[Exceeded]:
+def find_exceeded(used: Usage, limits: LimitsConfig) -> Iterator[Exceeded]:
+    """Yield the limits that the process exceeds, or nearly."""
     memory = f"{used.memory // MB:,} of {limits.memory_mb:,} MB of memory are used (memory_mb)"
     if limits.memory_mb and used.memory > limits.memory_mb * MB:
         yield Exceeded("memory", f"{memory}; new entries are refused")
-    elif over_memory(used, limits):
+    elif is_near_limit(used, limits):
         yield Exceeded("near memory", f"{memory}; models, graphs and cached answers are released")
     if used.most_files < _ENOUGH_FILES:
         few = f"only {used.most_files:,} files may be open, so only few clients at once"
@@ -72,7 +68,7 @@ def _exceeded(used: Usage, limits: LimitsConfig) -> Iterator[Exceeded]:
         yield Exceeded("open files", f"{files}; without any left, connections fail")
 
 
-def over_memory(used: Usage, limits: LimitsConfig) -> bool:
+def is_near_limit(used: Usage, limits: LimitsConfig) -> bool:
     """Return whether memory is so near its limit that some should be released."""
     return bool(limits.memory_mb) and used.memory > NEAR * limits.memory_mb * MB
 
@@ -86,7 +82,7 @@ def set_open_files(limits: LimitsConfig) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 
 
-def process_facts(started: float, socket: str, config: str) -> dict[str, Any]:
+def describe_process(started: float, socket: str, config: str) -> dict[str, Any]:
     """Return what the status reports of this process; `started` is by the monotonic clock."""
     return {
         "version": __version__,
@@ -109,11 +105,11 @@ class ResourceLimits:
 
     def tick(self, now: float) -> None:
         """Measure, and act; `now` is in seconds of the monotonic clock."""
-        used = usage()
-        if over_memory(used, self._limits) and now - self._shed_at >= _SHED_EVERY_S:
+        used = measure_usage()
+        if is_near_limit(used, self._limits) and now - self._shed_at >= _SHED_EVERY_S:
             self._shed_at = now
             self._shed()
-        found = exceeded(used, self._limits)
+        found = tuple(find_exceeded(used, self._limits))
         if {each.name for each in found} != {each.name for each in self._exceeded}:
             sentences = "; ".join(each.sentence for each in found)
             log.warning("limits exceeded: %s", sentences or "none any more")

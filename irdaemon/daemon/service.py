@@ -41,7 +41,7 @@ def _run(*words: str) -> Command:
     return Command(done.code, done.output.strip())
 
 
-def _must(*words: str) -> str:
+def _run_checked(*words: str) -> str:
     done = _run(*words)
     if done.code:
         raise Unavailable(
@@ -63,13 +63,13 @@ def install(make_way: Callable[[], None] = lambda: None) -> str:
         return _install_agent(make_way) if sys.platform == "darwin" else _install_unit(make_way)
     except BaseException:
         if before is None:
-            _forget(path)
+            _remove_unit(path)
         else:
             path.write_bytes(before)
         raise
 
 
-def runs(pid: int | None) -> bool:
+def is_service(pid: int | None) -> bool:
     """Return whether the service's manager runs the process `pid`."""
     return pid is not None and pid == _main_pid()
 
@@ -77,9 +77,9 @@ def runs(pid: int | None) -> bool:
 def restart() -> str:
     """Have the manager restart the service; return what was done. Raises Unavailable."""
     if sys.platform == "darwin":
-        _must("launchctl", "kickstart", "-k", f"gui/{os.getuid()}/{LABEL}")
+        _run_checked("launchctl", "kickstart", "-k", f"gui/{os.getuid()}/{LABEL}")
         return f"{LABEL} restarted by launchd"
-    _must("systemctl", "--user", "restart", UNIT)
+    _run_checked("systemctl", "--user", "restart", UNIT)
     return f"{UNIT} restarted by systemd"
 
 
@@ -119,7 +119,10 @@ def unit_path() -> Path:
 def unit_text() -> str:
     """Return the unit for this installation: its interpreter, by absolute path."""
     template = _template().read_text("utf-8")
-    return template.replace(_INSTALLED, f'"{_escaped(sys.executable)}" -m irdaemon')
+    path = sys.executable
+    for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
+        path = path.replace(plain, escaped)
+    return template.replace(_INSTALLED, f'"{path}" -m irdaemon')
 
 
 def _template() -> Path:
@@ -132,18 +135,14 @@ def _template() -> Path:
     raise Unavailable(f"the unit file is missing: {places[0]}", "install irdaemon again")
 
 
-def _escaped(path: str) -> str:
-    return path.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
-
-
 def _install_unit(make_way: Callable[[], None]) -> str:
     path = unit_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(unit_text(), "utf-8")
-    _must("systemctl", "--user", "daemon-reload")
-    _must("systemctl", "--user", "enable", UNIT)
+    _run_checked("systemctl", "--user", "daemon-reload")
+    _run_checked("systemctl", "--user", "enable", UNIT)
     make_way()
-    _must("systemctl", "--user", "restart", UNIT)
+    _run_checked("systemctl", "--user", "restart", UNIT)
     return f"{path} written, enabled and started"
 
 
@@ -151,11 +150,11 @@ def _uninstall_unit() -> str:
     path = unit_path()
     if not path.exists():
         return f"{path} does not exist; nothing to do"
-    failed = _forget(path)
+    failed = _remove_unit(path)
     return f"{path} removed; {failed}" if failed else f"stopped, disabled, {path} removed"
 
 
-def _forget(path: Path) -> str:
+def _remove_unit(path: Path) -> str:
     """Remove the service and its file, whatever the manager says; return what that failed with."""
     if sys.platform == "darwin":
         path.unlink(missing_ok=True)
@@ -163,7 +162,7 @@ def _forget(path: Path) -> str:
     failed = ""
     for words in (("disable", "--now", UNIT), ("daemon-reload",)):
         try:
-            _must("systemctl", "--user", *words)
+            _run_checked("systemctl", "--user", *words)
         except Unavailable as error:
             failed = error.message
         path.unlink(missing_ok=True)
@@ -204,7 +203,7 @@ def _install_agent(make_way: Callable[[], None]) -> str:
     path.write_bytes(agent_plist())
     _run("launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}")
     make_way()
-    _must("launchctl", "bootstrap", f"gui/{os.getuid()}", str(path))
+    _run_checked("launchctl", "bootstrap", f"gui/{os.getuid()}", str(path))
     return f"{path} written and started"
 
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.daemon.pace import BUSY_S
 from irdaemon.daemon.resources import ResourceLimits
 from irdaemon.daemon.schedule import Schedule
-from irdaemon.daemon.threads import TickThread
+from irdaemon.daemon.threads import BUSY_S, TickThread
 from irdaemon.engine import Engine
-from irdaemon.engine.health import Health
+from irdaemon.engine.health import Health, lasting
 from irdaemon.engine.projects import Tended
 from irdaemon.watch import Watcher
 
@@ -117,3 +117,28 @@ class SupervisorThread(TickThread):
             if corpus.missed_events and self._missed_at.get(corpus.name) != corpus.scanned_at:
                 self._missed_at[corpus.name] = corpus.scanned_at
                 self._watcher.rewatch()
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """A thread: whether it lives, and when, on the monotonic clock, it last made progress."""
+
+    name: str
+    alive: bool
+    at: float
+
+
+def find_dead(heartbeats: Iterable[Heartbeat]) -> tuple[str, ...]:
+    """Return the names of the threads that died."""
+    return tuple(each.name for each in heartbeats if not each.alive)
+
+
+def find_stuck(heartbeats: Iterable[Heartbeat], now: float, after_s: float) -> tuple[str, ...]:
+    """Return which threads died, or made no progress for longer than `after_s` s (0: never)."""
+    found = []
+    for each in heartbeats:
+        if not each.alive:
+            found.append(f"the {each.name} died")
+        elif after_s and now - each.at > after_s:
+            found.append(f"the {each.name} has made no progress for {lasting(now - each.at)}")
+    return tuple(found)

@@ -1,14 +1,48 @@
-"""Threads of the process that do something again and again."""
+"""Threads of the process: the writer, and what is done again and again.
+
+Every wake-up keeps a processor from its deeper sleep. What must be seen at once wakes a thread by
+itself: a request, an event of the kernel, a job, a signal. The rest is looked for every second, and
+every five seconds once nothing has been asked or done for a minute.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 import threading
 import time
+from collections.abc import Callable, Iterable
 
+from irdaemon.engine import Engine
+from irdaemon.engine.observer import Background
 from irdaemon.runtime.tracebacks import describe_error
 
+log = logging.getLogger(__name__)
+
+BUSY_S, QUIET_S = 1.0, 5.0
+_QUIET_AFTER_S = 60.0
 _LOGGED_EVERY_S = 60.0
+# After a failure, work is tried again no sooner than this.
+_AGAIN_AFTER_S = 1.0
+_WRITER_STOPS_WITHIN_S = 1.5
+
+
+class Pace:
+    """Tell how long a thread may sleep; any thread may ask and note."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic):
+        self._clock = clock
+        self._noted_at = clock()
+
+    def note(self) -> None:
+        """Note that something was asked or done."""
+        self._noted_at = self._clock()
+
+    def sleep_s(self, requested_at: float = float("-inf")) -> float:
+        """Return how many seconds to sleep at most; the last request came at `requested_at`."""
+        latest = max(self._noted_at, requested_at)
+        return QUIET_S if self._clock() - latest >= _QUIET_AFTER_S else BUSY_S
 
 
 class TickThread(threading.Thread):
@@ -67,3 +101,92 @@ class TickThread(threading.Thread):
         """End after the present tick, without waiting for it."""
         self._stopping = True
         self._woken.set()
+
+
+class BackgroundThread(TickThread):
+    """Tick as the work says until stopped, and close it at the end."""
+
+    def __init__(self, work: Background):
+        super().__init__(work.name, work.first_in_s)
+        self.failure = work.failure
+        self._work = work
+
+    def run(self) -> None:
+        """Tick, not at once where the work wants that."""
+        self._woken.wait(self._work.first_in_s)
+        super().run()
+
+    def tick(self, now: float) -> None:
+        """Do a piece of the work, and wait as long as that says; or as at first where it fails."""
+        self._tick_s = max(_AGAIN_AFTER_S, self._work.first_in_s)
+        self._tick_s = self._work.tick()
+
+    def close(self) -> None:
+        """End the work."""
+        self._work.close()
+
+    def stop(self) -> None:
+        """End after the present tick, where that ends soon."""
+        super().stop()
+        self.join(self._work.stops_within_s)
+
+
+class BackgroundThreads:
+    """A thread for each work that is needed, begun when it first is."""
+
+    def __init__(self, works: Iterable[Background]):
+        self._works = tuple(works)
+        self._threads: dict[str, BackgroundThread] = {}
+        self._stopped = False
+
+    def tick(self) -> None:
+        """Start what is needed and does not run."""
+        for work in () if self._stopped else self._works:
+            thread = self._threads.get(work.name)
+            if (thread is None or not thread.is_alive()) and work.is_needed():
+                self._threads[work.name] = BackgroundThread(work)
+                self._threads[work.name].start()
+
+    def wake(self) -> None:
+        """Have what follows generations go on now: something was published."""
+        for work in self._works:
+            if work.follows_generations and (thread := self._threads.get(work.name)):
+                thread.wake()
+
+    def stop(self) -> None:
+        """End all for good."""
+        self._stopped = True
+        for thread in tuple(self._threads.values()):
+            thread.stop()
+
+
+class WriterThread(threading.Thread):
+    """Run the engine's jobs, one after another, until stopped.
+
+    `sleep_s` says how long to wait for one before looking for what else is due.
+    """
+
+    def __init__(self, engine: Engine, nice: int, sleep_s: Callable[[], float] = lambda: BUSY_S):
+        super().__init__(name="writer", daemon=True)
+        self._engine = engine
+        self._nice = nice
+        self._sleep_s = sleep_s
+        self._stopping = threading.Event()
+
+    def run(self) -> None:
+        """Run jobs as they come; an error that the engine does not handle ends the daemon."""
+        with contextlib.suppress(OSError, AttributeError):
+            # Linux derives the priority of a thread's disk accesses from this as well.
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), self._nice)
+        try:
+            while not self._stopping.is_set():
+                self._engine.step(timeout=self._sleep_s())
+        except BaseException as error:
+            log.error("the writer failed: %s", describe_error(error))
+
+    def stop(self) -> bool:
+        """End after the present transaction; return whether it did in time."""
+        self._stopping.set()
+        self._engine.stop()
+        self.join(_WRITER_STOPS_WITHIN_S)
+        return not self.is_alive()

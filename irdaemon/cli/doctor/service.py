@@ -19,7 +19,7 @@ from irdaemon import __version__
 from irdaemon.cli.doctor import Finding, note, ok, wrong
 from irdaemon.config.sections import Config
 from irdaemon.daemon import service
-from irdaemon.daemon.lock import holder
+from irdaemon.daemon.lock import find_holder
 from irdaemon.ledger.schema import MIGRATIONS
 from irdaemon.runtime.memory import MB
 
@@ -32,7 +32,7 @@ def check_daemon(config: Config) -> Iterable[Finding]:
     """Yield the state of the socket, of the daemon that answers, and its health."""
     path = socket_path()
     yield judge_path_length(path)
-    pid = holder(os.path.join(config.state_dir, "lock"))
+    pid = find_holder(os.path.join(config.state_dir, "lock"))
     try:
         with Client(path, timeout=_TIMEOUT_S) as client:
             answer, state = client.ping().to_dict(), client.status().to_dict()

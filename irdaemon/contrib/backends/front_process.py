@@ -20,11 +20,9 @@ from irdaemon.config.config import load_config
 from irdaemon.config.sections import Config
 from irdaemon.contrib.backends.front import FrontEngine
 from irdaemon.contrib.backends.making import make_backend
-from irdaemon.daemon.active_config import engine_options, refusal
-from irdaemon.daemon.place import ServingPlace
-from irdaemon.daemon.resources import process_facts, set_open_files
-from irdaemon.daemon.sdnotify import notify
-from irdaemon.daemon.signals import NotedSignals
+from irdaemon.daemon.active_config import describe_refusal, make_engine_options
+from irdaemon.daemon.place import ServingPlace, SignalQueue, notify
+from irdaemon.daemon.resources import describe_process, set_open_files
 from irdaemon.daemon.threads import TickThread
 from irdaemon.index.backend import IndexBackend
 from irdaemon.serve.listen import Listener, make_rules
@@ -70,17 +68,21 @@ class FrontProcess:
         os.umask(0o077)
         set_open_files(config.limits)
         names = (config.embedder, *(each.embedder for each in config.corpora if each.embedder))
-        self.engine = FrontEngine(backends, names, engine_options(config), self)
+        self.engine = FrontEngine(backends, names, make_engine_options(config), self)
         self._refresh = RefreshThread(self.engine)
-        self._signals = NotedSignals()
+        self._signals = SignalQueue()
         self._backends = backends
         self._loop = RequestLoop(self.engine, make_rules(config), config.serve.max_message_bytes)
         self._listener = Listener(self._loop, config, socket)
 
     def facts(self) -> Mapping[str, Any]:
         """Return what the status reports of this process."""
-        facts = process_facts(self._started, self._socket, self._config.path)
-        return facts if self._refused is None else {**facts, "refused": refusal(self._refused)}
+        facts = describe_process(self._started, self._socket, self._config.path)
+        return (
+            facts
+            if self._refused is None
+            else {**facts, "refused": describe_refusal(self._refused)}
+        )
 
     def reload(self) -> list[int]:
         """Read again who may ask for what, and how much; other changes need a restart."""
@@ -95,13 +97,13 @@ class FrontProcess:
 
     def run(self) -> bool:
         """Serve until asked to stop; return False where another process took this one's place."""
-        with self._signals.noted(self._loop.wakeup_fd):
+        with self._signals.receive(self._loop.wakeup_fd):
             try:
                 self._refresh.start()
                 self._refresh.first.wait(_FIRST_S)
                 notify("READY=1", "STATUS=serving from backends")
                 log.info("serving at %s, from %s", self._socket, self._names)
-                while not self._signals.ask_to_stop(self._on_hangup):
+                while not self._signals.take_stop(self._on_hangup):
                     self._loop.tick(_TICK_S)
                     self._place.keep(self._listener, time.monotonic())
                     notify("WATCHDOG=1")

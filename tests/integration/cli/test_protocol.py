@@ -92,7 +92,7 @@ def test_the_doctor_says_it_with_the_command(met):
 
 def test_a_detached_start_stops_a_daemon_of_another_protocol_first(met, monkeypatch, capsys):
     daemon, _ = met
-    monkeypatch.setattr(starting, "holder", lambda path: 7)
+    monkeypatch.setattr(starting, "find_holder", lambda path: 7)
     monkeypatch.setattr(starting, "stop_running", lambda: UNHEALTHY)
     assert starting.start_detached(CODE) == UNHEALTHY
     assert f"{said(daemon.protocol)}" in capsys.readouterr().err
@@ -106,7 +106,7 @@ def test_a_detached_start_replaces_another_version_and_leaves_this_one_alone(
     version, code, told, monkeypatch, tmp_path, capsys
 ):
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(starting, "holder", lambda path: 7)
+    monkeypatch.setattr(starting, "find_holder", lambda path: 7)
     monkeypatch.setattr(starting, "stop_running", lambda: UNHEALTHY)
     pong = {"version": version, "protocol": wire.PROTOCOL, "pid": 7}
     with FakeDaemon({"ping": pong}) as daemon:

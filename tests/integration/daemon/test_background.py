@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from irdaemon.daemon.background import BackgroundThreads
+from irdaemon.daemon.threads import BackgroundThreads
 from irdaemon.engine.observer import Background
 from tests.support.running import until
 

@@ -8,21 +8,21 @@ import pytest
 
 from irclient.errors import Unavailable
 from irdaemon.daemon import lock as ownership
-from irdaemon.daemon import sdnotify, service
-from irdaemon.daemon.lock import Lock, holder, make_private
+from irdaemon.daemon import place, service
+from irdaemon.daemon.lock import Lock, find_holder, make_private
 from irdaemon.serve.sockets import AlreadyRunning, clear_socket
 
 
 def test_a_lock_names_its_holder_and_keeps_a_second_one_out(tmp_path):
     path = str(tmp_path / "own" / "lock")
     lock = Lock.take(path)
-    assert holder(path) == os.getpid()
+    assert find_holder(path) == os.getpid()
     code = f"from irdaemon.daemon.lock import Lock; Lock.take({path!r})"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     second = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
     assert f"already running (pid {os.getpid()})" in second.stderr
     lock.release()
-    assert holder(path) is None
+    assert find_holder(path) is None
     assert taken_elsewhere(path).returncode == 0
 
 
@@ -30,7 +30,7 @@ def test_a_lock_file_left_behind_holds_nothing(tmp_path):
     path = tmp_path / "own" / "lock"
     path.parent.mkdir(mode=0o700)
     path.write_text("1\n")
-    assert holder(str(path)) is None
+    assert find_holder(str(path)) is None
     assert Lock.take(str(path)).path == str(path)
 
 
@@ -46,21 +46,21 @@ def test_removing_a_lock_file_lets_no_other_daemon_in(tmp_path):
     lock = Lock.take(path)
     os.unlink(path)
     assert "already running (pid unknown)" in taken_elsewhere(path).stderr
-    lock = lock.kept()
-    assert holder(path) == os.getpid()
+    lock = lock.renew()
+    assert find_holder(path) == os.getpid()
     assert f"already running (pid {os.getpid()})" in taken_elsewhere(path).stderr
-    assert lock.kept() is lock
+    assert lock.renew() is lock
 
 
 def test_a_lock_whose_directory_was_removed_is_made_anew_with_it(tmp_path):
     path = str(tmp_path / "own" / "lock")
     lock = Lock.take(path)
     os.rename(tmp_path / "own", tmp_path / "away")
-    lock = lock.kept()
-    assert holder(path) == os.getpid()
+    lock = lock.renew()
+    assert find_holder(path) == os.getpid()
     assert os.stat(tmp_path / "own").st_mode & 0o777 == 0o700
     lock.release()
-    assert holder(path) is None
+    assert find_holder(path) is None
 
 
 def test_a_lock_whose_place_another_one_has_taken_is_not_kept(tmp_path):
@@ -69,8 +69,8 @@ def test_a_lock_whose_place_another_one_has_taken_is_not_kept(tmp_path):
     os.rename(tmp_path / "own", tmp_path / "away")
     other = Lock.take(path)
     with pytest.raises(AlreadyRunning):
-        lock.kept()
-    assert holder(str(tmp_path / "away" / "lock")) == os.getpid()
+        lock.renew()
+    assert find_holder(str(tmp_path / "away" / "lock")) == os.getpid()
     other.release()
 
 
@@ -98,7 +98,7 @@ def test_a_full_disk_under_the_lock_is_an_error_and_holds_nothing(tmp_path, monk
         patched.setattr(ownership.os, "pwrite", full)
         with pytest.raises(Unavailable, match="No space left"):
             Lock.take(path)
-    assert holder(path) is None
+    assert find_holder(path) is None
     assert Lock.take(path).path == path
 
 
@@ -125,12 +125,12 @@ def test_what_is_no_socket_is_never_removed(tmp_path):
 
 def test_the_manager_is_told_only_where_there_is_one(tmp_path, monkeypatch):
     monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
-    sdnotify.notify("READY=1")
+    place.notify("READY=1")
     address = str(tmp_path / "n")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(address)
         monkeypatch.setenv("NOTIFY_SOCKET", address)
-        sdnotify.notify("READY=1", "STATUS=ok")
+        place.notify("READY=1", "STATUS=ok")
         assert manager.recv(100) == b"READY=1\nSTATUS=ok"
 
 
@@ -141,7 +141,7 @@ def test_the_manager_is_told_only_where_there_is_one(tmp_path, monkeypatch):
 def test_the_watchdog_is_fed_twice_as_often_as_asked(monkeypatch, usec, pid, expected):
     monkeypatch.setenv("WATCHDOG_USEC", usec)
     monkeypatch.setenv("WATCHDOG_PID", pid)
-    assert sdnotify.watchdog_interval() == expected
+    assert place.watchdog_interval() == expected
 
 
 def test_the_unit_runs_this_interpreter_by_its_absolute_path(monkeypatch):

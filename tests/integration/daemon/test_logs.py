@@ -46,7 +46,7 @@ def test_neither_are_the_words_of_what_led_to_it():
         except KeyError as cause:
             raise Unavailable("the model is missing") from cause
     except Unavailable as error:
-        told = "\n".join(logs._described(error))
+        told = "\n".join(logs._describe_error(error))
     assert SECRET not in told
     assert "KeyError\nwhich led to:" in told
     assert told.endswith("Unavailable: the model is missing")

@@ -12,7 +12,7 @@ from irdaemon.cli.main import main
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.clients import ClientConfig
 from irdaemon.config.config import load_config, parse_config
-from irdaemon.daemon.active_config import config_file
+from irdaemon.daemon.active_config import open_config_file
 from irdaemon.serve.access import Peer
 from irdaemon.serve.listen import make_rules, server_keys
 
@@ -110,14 +110,14 @@ def test_a_client_whose_token_is_gone_is_turned_away_and_the_others_are_served(c
 
 def test_a_client_is_written_as_its_owner_would_and_can_be_taken_out(config):
     added = ClientConfig("a", key=KEY, corpora=("s",), levels=LEVELS[:1], read_only=True)
-    config_file(None).add_client(added)
-    config_file(None).add_client(ClientConfig("b", uid=7))
+    open_config_file(None).add_client(added)
+    open_config_file(None).add_client(ClientConfig("b", uid=7))
     assert config.read_text().startswith("# mine\nknown = false\n")
     assert load_config().clients == (added, ClientConfig("b", uid=7))
-    config_file(None).remove_client("a")
+    open_config_file(None).remove_client("a")
     assert load_config().clients == (ClientConfig("b", uid=7),)
     with pytest.raises(NotFound):
-        config_file(None).remove_client("a")
+        open_config_file(None).remove_client("a")
 
 
 @pytest.mark.parametrize(

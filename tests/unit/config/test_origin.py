@@ -5,7 +5,7 @@ import pytest
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import load_config, parse_config
 from irdaemon.config.origin import EffectiveSetting, effective_settings
-from irdaemon.daemon.active_config import engine_options
+from irdaemon.daemon.active_config import make_engine_options
 from irdaemon.types import Tuning
 
 WRITTEN = """\
@@ -24,10 +24,10 @@ def file(tmp_path, monkeypatch):
 
 
 def test_the_file_tunes_the_search_and_the_environment_comes_first(file, monkeypatch):
-    assert engine_options(load_config()).tuning == Tuning("alpha+mmr", 0.25, 0.7)
+    assert make_engine_options(load_config()).tuning == Tuning("alpha+mmr", 0.25, 0.7)
     monkeypatch.setenv("IRDAEMON_MMR_LAMBDA", "0.5")
     monkeypatch.setenv("IRDAEMON_FUSION", "rrf")
-    assert engine_options(load_config()).tuning == Tuning("rrf", 0.25, 0.5)
+    assert make_engine_options(load_config()).tuning == Tuning("rrf", 0.25, 0.5)
 
 
 def test_each_setting_has_its_origin(file):

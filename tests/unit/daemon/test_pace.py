@@ -1,6 +1,6 @@
 """The daemon looks around less often where nothing happens."""
 
-from irdaemon.daemon.pace import BUSY_S, QUIET_S, Pace
+from irdaemon.daemon.threads import BUSY_S, QUIET_S, Pace
 
 
 def test_after_a_minute_without_request_or_job_it_sleeps_longer():

@@ -8,7 +8,7 @@ from irdaemon.config.corpus import Corpus, make_corpora
 from irdaemon.config.quota import Quota
 from irdaemon.config.sections import LimitsConfig
 from irdaemon.daemon import resources
-from irdaemon.daemon.resources import ResourceLimits, Usage, exceeded
+from irdaemon.daemon.resources import ResourceLimits, Usage, find_exceeded
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.runtime.memory import MB, measure_resident
@@ -93,15 +93,15 @@ def test_the_memory_of_this_process_is_measured():
     ],
 )
 def test_a_limit_of_the_process_is_exceeded_from_nine_tenths_on(used, names):
-    assert [each.name for each in exceeded(used, LIMITS)] == names
+    assert [each.name for each in find_exceeded(used, LIMITS)] == names
 
 
 def test_without_a_memory_limit_none_is_exceeded():
-    assert exceeded(Usage(10**12, 1, 2000), LimitsConfig(memory_mb=0)) == ()
+    assert not list(find_exceeded(Usage(10**12, 1, 2000), LimitsConfig(memory_mb=0)))
 
 
 def test_near_the_memory_limit_memory_is_released_once_a_minute(monkeypatch):
-    monkeypatch.setattr(resources, "usage", lambda: Usage(95 * MB, 10, 2000))
+    monkeypatch.setattr(resources, "measure_usage", lambda: Usage(95 * MB, 10, 2000))
     shed = []
     watching = ResourceLimits(LIMITS, lambda: shed.append(1))
     for now in (0.0, 5.0, 59.0, 60.0):

@@ -86,7 +86,7 @@ def test_uninstall_removes_the_unit_although_the_manager_fails(systemctl, tmp_pa
 def test_the_service_runs_the_process_that_the_manager_names(systemctl):
     _, answers = systemctl
     answers += [Finished(0, "17\n"), Finished(0, "17\n"), Finished(0, "0\n"), Finished(1, "no bus")]
-    assert [service.runs(pid) for pid in (17, 18, None, 17, 17)] == [
+    assert [service.is_service(pid) for pid in (17, 18, None, 17, 17)] == [
         *(True, False, False, False, False)
     ]
 

@@ -11,7 +11,7 @@ from irdaemon.config.backends import BackendAddress
 from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.backends import making as backends
 from irdaemon.contrib.backends.copying import CopyWork, holder
-from irdaemon.daemon.background import BackgroundThreads
+from irdaemon.daemon.threads import BackgroundThreads
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import WholeText
 from tests.support.corpora import engine, mapped

@@ -90,7 +90,7 @@ def test_a_no_leaves_everything(home, monkeypatch):
 
 
 def test_where_the_daemon_does_not_stop_its_data_stays(home, monkeypatch):
-    monkeypatch.setattr(setup, "holder", lambda path: 7)
+    monkeypatch.setattr(setup, "find_holder", lambda path: 7)
     monkeypatch.setattr(setup, "stop_running", lambda: 5)
     assert main(["uninstall", "--yes"]) == 5
     assert "state/irdaemon/ledger.sqlite" in files(home)
