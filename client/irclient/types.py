@@ -61,7 +61,7 @@ class Query(Plain):
     `rerank` lets the configured reranker read the best candidates again. With `fresh` the answer
     waits, at most `wait_ms`, until it includes every change made before it was asked for. With a
     `budget_ms` above 0 it comes from the best tier that usually takes no longer. With `rounds`
-    (1 to 8) the parts of the query that nothing found serves are asked again, in so many at most.
+    (1 to 8 at most) the parts of the query that no hit serves are asked again.
     `passages` is how many records of one artifact a search may answer with, each as a hit.
     With `related` each committed hit comes with what belongs to it. `place` is the absolute path of
     the directory it comes from: what belongs to the project there is searched too ("": nowhere).

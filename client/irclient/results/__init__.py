@@ -517,7 +517,7 @@ class Explanation(Result):
 
     `stages` are in the order in which they began: `{stage, at_ms, ms, n}`, of which `n` times took
     `ms` in all. A stage within another is in both. `project` is the one that was asked from, where
-    there is one: `{name, root, artifacts}`, of which each corpus has so many.
+    there is one: `{name, root, artifacts}`, the last with a number for each corpus.
     """
 
     query: str
