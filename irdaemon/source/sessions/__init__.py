@@ -1,4 +1,4 @@
-"""Sessions of coding agents: what was asked, and what was answered, turn by turn."""
+"""Sessions of coding agents: prompts and answers, turn by turn."""
 
 from __future__ import annotations
 
@@ -77,13 +77,18 @@ class Sessions:
         within = [root for root in self._roots if is_within(resolve_path(root.path), where)]
         if within:
             return self._scan(tuple(within), tuple(resolve_path(r.path) for r in within))
-        root = next((r for r in self._roots if _is_of_concern(where, r)), None)
-        return self._scan_below(where, root) if root else Scan((), ())
+        root = next((r for r in self._roots if _may_hold(r, where)), None)
+        is_directory = os.path.isdir(where)
+        is_other = os.path.exists(where) and not (is_directory or _may_be_sessions(where))
+        if root is None or is_other:
+            return Scan((), ())
+        there = is_directory or os.path.isfile(where)
+        return self._scan((Root(where, root.scope),) if there else (), (where,))
 
     def expected(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected.
 
-        What a database holds only its tables tell: databases are of no concern here.
+        Databases are left out: only their tables tell which sessions they hold.
         """
         return Expected(self._why_no_session, _explain_skipped)
 
@@ -118,17 +123,6 @@ class Sessions:
             elif problem := check_root(root):
                 walk.problems.append(problem)
         return _make_scan(found, covered, walk.problems)
-
-    def _scan_below(self, where: str, root: Root) -> Scan:
-        """Scan one path below a root, which may be gone."""
-        walk = Walk(Symlinks.of(self._roots))
-        if os.path.isdir(where):
-            found = self._scan_within(walk, where, root.scope)
-        elif os.path.exists(where) and not _may_be_sessions(where):
-            return Scan((), ())
-        else:
-            found = self._scan_file(walk, where, root.scope) if os.path.isfile(where) else []
-        return _make_scan(found, (where,), walk.problems)
 
     def _scan_within(self, walk: Walk, top: str, scope: str) -> list[Entry]:
         found: list[Entry] = []
@@ -170,11 +164,10 @@ def _may_be_sessions(path: str) -> bool:
     return path.endswith(".jsonl") or is_store(path) or is_document(path)
 
 
-def _is_of_concern(under: str, root: Root) -> bool:
-    """Return whether a path lies below a root where sessions are."""
+def _may_hold(root: Root, path: str) -> bool:
+    """Return whether a path lies below a root, outside of the directories without sessions."""
     top = resolve_path(root.path)
-    below = under[len(top) :].split("/")
-    return is_within(under, top) and not _NOT_SESSIONS.intersection(below)
+    return is_within(path, top) and _NOT_SESSIONS.isdisjoint(path[len(top) :].split("/"))
 
 
 def _make_scan(found: list[Entry], covered: tuple[str, ...], problems: list[Problem]) -> Scan:

@@ -1,4 +1,4 @@
-"""Read Aider's chat history: Markdown, in which headings of level four are what was asked.
+"""Read Aider's chat history: Markdown, in which headings of level four are prompts.
 
 A heading of that level in an answer looks the same, and is taken for a prompt.
 """
@@ -6,8 +6,7 @@ A heading of that level in an answer looks the same, and is taken for a prompt.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from irdaemon.source.sessions.calls import FileTouch, ToolCall, ToolResult
 from irdaemon.source.sessions.transcript import (
@@ -23,7 +22,7 @@ from irdaemon.source.sessions.transcript import (
 
 FILE_NAME = ".aider.chat.history.md"
 _STARTED = "# aider chat started at "
-_ASKED = "####"
+_HEADING = "####"
 _OUTPUT = ">"
 _INTERRUPTED = "> ^C"
 _BLANK = "<blank>"
@@ -32,16 +31,16 @@ _COMMITTED = re.compile(r"Commit ([0-9a-f]{7,40})\b")
 
 
 def read_transcript(text: str, directory: str, shown: str) -> Transcript:
-    """Read a history into turns.
+    """Read a history in a directory into turns.
 
-    `directory` is where it lies, `shown` the name its chats go by, each with its time. A turn goes
-    by the number of its prompt in the file.
+    Its chats are called `shown`, each with its time. A turn goes by the number of its prompt.
     """
     history = _History(directory, shown)
     for number, line in enumerate(text.split("\n")):
-        history.take(number, line)
-    steps = [*history.closed()]
-    return Transcript(tuple(fold_turns(steps, assume_end=True)), SessionInfo(shown, directory))
+        history.add(number, line)
+    history.close()
+    turns = fold_turns(history.steps, assume_end=True)
+    return Transcript(tuple(turns), SessionInfo(shown, directory))
 
 
 @dataclass(slots=True)
@@ -53,69 +52,53 @@ class _History:
     started: str = ""
     prompts: int = 0
     steps: list[Step] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
+    prompt: list[str] = field(default_factory=list)
     answer: list[str] = field(default_factory=list)
     at: int = 0
 
-    def take(self, number: int, line: str) -> None:
+    def add(self, number: int, line: str) -> None:
         if line.startswith(_STARTED):
-            self._close()
+            self.close()
             self.steps.append(Step("end", number))
             self.started = line.removeprefix(_STARTED).strip()
-        elif line.startswith(_ASKED) and not line.startswith(_ASKED + "#"):
-            self._ask(number, line.removeprefix(_ASKED).strip())
+        elif line.startswith(_HEADING) and not line.startswith(_HEADING + "#"):
+            if self.answer or not self.prompt:
+                self.close()
+                self.at = number
+            self.prompt.append(line.removeprefix(_HEADING).strip())
         elif line.startswith(_INTERRUPTED):
-            self._close()
+            self.close()
             self.steps.append(Step("stopped", number))
-        elif line.startswith(_OUTPUT):
-            self._end_of_prompt()
-            self._note_done(number, line.removeprefix(_OUTPUT).strip())
-        elif line.strip() or self.answer:
-            self._say(number, line)
+        elif (is_output := line.startswith(_OUTPUT)) or line.strip() or self.answer:
+            if self.prompt:
+                self.close()
+            if is_output:
+                self._add_deed(number, line.removeprefix(_OUTPUT).strip())
+                return
+            self.at = self.at if self.answer else number
+            self.answer.append(line)
 
-    def closed(self) -> Iterator[Step]:
-        """Return all steps, the last prompt or answer among them."""
-        self._close()
-        yield from self.steps
+    def _add_deed(self, number: int, text: str) -> None:
+        """Add an edit or a commit that Aider reports."""
+        id = f"#{number}"
+        if found := _APPLIED.match(text):
+            call, result = ToolCall(id, (FileTouch(found[1], True),)), ToolResult(id)
+        elif found := _COMMITTED.match(text):
+            call, result = ToolCall(id, command="git commit"), ToolResult(id, made=(found[1],))
+        else:
+            return
+        self.steps.append(Step("used", number, calls=(call,), results=(result,)))
 
-    def _ask(self, number: int, line: str) -> None:
-        if self.answer or not self.asked:
-            self._close()
-            self.at = number
-        self.asked.append(line)
-
-    def _say(self, number: int, line: str) -> None:
-        self._end_of_prompt()
-        self.at = self.at if self.answer else number
-        self.answer.append(line)
-
-    def _note_done(self, number: int, said: str) -> None:
-        """Add what Aider says that it did: an edit, or the commit of edits."""
-        call = ToolCall(f"#{number}")
-        if found := _APPLIED.match(said):
-            call = replace(call, touches=(FileTouch(found[1], True),))
-        elif found := _COMMITTED.match(said):
-            call = replace(call, command="git commit")
-        if found:
-            made = (found[1],) if call.command else ()
-            step = Step("used", number, calls=(call,), results=(ToolResult(call.id, made=made),))
-            self.steps.append(step)
-
-    def _end_of_prompt(self) -> None:
-        if self.asked:
-            self._close()
-
-    def _close(self) -> None:
-        prompt, answer = "\n".join(self.asked).strip(), strip_own("\n".join(self.answer))
-        self.asked, self.answer = [], []
+    def close(self) -> None:
+        """Add the prompt or answer being read."""
+        prompt, answer = "\n".join(self.prompt).strip(), strip_own("\n".join(self.answer))
+        self.prompt, self.answer = [], []
         if prompt and prompt != _BLANK:
-            self.steps.append(self._opening(strip_injected(prompt)))
+            prompt = strip_injected(prompt)
+            self.prompts += 1
+            name = f"{self.shown}@{self.started}" if self.started else self.shown
+            setting = Setting(name, self.directory, "", self.started)
+            kind: Kind = "other" if prompt.startswith(("/", "!")) else "prompt"
+            self.steps.append(Step(kind, self.at, prompt, str(self.prompts), setting=setting))
         if answer:
             self.steps.append(Step("text", self.at, answer))
-
-    def _opening(self, prompt: str) -> Step:
-        self.prompts += 1
-        name = f"{self.shown}@{self.started}" if self.started else self.shown
-        setting = Setting(name, self.directory, "", self.started)
-        kind: Kind = "other" if prompt.startswith(("/", "!")) else "prompt"
-        return Step(kind, self.at, prompt, str(self.prompts), setting=setting)

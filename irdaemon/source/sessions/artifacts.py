@@ -6,26 +6,25 @@ import os
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import pairwise
 from typing import Any
 
 from irdaemon.source.redact import Redactor
 from irdaemon.source.sessions.calls import list_commits, list_runs, list_touched
-from irdaemon.source.sessions.transcript import SessionInfo, Transcript, Turn
+from irdaemon.source.sessions.transcript import SessionInfo, StreamKind, Transcript, Turn
 from irdaemon.text.tasks import has_task
 from irdaemon.types import Artifact, ItemUse, Reading, SessionTurn
 
-# Name the skills that a turn used: called by name, by their files, or as commands.
+# The skills that a turn used: by name, by their files, or as commands.
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _COMMAND = re.compile(r"/([A-Za-z0-9][A-Za-z0-9_.:-]{0,99})(?:\s|$)")
 
 
 def list_skills(uses: Iterable[ItemUse], prompts: Iterable[str]) -> tuple[str, ...]:
-    """Return the names, each once, of what a turn's uses and prompts may have used as a skill.
+    """Return the names, each once, of the skills that a turn may have used.
 
     A skill that a person calls is a command; not every command is a skill.
     """
@@ -52,61 +51,53 @@ def _strip_plugin(name: str) -> str:
 
 
 _NAME_WIDTH = 80
-# So much of a prompt is looked through for secrets before it becomes a name.
+# How much of a prompt is searched for secrets before it becomes a name.
 _OPENING = 2_000
-# The end of the last turn is not marked in the file but taken for granted.
+# The flag of a last turn whose end the file does not mark, and which is taken for complete.
 UNMARKED_END = "unmarked_end"
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Whose session file it is. `kind` is `session` or `subagent`."""
+    """A session file: the agent that wrote it, its scope and its kind."""
 
     path: str
     scope: str
     agent: str
-    kind: str = "session"
+    kind: StreamKind = "session"
 
     @property
     def stem(self) -> str:
-        """Return the session's id where none is recorded: the file's name without its ending.
+        """Return the session's id where none is recorded: the file's name without its suffix.
 
-        Files that are all called alike go by their directory.
+        Files that all have the same name go by their directory.
         """
         stem = os.path.basename(self.path).removesuffix(".jsonl")
         return os.path.basename(os.path.dirname(self.path)) if stem == "events" else stem
 
     @property
     def metadata(self) -> dict[str, str]:
-        """Return what is filtered on beside the parts of a turn."""
+        """Return the filter fields beside those of a turn."""
         return {"agent": self.agent, "scope": self.scope, "kind": self.kind}
 
 
 def make_reading(stream: Stream, read: Transcript, titles: bool, skipped: Counter[str]) -> Reading:
-    """Return what a session gives: its artifacts, its turns, and what was left out and why."""
-    made = {a.artifact_id: a for a in make_artifacts(stream, read, titles)}
-    skipped.update(count_dropped(read))
-    return Reading(
-        tuple(made.values()), skipped=dict(skipped), turns=make_session_turns(stream, read)
-    )
+    """Return the artifacts and turns of a session, and the counts of what was left out.
 
-
-def make_artifacts(stream: Stream, read: Transcript, titles: bool) -> Iterator[Artifact]:
-    """Yield an artifact per turn that is over, then the title record if the session has a title.
-
-    A turn without an answer that says nothing, or that the next one asks again, gives none.
+    A turn that is over gives an artifact, a void one is counted by its outcome; so does the title.
+    Every turn with a prompt or a use is listed, over or not.
     """
-    for turn in _list_indexed(read):
-        yield _make_turn(stream, read.session, turn)
-    if titles and read.session.title and stream.kind == "session":
-        yield _make_title(stream, read.session)
-
-
-def make_session_turns(stream: Stream, read: Transcript) -> tuple[SessionTurn, ...]:
-    """Return every turn in which a person asked something or an item was used, over or not."""
-    return tuple(
-        _make_session_turn(stream, read.session, t) for t in read.turns if t.prompts or t.uses
-    )
+    session, made = read.session, list[Artifact]()
+    for turn, following in zip(read.turns, [*read.turns[1:], None], strict=False):
+        if turn.outcome and _is_void(turn, following):
+            skipped[turn.outcome] += 1
+        elif turn.outcome:
+            made.append(_make_turn(stream, session, turn))
+    if titles and session.title and stream.kind == "session":
+        made.append(_make_title(stream, session))
+    turns = (_make_session_turn(stream, session, t) for t in read.turns if t.prompts or t.uses)
+    artifacts = {each.artifact_id: each for each in made}
+    return Reading(tuple(artifacts.values()), skipped=dict(skipped), turns=tuple(turns))
 
 
 def _make_session_turn(stream: Stream, session: SessionInfo, turn: Turn) -> SessionTurn:
@@ -130,30 +121,14 @@ def parse_time(timestamp: str) -> float:
         return 0.0
 
 
-def count_dropped(read: Transcript) -> dict[str, int]:
-    """Count by outcome the turns that are over but give no artifact."""
-    kept = {id(turn) for turn in _list_indexed(read)}
-    return dict(Counter(t.outcome for t in read.turns if t.outcome and id(t) not in kept))
-
-
-def _list_indexed(read: Transcript) -> Iterator[Turn]:
-    for turn, following in pairwise([*read.turns, None]):
-        if turn is not None and turn.outcome and not _is_void(turn, following):
-            yield turn
-
-
 def _is_void(turn: Turn, following: Turn | None) -> bool:
-    """Return whether nothing is lost without a turn: it has no answer, and asks nothing itself."""
+    """Return whether a turn has no answer, and either no text and task or a repetition after it."""
     if turn.outcome == "answered":
         return False
-    return _asks_again(following, turn) or not (turn.full or has_task(turn.prompt))
-
-
-def _asks_again(turn: Turn | None, before: Turn) -> bool:
-    """Return whether a turn opens with the prompt of the one before, or more."""
-    if turn is None or turn.opening.kind == "other":
-        return False
-    return turn.opening.text.startswith(before.prompt)
+    next_prompt = following.opening if following else None
+    if next_prompt and next_prompt.kind != "other" and next_prompt.text.startswith(turn.prompt):
+        return True
+    return not (turn.full or has_task(turn.prompt))
 
 
 def make_turn_id(stream: Stream, session: SessionInfo, turn: Turn) -> str:
@@ -196,7 +171,7 @@ def _make_turn(stream: Stream, session: SessionInfo, turn: Turn) -> Artifact:
 
 
 def _describe_work(turn: Turn) -> dict[str, Any]:
-    """Return the files that a turn touched, the commits it made, and until when, if any."""
+    """Return the files that a turn touched, the commits it made, and the time until it did."""
     touched = list_touched(turn.calls, turn.results, turn.opening.setting.cwd)
     written = [path for path, is_write in touched.items() if is_write]
     commits = list_commits(turn.calls, turn.results)
@@ -233,11 +208,11 @@ def _make_title(stream: Stream, session: SessionInfo) -> Artifact:
 
 
 def _get_last_part(path: str) -> str:
-    """Return the directory name of a path as written on the machine it came from."""
+    """Return the last part of a path of any operating system."""
     return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def _shorten_prompt(prompt: str) -> str:
-    """Return how a prompt begins; secrets go first, as one that was cut is not recognised."""
+    """Return the beginning of a prompt, redacted first: a secret cut short is not recognised."""
     opening = Redactor("all").text(prompt[:_OPENING])
     return textwrap.shorten(opening[: 4 * _NAME_WIDTH], _NAME_WIDTH, placeholder="…") or "…"

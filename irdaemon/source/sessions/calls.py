@@ -1,7 +1,7 @@
-"""What the tool calls of a turn did: which files they touched, what they ran, what came of it.
+"""The effects of a turn's tool calls: files, commits and commands.
 
-A call says what it is to do and its result whether it was done, so what counts is known once both
-were read: a file that could not be read was not touched.
+A call states its effects and its result whether they took place, so both are read before they
+count: a file that could not be read was not touched.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Literal, NamedTuple
 
 from irdaemon.types import CommandRun
 
-# A turn touches more files than these only where a program went through all of a tree.
+# A turn touches more files than this only where a program went through a whole tree.
 MOST_FILES = 100
 MOST_COMMITS = 50
-# What is kept of the output of a command that failed: its beginning and its end.
+# How much is kept of the beginning and of the end of the output of a failed command.
 _HEAD, _TAIL = 1_500, 2_500
 
-# `refused`: it was not run, as a person or a rule forbade it, or it was interrupted.
+# `refused`: a person or a rule forbade the call, or it was interrupted.
 ResultState = Literal["done", "failed", "refused"]
 
 _MADE = re.compile(r"^\[[^\]\n]{1,200} ([0-9a-f]{7,40})\]", re.M)
@@ -39,7 +39,7 @@ class FileTouch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool call: the id its result goes by, and what it is to do.
+    """A tool call: the id of its result, and its intended effects.
 
     Its paths are relative to `directory`, where that is set, or else to that of the turn.
     """
@@ -52,10 +52,10 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came of a call: `output` is kept of one that failed.
+    """The result of a call; `output` is kept of a failed one.
 
-    `made` are the hashes that git prints of new commits, `first` is the one that the output begins
-    with, "" for none.
+    `made` are the hashes of new commits as git prints them, `first` is the one at the beginning of
+    the output, "" for none.
     """
 
     id: str
@@ -66,7 +66,7 @@ class ToolResult:
 
 
 def make_result(id: str, state: ResultState, text: str) -> ToolResult:
-    """Return what is kept of the output of a call."""
+    """Return the result of a call with the parts of its output that matter."""
     if state == "done":
         first = _FIRST.match(text)
         made = tuple(_MADE.findall(text)[:MOST_COMMITS])
@@ -82,7 +82,7 @@ def list_touched(
     touched: dict[str, bool] = {}
     for call in calls:
         result = results.get(call.id)
-        # Of a command line that failed a part may have been done; what it was is not known.
+        # A failed command line may have taken effect in part; which part is unknown.
         if result is not None and result.state != "done":
             continue
         for path, is_write in call.touches:
@@ -93,7 +93,7 @@ def list_touched(
 
 
 def normalize_path(path: str, directory: str) -> str:
-    """Return a path as an absolute one, with slashes; "" where it is not known how to."""
+    """Return a path as an absolute one, with slashes; "" where its directory is unknown."""
     path = path.strip().replace("\\", "/").removeprefix("file://")
     directory = directory.replace("\\", "/")
     if path.startswith("~/"):

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from irdaemon.source.sessions.calls import ResultState, ToolResult, make_result
-from irdaemon.source.sessions.effects import read_tool_call
-from irdaemon.source.sessions.item_uses import read_call, read_command
+from irdaemon.source.sessions.item_uses import read_command
+from irdaemon.source.sessions.log import make_call
 from irdaemon.source.sessions.transcript import (
     ID_LENGTH,
     PATH_LENGTH,
@@ -28,28 +28,30 @@ from irdaemon.source.sessions.transcript import (
     Setting,
     Start,
     Step,
+    StreamKind,
     Transcript,
     clean_text,
     count_abandoned,
     find_branch,
     fold_turns,
     get_object,
+    get_text,
     join_texts,
     list_blocks,
     strip_injected,
     strip_own,
 )
 
-# Tell what a person typed from everything else Claude Code records under the user's name.
+# Tell the prompts of a person from everything else Claude Code records under the user's name.
 
 _NOT_TYPED = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
 _COMMAND = ("<command-name>", "<command-message>", "<command-args>")
 # The agent reacts to these, so its next text answers no earlier prompt.
-_REACTED_TO = (
+_TRIGGERS = (
     "<bash-input>", "<task-notification>", "<tick>", "<goal>", "<teammate-message",
     "Another Claude session sent a message:",
 )  # fmt: skip
-_NOTED = (
+_NOTES = (
     "<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>", "<bash-stdout>",
     "<bash-stderr>", "<user-prompt-submit-hook>", "<session-start-hook>", "Caveat:",
     "Base directory for this skill:", "[Image: source",
@@ -84,13 +86,12 @@ def _find_typed(text: str) -> str:
     return found if kind == "prompt" else ""
 
 
-def _has_type(block: Mapping[str, Any], kind: str) -> bool:
-    return block.get("type") == kind
-
-
 def _is_tool_result(record: Mapping[str, Any], content: object) -> bool:
-    spilled = record.get("toolUseResult") is not None
-    return spilled or any(_has_type(block, "tool_result") for block in list_blocks(content))
+    return record.get("toolUseResult") is not None or _has_block(content, "tool_result")
+
+
+def _has_block(content: object, kind: str) -> bool:
+    return any(block.get("type") == kind for block in list_blocks(content))
 
 
 def _from_person(record: Mapping[str, Any]) -> bool:
@@ -103,18 +104,17 @@ def _classify_text(raw: str, content: object) -> _Opening:
     text = strip_injected(raw)
     if text.startswith(_COMMAND):
         return _classify_command(text)
-    if text.startswith(_REACTED_TO):
+    if text.startswith(_TRIGGERS):
         return "other", ""
-    if text.startswith(_NOTED):
+    if text.startswith(_NOTES):
         return None, ""
     return ("prompt", text) if text else _classify_wordless(raw, content)
 
 
 def _classify_wordless(raw: str, content: object) -> _Opening:
     """Classify a record without words: a person's image or paste opens, a reminder does not."""
-    image = any(_has_type(block, "image") for block in list_blocks(content))
     pasted = bool(raw.strip()) and not raw.lstrip().startswith("<system-reminder>")
-    return ("other", "") if image or pasted else (None, "")
+    return ("other", "") if pasted or _has_block(content, "image") else (None, "")
 
 
 def _classify_command(text: str) -> _Opening:
@@ -129,7 +129,7 @@ def _read_tag(text: str, tag: str) -> str:
     return inner.strip() if opened and closed else ""
 
 
-# Tell what happened in one record of a Claude Code session.
+# Read the steps of one record of a Claude Code session.
 #
 # Each line holds one content block of a message; a message's text may be spread over several
 # lines.
@@ -139,27 +139,26 @@ _TOOL_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 
 
 def _read_steps(line: Line) -> tuple[Step, ...]:
-    """Return what happened in one record of the tree."""
+    """Return the steps of one record of the tree."""
     record = line.record
     match record.get("type"):
         case "user":
-            return _prompt_steps(line, *_classify_record(record))
+            return _read_prompt(line, *_classify_record(record))
         case "assistant":
-            return _agent_steps(line)
+            return tuple(_read_answer(line))
         case "attachment":
-            return _queued_steps(line)
-        case "system":
-            ends = clean_text(record.get("subtype")) in _END_MARKS
-            return (Step("end", line.offset),) if ends else ()
+            return _read_attachment(line)
+        case "system" if get_text(record, "subtype") in _END_MARKS:
+            return (Step("end", line.offset),)
     return ()
 
 
-def _prompt_steps(line: Line, kind: Kind | None, text: str) -> tuple[Step, ...]:
+def _read_prompt(line: Line, kind: Kind | None, text: str) -> tuple[Step, ...]:
     if kind is None:
         return ()
     if kind == "stopped":
         return (Step(kind, line.offset),)
-    key = clean_text(line.record.get("uuid"), ID_LENGTH)
+    key = get_text(line.record, "uuid")
     command = find_command(get_object(line.record, "message").get("content"))
     uses = read_command(command) if command else ()
     return (Step(kind, line.offset, text, key, setting=_make_setting(line.record), uses=uses),)
@@ -174,14 +173,10 @@ _EXIT_CODE = re.compile(r"(?:Error: )?Exit code \d+\s*")
 
 
 def _list_results(record: Mapping[str, Any]) -> list[ToolResult]:
-    """Return what tools returned in a record."""
-    content = get_object(record, "message").get("content")
+    """Return the results of tools in a record."""
+    blocks = list_blocks(get_object(record, "message").get("content"))
     stopped = get_object(record, "toolUseResult").get("interrupted") is True
-    return [
-        _read_result(block, stopped)
-        for block in list_blocks(content)
-        if _has_type(block, "tool_result")
-    ]
+    return [_read_result(each, stopped) for each in blocks if each.get("type") == "tool_result"]
 
 
 def _read_result(block: Mapping[str, Any], stopped: bool) -> ToolResult:
@@ -190,59 +185,47 @@ def _read_result(block: Mapping[str, Any], stopped: bool) -> ToolResult:
     if stopped or (state == "failed" and text.startswith(_REFUSED)):
         state = "refused"
     text = text[found.end() :] if (found := _EXIT_CODE.match(text)) else text
-    return make_result(clean_text(block.get("tool_use_id"), ID_LENGTH), state, text)
+    return make_result(get_text(block, "tool_use_id"), state, text)
 
 
 def _make_setting(record: Mapping[str, Any]) -> Setting:
     return Setting(
-        clean_text(record.get("sessionId"), ID_LENGTH),
-        clean_text(record.get("cwd"), PATH_LENGTH),
-        clean_text(record.get("gitBranch"), ID_LENGTH),
-        clean_text(record.get("timestamp"), ID_LENGTH),
+        get_text(record, "sessionId"),
+        get_text(record, "cwd", PATH_LENGTH),
+        get_text(record, "gitBranch"),
+        get_text(record, "timestamp"),
     )
 
 
-def _queued_steps(line: Line) -> tuple[Step, ...]:
-    """Return what a person typed while the agent was at work."""
+def _read_attachment(line: Line) -> tuple[Step, ...]:
+    """Return the prompt that a person typed while the agent was at work, if any."""
     attached = get_object(line.record, "attachment")
     if attached.get("type") != "queued_command" or attached.get("commandMode") != "prompt":
         return ()
     text = strip_injected(join_texts(attached.get("prompt")))
-    return _prompt_steps(line, "queued", text) if text else ()
+    return _read_prompt(line, "queued", text) if text else ()
 
 
-def _agent_steps(line: Line) -> tuple[Step, ...]:
-    message = get_object(line.record, "message")
+def _read_answer(line: Line) -> Iterator[Step]:
+    message, at = get_object(line.record, "message"), line.offset
     if line.record.get("isApiErrorMessage"):
-        return (Step("failed", line.offset),)
-    if message.get("model") == "<synthetic>":
-        return ()
-    content = message.get("content")
-    blocks = (
-        [{"type": "text", "text": content}] if isinstance(content, str) else list_blocks(content)
-    )
-    model = clean_text(message.get("model"), ID_LENGTH)
-    when = Setting(timestamp=clean_text(line.record.get("timestamp"), ID_LENGTH))
-    steps = [
-        replace(step, setting=when)
-        for block in blocks
-        for step in _block_steps(block, line.offset, model)
-    ]
+        yield Step("failed", at)
+        return
+    if (model := get_text(message, "model")) == "<synthetic>":
+        return
+    content, when = message.get("content"), get_text(line.record, "timestamp")
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    for block in list_blocks(content):
+        if (kind := get_text(block, "type")) in _TOOL_CALLS:
+            yield make_call(at, block.get("id"), block.get("name"), block.get("input"), when)
+        elif kind == "text" and (text := strip_own(clean_text(block.get("text")))):
+            yield Step("text", at, text, model=model, setting=Setting(timestamp=when))
     if message.get("stop_reason") == "end_turn":
-        steps.append(Step("end", line.offset))
-    return tuple(steps)
+        yield Step("end", at)
 
 
-def _block_steps(block: Mapping[str, Any], offset: int, model: str) -> tuple[Step, ...]:
-    if clean_text(block.get("type")) in _TOOL_CALLS:
-        uses = read_call(block.get("name"), block.get("input"))
-        call = read_tool_call(block.get("id"), block.get("name"), block.get("input"))
-        return (Step("tool", offset, uses=uses, calls=(call,) if call else ()),)
-    text = strip_own(clean_text(block.get("text"))) if block.get("type") == "text" else ""
-    return (Step("text", offset, text, model=model),) if text else ()
-
-
-# Follow the queue of what a person typed while Claude Code was at work.
+# Follow the queue of the messages that a person typed while Claude Code was at work.
 #
 # A message is queued, and later taken out: to be the next prompt, which is then written as one, or
 # during the turn, of which versions before 2.1.133 wrote nothing but this. Newer ones also write it
@@ -273,8 +256,8 @@ class ClaudeQueue:
         self.older = [text for text in self.waiting if text != prompt]
         self.waiting = []
 
-    def take_up(self, record: Mapping[str, Any]) -> str:
-        """Take in an operation; return what a person said to the agent at work by it, or ""."""
+    def read_operation(self, record: Mapping[str, Any]) -> str:
+        """Read an operation; return the message that the agent at work got by it, or ""."""
         match record.get("operation"):
             case "enqueue":
                 self.waiting.append(join_texts(record.get("content")))
@@ -287,18 +270,14 @@ class ClaudeQueue:
         return ""
 
     def _remove(self, record: Mapping[str, Any]) -> str:
-        if text := join_texts(record.get("content")):
-            self._drop(text)
-        else:
+        text = join_texts(record.get("content"))
+        queue = next((each for each in (self.older, self.waiting) if text in each), None)
+        if not text:
             text = self._take_next()
-        seen = clean_text(record.get("reason"), 40) in _DURING_THE_TURN
-        return _find_message(text) if seen else ""
-
-    def _drop(self, text: str) -> None:
-        for queue in (self.older, self.waiting):
-            if text in queue:
-                queue.remove(text)
-                return
+        elif queue is not None:
+            queue.remove(text)
+        is_seen = get_text(record, "reason") in _DURING_THE_TURN
+        return _find_message(text) if is_seen else ""
 
     def _take_next(self) -> str:
         for queue in (self.older, self.waiting):
@@ -318,7 +297,7 @@ def _find_message(text: str) -> str:
 _MESSAGES = frozenset({"user", "assistant"})
 _TREE = _MESSAGES | {"system", "attachment", "progress"}
 _TITLES = frozenset({"custom-title", "ai-title", "summary"})
-_NO_MATTER = frozenset(
+_IGNORED = frozenset(
     {
         "agent-name", "last-prompt", "mode", "permission-mode", "file-history-snapshot",
         "file-history-delta", "pr-link", "tag", "bridge-session", "cost-state",
@@ -327,25 +306,21 @@ _NO_MATTER = frozenset(
 )  # fmt: skip
 
 
-def recognises(record: Mapping[str, Any]) -> bool:
-    """Return whether a line is Claude Code's, by its structure."""
-    kind = clean_text(record.get("type"), ID_LENGTH)
-    if kind in _TREE:
-        return "uuid" in record and "parentUuid" in record
-    return (kind == "summary" and "leafUuid" in record) or kind in ("custom-title", "ai-title")
-
-
-def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
-    """Return whether a file is the stream of a sub-agent; its records are like any session's."""
-    name = os.path.basename(path)
-    return name.startswith("agent-") or "/subagents/" in path
+def recognise(path: str, record: Mapping[str, Any]) -> StreamKind | None:
+    """Recognise a line of Claude Code; only the path of a file tells that it is a sub-agent's."""
+    kind = get_text(record, "type")
+    is_ours = kind in ("custom-title", "ai-title") or (kind == "summary" and "leafUuid" in record)
+    if not (is_ours or (kind in _TREE and "uuid" in record and "parentUuid" in record)):
+        return None
+    is_inner = os.path.basename(path).startswith("agent-") or "/subagents/" in path
+    return "subagent" if is_inner else "session"
 
 
 def read_transcript(reader: LineReader, start: Start) -> Transcript:
     """Read a session file, or its tail, into turns."""
     log = _ClaudeLog(reader.skipped, start)
     for line in reader.records():
-        log.take(line)
+        log.add(line)
     anchor = next(iter(log.nodes.values()), None) if start.is_tail else None
     branch = find_branch(log.nodes, anchor)
     turns = fold_turns((s for n in branch for s in n.steps), assume_end=log.never_marks_ends)
@@ -397,108 +372,87 @@ class _ClaudeLog:
     def has_foreign_summary(self) -> bool:
         """Return whether a tail names a summary whose message may lie before the tail."""
         known = self.start.session
-        same = (known.summary, known.summary_leaf) == (
-            self.session.summary,
-            self.session.summary_leaf,
-        )
-        return self.start.is_tail and not same and not self.session.summary_is_ours
+        told = (self.session.summary, self.session.summary_leaf)
+        is_same = told == (known.summary, known.summary_leaf)
+        return self.start.is_tail and not is_same and not self.session.summary_is_ours
 
-    def take(self, line: Line) -> None:
-        """Take in one line."""
-        kind = clean_text(line.record.get("type"), 40)
+    def add(self, line: Line) -> None:
+        """Add one line."""
+        kind = get_text(line.record, "type", 40)
         if kind in _TREE:
-            self._grow(line, kind)
+            self._add_node(line, kind)
         elif kind in _TITLES:
-            self._entitle(line.record)
+            self._set_titles(line.record)
         elif kind == "queue-operation":
-            self._follow_queue(line)
-        elif kind not in _NO_MATTER:
+            # It has no place in the tree itself.
+            if (text := self.queue.read_operation(line.record)) and self.last_main:
+                self._add_step(Step("queued", line.offset, text))
+        elif kind not in _IGNORED:
             self.skipped[f"record:{kind or 'untyped'}"] += 1
 
-    def _grow(self, line: Line, kind: str) -> None:
-        uuid = clean_text(line.record.get("uuid"), ID_LENGTH)
+    def _add_node(self, line: Line, kind: str) -> None:
+        record, uuid = line.record, get_text(line.record, "uuid")
         if not uuid or uuid in self.nodes:
             self.skipped["duplicate" if uuid else "no_uuid"] += 1
             return
-        is_main = self.start.is_subagent or not line.record.get("isSidechain")
-        node = self._node(line, kind, uuid, is_main)
-        self.nodes[uuid] = node
+        is_main = self.start.is_subagent or not record.get("isSidechain")
+        parent = clean_text(record.get("parentUuid") or record.get("logicalParentUuid"), ID_LENGTH)
+        is_message = kind in _MESSAGES and not record.get("isMeta") and not record.get("teamName")
+        steps = _read_steps(line)
+        self.nodes[uuid] = BranchNode(
+            uuid, parent, self.last_main, line.offset, is_main, is_message, steps if is_main else ()
+        )
         if kind == "user":
-            self.results.update((each.id, each) for each in _list_results(line.record))
-        for step in node.steps:
+            self.results.update((each.id, each) for each in _list_results(record))
+        for step in self.nodes[uuid].steps:
             if step.kind == "prompt":
                 self.queue.open_turn(step.text)
         if not self.queue.is_empty:
             self.amid_queue.add(line.offset)
         if is_main:
-            self._note(line.record, uuid)
-        else:
-            self.skipped["sidechain"] += 1
-            self._use_aside(line)
-
-    def _use_aside(self, line: Line) -> None:
-        """Add what a sub-agent used and did to the last main record: it was in that turn."""
-        for step in _read_steps(line):
+            self._describe(record, uuid)
+            return
+        self.skipped["sidechain"] += 1
+        # What a sub-agent used and did, it did in the turn of the last main record.
+        for step in steps:
             if self.last_main and (step.uses or step.calls):
-                self._add(Step("used", line.offset, uses=step.uses, calls=step.calls))
+                self._add_step(Step("used", line.offset, uses=step.uses, calls=step.calls))
 
-    def _add(self, step: Step) -> None:
+    def _add_step(self, step: Step) -> None:
+        """Add a step to the last main record."""
         node = self.nodes[self.last_main]
         is_first = node is next(iter(self.nodes.values()))
         self.added_to_stray |= not is_first and node.parent not in self.nodes
         self.nodes[self.last_main] = replace(node, steps=(*node.steps, step))
 
-    def _follow_queue(self, line: Line) -> None:
-        """Add what the agent took up while it worked to the last record: it has no place itself."""
-        text = self.queue.take_up(line.record)
-        if text and self.last_main:
-            self._add(Step("queued", line.offset, text))
-
-    def _node(self, line: Line, kind: str, uuid: str, is_main: bool) -> BranchNode:
-        record = line.record
-        parent = record.get("parentUuid") or record.get("logicalParentUuid")
-        message = kind in _MESSAGES and not record.get("isMeta") and not record.get("teamName")
-        steps = _read_steps(line) if is_main else ()
-        return BranchNode(
-            uuid,
-            clean_text(parent, ID_LENGTH),
-            self.last_main,
-            line.offset,
-            is_main,
-            message,
-            steps,
-        )
-
-    def _note(self, record: Mapping[str, Any], uuid: str) -> None:
+    def _describe(self, record: Mapping[str, Any], uuid: str) -> None:
         self.last_main = uuid
-        self.version = clean_text(record.get("version"), ID_LENGTH) or self.version
+        self.version = get_text(record, "version") or self.version
         session = self.session
         self.session = replace(
             session,
-            id=clean_text(record.get("sessionId"), ID_LENGTH) or session.id,
-            cwd=session.cwd or clean_text(record.get("cwd"), PATH_LENGTH),
+            id=get_text(record, "sessionId") or session.id,
+            cwd=session.cwd or get_text(record, "cwd", PATH_LENGTH),
             summary_is_ours=session.summary_is_ours or session.summary_leaf == uuid,
         )
 
-    def _entitle(self, record: Mapping[str, Any]) -> None:
-        custom = clean_text(record.get("customTitle"), TITLE_LENGTH).strip()
-        ai = clean_text(record.get("aiTitle"), TITLE_LENGTH).strip()
-        self.session = replace(
+    def _set_titles(self, record: Mapping[str, Any]) -> None:
+        """Set the titles; a summary is this session's own if it sums up a message of this file.
+
+        Versions 1 wrote the summaries of other sessions of a project into a new one.
+        """
+        custom, ai, summary = (
+            get_text(record, name, TITLE_LENGTH).strip()
+            for name in ("customTitle", "aiTitle", "summary")
+        )
+        session = self.session = replace(
             self.session,
             custom_title=custom or self.session.custom_title,
             ai_title=ai or self.session.ai_title,
         )
-        if record.get("type") == "summary":
-            self._sum_up(record)
-
-    def _sum_up(self, record: Mapping[str, Any]) -> None:
-        """Note a summary, which is this session's own if it sums up a message of this file.
-
-        Versions 1 wrote the summaries of other sessions of a project into a new one.
-        """
-        text = clean_text(record.get("summary"), TITLE_LENGTH).strip()
-        leaf = clean_text(record.get("leafUuid"), ID_LENGTH)
-        if (text, leaf) == (self.session.summary, self.session.summary_leaf):
-            return
-        ours = not leaf or leaf in self.nodes
-        self.session = replace(self.session, summary=text, summary_leaf=leaf, summary_is_ours=ours)
+        told = (summary, leaf := get_text(record, "leafUuid"))
+        if record.get("type") == "summary" and told != (session.summary, session.summary_leaf):
+            is_ours = not leaf or leaf in self.nodes
+            self.session = replace(
+                session, summary=summary, summary_leaf=leaf, summary_is_ours=is_ours
+            )

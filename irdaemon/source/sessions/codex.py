@@ -12,22 +12,25 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from irdaemon.source.sessions.calls import ResultState, ToolResult, make_result
-from irdaemon.source.sessions.effects import read_tool_call
-from irdaemon.source.sessions.item_uses import parse_arguments, read_call, read_tagged_skill
+from irdaemon.source.sessions.item_uses import parse_arguments, read_tagged_skill
+from irdaemon.source.sessions.log import make_call
 from irdaemon.source.sessions.transcript import (
-    OWN,
-    Kind,
+    PATH_LENGTH,
+    TITLE_LENGTH,
     Line,
     LineReader,
     SessionInfo,
     Setting,
     Start,
     Step,
+    StreamKind,
     Transcript,
     TurnContext,
     clean_text,
     fold_turns,
     get_object,
+    get_text,
+    join_texts,
     strip_injected,
     strip_own,
 )
@@ -38,18 +41,19 @@ from irdaemon.source.sessions.transcript import (
 # goes by its number.
 
 EVENT, ITEM = "event", "item"
-_TAKE_UP = frozenset({"task_started", "turn_started"})
-_COMPLETE = frozenset({"task_complete", "turn_complete"})
+_STARTS = frozenset({"task_started", "turn_started"})
+_ENDS = frozenset({"task_complete", "turn_complete"})
 _ABORTED = "<turn_aborted>"
 _SKILL = "<skill>"
 _NOT_TYPED = (
     "<environment_context>", "<user_instructions>", "# AGENTS.md instructions for",
     "<INSTRUCTIONS>", "<recommended_plugins>", _SKILL,
 )  # fmt: skip
+# The types of the blocks of a message.
+_TEXTS = ("input_text", "output_text", "text")
 # An editor puts open files and tabs before what the person typed.
 _EDITOR_CONTEXT = "# Context from my IDE setup:"
 _REQUEST = "## My request for Codex:"
-_ID, _TITLE, _PATH = 200, 300, 4096
 
 
 @dataclass(slots=True)
@@ -74,8 +78,8 @@ class RolloutStream:
     is_open: bool = False
     at_work: bool = False
 
-    def take(self, line: Line) -> None:
-        """Take in one line."""
+    def add(self, line: Line) -> None:
+        """Add one line."""
         payload = get_object(line.record, "payload")
         match line.record.get("type"):
             case "session_meta":
@@ -83,142 +87,120 @@ class RolloutStream:
             case "turn_context":
                 self._set_context(line, payload)
             case "event_msg":
-                self._event(line, payload)
+                self._add_event(line, payload)
             case "response_item":
-                self._item(line, payload)
+                self._add_item(line, payload)
 
     def _begin(self, meta: Mapping[str, Any]) -> None:
-        """Note the session; a forked rollout repeats its origin's meta line after its own."""
+        """Describe the session; a forked rollout repeats its origin's meta line after its own."""
         session, place = self.session, self.place
-        cwd = clean_text(meta.get("cwd"), _PATH)
-        branch = clean_text(get_object(meta, "git").get("branch"), _ID)
-        own_id = session.id or clean_text(meta.get("id"), _ID)
+        cwd = get_text(meta, "cwd", PATH_LENGTH)
+        branch = get_text(get_object(meta, "git"), "branch")
+        own_id = session.id or get_text(meta, "id")
         self.session = replace(session, id=own_id, cwd=session.cwd or cwd)
         self.place = replace(place, cwd=place.cwd or cwd, branch=place.branch or branch)
 
     def _set_context(self, line: Line, context: Mapping[str, Any]) -> None:
-        self._announce(line, clean_text(context.get("turn_id"), _ID))
+        self._set_turn(line, get_text(context, "turn_id"))
         self.place = replace(
             self.place,
-            cwd=clean_text(context.get("cwd"), _PATH) or self.place.cwd,
-            model=clean_text(context.get("model"), _ID) or self.place.model,
+            cwd=get_text(context, "cwd", PATH_LENGTH) or self.place.cwd,
+            model=get_text(context, "model") or self.place.model,
         )
 
-    def _announce(self, line: Line, turn_id: str) -> None:
-        """Note a turn's id: that of the turn under way, or of one about to open."""
+    def _set_turn(self, line: Line, turn_id: str) -> None:
+        """Set the id of the turn under way, or of one about to open."""
         if self.is_open and turn_id in ("", self.turn_id):
             return
         if self.is_open and not self.turn_id:
-            self._name(line, turn_id)
+            self._name_turn(line, turn_id)
             return
         self.is_open = self.at_work = False
-        self._enter(line)
+        self._mark_opening(line)
         self.next_id = turn_id or self.next_id
 
-    def _enter(self, line: Line) -> int:
-        """Return the offset at which the turn now beginning opens."""
+    def _mark_opening(self, line: Line) -> int:
+        """Return the offset at which the turn that now begins opens."""
         if self.region is None:
             self.region = line.offset
             self.openings[line.offset] = self.place
         return self.region
 
-    def _name(self, line: Line, turn_id: str) -> None:
+    def _name_turn(self, line: Line, turn_id: str) -> None:
         self.turn_id = turn_id
         self.steps.append(Step("named", line.offset, key=turn_id))
 
-    def _event(self, line: Line, event: Mapping[str, Any]) -> None:
-        kind = clean_text(event.get("type"), _ID)
-        if kind in ("user_message", "agent_message"):
-            self._message(line, EVENT, kind == "user_message", clean_text(event.get("message")))
-        elif kind in _TAKE_UP:
-            self._announce(line, clean_text(event.get("turn_id"), _ID))
-            self.at_work = True
+    def _add_event(self, line: Line, event: Mapping[str, Any]) -> None:
+        kind, turn_id = get_text(event, "type"), get_text(event, "turn_id")
+        if kind in _STARTS | _ENDS:
             self.place = replace(self.place, marked=True)
-        elif kind in _COMPLETE:
-            self._complete(line, event)
+        if kind in ("user_message", "agent_message"):
+            text = clean_text(event.get("message"))
+            self._add_message(line, EVENT, kind == "user_message", text)
+        elif kind in _STARTS:
+            self._set_turn(line, turn_id)
+            self.at_work = True
+        elif kind in _ENDS:
+            if self.is_open and turn_id and not self.turn_id:
+                self._name_turn(line, turn_id)
+            text = strip_own(clean_text(event.get("last_agent_message")))
+            self._close(Step("end", line.offset, text or self.last_text))
         elif kind == "thread_name_updated":
-            title = clean_text(event.get("thread_name"), _TITLE).strip()
+            title = get_text(event, "thread_name", TITLE_LENGTH).strip()
             self.session = replace(self.session, custom_title=title)
-        else:
-            self._take_back(line, event)
-
-    def _take_back(self, line: Line, event: Mapping[str, Any]) -> None:
-        if event.get("type") == "turn_aborted":
+        elif kind == "turn_aborted":
             self._close(Step("stopped", line.offset))
-        elif event.get("type") == "thread_rolled_back":
+        elif kind == "thread_rolled_back":
             turns = event.get("num_turns")
             count = turns if isinstance(turns, int) else 0
             self._close(Step("rollback", line.offset, count=count))
-
-    def _complete(self, line: Line, event: Mapping[str, Any]) -> None:
-        turn_id = clean_text(event.get("turn_id"), _ID)
-        if self.is_open and turn_id and not self.turn_id:
-            self._name(line, turn_id)
-        self.place = replace(self.place, marked=True)
-        text = strip_own(clean_text(event.get("last_agent_message")))
-        self._close(Step("end", line.offset, text or self.last_text))
 
     def _close(self, step: Step) -> None:
         self.steps.append(step)
         self.is_open = self.at_work = False
         self.region, self.turn_id, self.next_id = None, "", ""
 
-    def _item(self, line: Line, item: Mapping[str, Any]) -> None:
-        kind, role = clean_text(item.get("type"), _ID), item.get("role")
+    def _add_item(self, line: Line, item: Mapping[str, Any]) -> None:
+        kind, role = get_text(item, "type"), item.get("role")
         if kind.endswith("_call"):
-            self._call(line, item, kind)
+            given = item.get("arguments") or item.get("input") or item.get("action")
+            name = item.get("name") or kind.removesuffix("_call")  # the local shell has none
+            when = get_text(line.record, "timestamp")
+            self.steps.append(make_call(line.offset, item.get("call_id"), name, given, when))
         elif kind.endswith("_call_output"):
-            result = _read_output(item)
-            self.steps.append(Step("result", line.offset, results=(result,)))
+            self.steps.append(Step("result", line.offset, results=(_read_output(item),)))
         elif kind == "message" and role in ("user", "assistant"):
-            text = _text_of(item)
+            text = join_texts(item.get("content"), _TEXTS)
             if role == "user" and text.startswith(_SKILL):
                 self.steps.append(Step("used", line.offset, uses=read_tagged_skill(text)))
-            self._message(line, ITEM, role == "user", text)
+            self._add_message(line, ITEM, role == "user", text)
 
-    def _call(self, line: Line, item: Mapping[str, Any], kind: str) -> None:
-        """Add a call; that of the local shell has no name."""
-        given = next((item[key] for key in ("arguments", "input", "action") if item.get(key)), None)
-        name = item.get("name") or kind.removesuffix("_call")
-        call = read_tool_call(item.get("call_id"), name, given)
-        when = Setting(timestamp=clean_text(line.record.get("timestamp"), _ID))
-        step = Step("tool", line.offset, uses=read_call(name, given), setting=when)
-        self.steps.append(replace(step, calls=(call,) if call else ()))
-
-    def _message(self, line: Line, stream: str, is_prompt: bool, text: str) -> None:
+    def _add_message(self, line: Line, stream: str, is_prompt: bool, text: str) -> None:
         if stream != self.name:
             return
         if not is_prompt:
-            self._answer(line, strip_own(text))
+            if text := strip_own(text):
+                self.last_text, model = text, self.place.model
+                self.steps.append(Step("text", line.offset, text, model=model, fresh=True))
         elif text.lstrip().startswith(_ABORTED):
             self._close(Step("stopped", line.offset))
         elif not text.lstrip().startswith(_NOT_TYPED):
-            self._ask(line, _request(text))
+            self._add_prompt(line, _find_request(text))
 
-    def _answer(self, line: Line, text: str) -> None:
-        if text:
-            self.last_text = text
-            model = self.place.model
-            self.steps.append(Step("text", line.offset, text, model=model, fresh=True))
-
-    def _ask(self, line: Line, text: str) -> None:
+    def _add_prompt(self, line: Line, text: str) -> None:
         if self.at_work and self.is_open:
             self.steps.extend([Step("queued", line.offset, text)] if text else [])
             return
-        offset = self._enter(line)
-        self.place = replace(self.place, prompts=self.place.prompts + 1)
-        step = self._opening("prompt" if text else "other", offset, text, line.record)
+        offset = self._mark_opening(line)
+        place = self.place = replace(self.place, prompts=self.place.prompts + 1)
+        when = get_text(line.record, "timestamp")
+        setting = Setting(self.session.id, place.cwd, place.branch, when)
+        key = self.next_id or str(place.prompts)
+        step = Step("prompt" if text else "other", offset, text, key, place.model, setting)
         self.steps.append(step)
         self.opened.append(step)
         self.turn_id, self.next_id, self.last_text = self.next_id, "", ""
         self.is_open, self.region = True, None
-
-    def _opening(self, kind: Kind, offset: int, text: str, record: Mapping[str, Any]) -> Step:
-        place = self.place
-        when = clean_text(record.get("timestamp"), _ID)
-        setting = Setting(self.session.id, place.cwd, place.branch, when)
-        key = self.next_id or str(place.prompts)
-        return Step(kind, offset, text, key, place.model, setting)
 
 
 # Versions that write no object say so before the output; a sandbox that failed says it in a line.
@@ -227,7 +209,7 @@ _HEADER = 400
 
 
 def _read_output(item: Mapping[str, Any]) -> ToolResult:
-    """Return what a call returned: an object in JSON with the exit code, or text that tells it."""
+    """Return the result of a call: an object in JSON with the exit code, or text that tells it."""
     given = item.get("output")
     held = parse_arguments(given)
     text = clean_text(held.get("output", held.get("content", held.get("input"))))
@@ -242,22 +224,15 @@ def _read_output(item: Mapping[str, Any]) -> ToolResult:
     failed = held.get("success") is False or code not in (0, None)
     refused = failed and text.startswith(("aborted by user", "exec command rejected"))
     state: ResultState = "refused" if refused else "failed" if failed else "done"
-    return make_result(clean_text(item.get("call_id"), _ID), state, text)
+    return make_result(get_text(item, "call_id"), state, text)
 
 
-def _request(text: str) -> str:
-    """Return what the person typed of a prompt that an editor sent."""
+def _find_request(text: str) -> str:
+    """Return the part that a person typed of a prompt that an editor sent."""
     if text.startswith(_EDITOR_CONTEXT):
         _, _, typed = text.partition(_REQUEST)
         text = typed or text
     return strip_injected(text)
-
-
-def _text_of(item: Mapping[str, Any]) -> str:
-    content = item.get("content")
-    blocks = content if isinstance(content, list) else []
-    texts = [clean_text(b.get("text")) for b in blocks if isinstance(b, dict)]
-    return "\n".join(text for text in texts if text and not text.lstrip().startswith(OWN))
 
 
 _LINES = frozenset(
@@ -265,31 +240,25 @@ _LINES = frozenset(
 )
 
 
-def recognises(record: Mapping[str, Any]) -> bool:
-    """Return whether a line is a rollout's, by its structure."""
-    return clean_text(record.get("type")) in _LINES and isinstance(record.get("payload"), dict)
-
-
-def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
-    """Return whether a rollout is a sub-agent's, by its first line."""
-    meta = get_object(record, "payload")
-    return meta.get("thread_source") == "subagent" or "subagent" in get_object(meta, "source")
+def recognise(path: str, record: Mapping[str, Any]) -> StreamKind | None:
+    """Recognise a line of a rollout; the first line tells whether it is a sub-agent's."""
+    meta = record.get("payload")
+    if get_text(record, "type") not in _LINES or not isinstance(meta, dict):
+        return None
+    is_inner = meta.get("thread_source") == "subagent" or "subagent" in get_object(meta, "source")
+    return "subagent" if is_inner else "session"
 
 
 def read_transcript(reader: LineReader, start: Start) -> Transcript:
     """Read a rollout, or its tail, into turns."""
     streams = [RolloutStream(name, start.session, start.place) for name in (EVENT, ITEM)]
     for line in reader.records():
-        kind = clean_text(line.record.get("type"), 40)
+        kind = get_text(line.record, "type", 40)
         if kind not in _LINES:
             reader.skipped[f"record:{kind or 'untyped'}"] += 1
         for stream in streams:
-            stream.take(line)
-    used = next((stream for stream in streams if stream.opened), streams[-1])
-    return _transcript(used, start)
-
-
-def _transcript(stream: RolloutStream, start: Start) -> Transcript:
+            stream.add(line)
+    stream = next((stream for stream in streams if stream.opened), streams[-1])
     turns = fold_turns(stream.steps, assume_end=not stream.place.marked)
     place = stream.openings.get(turns[-1].opening.offset) if turns else None
     resume = turns[-1].opening.offset if turns and place else 0

@@ -8,13 +8,14 @@ from typing import Any
 
 from irdaemon.source.sessions.log import SessionLog
 from irdaemon.source.sessions.transcript import (
-    ID_LENGTH,
     PATH_LENGTH,
     LineReader,
     Start,
+    StreamKind,
     Transcript,
     clean_text,
     get_object,
+    get_text,
     list_blocks,
     strip_injected,
 )
@@ -27,44 +28,35 @@ _MARKS: Mapping[str, Any] = {
 }
 
 
-def recognises(record: Mapping[str, Any]) -> bool:
-    """Return whether a line is Copilot CLI's, by its structure."""
-    family, dot, _ = clean_text(record.get("type"), 80).partition(".")
-    return bool(dot) and family in _FAMILIES and isinstance(record.get("data"), dict)
-
-
-def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
-    """Return false: what sub-agents do is in the events of the session that started them."""
-    return False
+def recognise(path: str, record: Mapping[str, Any]) -> StreamKind | None:
+    """Recognise a line of Copilot CLI; sub-agents have no files of their own."""
+    family, dot, _ = get_text(record, "type").partition(".")
+    is_ours = dot and family in _FAMILIES and isinstance(record.get("data"), dict)
+    return "session" if is_ours else None
 
 
 def read_transcript(reader: LineReader, start: Start) -> Transcript:
     """Read an event file into turns."""
     log = SessionLog(start.session, reader.skipped)
     for line in reader.records():
-        kind, data = clean_text(line.record.get("type"), 80), get_object(line.record, "data")
+        at, kind, data = line.offset, get_text(line.record, "type"), get_object(line.record, "data")
         if kind in ("session.start", "session.resume"):
             _describe(log, data)
         elif kind == "user.message":
-            key = clean_text(line.record.get("id"), ID_LENGTH) or str(line.offset)
-            when = clean_text(line.record.get("timestamp"), ID_LENGTH)
-            # `transformedContent` beside it holds what was injected.
-            log.ask(line.offset, key, strip_injected(clean_text(data.get("content"))), when)
+            key, when = get_text(line.record, "id") or str(at), get_text(line.record, "timestamp")
+            # `transformedContent` beside it holds the injected context, too.
+            log.ask(at, key, strip_injected(clean_text(data.get("content"))), when)
         elif data.get("parentToolCallId"):
             reader.skipped["sidechain"] += 1
         elif kind == "assistant.message":
-            log.say(line.offset, data.get("content"), data.get("model"))
-            log.call(line.offset, list_blocks(data.get("toolRequests")), "arguments", "toolCallId")
+            log.say(at, data.get("content"), data.get("model"))
+            log.call(at, list_blocks(data.get("toolRequests")), "arguments", "toolCallId")
         elif kind == "tool.execution_complete":
-            content = get_object(data, "result").get("content")
-            error = get_object(data, "error").get("message")
-            failed = data.get("success") is False
-            text = content or error
-            log.add_result(
-                line.offset, data.get("toolCallId"), "failed" if failed else "done", text
-            )
+            result, error = get_object(data, "result"), get_object(data, "error")
+            text = result.get("content") or error.get("message")
+            log.add_result(at, data.get("toolCallId"), data.get("success") is False, text)
         elif kind in _MARKS:
-            log.mark(_MARKS[kind], line.offset)
+            log.mark(_MARKS[kind], at)
         elif kind.partition(".")[0] not in _FAMILIES:
             reader.skipped[f"record:{kind[:40] or 'untyped'}"] += 1
     # The end of a turn is often not written.
@@ -75,7 +67,7 @@ def _describe(log: SessionLog, data: Mapping[str, Any]) -> None:
     context = get_object(data, "context")
     log.session = replace(
         log.session,
-        id=clean_text(data.get("sessionId"), ID_LENGTH) or log.session.id,
-        cwd=clean_text(context.get("cwd"), PATH_LENGTH) or log.session.cwd,
+        id=get_text(data, "sessionId") or log.session.id,
+        cwd=get_text(context, "cwd", PATH_LENGTH) or log.session.cwd,
     )
-    log.branch = clean_text(context.get("branch"), ID_LENGTH) or log.branch
+    log.branch = get_text(context, "branch") or log.branch

@@ -7,17 +7,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from irdaemon.source.sessions.database import Kept, format_time, parse_column
+from irdaemon.source.sessions.database import StoredSession, format_time, parse_column
 from irdaemon.source.sessions.log import SessionLog
 from irdaemon.source.sessions.transcript import (
-    ID_LENGTH,
     TITLE_LENGTH,
     LineReader,
     SessionInfo,
     Start,
+    StreamKind,
     Transcript,
     clean_text,
     get_object,
+    get_text,
     join_texts,
     list_blocks,
     strip_injected,
@@ -28,14 +29,11 @@ _TURN_ENDED = "turn_ended"
 _OPEN, _CLOSE = "<user_query>", "</user_query>"
 
 
-def recognises(record: Mapping[str, Any]) -> bool:
-    """Return whether a line is Cursor's, by its structure."""
-    return clean_text(record.get("role")) in _ROLES and "content" in get_object(record, "message")
-
-
-def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
-    """Return whether a file is a sub-agent's, by where it lies."""
-    return "/subagents/" in path
+def recognise(path: str, record: Mapping[str, Any]) -> StreamKind | None:
+    """Recognise a line of Cursor; its path tells whether a file is a sub-agent's."""
+    if get_text(record, "role") not in _ROLES or "content" not in get_object(record, "message"):
+        return None
+    return "subagent" if "/subagents/" in path else "session"
 
 
 def read_transcript(reader: LineReader, start: Start) -> Transcript:
@@ -44,7 +42,7 @@ def read_transcript(reader: LineReader, start: Start) -> Transcript:
     prompts = 0
     for line in reader.records():
         record = line.record
-        role = clean_text(record.get("role"), 40) or clean_text(record.get("type"), 40)
+        role = get_text(record, "role", 40) or get_text(record, "type", 40)
         content = get_object(record, "message").get("content")
         if role == "user":
             text = find_query(join_texts(content))
@@ -81,7 +79,7 @@ _PERSON, _AGENT = 1, 2
 _AT_WORK = "generating"
 
 
-def list_chats(connection: sqlite3.Connection) -> Iterator[Kept]:
+def list_chats(connection: sqlite3.Connection) -> Iterator[StoredSession]:
     """Yield every chat that has messages."""
     query = "SELECT key FROM cursorDiskKV WHERE key >= ? AND key < ?"
     keys = connection.execute(query, _make_range(_BUBBLE))
@@ -98,7 +96,7 @@ def list_chats(connection: sqlite3.Connection) -> Iterator[Kept]:
         id = key.removeprefix(_CHAT)
         if count := bubbles[id] + (inline or 0):
             seconds = updated / 1000 if isinstance(updated, (int, float)) else 0.0
-            yield Kept(id, f"{count}-{updated}-{status}", seconds)
+            yield StoredSession(id, f"{count}-{updated}-{status}", seconds)
 
 
 def read_chat(
@@ -110,8 +108,8 @@ def read_chat(
     ).fetchone()
     if row is None:
         return None
-    chat = parse_column(row[0], skipped)
-    title = clean_text(chat.get("name"), TITLE_LENGTH).strip()
+    chat = parse_column(row[0], dict, skipped)
+    title = get_text(chat, "name", TITLE_LENGTH).strip()
     log = SessionLog(SessionInfo(id, custom_title=title), skipped)
     for at, (key, bubble) in enumerate(_list_bubbles(connection, id, chat, skipped)):
         _add_bubble(log, at, key, bubble)
@@ -127,15 +125,15 @@ def _list_bubbles(
 ) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the messages of a chat in its order; older versions keep them within the chat."""
     if inline := list_blocks(chat.get("conversation")):
-        return [(clean_text(each.get("bubbleId"), ID_LENGTH), each) for each in inline]
+        return [(get_text(each, "bubbleId"), each) for each in inline]
     prefix = f"{_BUBBLE}{id}:"
     rows = connection.execute(
         "SELECT key, value FROM cursorDiskKV WHERE key >= ? AND key < ? ORDER BY key",
         _make_range(prefix),
     )
-    found = {key.removeprefix(prefix): parse_column(value, skipped) for key, value in rows}
+    found = {key.removeprefix(prefix): parse_column(value, dict, skipped) for key, value in rows}
     headers = list_blocks(chat.get("fullConversationHeadersOnly"))
-    order = [clean_text(header.get("bubbleId"), ID_LENGTH) for header in headers]
+    order = [get_text(header, "bubbleId") for header in headers]
     return [(each, found[each]) for each in order if each in found]
 
 
@@ -149,8 +147,7 @@ def _add_bubble(log: SessionLog, at: int, key: str, bubble: Mapping[str, Any]) -
             given = call.get("rawArgs") or call.get("params")
             id = call.get("toolCallId") or f"#{at}"
             log.call(at, [{"name": call.get("name"), "args": given, "id": id}], "args")
-            failed = call.get("status") == "error"
-            log.add_result(at, id, "failed" if failed else "done", call.get("result"))
+            log.add_result(at, id, call.get("status") == "error", call.get("result"))
     else:
         log.skipped[f"record:{str(kind)[:40]}"] += 1
 

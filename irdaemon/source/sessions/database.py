@@ -12,11 +12,11 @@ import errno
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 from urllib.parse import quote
 
 from irdaemon.source.opening import is_opened_again, open_regular
@@ -29,11 +29,14 @@ _WAL = 2
 _PATIENCE_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A session in a database: a stamp that changes with it, and when it last did, in seconds.
+_Value = TypeVar("_Value", dict[str, Any], list[Any])
 
-    `updated` is 0 where it is not known.
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """A session in a database: a stamp that changes with it, and the time of its last change.
+
+    `updated` is in seconds, 0 where it is unknown.
     """
 
     id: str
@@ -45,8 +48,8 @@ class Kept:
 def open_database(path: str) -> Iterator[sqlite3.Connection]:
     """Open a database by its real path for reading only, for as long as the block lasts.
 
-    Raises FileNotFoundError where it is gone, SourceError where it is none or cannot be read,
-    whatever goes wrong in the block included.
+    Raises FileNotFoundError where it is gone, SourceError where it is no database or cannot be
+    read, an error of SQLite within the block included.
     """
     with open_regular(path) as file:
         how = "mode=ro&immutable=1" if _is_at_rest(path, file) else "mode=ro&readonly_shm=1"
@@ -59,9 +62,9 @@ def open_database(path: str) -> Iterator[sqlite3.Connection]:
 
 
 def _connect(address: str, path: str, file: BinaryIO) -> sqlite3.Connection:
-    """Have SQLite open a database, and make sure that it opened that very file.
+    """Open a database by SQLite, and check that it opened that very file.
 
-    SQLite opens by name and follows links, one that was put there a moment ago included.
+    SQLite opens by name and follows links, even one that was put there a moment ago.
     """
     connection = sqlite3.connect(address, uri=True, timeout=_PATIENCE_S)
     try:
@@ -83,22 +86,28 @@ def list_tables(connection: sqlite3.Connection) -> frozenset[str]:
 
 
 def select_columns(connection: sqlite3.Connection, table: str, *wanted: str) -> str:
-    """Return a list of columns to select, with nothing in place of those a table does not have."""
+    """Return a list of columns to select, with NULL in place of those a table does not have."""
     rows = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
-    there = {name for (name,) in rows}
-    return ", ".join(name if name in there else f"NULL AS {name}" for name in wanted)
+    known = {name for (name,) in rows}
+    return ", ".join(name if name in known else f"NULL AS {name}" for name in wanted)
 
 
-def parse_column(text: object, skipped: Counter[str]) -> Mapping[str, Any]:
-    """Return the JSON object in a column; anything else is skipped and gives an empty one."""
+def find_row(connection: sqlite3.Connection, table: str, id: str, *wanted: str) -> Any:
+    """Return columns of the row with an id; None where there is none."""
+    columns = select_columns(connection, table, *wanted)
+    return connection.execute(f"SELECT {columns} FROM {table} WHERE id = ?", (id,)).fetchone()
+
+
+def parse_column(text: object, kind: type[_Value], skipped: Counter[str]) -> _Value:
+    """Return the JSON value in a column; one of another type counts as skipped, and is empty."""
     try:
         value = parse_bounded_json(text) if isinstance(text, (str, bytes)) else None
     except (ValueError, RecursionError):
         value = None
-    if isinstance(value, dict):
+    if isinstance(value, kind):
         return value
     skipped["bad_row"] += 1
-    return {}
+    return kind()
 
 
 def format_time(value: object, per_second: int) -> str:

@@ -1,7 +1,6 @@
 """Tell by a tool call's name and arguments which files it touches and what it runs.
 
-As of `item_uses`, agents call alike tools by different names: a call is judged by the kind of its
-name, and by what stands under the usual names of arguments.
+As in `item_uses`, a call is judged by the kind of its name and by the usual names of arguments.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from typing import Any
 from irdaemon.source.sessions.calls import FileTouch, ToolCall
 from irdaemon.source.sessions.item_uses import (
     PATHS,
+    READS,
     SHELLS,
     drop_heredocs,
     find_command_line,
@@ -20,12 +20,11 @@ from irdaemon.source.sessions.item_uses import (
     parse_arguments,
     split_commands,
 )
-from irdaemon.source.sessions.transcript import ID_LENGTH, PATH_LENGTH, clean_text
+from irdaemon.source.sessions.transcript import ID_LENGTH, PATH_LENGTH, clean_text, find_text
 
 _LONGEST_COMMAND = 4_000
 # The kinds of names of tools that write a file; others with a path only read it.
 _WRITES = ("write", "edit", "create", "replace", "delete", "insert", "patch", "move")
-_READS = ("read", "view", "open", "cat")
 _BOTH = frozenset({"str_replace_based_edit_tool", "text_editor", "str_replace_editor"})
 _DIRECTORIES = ("workdir", "cwd", "directory", "dir_path", "working_directory")
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.M)
@@ -43,9 +42,7 @@ def read_tool_call(id: object, name: object, given: object) -> ToolCall | None:
     touches = tuple(dict.fromkeys(_find_touches(kind, args, line)))
     if not (touches or line):
         return None
-    directory = next(
-        (d for key in _DIRECTORIES if (d := clean_text(args.get(key), PATH_LENGTH))), ""
-    )
+    directory = find_text(args, _DIRECTORIES)
     moved = _find_directory(line)
     at = moved if moved.startswith("/") or not directory else f"{directory}/{moved}".rstrip("/")
     return ToolCall(clean_text(id, ID_LENGTH), touches, line[:_LONGEST_COMMAND], at)
@@ -57,12 +54,12 @@ def _find_touches(kind: str, args: Mapping[str, Any], line: str) -> Iterator[Fil
             yield FileTouch((found[1] or found[2]).strip()[:PATH_LENGTH], True)
     elif line:
         yield from _read_line(line)
-    elif path := next((p for key in PATHS if (p := clean_text(args.get(key), PATH_LENGTH))), ""):
+    elif path := find_text(args, PATHS):
         if kind in _BOTH:
             yield FileTouch(path, args.get("command") != "view")
         elif any(each in kind for each in _WRITES):
             yield FileTouch(path, True)
-        elif any(each in kind for each in _READS):
+        elif any(each in kind for each in READS):
             yield FileTouch(path, False)
 
 

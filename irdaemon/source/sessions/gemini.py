@@ -16,54 +16,52 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from irdaemon.source.opening import follow_link, read_regular
-from irdaemon.source.sessions.calls import ResultState
 from irdaemon.source.sessions.log import SessionLog
 from irdaemon.source.sessions.transcript import (
-    ID_LENGTH,
     PATH_LENGTH,
     TITLE_LENGTH,
     Kind,
     LineReader,
     Start,
+    StreamKind,
     Transcript,
     clean_text,
     get_object,
+    get_text,
     list_blocks,
     strip_injected,
 )
 from irdaemon.types import SourceError
 
 _MESSAGES = frozenset({"user", "gemini"})
-_NO_MATTER = frozenset({"warning"})
+_IGNORED = frozenset({"warning"})
 _INJECTED = ("<session_context>", "<hook_context>")
 _CANCELLED = "Request cancelled"
 
 
-def recognises(record: Mapping[str, Any]) -> bool:
-    """Return whether a line is Gemini CLI's, by its structure."""
+def recognise(path: str, record: Mapping[str, Any]) -> StreamKind | None:
+    """Recognise a line of Gemini CLI; the first line tells whether it is a sub-agent's."""
     if "type" in record:
-        return clean_text(record["type"]) in _MESSAGES and "id" in record and "content" in record
-    return "sessionId" in record and ("projectHash" in record or "startTime" in record)
-
-
-def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
-    """Return whether a file is a sub-agent's, by its first line."""
-    return record.get("kind") == "subagent"
+        is_ours = get_text(record, "type") in _MESSAGES and "id" in record and "content" in record
+    else:
+        is_ours = "sessionId" in record and ("projectHash" in record or "startTime" in record)
+    inner: StreamKind = "subagent" if record.get("kind") == "subagent" else "session"
+    return inner if is_ours else None
 
 
 def read_transcript(reader: LineReader, start: Start) -> Transcript:
     """Read a chat file into turns."""
     chat = _Chat()
     for line in reader.records():
-        chat.take(line.record)
+        chat.add(line.record)
     return _fold_chat(chat, reader.skipped, start)
 
 
 def read_whole(data: Mapping[str, Any], skipped: Counter[str], start: Start) -> Transcript:
     """Read a chat of the older format, one object, into turns."""
     chat = _Chat()
-    chat.take({key: value for key, value in data.items() if key != "messages"})
-    chat.take({"$set": {"messages": data.get("messages")}})
+    chat.add({key: value for key, value in data.items() if key != "messages"})
+    chat.add({"$set": {"messages": data.get("messages")}})
     return _fold_chat(chat, skipped, start)
 
 
@@ -75,44 +73,36 @@ class _Chat:
     title: str = ""
     messages: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def take(self, record: Mapping[str, Any]) -> None:
+    def add(self, record: Mapping[str, Any]) -> None:
         if "$rewindTo" in record:
-            self._rewind(clean_text(record["$rewindTo"], ID_LENGTH))
-        elif isinstance(record.get("$set"), dict):
-            self._set(record["$set"])
+            if (key := get_text(record, "$rewindTo")) in self.messages:
+                keys = list(self.messages)
+                for each in keys[keys.index(key) :]:
+                    del self.messages[each]
+        elif isinstance(fields := record.get("$set"), dict):
+            self._describe(fields)
+            if isinstance(fields.get("messages"), list):
+                self.messages = {}
+                for message in list_blocks(fields["messages"]):
+                    self._add_message(message)
         elif "type" in record:
-            self._keep(record)
+            self._add_message(record)
         else:
             self._describe(record)
 
-    def _keep(self, message: Mapping[str, Any]) -> None:
-        key = clean_text(message.get("id"), ID_LENGTH) or f"#{len(self.messages)}"
-        self.messages[key] = message
-
-    def _rewind(self, key: str) -> None:
-        keys = list(self.messages)
-        if key in self.messages:
-            for each in keys[keys.index(key) :]:
-                del self.messages[each]
-
-    def _set(self, fields: Mapping[str, Any]) -> None:
-        self._describe(fields)
-        if isinstance(fields.get("messages"), list):
-            self.messages = {}
-            for message in fields["messages"]:
-                if isinstance(message, dict):
-                    self._keep(message)
+    def _add_message(self, message: Mapping[str, Any]) -> None:
+        self.messages[get_text(message, "id") or f"#{len(self.messages)}"] = message
 
     def _describe(self, fields: Mapping[str, Any]) -> None:
-        self.id = clean_text(fields.get("sessionId"), ID_LENGTH) or self.id
-        self.title = clean_text(fields.get("summary"), TITLE_LENGTH).strip() or self.title
+        self.id = get_text(fields, "sessionId") or self.id
+        self.title = get_text(fields, "summary", TITLE_LENGTH).strip() or self.title
 
 
 def _fold_chat(chat: _Chat, skipped: Counter[str], start: Start) -> Transcript:
     session = replace(start.session, id=chat.id, cwd=_find_cwd(start.path), ai_title=chat.title)
     log = SessionLog(session, skipped)
     for at, (key, message) in enumerate(chat.messages.items()):
-        kind = clean_text(message.get("type"), 40)
+        kind = get_text(message, "type", 40)
         if kind == "user":
             _add_prompt(log, at, key, message)
         elif kind == "gemini":
@@ -120,13 +110,13 @@ def _fold_chat(chat: _Chat, skipped: Counter[str], start: Start) -> Transcript:
             calls = list_blocks(message.get("toolCalls"))
             log.call(at, calls, "args")
             for call in calls:
-                log.add_result(at, call.get("id"), *_read_result(call))
+                _add_result(log, at, call)
         elif kind == "error":
             log.mark("failed", at)
         elif kind == "info":
             if _CANCELLED in _join_content(message, "content"):
                 log.mark("stopped", at)
-        elif kind not in _NO_MATTER:
+        elif kind not in _IGNORED:
             skipped[f"record:{kind or 'untyped'}"] += 1
     # Nothing marks the end.
     return log.fold(assume_end=log.ends_with_text)
@@ -138,22 +128,22 @@ def _add_prompt(log: SessionLog, at: int, key: str, message: Mapping[str, Any]) 
     text = strip_injected(shown)
     if not text.startswith(_INJECTED):
         kind: Kind = "other" if text.startswith(("/", "?")) else "prompt"
-        log.ask(at, key, text, clean_text(message.get("timestamp"), ID_LENGTH), kind)
+        log.ask(at, key, text, get_text(message, "timestamp"), kind)
 
 
-_STATES: Mapping[str, ResultState] = {"error": "failed", "cancelled": "refused"}
-_GEMINI_EXIT = re.compile(r"^Exit Code: ([1-9]\d*)$", re.M)
+_EXIT_CODE = re.compile(r"^Exit Code: ([1-9]\d*)$", re.M)
 
 
-def _read_result(call: Mapping[str, Any]) -> tuple[ResultState, str]:
-    """Return what came of a call; a command that failed is a success with an exit code."""
+def _add_result(log: SessionLog, at: int, call: Mapping[str, Any]) -> None:
+    """Add the result of a call; a command that failed is a success with an exit code."""
     answers = [
         get_object(get_object(each, "functionResponse"), "response")
         for each in list_blocks(call.get("result"))
     ]
     text = "\n".join(clean_text(each.get("error") or each.get("output")) for each in answers)
-    state = _STATES.get(clean_text(call.get("status"), 40), "done")
-    return "failed" if state == "done" and _GEMINI_EXIT.search(text) else state, text
+    status = call.get("status")
+    failed = status == "error" or _EXIT_CODE.search(text) is not None
+    log.add_result(at, call.get("id"), failed, text, refused=status == "cancelled")
 
 
 def _join_content(message: Mapping[str, Any], key: str) -> str:

@@ -1,8 +1,8 @@
-"""Tell uses of items by what an agent's tool was called with, whichever agent wrote it.
+"""Tell uses of items by the calls of tools, for all agents alike.
 
-Agents call alike tools by different names and give them different arguments, so a call is judged by
-the kind of its name and by what stands under the usual names of arguments. A name in a text is
-never a use: many items are called after common words.
+Agents call similar tools by different names and give them different arguments, so a call is judged
+by the kind of its name and by the usual names of arguments. A name in a text is never a use: many
+items are called after common words.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from irdaemon.source.sessions.transcript import PATH_LENGTH, clean_text
+from irdaemon.source.sessions.transcript import PATH_LENGTH, clean_text, find_text
 from irdaemon.types import ItemUse
 
-# Tell which packages an edit added to a manifest: what its new lines name and its old ones do
-# not.
+# Tell which packages an edit added to a manifest: those that only its new lines name.
 #
-# A manifest that is written whole says nothing of what it held before, so it adds nothing.
+# A manifest that is written whole does not show its old lines, so it adds nothing.
 
 _FILE = re.compile(r"\*\*\* (?:Update|Add) File: (.+)")
 _VERSION = r"[\^~=<>v\d*]"
@@ -89,28 +88,32 @@ def _list_packages(path: str, text: str) -> Iterator[str]:
         yield from (each for each in _read_line(name, line.strip()) if each not in _NO_PACKAGES)
 
 
-def _read_line(manifest: str, line: str) -> Iterator[str]:
-    if manifest == "package.json":
-        yield from _PACKAGE_JSON.findall(line)
-    elif manifest == "go.mod":
-        yield from _GO.findall(line[:_LONGEST_MODULE])
-    elif manifest == "Cargo.toml":
-        yield from (found[1] for found in [_POETRY.match(line)] if found)
-    elif manifest == "pyproject.toml":
-        yield from _read_pyproject_line(line)
-    elif line and not line.startswith(("#", "-")):
-        yield from (found[1] for found in [_REQUIREMENT.match(line)] if found)
+def _read_line(manifest: str, line: str) -> list[str]:
+    match manifest:
+        case "package.json":
+            return _PACKAGE_JSON.findall(line)
+        case "go.mod":
+            return _GO.findall(line[:_LONGEST_MODULE])
+        case "Cargo.toml":
+            return _match(_POETRY, line)
+        case "pyproject.toml":
+            return _read_pyproject_line(line)
+    return _match(_REQUIREMENT, line) if line and not line.startswith(("#", "-")) else []
 
 
-def _read_pyproject_line(line: str) -> Iterator[str]:
-    """Yield requirements in quotes, which stand in lists, and packages as Poetry has them."""
-    if found := _POETRY.match(line):
-        yield found[1]
-    elif line.startswith(('"', "'")):
-        yield from (each[1] for each in [_REQUIREMENT.match(line)] if each)
-    elif "= [" in line or "=[" in line:
-        for quoted in re.findall(r"""["']([^"']+)["']""", line.partition("[")[2]):
-            yield from (each[1] for each in [_REQUIREMENT.match(quoted)] if each)
+def _read_pyproject_line(line: str) -> list[str]:
+    """Return the requirements in quotes, which stand in lists, or the package of Poetry."""
+    if found := _match(_POETRY, line):
+        return found
+    quoted = [line] if line.startswith(('"', "'")) else []
+    if "= [" in line or "=[" in line:
+        quoted = quoted or re.findall(r"""["']([^"']+)["']""", line.partition("[")[2])
+    return [name for each in quoted for name in _match(_REQUIREMENT, each)]
+
+
+def _match(pattern: re.Pattern[str], text: str) -> list[str]:
+    found = pattern.match(text)
+    return [found[1]] if found else []
 
 
 _LONGEST = 300
@@ -123,7 +126,7 @@ SHELLS = frozenset(
         "shell_command",
     }
 )  # fmt: skip
-# Tools that agents bring along: no item of a corpus, even where one has the same name.
+# Tools of the agents themselves: no item of a corpus, even where one has the same name.
 _BUILT_IN = frozenset(
     {
         "read", "write", "edit", "multiedit", "glob", "grep", "ls", "list", "view", "create",
@@ -139,7 +142,7 @@ _BUILT_IN = frozenset(
         "analyze", "applypatch", "apply_patch", "str_replace_editor", "taskoutput", "taskstop",
     }
 )  # fmt: skip
-_READS = ("read", "view", "open", "cat")
+READS = ("read", "view", "open", "cat")
 PATHS = (
     "file_path", "path", "filePath", "absolute_path", "target_file", "filename", "notebook_path",
 )  # fmt: skip
@@ -176,7 +179,7 @@ def read_command(name: str) -> tuple[ItemUse, ...]:
 
 
 def is_built_in(how: str, what: str) -> bool:
-    """Return whether a use that means no item may be of what the agent brings along itself."""
+    """Return whether a use that means no item may be one of the agent's own tools or commands."""
     own_tool = how == "tool" and "/" not in what
     own_command = how == "command" and what in _OWN_COMMANDS
     return own_tool or own_command or (how == "agent" and what.lower() in _OWN_AGENTS)
@@ -211,8 +214,8 @@ def _read_uses(tool: str, args: Mapping[str, Any]) -> Iterator[ItemUse]:
 
 def _read_file_use(kind: str, args: Mapping[str, Any]) -> Iterator[ItemUse]:
     """Yield the uses in reading or editing a file."""
-    path = next((p for key in PATHS if (p := clean_text(args.get(key), PATH_LENGTH))), "")
-    if is_skill_file(path) and any(each in kind for each in _READS):
+    path = find_text(args, PATHS)
+    if is_skill_file(path) and any(each in kind for each in READS):
         yield ItemUse("read", path)
     elif is_manifest(path):
         for old, new in _list_edits(args):
@@ -226,8 +229,8 @@ def _list_edits(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     listed = args.get("edits")
     for edit in [args, *(listed if isinstance(listed, list) else ())]:
         if isinstance(edit, dict):
-            old = clean_text(edit.get("old_string") or edit.get("oldString") or edit.get("old_str"))
-            new = clean_text(edit.get("new_string") or edit.get("newString") or edit.get("new_str"))
+            old = find_text(edit, ("old_string", "oldString", "old_str"), None)
+            new = find_text(edit, ("new_string", "newString", "new_str"), None)
             if old and new:
                 yield old, new
 
@@ -239,8 +242,7 @@ def find_patch(args: Mapping[str, Any]) -> str:
 
 
 def _read_name(how: Any, args: Mapping[str, Any], *keys: str) -> Iterator[ItemUse]:
-    name = next((n for key in keys if (n := clean_text(args.get(key), _LONGEST).strip())), "")
-    if name := name.removeprefix("/"):
+    if name := find_text(args, keys, _LONGEST).removeprefix("/"):
         yield ItemUse(how, name)
 
 
@@ -278,15 +280,15 @@ def parse_arguments(given: object) -> Mapping[str, Any]:
 
 _LONGEST_COMMAND = 20_000
 _SKILL_FILE = "SKILL.md"
-# Splitting a command line into words is slow, and most hold nothing of interest.
+# Splitting a command line into words is slow, and most hold no use.
 _TELLING = re.compile(r"SKILL\.md|\b(?:irc|install|add|i|get)\b")
-_BETWEEN = ";&|\n()"
+_SEPARATORS = ";&|\n()"
 _HEREDOC = re.compile(r"<<-?\s*['\"]?\w")
 _REDIRECTED = re.compile(r"\d*[<>]")
 _ASSIGNED = re.compile(r"\w+=")
-# Before a command that runs all the same.
-_BEFORE = frozenset({"sudo", "env", "time", "nohup", "command", "exec", "then", "do", "&&"})
-# How package managers are told to install; after that come names.
+# Words before a command that do not change which one runs.
+_PREFIXES = frozenset({"sudo", "env", "time", "nohup", "command", "exec", "then", "do", "&&"})
+# The commands by which package managers install; names of packages follow.
 _INSTALLERS: Mapping[tuple[str, ...], str] = {
     tuple(command.split()): ecosystem
     for ecosystem, commands in (
@@ -341,16 +343,12 @@ def _read_words(words: Sequence[str]) -> Iterator[ItemUse]:
     yield from (ItemUse("shell", word) for word in words[1:] if is_skill_file(word))
     if words[:1] and words[0].rpartition("/")[2] == "irc":
         yield from _read_irc(words[1:])
-    found = _find_installer(words)
-    if found:
-        ecosystem, rest = found
-        yield from (
-            ItemUse("package", f"{ecosystem}:{name}") for name in _list_names(ecosystem, rest)
-        )
+    ecosystem, rest = _find_installer(words) or ("", ())
+    yield from (ItemUse("package", f"{ecosystem}:{name}") for name in _list_names(ecosystem, rest))
 
 
 def _read_irc(words: Sequence[str]) -> Iterator[ItemUse]:
-    """Yield what `irc` was asked: a query in plain words, or references to disclose."""
+    """Yield the query given to `irc discover`, or the references given to `irc disclose`."""
     given = [word for word in words[1:] if not word.startswith("-")]
     if words[:1] == ["discover"] and given:
         yield ItemUse("asked", " ".join(given))
@@ -395,12 +393,12 @@ def _list_names(ecosystem: str, words: Sequence[str]) -> Iterator[str]:
 
 def split_commands(command: str) -> Iterator[list[str]]:
     """Yield the commands of a line, each as its words."""
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=_BETWEEN)
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=_SEPARATORS)
     lexer.whitespace, lexer.whitespace_split = " \t\r", True
     words: list[str] = []
     try:
         for word in lexer:
-            if word.strip(_BETWEEN):
+            if word.strip(_SEPARATORS):
                 words.append(word)
             else:
                 yield _drop_prefix(words)
@@ -411,6 +409,6 @@ def split_commands(command: str) -> Iterator[list[str]]:
 
 
 def _drop_prefix(words: list[str]) -> list[str]:
-    while words and (words[0] in _BEFORE or _ASSIGNED.match(words[0])):
+    while words and (words[0] in _PREFIXES or _ASSIGNED.match(words[0])):
         words.pop(0)
     return words

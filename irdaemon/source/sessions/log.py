@@ -1,9 +1,9 @@
-"""Collect what happened in a session, step by step, as a dialect reads it."""
+"""Collect the steps of a session as a dialect reads it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,9 +23,16 @@ from irdaemon.source.sessions.transcript import (
 )
 
 
+def make_call(at: int, id: object, name: object, given: object, when: str = "") -> Step:
+    """Return the step of a tool call, with its arguments as a mapping, JSON or text."""
+    call = read_tool_call(id, name, given)
+    uses, calls = read_call(name, given), (call,) if call else ()
+    return Step("tool", at, uses=uses, calls=calls, setting=Setting(timestamp=when))
+
+
 @dataclass(slots=True)
 class SessionLog:
-    """What is known of a session so far, and its steps. `skipped` counts what is passed over."""
+    """The facts of a session so far, and its steps. `skipped` counts records passed over."""
 
     session: SessionInfo
     skipped: Counter[str]
@@ -50,24 +57,21 @@ class SessionLog:
             self.steps.append(Step("text", at, said, model=clean_text(model, ID_LENGTH)))
 
     def call(
-        self, at: int, calls: Sequence[Mapping[str, Any]], arguments: str, id: str = "id"
+        self, at: int, calls: Iterable[Mapping[str, Any]], arguments: str, id: str = "id"
     ) -> None:
-        """Add the tools called, if any, with the names of the fields of arguments and ids."""
-        if calls:
-            uses = [
-                use for each in calls for use in read_call(each.get("name"), each.get(arguments))
-            ]
-            done = (read_tool_call(c.get(id), c.get("name"), c.get(arguments)) for c in calls)
-            made = tuple(each for each in done if each is not None)
-            self.steps.append(Step("tool", at, uses=tuple(uses), calls=made))
+        """Add the tools called, given the names of the fields of their arguments and ids."""
+        self.steps += [make_call(at, c.get(id), c.get("name"), c.get(arguments)) for c in calls]
 
-    def add_result(self, at: int, id: object, state: ResultState, text: object) -> None:
-        """Add what a tool returned to the call of an id."""
+    def add_result(
+        self, at: int, id: object, failed: bool, text: object, *, refused: bool = False
+    ) -> None:
+        """Add the result of the call with an id."""
+        state: ResultState = "refused" if refused else "failed" if failed else "done"
         result = make_result(clean_text(id, ID_LENGTH), state, clean_text(text))
         self.steps.append(Step("result", at, results=(result,)))
 
     def mark(self, kind: Kind, at: int) -> None:
-        """Add a step without a text: how a turn ended."""
+        """Add a step without a text, such as the end of a turn."""
         self.steps.append(Step(kind, at))
 
     def fold(self, *, assume_end: bool = False) -> Transcript:

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from irdaemon.source.sessions.calls import ResultState
 from irdaemon.source.sessions.log import SessionLog
 from irdaemon.source.sessions.transcript import (
-    ID_LENGTH,
     PATH_LENGTH,
     TITLE_LENGTH,
     BranchNode,
@@ -17,12 +15,13 @@ from irdaemon.source.sessions.transcript import (
     Line,
     LineReader,
     Start,
+    StreamKind,
     Transcript,
-    clean_text,
     count_abandoned,
     find_branch,
     fold_turns,
     get_object,
+    get_text,
     join_texts,
     list_blocks,
     strip_injected,
@@ -30,7 +29,7 @@ from irdaemon.source.sessions.transcript import (
 
 # The newest version whose entries are known; a file of a newer one is read as well as can be.
 VERSION = 3
-_NO_MATTER = frozenset(
+_IGNORED = frozenset(
     {
         "compaction", "branch_summary", "model_change", "thinking_level_change", "label", "custom",
         "custom_message",
@@ -45,21 +44,17 @@ _ENDS: Mapping[str, Kind] = {
 }
 
 
-def recognises(record: Mapping[str, Any]) -> bool:
-    """Return whether a line is the header of a Pi session."""
-    return record.get("type") == "session" and "id" in record and "cwd" in record
-
-
-def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
-    """Return false: Pi's sub-agents keep sessions of their own, which are not marked as theirs."""
-    return False
+def recognise(path: str, record: Mapping[str, Any]) -> StreamKind | None:
+    """Recognise the header of a Pi session; nothing marks that of a sub-agent."""
+    is_ours = record.get("type") == "session" and "id" in record and "cwd" in record
+    return "session" if is_ours else None
 
 
 def read_transcript(reader: LineReader, start: Start) -> Transcript:
     """Read a session file into turns."""
     tree = _Tree(SessionLog(start.session, reader.skipped))
     for line in reader.records():
-        tree.take(line)
+        tree.add(line)
     branch = find_branch(tree.nodes)
     count_abandoned(tree.nodes, branch, reader.skipped)
     turns = fold_turns(step for node in branch for step in node.steps)
@@ -74,33 +69,28 @@ class _Tree:
     nodes: dict[str, BranchNode] = field(default_factory=dict)
     last: str = ""
 
-    def take(self, line: Line) -> None:
-        kind = clean_text(line.record.get("type"), 40)
+    def add(self, line: Line) -> None:
+        kind = get_text(line.record, "type", 40)
         if kind == "session":
-            return self._begin(line.record)
+            return self._describe(line.record)
         if kind == "session_info":
-            name = clean_text(line.record.get("name"), TITLE_LENGTH).strip()
+            name = get_text(line.record, "name", TITLE_LENGTH).strip()
             self.log.session = replace(self.log.session, custom_title=name)
-        elif kind not in _NO_MATTER and kind != "message":
+        elif kind not in _IGNORED and kind != "message":
             self.log.skipped[f"record:{kind or 'untyped'}"] += 1
-        self._grow(line, kind == "message")
+        self._add_node(line, kind == "message")
 
-    def _begin(self, header: Mapping[str, Any]) -> None:
+    def _describe(self, header: Mapping[str, Any]) -> None:
         version = header.get("version")
         if isinstance(version, int) and version > VERSION:
             self.log.skipped["newer_version"] += 1
-        id, cwd = (
-            clean_text(header.get("id"), ID_LENGTH),
-            clean_text(header.get("cwd"), PATH_LENGTH),
-        )
+        id, cwd = get_text(header, "id"), get_text(header, "cwd", PATH_LENGTH)
         self.log.session = replace(self.log.session, id=id, cwd=cwd)
 
-    def _grow(self, line: Line, is_message: bool) -> None:
+    def _add_node(self, line: Line, is_message: bool) -> None:
         """Add an entry to the tree; those of version 1 have no ids, each follows the one before."""
-        id = clean_text(line.record.get("id"), ID_LENGTH) or f"#{line.offset}"
-        parent = clean_text(line.record.get("parentId"), ID_LENGTH)
-        if "id" not in line.record:
-            parent = self.last
+        id = get_text(line.record, "id") or f"#{line.offset}"
+        parent = get_text(line.record, "parentId") if "id" in line.record else self.last
         known = len(self.log.steps)
         if is_message:
             self._add_steps(line, id)
@@ -110,18 +100,18 @@ class _Tree:
 
     def _add_steps(self, line: Line, id: str) -> None:
         log, at, message = self.log, line.offset, get_object(line.record, "message")
-        role, content = clean_text(message.get("role"), 40), message.get("content")
+        role, content = get_text(message, "role", 40), message.get("content")
         if role == "user":
-            when = clean_text(line.record.get("timestamp"), ID_LENGTH)
+            when = get_text(line.record, "timestamp")
             log.ask(at, id, strip_injected(join_texts(content)), when)
         elif role == "assistant":
             log.say(at, join_texts(content), message.get("model"))
             calls = [block for block in list_blocks(content) if block.get("type") == "toolCall"]
             log.call(at, calls, "arguments")
-            if ends := _ENDS.get(clean_text(message.get("stopReason"), 40)):
+            if ends := _ENDS.get(get_text(message, "stopReason")):
                 log.mark(ends, at)
         elif role == "toolResult":
-            state: ResultState = "failed" if message.get("isError") is True else "done"
-            log.add_result(at, message.get("toolCallId"), state, join_texts(content))
+            failed = message.get("isError") is True
+            log.add_result(at, message.get("toolCallId"), failed, join_texts(content))
         elif role not in _ROLES:
             log.skipped[f"role:{role or 'none'}"] += 1

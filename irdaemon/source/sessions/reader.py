@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, BinaryIO, Protocol
@@ -24,6 +24,7 @@ from irdaemon.source.sessions.transcript import (
     LineReader,
     SessionFilter,
     Start,
+    StreamKind,
     TooManyValues,
     Transcript,
     digest_line,
@@ -34,18 +35,15 @@ from irdaemon.source.sessions.transcript import (
 from irdaemon.source.tree import shorten_path
 from irdaemon.types import Entry, Reading, SourceError
 
-# Whatever an agent writes first, it names itself within so many lines.
+# Whatever an agent writes first, one of the first lines has its structure.
 _SNIFFED_LINES = 64
 
 
 class Dialect(Protocol):
-    """A module that reads one agent's way of writing sessions, recognised by its lines."""
+    """A module that reads the session files of one agent."""
 
-    def recognises(self, record: Mapping[str, Any]) -> bool:
-        """Return whether a line is this agent's, by its structure."""
-
-    def is_subagent(self, path: str, record: Mapping[str, Any]) -> bool:
-        """Return whether a file is a sub-agent's, by its path or first line."""
+    def recognise(self, path: str, record: Mapping[str, Any]) -> StreamKind | None:
+        """Return the kind of a file by a line of this agent, None for a line of another."""
 
     def read_transcript(self, reader: LineReader, start: Start) -> Transcript:
         """Read a file, or its tail, into turns."""
@@ -65,99 +63,92 @@ def read_session(entry: Entry, blob: bytes | None, wanted: SessionFilter) -> Rea
     """Read a session file. Raises FileNotFoundError or SourceError."""
     with open_regular(entry.path) as file:
         try:
-            return _Read(entry, file, wanted).reading(unpack_cursor(blob))
+            reader = _SessionReader(entry, file, wanted)
+            cursor = unpack_cursor(blob)
+            return (reader.read_tail(cursor) if cursor else None) or reader.read_whole()
         except OSError as error:
             raise SourceError(f"{entry.path}: {error.strerror}", "check the disk") from error
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _SessionReader:
     entry: Entry
     file: BinaryIO
     wanted: SessionFilter
 
-    def reading(self, cursor: Cursor | None) -> Reading:
-        return (self._tail(cursor) if cursor else None) or self._from_start()
-
-    def _from_start(self) -> Reading:
+    def read_whole(self) -> Reading:
+        """Read a file from its start."""
         sniffed = LineReader(self.file, limit=self.wanted.line_bytes)
-        stream = self._stream(sniffed)
+        stream = self._recognise(sniffed)
         if stream is None:
             sniffed.skipped.update({"unrecognised": 1} if sniffed.end else {})
             return Reading((), skipped=sniffed.skipped)
         if stream.kind == "subagent" and not self.wanted.subagents:
             return Reading((), skipped={"subagent": 1})
-        return self._whole(stream)
-
-    def _stream(self, sniffed: LineReader) -> Stream | None:
-        for line in islice(sniffed.records(), _SNIFFED_LINES):
-            for name, dialect in DIALECTS.items():
-                if dialect.recognises(line.record):
-                    inner = dialect.is_subagent(self.entry.path, line.record)
-                    kind = "subagent" if inner else "session"
-                    return Stream(self.entry.path, self.entry.scope, name, kind)
-        return None
-
-    def _whole(self, stream: Stream) -> Reading:
         reader = LineReader(self.file, limit=self.wanted.line_bytes)
         start = Start(is_subagent=stream.kind == "subagent", path=stream.path)
         read = DIALECTS[stream.agent].read_transcript(reader, start)
-        return self._report(stream, reader, read, partial=False)
+        return self._make_reading(stream, reader, read, partial=False)
 
-    def _tail(self, cursor: Cursor) -> Reading | None:
-        """Read from the last known turn on; None when that would not do."""
-        if not self._continues(cursor):
+    def _recognise(self, sniffed: LineReader) -> Stream | None:
+        path, scope = self.entry.path, self.entry.scope
+        for line in islice(sniffed.records(), _SNIFFED_LINES):
+            for name, dialect in DIALECTS.items():
+                if kind := dialect.recognise(path, line.record):
+                    return Stream(path, scope, name, kind)
+        return None
+
+    def read_tail(self, cursor: Cursor) -> Reading | None:
+        """Read from the last known turn on; None when the whole file must be read."""
+        if not self._stands(cursor):
             return None
         stream = Stream(self.entry.path, self.entry.scope, cursor.agent, cursor.kind)
         reader = LineReader(self.file, cursor.resume, self.wanted.line_bytes)
-        inner = stream.kind == "subagent"
-        start = Start(True, inner, cursor.session, cursor.place, stream.path)
+        is_inner = stream.kind == "subagent"
+        start = Start(True, is_inner, cursor.session, cursor.place, stream.path)
         read = DIALECTS[stream.agent].read_transcript(reader, start)
-        if not read.holds or _about(read) != _about(cursor):
+        if not read.holds or _describe(read) != _describe(cursor):
             return None
-        reading = self._report(stream, reader, read, partial=True)
+        reading = self._make_reading(stream, reader, read, partial=True)
         given = {artifact.artifact_id for artifact in reading.artifacts}
         return reading if not cursor.emitted or cursor.emitted in given else None
 
-    def _continues(self, cursor: Cursor) -> bool:
+    def _stands(self, cursor: Cursor) -> bool:
         """Return whether the last known turn is still at the offset of the cursor."""
-        wanted = self.wanted.subagents or cursor.kind != "subagent"
-        same = (
-            wanted and cursor.agent in DIALECTS and cursor.same_file(os.fstat(self.file.fileno()))
-        )
-        return same and cursor.resume > 0 and self._digest(cursor.resume) == cursor.digest
+        if cursor.kind == "subagent" and not self.wanted.subagents:
+            return False
+        if cursor.agent not in DIALECTS or not cursor.is_same_file(os.fstat(self.file.fileno())):
+            return False
+        return cursor.resume > 0 and self._digest_line(cursor.resume) == cursor.digest
 
-    def _digest(self, offset: int) -> bytes:
+    def _digest_line(self, offset: int) -> bytes:
         self.file.seek(offset)
         return digest_line(self.file.readline(self.wanted.line_bytes + 1))
 
-    def _report(
+    def _make_reading(
         self, stream: Stream, reader: LineReader, read: Transcript, *, partial: bool
     ) -> Reading:
         titles = self.wanted.titles and not partial
         reading = make_reading(stream, read, titles, reader.skipped)
-        cursor = self._cursor(stream, reader.end, read, {a.artifact_id for a in reading.artifacts})
-        return replace(reading, cursor=pack_cursor(cursor), partial=partial)
-
-    def _cursor(self, stream: Stream, end: int, read: Transcript, made: Set[str]) -> Cursor:
         status = os.fstat(self.file.fileno())
         last = make_turn_id(stream, read.session, read.turns[-1]) if read.turns else ""
-        return Cursor(
+        cursor = Cursor(
             agent=stream.agent,
             kind=stream.kind,
             device=status.st_dev,
             inode=status.st_ino,
-            end=end,
+            end=reader.end,
             resume=read.resume,
-            digest=self._digest(read.resume) if read.resume else b"",
-            emitted=last if last in made else "",
+            digest=self._digest_line(read.resume) if read.resume else b"",
+            emitted=last if any(a.artifact_id == last for a in reading.artifacts) else "",
             session=read.session,
             place=read.place,
         )
+        return replace(reading, cursor=pack_cursor(cursor), partial=partial)
 
 
-def _about(read: Transcript | Cursor) -> tuple[str, str, str]:
-    """Return what every artifact of a session repeats."""
+def _describe(read: Transcript | Cursor) -> tuple[str, str, str]:
+    """Return the facts that every artifact of a session repeats."""
     return read.session.id, read.session.cwd, read.session.title
 
 
@@ -169,9 +160,8 @@ _CHATS = "/chats/session-"
 
 def is_document(path: str) -> bool:
     """Return whether a file's name is that of sessions in one document."""
-    if os.path.basename(path) == aider.FILE_NAME:
-        return True
-    return path.endswith(".json") and _CHATS in path
+    is_chat = path.endswith(".json") and _CHATS in path
+    return is_chat or os.path.basename(path) == aider.FILE_NAME
 
 
 def read_document(entry: Entry, wanted: SessionFilter) -> Reading:
@@ -183,10 +173,9 @@ def read_document(entry: Entry, wanted: SessionFilter) -> Reading:
         read = aider.read_transcript(text, directory, shorten_path(directory))
         return make_reading(Stream(entry.path, entry.scope, "aider"), read, wanted.titles, skipped)
     chat = _parse_object(entry.path, text)
-    if not gemini.recognises(chat):
-        return Reading((), skipped={"unrecognised": 1})
-    if gemini.is_subagent(entry.path, chat) and not wanted.subagents:
-        return Reading((), skipped={"subagent": 1})
+    kind = gemini.recognise(entry.path, chat)
+    if kind is None or (kind == "subagent" and not wanted.subagents):
+        return Reading((), skipped={kind or "unrecognised": 1})
     read = gemini.read_whole(chat, skipped, Start(path=entry.path))
     return make_reading(Stream(entry.path, entry.scope, "gemini"), read, wanted.titles, skipped)
 

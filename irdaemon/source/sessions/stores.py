@@ -1,4 +1,4 @@
-"""Sessions in databases: which product's a database is, what it holds, and one of them read."""
+"""Read sessions in databases: tell the product of a database, list its sessions, read one."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import os
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 from irdaemon.source.sessions import cursor
 from irdaemon.source.sessions.artifacts import Stream, make_reading
-from irdaemon.source.sessions.calls import ResultState
 from irdaemon.source.sessions.database import (
-    Kept,
+    StoredSession,
+    find_row,
     format_time,
     list_tables,
     open_database,
@@ -30,17 +30,18 @@ from irdaemon.source.sessions.transcript import (
     Transcript,
     clean_text,
     get_object,
+    get_text,
     join_texts,
     list_blocks,
-    parse_bounded_json,
     strip_injected,
     strip_own,
 )
 from irdaemon.source.tree import shorten_path
 from irdaemon.types import Entry, Reading, SourceError
 
-# Read OpenCode's database: versions 1 keep messages and their parts, versions 2 one table.
+# OpenCode's database: versions 1 have tables of messages and of their parts, versions 2 one table.
 
+_Records = Sequence[Mapping[str, Any]]
 _OPENCODE_PARTS = frozenset(
     {
         "text", "tool", "step-finish", "reasoning", "step-start", "patch", "snapshot", "file",
@@ -52,7 +53,7 @@ _OPENCODE_IGNORED = frozenset(
 )
 
 
-def _opencode_sessions(connection: sqlite3.Connection) -> Iterator[Kept]:
+def _list_opencode(connection: sqlite3.Connection) -> Iterator[StoredSession]:
     """Yield every session that has messages."""
     newer = "session_v2" in list_tables(connection)
     sessions, messages = ("session_v2", "session_message") if newer else ("session", "message")
@@ -66,7 +67,7 @@ def _opencode_sessions(connection: sqlite3.Connection) -> Iterator[Kept]:
     )
     for id, title, count, created, updated in connection.execute(query):
         latest = max(created or 0, updated or 0)
-        yield Kept(str(id), f"{count}-{latest}-{title or ''}", latest / 1000)
+        yield StoredSession(str(id), f"{count}-{latest}-{title or ''}", latest / 1000)
 
 
 def _read_opencode(
@@ -75,15 +76,18 @@ def _read_opencode(
     """Read a session, and return whether an agent started it; None where it is gone."""
     newer = "session_v2" in list_tables(connection)
     table = "session_v2" if newer else "session"
-    wanted = select_columns(connection, table, "title", "directory", "parent_id")
-    row = connection.execute(f"SELECT {wanted} FROM {table} WHERE id = ?", (id,)).fetchone()
+    row = find_row(connection, table, id, "title", "directory", "parent_id")
     if row is None:
         return None
     title, directory, parent = row
-    cwd, title = clean_text(directory, PATH_LENGTH), clean_text(title, TITLE_LENGTH).strip()
-    log = SessionLog(SessionInfo(id, cwd, title), skipped)
+    log = _make_log(id, directory, title, skipped)
     (_read_newer if newer else _read_older)(connection, log)
     return log.fold(), bool(parent)
+
+
+def _make_log(id: str, cwd: object, title: object, skipped: Counter[str]) -> SessionLog:
+    cwd, title = clean_text(cwd, PATH_LENGTH), clean_text(title, TITLE_LENGTH).strip()
+    return SessionLog(SessionInfo(id, cwd, title), skipped)
 
 
 def _read_newer(connection: sqlite3.Connection, log: SessionLog) -> None:
@@ -93,10 +97,9 @@ def _read_newer(connection: sqlite3.Connection, log: SessionLog) -> None:
         (log.session.id,),
     )
     for at, (id, kind, created, text) in enumerate(rows):
-        data = parse_column(text, log.skipped)
+        data, when = parse_column(text, dict, log.skipped), format_time(created, 1000)
         if kind == "user":
-            prompt = strip_injected(clean_text(data.get("text")))
-            log.ask(at, str(id), prompt, format_time(created, 1000))
+            log.ask(at, str(id), strip_injected(clean_text(data.get("text"))), when)
         elif kind == "assistant":
             _add_parts(log, at, list_blocks(data.get("content")), data)
         elif kind == "idle":
@@ -111,28 +114,25 @@ def _read_older(connection: sqlite3.Connection, log: SessionLog) -> None:
         (log.session.id,),
     )
     for at, (id, created, text) in enumerate(rows.fetchall()):
-        data = parse_column(text, log.skipped)
+        data, when = parse_column(text, dict, log.skipped), format_time(created, 1000)
         found = connection.execute("SELECT data FROM part WHERE message_id = ? ORDER BY id", (id,))
-        parts = [parse_column(text, log.skipped) for (text,) in found]
+        parts = [parse_column(text, dict, log.skipped) for (text,) in found]
         _count_unknown(parts, _OPENCODE_PARTS, log.skipped)
         if data.get("role") == "user":
             # What a program put into a message is marked as synthetic.
             typed = [each for each in parts if not (each.get("synthetic") or each.get("ignored"))]
-            log.ask(at, str(id), strip_injected(_join_parts(typed)), format_time(created, 1000))
+            log.ask(at, str(id), strip_injected(join_texts(typed)), when)
         elif data.get("role") == "assistant":
             _add_parts(log, at, parts, data)
-            error = get_object(data, "error")
-            if error:
+            if error := get_object(data, "error"):
                 log.mark("stopped" if error.get("name") == "MessageAbortedError" else "failed", at)
             elif any(p.get("type") == "step-finish" and p.get("reason") == "stop" for p in parts):
                 log.mark("end", at)
         else:
-            log.skipped[f"role:{clean_text(data.get('role'), 40) or 'none'}"] += 1
+            log.skipped[f"role:{get_text(data, 'role', 40) or 'none'}"] += 1
 
 
-def _add_parts(
-    log: SessionLog, at: int, parts: list[Mapping[str, Any]], message: Mapping[str, Any]
-) -> None:
+def _add_parts(log: SessionLog, at: int, parts: _Records, message: Mapping[str, Any]) -> None:
     inner = get_object(message, "model")
     model = message.get("modelID") or inner.get("modelID") or inner.get("id")
     for each in parts:
@@ -140,31 +140,22 @@ def _add_parts(
             name = each.get("tool") or each.get("name")
             state, id = get_object(each, "state"), each.get("callID") or each.get("id")
             log.call(at, [{**state, "name": name, "id": id}], "input")
-            log.add_result(at, id, *_read_state(state))
+            # A command that failed is completed, with an exit code.
+            code = get_object(state, "metadata").get("exit")
+            failed = state.get("status") == "error" or (isinstance(code, int) and code != 0)
+            log.add_result(at, id, failed, state.get("error") or state.get("output"))
         elif each.get("type") == "text":
             log.say(at, each.get("text"), model)
 
 
-def _read_state(state: Mapping[str, Any]) -> tuple[ResultState, str]:
-    """Return what came of a tool; a command that failed is completed with an exit code."""
-    code = get_object(state, "metadata").get("exit")
-    text = clean_text(state.get("error") or state.get("output"))
-    failed = state.get("status") == "error" or (isinstance(code, int) and code != 0)
-    return "failed" if failed else "done", text
-
-
-def _count_unknown(parts: list[Mapping[str, Any]], known: Set[str], skipped: Counter[str]) -> None:
+def _count_unknown(parts: _Records, known: Set[str], skipped: Counter[str]) -> None:
     for each in parts:
-        kind = clean_text(each.get("type"), 40)
+        kind = get_text(each, "type", 40)
         if kind not in known:
             skipped[f"part:{kind or 'untyped'}"] += 1
 
 
-def _join_parts(parts: list[Mapping[str, Any]]) -> str:
-    return "\n".join(clean_text(p.get("text")) for p in parts if p.get("type") == "text")
-
-
-# Read Goose's database.
+# Goose's database.
 
 _GOOSE_ITEMS = frozenset(
     {
@@ -174,11 +165,11 @@ _GOOSE_ITEMS = frozenset(
     }
 )  # fmt: skip
 _GOOSE_CALLS = frozenset({"toolRequest", "frontendToolRequest"})
-# What Goose itself says under the agent's name once a person has interrupted it.
+# Goose says this itself, under the agent's name once a person has interrupted it.
 _GOOSE_INTERRUPTED = "was interrupted. How would you like to proceed?"
 
 
-def _goose_sessions(connection: sqlite3.Connection) -> Iterator[Kept]:
+def _list_goose(connection: sqlite3.Connection) -> Iterator[StoredSession]:
     """Yield every session that has messages."""
     about = select_columns(connection, "sessions", "id", "name", "updated_at")
     query = (
@@ -187,29 +178,26 @@ def _goose_sessions(connection: sqlite3.Connection) -> Iterator[Kept]:
         " ON id = session_id ORDER BY id"
     )
     for id, name, count, latest, updated in connection.execute(query):
-        yield Kept(str(id), f"{count}-{latest}-{updated}-{name or ''}")
+        yield StoredSession(str(id), f"{count}-{latest}-{updated}-{name or ''}")
 
 
 def _read_goose(
     connection: sqlite3.Connection, id: str, skipped: Counter[str]
 ) -> tuple[Transcript, bool] | None:
     """Read a session, and return whether an agent started it; None where it is gone."""
-    wanted = select_columns(
-        connection, "sessions", "name", "description", "working_dir", "session_type"
-    )
-    row = connection.execute(f"SELECT {wanted} FROM sessions WHERE id = ?", (id,)).fetchone()
+    columns = ("name", "description", "working_dir", "session_type")
+    row = find_row(connection, "sessions", id, *columns)
     if row is None:
         return None
     name, description, cwd, kind = row
-    title = clean_text(description or name, TITLE_LENGTH).strip()
-    log = SessionLog(SessionInfo(id, clean_text(cwd, PATH_LENGTH), title), skipped)
+    log = _make_log(id, cwd, description or name, skipped)
     rows = connection.execute(
         "SELECT rowid, role, content_json, created_timestamp FROM messages WHERE session_id = ?"
         " ORDER BY rowid",
         (id,),
     )
     for at, role, text, created in rows:
-        items = _parse_items(text, skipped)
+        items = list_blocks(parse_column(text, list, skipped))
         _count_unknown(items, _GOOSE_ITEMS, skipped)
         if role == "assistant":
             _add_items(log, at, items)
@@ -218,16 +206,16 @@ def _read_goose(
         # The result of a tool comes under the user's name.
         elif answered := [item for item in items if item.get("type") == "toolResponse"]:
             for item in answered:
-                log.add_result(at, item.get("id"), *_read_response(item))
+                _add_response(log, at, item)
         else:
-            log.ask(at, str(at), strip_injected(_join_parts(items)), format_time(created, 1))
+            log.ask(at, str(at), strip_injected(join_texts(items)), format_time(created, 1))
     # Nothing marks the end.
     return log.fold(assume_end=log.ends_with_text), kind == "sub_agent"
 
 
-def _add_items(log: SessionLog, at: int, items: list[Mapping[str, Any]]) -> None:
+def _add_items(log: SessionLog, at: int, items: _Records) -> None:
     for item in items:
-        if clean_text(item.get("type")) in _GOOSE_CALLS:
+        if get_text(item, "type") in _GOOSE_CALLS:
             called = get_object(get_object(item, "toolCall"), "value")
             log.call(at, [{**called, "id": item.get("id")}], "arguments")
         elif item.get("type") == "text":
@@ -238,64 +226,56 @@ def _add_items(log: SessionLog, at: int, items: list[Mapping[str, Any]]) -> None
                 log.say(at, text)
 
 
-def _read_response(item: Mapping[str, Any]) -> tuple[ResultState, str]:
+def _add_response(log: SessionLog, at: int, item: Mapping[str, Any]) -> None:
     result = get_object(item, "toolResult")
-    value = result.get("value")
-    content = value.get("content") if isinstance(value, dict) else value
-    failed = result.get("status") == "error" or (
-        isinstance(value, dict) and value.get("isError") is True
-    )
-    return "failed" if failed else "done", join_texts(content) or clean_text(result.get("error"))
+    value = get_object(result, "value")
+    text = join_texts(value.get("content") if value else result.get("value"))
+    failed = result.get("status") == "error" or value.get("isError") is True
+    log.add_result(at, item.get("id"), failed, text or result.get("error"))
 
 
-def _parse_items(text: object, skipped: Counter[str]) -> list[Mapping[str, Any]]:
-    try:
-        value = parse_bounded_json(text) if isinstance(text, (str, bytes)) else None
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, list):
-        skipped["bad_row"] += 1
-    return list_blocks(value)
-
-
-_NAMES = re.compile(r"state\.vscdb|sessions\.db|opencode(-[\w.]+)?\.db")
-_BESIDE = re.compile(r"-(wal|journal|shm)$")
+_FILES = re.compile(r"state\.vscdb|sessions\.db|opencode(-[\w.]+)?\.db")
+_SIDE_FILE = re.compile(r"-(wal|journal|shm)$")
 # Between the path of a database and the id of a session in it.
-_IN = "#"
+_SEPARATOR = "#"
+
+
+# A transcript, and whether an agent started the session.
+_Session = tuple[Transcript, bool]
 
 
 @dataclass(frozen=True, slots=True)
 class SessionStore:
-    """How a product keeps sessions in a database, which has all tables of one of `tables`."""
+    """The database of a product, which has all tables of one of `tables`."""
 
     tables: tuple[Set[str], ...]
-    kept: Callable[[sqlite3.Connection], Iterator[Kept]]
-    transcript: Callable[[sqlite3.Connection, str, Counter[str]], tuple[Transcript, bool] | None]
+    list_sessions: Callable[[sqlite3.Connection], Iterator[StoredSession]]
+    read_transcript: Callable[[sqlite3.Connection, str, Counter[str]], _Session | None]
 
 
 STORES: dict[str, SessionStore] = {
     "opencode": SessionStore(
         ({"session_v2", "session_message"}, {"session", "message", "part"}),
-        _opencode_sessions,
+        _list_opencode,
         _read_opencode,
     ),
-    "goose": SessionStore(({"sessions", "messages"},), _goose_sessions, _read_goose),
+    "goose": SessionStore(({"sessions", "messages"},), _list_goose, _read_goose),
     "cursor": SessionStore(({cursor.TABLE},), cursor.list_chats, cursor.read_chat),
 }
 
 
 def is_store(path: str) -> bool:
     """Return whether a file's name is that of a database of sessions."""
-    return bool(_NAMES.fullmatch(os.path.basename(path)))
+    return bool(_FILES.fullmatch(os.path.basename(path)))
 
 
 def find_scan_target(path: str) -> str:
     """Return the path to scan for a change at `path`: mostly that itself, "" for none.
 
     A write to the log of a database is one to it. Its shared memory is ignored: a read changes it.
-    Cursor writes many times a minute what is no message: its chats wait for a whole scan.
+    Cursor writes other things many times a minute: its chats wait for a whole scan.
     """
-    store = _BESIDE.sub("", path)
+    store = _SIDE_FILE.sub("", path)
     if not is_store(store):
         return path
     waits = os.path.basename(store) == cursor.FILE_NAME and os.path.exists(store)
@@ -310,8 +290,8 @@ def list_sessions(path: str, scope: str, since: float) -> list[Entry]:
     with open_database(path) as connection:
         _, store = _find_store(connection, path)
         return [
-            Entry(f"{shorten_path(path)}{_IN}{each.id}", path, each.stamp, 0, scope)
-            for each in store.kept(connection)
+            Entry(f"{shorten_path(path)}{_SEPARATOR}{each.id}", path, each.stamp, 0, scope)
+            for each in store.list_sessions(connection)
             if not each.updated or each.updated >= since
         ]
 
@@ -321,7 +301,7 @@ def read_stored(entry: Entry, wanted: SessionFilter) -> Reading:
     skipped: Counter[str] = Counter()
     with open_database(entry.path) as connection:
         agent, store = _find_store(connection, entry.path)
-        read = store.transcript(connection, entry.key.rpartition(_IN)[2], skipped)
+        read = store.read_transcript(connection, entry.key.rpartition(_SEPARATOR)[2], skipped)
     if read is None:
         raise FileNotFoundError(entry.key)
     found, is_subagent = read

@@ -1,4 +1,4 @@
-"""What a dialect is given and what it makes of a session file."""
+"""The input and the output of a dialect: lines of a session file, and the turns they tell."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, field, replace
+from itertools import dropwhile, islice
 from typing import Any, BinaryIO, Literal
 
 import msgpack
@@ -17,17 +18,18 @@ from irdaemon.source.redact import Redactor
 from irdaemon.source.sessions.calls import ToolCall, ToolResult
 from irdaemon.types import ItemUse
 
-# What one read of a session leaves for the next: a position, and what came before it.
+# The cursor that one read of a session leaves for the next: a position, and what came before it.
 #
 # A read resumes where the last turn opens, because a turn changes until the next one begins. Its
 # first line is remembered by digest: where that line no longer stands, the file was rewritten.
 
 VERSION = 1
+StreamKind = Literal["session", "subagent"]
 
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """What holds for a whole session file: a change here touches every turn of it."""
+    """The facts of a whole session file: a change here touches every turn of it."""
 
     id: str = ""
     cwd: str = ""
@@ -65,7 +67,7 @@ class Cursor:
     """Where a read ended. `resume` is 0 when the next one must begin at the start."""
 
     agent: str
-    kind: str
+    kind: StreamKind
     device: int
     inode: int
     end: int
@@ -75,7 +77,7 @@ class Cursor:
     session: SessionInfo = field(default_factory=SessionInfo)
     place: TurnContext = field(default_factory=TurnContext)
 
-    def same_file(self, status: os.stat_result) -> bool:
+    def is_same_file(self, status: os.stat_result) -> bool:
         """Return whether this file, by its status, can be the one read, grown or as it was."""
         same = (status.st_dev, status.st_ino) == (self.device, self.inode)
         return same and status.st_size >= self.end
@@ -97,21 +99,15 @@ def pack_cursor(cursor: Cursor) -> bytes:
 def unpack_cursor(blob: bytes | None) -> Cursor | None:
     """Return the cursor in a blob, or None when it is missing, foreign or of another version."""
     try:
-        version, agent, kind, *numbers, digest, emitted, session, place = _fields(blob)
-        device, inode, end, resume = numbers
-        if version != VERSION:
-            return None
-        where = (int(device), int(inode), int(end), int(resume))
-        return Cursor(
-            agent, kind, *where, digest, emitted, SessionInfo(*session), TurnContext(*place)
-        )
+        fields = msgpack.unpackb(blob or b"")
+        version, agent, kind, *numbers, digest, emitted, session, place = fields
+        device, inode, end, resume = map(int, numbers)
+        info, context = SessionInfo(*session), TurnContext(*place)
     except (ValueError, TypeError, msgpack.exceptions.UnpackException):
         return None
-
-
-def _fields(blob: bytes | None) -> list[Any]:
-    fields = msgpack.unpackb(blob) if blob else []
-    return fields if isinstance(fields, list) else []
+    if version != VERSION:
+        return None
+    return Cursor(agent, kind, device, inode, end, resume, digest, emitted, info, context)
 
 
 def digest_line(line: bytes) -> bytes:
@@ -161,16 +157,13 @@ class LineReader:
     def records(self) -> Iterator[Line]:
         """Yield the JSON objects from `end` to the last whole line."""
         self.file.seek(self.end)
-        while True:
-            offset = self.end
-            raw = self._whole_line()
-            if raw is None:
-                return
-            record = self._parsed(raw)
-            if record is not None:
+        offset = self.end
+        while (raw := self._read_line()) is not None:
+            if (record := self._parse(raw)) is not None:
                 yield Line(offset, record)
+            offset = self.end
 
-    def _whole_line(self) -> bytes | None:
+    def _read_line(self) -> bytes | None:
         """Return the next line, empty when it was passed over, None when there is none yet."""
         raw = self.file.readline(self.limit + 1)
         if raw.endswith(b"\n"):
@@ -189,7 +182,7 @@ class LineReader:
                 return b""
         return None
 
-    def _parsed(self, raw: bytes) -> Mapping[str, Any] | None:
+    def _parse(self, raw: bytes) -> Mapping[str, Any] | None:
         if not raw.strip():
             return None
         try:
@@ -203,7 +196,7 @@ class LineReader:
 
 
 def parse_bounded_json(text: str | bytes) -> Any:
-    """Parse JSON, of any length but of so many values.
+    """Parse JSON of any length, up to a number of values.
 
     Raises ValueError, TooManyValues for one, or RecursionError.
     """
@@ -222,6 +215,18 @@ def clean_text(value: object, limit: int | None = None) -> str:
     if not isinstance(value, str):
         return ""
     return value[:limit].encode("utf-8", "replace").decode("utf-8")
+
+
+def get_text(record: Mapping[str, Any], name: str, limit: int | None = ID_LENGTH) -> str:
+    """Return a text of a JSON object, cut to a length; "" when it is missing or something else."""
+    return clean_text(record.get(name), limit)
+
+
+def find_text(
+    record: Mapping[str, Any], names: Iterable[str], limit: int | None = PATH_LENGTH
+) -> str:
+    """Return the first text under one of some names, "" for none."""
+    return next((text for name in names if (text := get_text(record, name, limit).strip())), "")
 
 
 def get_object(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -337,21 +342,23 @@ class Turn:
         """Return whether the agent has stopped working on the turn, as far as its file says."""
         return self.ended or self.closed or self.stopped or self.failed
 
-    def take(self, step: Step) -> None:
+    def add(self, step: Step) -> None:
         """Fold one more step into the turn."""
         self.uses.extend(step.uses)
         self.calls.extend(step.calls)
         self.results.update((each.id, each) for each in step.results)
         self.worked_until = step.setting.timestamp or self.worked_until
         match step.kind:
-            case "text":
-                self._say(step)
-            case "tool":
-                self._call()
+            case "text" | "tool":
+                self._go_on(step)
             case "end":
-                self._end(step)
+                self.ended, self.final = True, step.text
+                if step.text and step.text not in self.texts:
+                    self.texts.append(step.text)
             case "queued":
-                self._add(step.text)
+                # A transcript may tell it twice.
+                if not self.is_over and step.text not in self.prompts:
+                    self.prompts.append(step.text)
             case "named":
                 self.key = step.key
             case "stopped":
@@ -359,32 +366,17 @@ class Turn:
             case "failed":
                 self.failed, self.ended = True, False
 
-    def _add(self, text: str) -> None:
-        """Add what a person said during the turn; a transcript may tell it twice."""
-        if not self.is_over and text not in self.prompts:
-            self.prompts.append(text)
-
-    def _say(self, step: Step) -> None:
-        if step.fresh:
+    def _go_on(self, step: Step) -> None:
+        """Add a text or a call: the agent is still at work."""
+        is_call = step.kind == "tool"
+        if is_call or step.fresh:
             self.answer_from = len(self.texts)
-        self.texts.append(step.text)
+        if not is_call:
+            self.texts.append(step.text)
+        self.has_tool_use |= is_call
         self.model = step.model or self.model
-        self._go_on()
-
-    def _call(self) -> None:
-        self.has_tool_use = True
-        self.answer_from = len(self.texts)
-        self._go_on()
-
-    def _go_on(self) -> None:
         self.ended = self.failed = False
         self.final = ""
-
-    def _end(self, step: Step) -> None:
-        self.ended = True
-        self.final = step.text
-        if step.text and step.text not in self.texts:
-            self.texts.append(step.text)
 
 
 def fold_turns(steps: Iterable[Step], *, assume_end: bool = False) -> list[Turn]:
@@ -394,32 +386,28 @@ def fold_turns(steps: Iterable[Step], *, assume_end: bool = False) -> list[Turn]
     """
     turns: list[Turn] = []
     for step in steps:
-        if _opens(step, turns):
-            _open(step, turns)
+        if _opens_turn(step, turns):
+            if turns:
+                turns[-1].closed = True
+            prompts = [step.text] if step.kind != "other" else []
+            turns.append(Turn(step, step.key, step.model, prompts, uses=[*step.uses]))
         elif step.kind == "rollback":
             del turns[max(0, len(turns) - step.count) :]
         elif turns and not turns[-1].closed:
-            turns[-1].take(step)
+            turns[-1].add(step)
     if assume_end and turns:
         turns[-1].assumed = not (turns[-1].ended or turns[-1].closed)
     return turns
 
 
-def _opens(step: Step, turns: list[Turn]) -> bool:
+def _opens_turn(step: Step, turns: list[Turn]) -> bool:
     if step.kind == "queued":
         under_way = bool(turns) and bool(turns[-1].prompts) and not turns[-1].is_over
         return bool(step.key) and not under_way
     return step.kind in ("prompt", "other")
 
 
-def _open(step: Step, turns: list[Turn]) -> None:
-    if turns:
-        turns[-1].closed = True
-    prompts = [step.text] if step.kind != "other" else []
-    turns.append(Turn(step, step.key, step.model, prompts, uses=[*step.uses]))
-
-
-# Take out of a text what its author did not write: context that tools and hooks put in.
+# Strip from a text the context that tools and hooks injected.
 #
 # What this daemon itself injected into a prompt must not come back as the text of a person.
 
@@ -463,15 +451,12 @@ def _cut_blocks(text: str, tag: str, beginning: str = "") -> str:
     return "".join(kept) + text[at:]
 
 
-def join_texts(content: object) -> str:
-    """Return the text of a message: the string it is, or its text blocks joined."""
+def join_texts(content: object, kinds: tuple[str, ...] = ("text",)) -> str:
+    """Return the text of a message: the string it is, or its blocks of these kinds joined."""
     if isinstance(content, str):
         return clean_text(content)
-    texts = [
-        clean_text(block.get("text"))
-        for block in list_blocks(content)
-        if block.get("type") == "text"
-    ]
+    blocks = [block for block in list_blocks(content) if block.get("type") in kinds]
+    texts = [clean_text(block.get("text")) for block in blocks]
     return "\n".join(text for text in texts if not text.lstrip().startswith(OWN))
 
 
@@ -514,8 +499,7 @@ def find_branch(nodes: dict[str, BranchNode], anchor: BranchNode | None = None) 
     leaf = next((n for n in reversed(nodes.values()) if n.is_main and n.is_message), None)
     if leaf is None:
         return []
-    branch = _follow_back(nodes, leaf, anchor)
-    return branch + _follow_on(nodes, leaf)
+    return _follow_back(nodes, leaf, anchor) + _follow_on(nodes, leaf)
 
 
 def _follow_back(
@@ -525,26 +509,19 @@ def _follow_back(
     node: BranchNode | None = leaf
     while node is not None and node.uuid not in way:
         way[node.uuid] = node
-        node = None if node is anchor else _find_parent(nodes, node, make_up=anchor is None)
+        if node is anchor or not node.parent:
+            break
+        before = nodes.get(node.before) if anchor is None else None
+        node = nodes.get(node.parent) or before
     return list(reversed(way.values()))
-
-
-def _find_parent(
-    nodes: dict[str, BranchNode], node: BranchNode, *, make_up: bool
-) -> BranchNode | None:
-    if not node.parent:
-        return None
-    return nodes.get(node.parent) or (nodes.get(node.before) if make_up else None)
 
 
 def _follow_on(nodes: dict[str, BranchNode], leaf: BranchNode) -> list[BranchNode]:
     """Return the records after the last message that hang on it: the marks of a turn's end."""
     chain = [leaf]
-    later = False
-    for node in nodes.values():
-        if later and node.is_main and node.parent == chain[-1].uuid:
+    for node in islice(dropwhile(lambda each: each is not leaf, nodes.values()), 1, None):
+        if node.is_main and node.parent == chain[-1].uuid:
             chain.append(node)
-        later = later or node is leaf
     return chain[1:]
 
 
@@ -560,7 +537,7 @@ def count_abandoned(
 
 @dataclass(frozen=True, slots=True)
 class SessionFilter:
-    """What of a session is wanted beside its turns, and the longest line to read."""
+    """What to read of sessions beside their turns, and the longest line to read."""
 
     titles: bool = True
     subagents: bool = False

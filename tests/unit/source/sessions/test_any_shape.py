@@ -38,8 +38,7 @@ def test_lines_of_any_shape_give_turns_or_none(agent, records):
     data = "".join(json.dumps(record) + "\n" for record in records).encode()
     dialect = DIALECTS[agent]
     for record in records:
-        dialect.recognises(record)
-        dialect.is_subagent("/x/y.jsonl", record)
+        dialect.recognise("/x/y.jsonl", record)
     for turn in dialect.read_transcript(LineReader(io.BytesIO(data)), Start()).turns:
         assert not turn.outcome or turn.prompt
         assert turn.outcome != "answered" or turn.answer
@@ -76,5 +75,5 @@ def test_rows_of_any_shape_give_turns_or_none(rows):
                 "INSERT INTO session_message VALUES (?, 's', ?, ?, 1, ?)", (n, word, n, said)
             )
         for store in STORES.values():
-            assert [kept.id for kept in store.kept(db)] == (["s"] if rows else [])
-            assert store.transcript(db, "s", Counter()) is not None
+            assert [each.id for each in store.list_sessions(db)] == (["s"] if rows else [])
+            assert store.read_transcript(db, "s", Counter()) is not None

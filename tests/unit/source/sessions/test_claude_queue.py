@@ -6,7 +6,7 @@ from irdaemon.source.sessions.claude import ClaudeQueue
 def take_up(*operations):
     """Return what each operation tells, and whether one was missed."""
     queue = ClaudeQueue()
-    told = [queue.take_up({"operation": name, **parts}) for name, parts in operations]
+    told = [queue.read_operation({"operation": name, **parts}) for name, parts in operations]
     return [text for text in told if text], queue.missed
 
 
@@ -53,7 +53,7 @@ def test_operations_of_any_shape_do_no_harm():
 
 def test_a_message_that_was_never_taken_out_is_forgotten_after_a_turn():
     queue = ClaudeQueue()
-    queue.take_up({"operation": "enqueue", "content": "and the lexer"})
+    queue.read_operation({"operation": "enqueue", "content": "and the lexer"})
     queue.open_turn("then the printer")
     assert not queue.is_empty
     queue.open_turn("then the reader")
@@ -62,6 +62,6 @@ def test_a_message_that_was_never_taken_out_is_forgotten_after_a_turn():
 
 def test_a_message_that_became_a_prompt_waits_no_more():
     queue = ClaudeQueue()
-    queue.take_up({"operation": "enqueue", "content": "then the lexer"})
+    queue.read_operation({"operation": "enqueue", "content": "then the lexer"})
     queue.open_turn("then the lexer")
     assert queue.is_empty
