@@ -24,6 +24,8 @@ from irclient.types import (
 
 # What a corpus, or a client, may be called.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
+# In a raw artifact: the line, from 1 on, of its file that its text begins in.
+FIRST_LINE = "first_line"
 
 
 class SourceError(IRError):

@@ -24,11 +24,8 @@ def main() -> int:
         from irclient.agents.hook.run import main as hook
 
         hook(sys.argv[2:])
-    if sys.argv[1:] == ["completion", "corpora"]:  # what the scripts of `irc completion` ask
-        from irclient.fast.corpus_names import list_corpus_names
-        from irclient.invisible import spell_hidden
-
-        print("\n".join(map(spell_hidden, list_corpus_names())))
+    if sys.argv[1:3] in (["completion", "corpora"], ["completion", "references"]):
+        _print_completions(*sys.argv[2:4])
         return 0
     whole_streams = sys.stdout is not None and sys.stderr is not None
     asked = parse_discover(sys.argv[1:]) if whole_streams else None
@@ -52,6 +49,16 @@ def main() -> int:
 
     # The answer is written: the interpreter's own shutdown would take two more milliseconds.
     os._exit(choose_exit(answer))
+
+
+def _print_completions(what: str, word: str = "") -> None:
+    """Print what the scripts of `irc completion` ask for: names of corpora, or references."""
+    from irclient.fast.names import list_corpus_names, list_references
+    from irclient.invisible import spell_hidden
+
+    found = list_references(word) if what == "references" else list_corpus_names()
+    for name in found:
+        print(spell_hidden(name))
 
 
 def parse_discover(words: list[str]) -> dict[str, Any] | None:

@@ -46,7 +46,14 @@ class SelectSpec(Plain):
 
 
 # What a query says of these where nothing is chosen; older daemons refuse what they do not know.
-_LEFT_OUT = {"fusion": "", "passages": 1, "related": False, "place": ""}
+_LEFT_OUT = {
+    "fusion": "",
+    "passages": 1,
+    "related": False,
+    "place": "",
+    "exact": False,
+    "ignore_case": False,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,8 @@ class Query(Plain):
     `passages` is how many records of one artifact a search may answer with, each as a hit.
     With `related` each committed hit comes with what belongs to it. `place` is the absolute path of
     the directory it comes from: what belongs to the project there is searched too ("": nowhere).
+    With `exact` a search answers with records that hold the text itself, character by character,
+    with `ignore_case` in any case.
     """
 
     text: str
@@ -86,6 +95,8 @@ class Query(Plain):
     passages: int = 1
     related: bool = False
     place: str = ""
+    exact: bool = False
+    ignore_case: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data, those that older daemons do not know only where set."""

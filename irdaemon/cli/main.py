@@ -60,7 +60,7 @@ HEADINGS = {
 }
 # Commands of `irc` alone, which somebody may look for here.
 OF_IRC = (
-    *("discover", "search", "explain", "eval", "disclose", "here", "projects", "ls"),
+    *("discover", "search", "explain", "eval", "disclose", "open", "here", "projects", "ls"),
     *("info", "records", "artifacts", "prompts", "mute", "pin", "sessions"),
     *("audit", "coverage", "usage", "gaps", "listing", "top", "web", "add", "rm", "build"),
     *("maintain", "hint", "docs", "impressions", "hook", "install", "wait", "events", "ping"),

@@ -315,6 +315,8 @@ def _rank(run: _Run, query: ParsedQuery, index: CorpusIndex, question: Question)
 def _explain_nothing(merged: Merged, query: Query) -> str:
     if any(each.index.building for each in merged.rankings):
         return "building"  # what is still to come may hold the answer
+    if query.exact:
+        return "no_match"
     if not any(each.index.n_records for each in merged.rankings):
         return "nothing_indexed"
     retrieved = [each.retrieved for each in merged.rankings]

@@ -83,7 +83,8 @@ class Question:
     words as they are typed. `vector` is None when no dense leg takes part; `trust` (0 to 1) is how
     much of the query its embedder knows.
     `weights` multiply the fused score of surfaces, by kind; `tuning` has the fusions' numbers.
-    `passages` is how many records of one artifact may be candidates. `words` are all of its words,
+    `passages` is how many records of one artifact may be candidates; with `exact` every record that
+    the filter lets through is one. `words` are all of its words,
     to be numbered again in another vocabulary. `here` is where it comes from, None for nowhere.
     """
 
@@ -103,6 +104,7 @@ class Question:
     typed: tuple[int, ...] = ()
     tuning: Tuning = UNTUNED
     passages: int = 1
+    exact: bool = False
     words: Words = NO_WORDS
     here: Here | None = None
 
@@ -111,6 +113,8 @@ Positions = NDArray[np.int64]
 
 # How much of a ranking's top describes what is usual for this query.
 TOP = 100
+# Of the records that hold a literal so many are candidates, beside those near the top of a leg.
+_MOST_EXACT = 10_000
 # From this share of the records on, scoring all costs less than gathering those wanted.
 _MOST = 0.25
 
@@ -177,6 +181,8 @@ def score_legs(
         if fetched < depth:
             nearest = nearest[find_top(cosine, fetched)]
     positions = _unite_positions(nearest, matching)
+    if question.exact and mask is not None:
+        positions = _unite_positions(positions, np.flatnonzero(mask)[:_MOST_EXACT])
     if named:
         theirs = np.concatenate([np.array(index.rows.find_records(owner)) for owner in named])
         there = index.rows.present if mask is None else index.rows.present & mask

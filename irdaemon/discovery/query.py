@@ -39,6 +39,8 @@ from irdaemon.types import Query, SelectSpec, Tuning
 MAX_WAIT_MS = 60_000
 MAX_K = 1_000
 MAX_ROUNDS = 8
+# Chunks of a document overlap by this: of a longer literal each may hold a part.
+MAX_LITERAL = 200
 # A query is cut at both: text beyond does not make it any clearer, and costs each corpus that is
 # asked. docs/retrieval.md has the rule.
 MAX_CHARS = 8_000
@@ -88,8 +90,11 @@ def parse_query(
     if query.rounds is not None:
         _check_whole("rounds", query.rounds, MAX_ROUNDS)
     _check_whole("passages", query.passages, MAX_K)
-    if not isinstance(query.related, bool):
-        raise QueryError(f"related must be true or false, not {query.related!r:.60}")
+    for name in ("related", "exact", "ignore_case"):
+        if not isinstance(value := getattr(query, name), bool):
+            raise QueryError(f"{name} must be true or false, not {value!r:.60}")
+    if query.exact:
+        _check_literal(query.text)
     check_level(query.level)
     place = clean_place(query.place) if query.place else ""
     expansion, filter = parse_expand(query.expand), parse_filter(query.where)
@@ -103,6 +108,15 @@ def parse_search(asked: Query | str | Mapping[str, Any]) -> ParsedQuery:
     """Check a query that asks for a ranking: no floor, and nothing of how to select."""
     ranking = SelectSpec(min_score=None)
     return parse_query(replace(as_query(asked), select=ranking, rounds=None, related=False))
+
+
+def _check_literal(text: str) -> None:
+    """Raise QueryError for a literal that no single record can be relied on to hold."""
+    if "\n" in text or len(text) > MAX_LITERAL:
+        raise QueryError(
+            f"an exact search is for a part of one line, of at most {MAX_LITERAL} characters",
+            "search for a part of it",
+        )
 
 
 def _check_ranking(query: Query) -> None:
@@ -216,6 +230,7 @@ def analyse_query(
         fusion=query.fusion or tuning.fusion,
         tuning=tuning,
         passages=query.passages,
+        exact=query.exact,
         weights=query.weights,
         here=query.here,
         trust=0.0,

@@ -293,7 +293,8 @@ def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
     lexical = question.mode != "dense"
     took_part = (("dense",) if dense else ()) + (("lexical",) if lexical else ())
     named = index.names.called(question.text)
-    if not eligible or not (dense or question.terms or question.unstemmed or named):
+    asks = dense or question.terms or question.unstemmed or named or question.exact
+    if not eligible or not asks:
         return Retrieved((), eligible, took_part)
     legs = score_legs(index, question, mask, named)
     with stage("fuse"):
@@ -339,7 +340,8 @@ def _rank_candidates(index: CorpusIndex, question: Question, legs: Legs) -> tupl
     order = sorted(leading, key=rank)
     order = order[: question.k]
     grounds = compute_evidence(question.mode, question.trust, legs.cosine, legs.bm25)
-    own = [1.0 if place in called else float(grounds[place]) for place in order]
+    sure = called if not question.exact else set(order)
+    own = [1.0 if place in sure else float(grounds[place]) for place in order]
     selected_on = _lower_evidence(own, [scores[place] for place in order])
     return tuple(
         Candidate(

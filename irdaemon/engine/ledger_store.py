@@ -19,6 +19,7 @@ from irdaemon.discovery.disclose import (
     disclose_hit,
     unknown_corpus,
 )
+from irdaemon.discovery.exact import ExactMatches, find_exact
 from irdaemon.discovery.expand import parse_expand
 from irdaemon.discovery.links import LinkScope, add_related
 from irdaemon.discovery.query import ParsedQuery
@@ -29,6 +30,7 @@ from irdaemon.engine.projects import AT
 from irdaemon.engine.queue import Job, Work
 from irdaemon.engine.scope import PlaceScope, find_owner, find_scope, tell_owner
 from irdaemon.engine.state import State
+from irdaemon.index import Snapshot
 from irdaemon.ledger import ArtifactPage, Ledger
 from irdaemon.source.projects import clean_place
 from irdaemon.types import Disclosure, Hit, Selection
@@ -94,6 +96,11 @@ class LedgerStore:
 
     def check_corpora(self, names: Sequence[str]) -> None:
         """Accept all names; who reads the snapshot finds out which there are."""
+
+    def find_exact(self, snapshot: Snapshot, query: ParsedQuery) -> ExactMatches:
+        """Return the records that hold the text of a query."""
+        with self._state.reading() as ledger:
+            return find_exact(snapshot, query, ledger.index_rows.find_literal)
 
     def catch_up(self, query: ParsedQuery) -> tuple[str, ...]:
         """Wait until a fresh answer can be given; return the roots of which it is not proved."""

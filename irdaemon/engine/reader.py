@@ -9,10 +9,12 @@ from dataclasses import replace
 from datetime import date
 from typing import Any, Protocol
 
+from irclient.errors import QueryError
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.budget import Tiers
 from irdaemon.discovery.decide import Selector
 from irdaemon.discovery.discover import Trace
+from irdaemon.discovery.exact import ExactMatches, narrow_to
 from irdaemon.discovery.explain import explain
 from irdaemon.discovery.here import Here
 from irdaemon.discovery.impressions import parse_session_id
@@ -36,6 +38,10 @@ class ArtifactStore(Protocol):
 
     def check_corpora(self, names: Sequence[str]) -> None:
         """Raise Unavailable where it is not known whether there are such corpora."""
+        ...
+
+    def find_exact(self, snapshot: Snapshot, query: ParsedQuery) -> ExactMatches:
+        """Return the records that hold the text of a query."""
         ...
 
     def catch_up(self, query: ParsedQuery) -> Sequence[str]:
@@ -85,6 +91,13 @@ def _untraced(trace: Trace) -> None:
     """Look at no trace."""
 
 
+def _refuse_exact(query: ParsedQuery) -> ParsedQuery:
+    """Return a query. Raises QueryError for one that asks for a literal, which search finds."""
+    if query.exact:
+        raise QueryError("exact is for search: it decides nothing", "irc search --exact TEXT")
+    return query
+
+
 class Reader:
     """Answer queries from a state's snapshot and a store. Any thread may use it."""
 
@@ -106,7 +119,7 @@ class Reader:
         Related items come from the `visible` corpora only, None for all. `traced` is given the
         trace of an answer that is made again. No turn of the `session` that asks is in it.
         """
-        state, valid = self._state, parse_query(query, custom)
+        state, valid = self._state, _refuse_exact(parse_query(query, custom))
         by_model = None if custom else self._make_selector(valid)
         choosing = SelectionOptions(
             custom or by_model,
@@ -142,14 +155,18 @@ class Reader:
 
         def run(query: ParsedQuery) -> Selection:
             snapshot, query = self._narrow(query, offering=False)
+            exact = self._store.find_exact(snapshot, query) if query.exact else None
+            query = narrow_to(query, exact) if exact else query
             trace = discovery.search(snapshot, query, state.models, state.pending)
             traced(trace)
             preferences = self._find_preferences(query.place, to_session=False)
-            return replace(
-                trace.selection, results=tuple(map(preferences.mark, trace.selection.results))
-            )
+            results = tuple(map(preferences.mark, trace.selection.results))
+            answer = replace(trace.selection, results=results)
+            return exact.add_to(answer) if exact else answer
 
-        return self._answer(parse_search(query), run, state.search_tiers)
+        valid = parse_search(query)
+        # How long the texts take to be read says nothing of a tier.
+        return self._answer(valid, run, None if valid.exact else state.search_tiers)
 
     def judged(self, query: Query | str, hits: Sequence[Hit]) -> dict[str, Any]:
         """Return whether hits serve every part of a query; see `judge_coverage`."""
@@ -206,7 +223,7 @@ class Reader:
 
         `of_projects` is whether to say that it is another project's.
         """
-        valid = parse_query(query)
+        valid = _refuse_exact(parse_query(query))
         self._store.check_corpora(valid.corpora)
         snapshot, valid = self._narrow(valid, offering=True)
         others = list_others(self._state, valid.place, item) if of_projects else ()

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import filterfalse
+from typing import Any
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.ingest.scan import NAMELESS, OptOuts
@@ -32,7 +33,16 @@ from irdaemon.source.redact.private import has_private
 from irdaemon.strategy.edges import find_edges
 from irdaemon.strategy.synopses import KIND, SynopsisNote, add_synopsis, is_synopsis
 from irdaemon.text import count_terms, tokenize_name
-from irdaemon.types import Artifact, Entry, IndexPlan, Reading, Refused, SessionTurn, SourceError
+from irdaemon.types import (
+    FIRST_LINE,
+    Artifact,
+    Entry,
+    IndexPlan,
+    Reading,
+    Refused,
+    SessionTurn,
+    SourceError,
+)
 
 # Redaction: what may be kept of a reading, decided before it is decomposed.
 #
@@ -92,7 +102,7 @@ def redact_kept(text: str, level: str) -> str:
 def _redact_artifact(artifact: Artifact, cleaner: Redactor) -> Artifact:
     return replace(
         artifact,
-        raw=cleaner.value(artifact.raw),
+        raw=_forget_line(artifact.raw, cleaner.value(artifact.raw)),
         name=cleaner.text(artifact.name),
         metadata=cleaner.value(artifact.metadata),
         body=None if artifact.body is None else cleaner.text(artifact.body),
@@ -100,6 +110,15 @@ def _redact_artifact(artifact: Artifact, cleaner: Redactor) -> Artifact:
         prompts=tuple(filter(str.strip, map(cleaner.text, artifact.prompts))),
         misses=tuple(filter(str.strip, map(cleaner.text, artifact.misses))),
     )
+
+
+def _forget_line(raw: Any, redacted: Any) -> Any:
+    """Return what is left of a raw text, without its line in the file where lines went."""
+    if not isinstance(raw, dict) or FIRST_LINE not in raw:
+        return redacted
+    if str(raw["text"]).count("\n") == str(redacted["text"]).count("\n"):
+        return redacted
+    return {name: value for name, value in redacted.items() if name != FIRST_LINE}
 
 
 def _locate_secrets(

@@ -147,6 +147,22 @@ class IndexRows:
         )
         return [RecordText(*row) for row in rows]
 
+    def find_literal(
+        self, artifacts: Sequence[int], literal: str, ignore_case: bool
+    ) -> Iterator[tuple[int, int]]:
+        """Yield (artifact row, surface_index) of the records whose text holds a literal."""
+        statement = "SELECT artifact, surface_index{} FROM records WHERE{} artifact IN"
+        if not ignore_case:
+            held = statement.format("", " instr(text, ?) AND")
+            yield from self._store.select_in(held, artifacts, literal)
+            return
+        folded = literal.casefold()  # SQLite folds ASCII alone
+        for artifact, surface, text in self._store.select_in(
+            statement.format(", text", ""), artifacts
+        ):
+            if folded in text.casefold():
+                yield artifact, surface
+
     def list_records(
         self, corpus: str, after: int = 0, last: int = ALL_ROWS[1]
     ) -> list[tuple[Any, ...]]:

@@ -300,7 +300,8 @@ def cost(
     place = args.get("place")
     if isinstance(place, str) and not knows(place):
         return "slow"
-    if op.cost == "slow" or discloses or args.get("rerank") or args.get("related"):
+    reads = any(args.get(name) for name in ("rerank", "related", "exact"))
+    if op.cost == "slow" or discloses or reads:
         return "slow"
     # A filter may read every record there is, and the first one every field; rounds ask many times.
     # To narrow sessions to a time is a filter too.

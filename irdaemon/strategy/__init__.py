@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 # Raise when decomposition changes in a way no parameter shows.
-DECOMPOSITION = 7
+DECOMPOSITION = 8
 
 
 class IndexingStrategy(Protocol):

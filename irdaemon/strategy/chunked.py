@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any, ClassVar
 
 from irdaemon.runtime.plugins import load
 from irdaemon.source.markdown import list_sections
-from irdaemon.types import IndexPlan, Surface
+from irdaemon.types import FIRST_LINE, IndexPlan, Surface
 
 
 def text_of(raw: Any, text_key: str | None = None) -> str:
@@ -95,6 +97,24 @@ def _cut(paragraph: str, size: int, overlap: int) -> Iterator[str]:
             yield piece
 
 
+def number_lines(text: str, chunks: Sequence[str], overlap: int) -> list[tuple[int, int]]:
+    """Return the first and the last line, from 0 on, of the chunks of a text, in their order.
+
+    A chunk differs from its part of the text in white space alone, so that is left out to find it.
+    """
+    ends = list(accumulate(len("".join(line.split())) for line in text.split("\n")))
+    solid, end, tail, found = "".join(text.split()), 0, 0, list[tuple[int, int]]()
+    for chunk in chunks:
+        own = "".join(chunk.split())
+        # It goes on where the one before ended, or repeats the end of that.
+        likely = (start for start in (end - tail, end) if solid.startswith(own, start))
+        start = next(likely, max(0, solid.find(own, max(0, end - overlap))))
+        end = start + len(own)
+        tail = len("".join(chunk[-overlap:].split())) if overlap else 0
+        found.append((bisect_right(ends, start), bisect_left(ends, end)))
+    return found
+
+
 def split_sections(name: str, text: str) -> list[tuple[str, str]]:
     """Split Markdown at its first- and second-level headings into (heading, section) pairs.
 
@@ -144,7 +164,8 @@ class Chunked:
     `chunk_size` and `overlap` are in characters. `max_tokens` further bounds each chunk by tokens,
     counted by `token_model` ("module:attr" of a function str -> int; default: words and marks).
     `headings` starts a new chunk at each Markdown heading of level one or two, and names it. The
-    words that the source offers beside the text (`lexical`) count for the first chunk.
+    words that the source offers beside the text (`lexical`) count for the first chunk. Where that
+    says in which line of a file the text begins, each chunk has its `start_line` and `end_line`.
     """
 
     named: ClassVar[bool] = True
@@ -181,6 +202,13 @@ class Chunked:
         if pages := _split_pages(text, fields):
             parts = [({"page": number}, page) for number, page in pages]
         chunks = [(place, chunk) for place, part in parts for chunk in self._chunks(part)]
+        first = raw.get(FIRST_LINE) if isinstance(raw, Mapping) and not pages else None
+        if isinstance(first, int):
+            lines = number_lines(text, [chunk for _, chunk in chunks], self.overlap)
+            chunks = [
+                ({**place, "start_line": start + first, "end_line": end + first}, chunk)
+                for (place, chunk), (start, end) in zip(chunks, lines, strict=True)
+            ]
         surfaces = tuple(self._surfaces(artifact_id, chunks))
         if surfaces and (words := get_lexical_words(raw)):
             surfaces = (replace(surfaces[0], lexical=words), *surfaces[1:])

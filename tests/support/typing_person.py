@@ -22,7 +22,8 @@ os.execvp(sys.argv[1], sys.argv[1:])
 def type_answers(command, env, answers=(), asks=": "):
     """Run a command on a terminal; return its exit code, and all that was on the screen.
 
-    Each answer is typed when the screen ends with `asks`; what is left of them stays untyped.
+    Each answer is typed when the screen ends with `asks`; what is left of them stays untyped. An
+    interrupt that comes before the question is read is lost: a person types it again.
     """
     terminal, theirs = pty.openpty()
     launched = [sys.executable, "-I", "-S", "-c", ON_TERMINAL, *command]
@@ -39,15 +40,16 @@ def type_answers(command, env, answers=(), asks=": "):
 
 def type_into(terminal, answers, asks):
     """Type each answer when it is asked for, until the other end closes; return the screen."""
-    screen, deadline = b"", time.monotonic() + PATIENCE_S
+    screen, deadline, typed = b"", time.monotonic() + PATIENCE_S, ""
     while time.monotonic() < deadline:
-        if not select.select([terminal], [], [], 0.2)[0]:
+        if not select.select([terminal], [], [], 1.0)[0]:
+            os.write(terminal, typed.encode() if typed == INTERRUPT else b"")
             continue
         try:
             screen += os.read(terminal, 65536)
         except OSError:  # so Linux says that the other end is closed
             return screen.decode().replace("\r\n", "\n")
         if answers and screen.endswith(asks.encode()):
-            answer = answers.pop(0)
-            os.write(terminal, (answer if answer in (INTERRUPT, END) else f"{answer}\n").encode())
+            typed = answers.pop(0)
+            os.write(terminal, (typed if typed in (INTERRUPT, END) else f"{typed}\n").encode())
     raise AssertionError(screen.decode())

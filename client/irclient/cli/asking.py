@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from dataclasses import dataclass, replace
 from typing import Any
 
 from irclient.cli.place import PLACE, choose_place
 from irclient.cli.query import EXPAND, QUERY, ROUNDS, SELECT_OPTIONS, read_query, take_argument
 from irclient.client import Client
+from irclient.errors import QueryError
 from irclient.fast.choices import LEVELS
 from irclient.invisible import make_safe
+from irclient.places import is_remote
 from irclient.terminal.exits import choose_exit
 from irclient.terminal.help import argument, command, flag
 from irclient.terminal.hits import format_answer, format_disclosure, format_footer, suggest_scope
 from irclient.terminal.output import note, note_text, print_data
 from irclient.terminal.width import detect_terminal
-from irclient.types import Selection
+from irclient.types import Hit, Selection
 
+# A larger file has no line looked up in it: none of that size is indexed by default.
+_MOST_BYTES = 16_000_000
 PATHS = argument(
     *("-l", "--paths"), action="store_true", help="print the paths of the items and nothing else"
 )
@@ -83,6 +89,8 @@ def discover_items(client: Client, options: argparse.Namespace) -> int:
         metavar="N",
         help="show up to N passages of the same document, each as a hit (1)",
     ),
+    flag("--exact", "only what holds the query itself, character by character"),
+    argument("-i", "--ignore-case", action="store_true", help="with --exact: in any case"),
     PATHS,
 )
 def search_items(client: Client, options: argparse.Namespace) -> int:
@@ -101,13 +109,69 @@ def search_items(client: Client, options: argparse.Namespace) -> int:
     # the paths alone, for another program
     irc search --paths "database backups"
 
+    # what holds these very characters, with the line
+    irc search --exact "retry_after("
+    irc search --exact -i -c notes "todo:"
+    irc search --exact -- --no-cache
+
     # up to three passages of each document
     irc search --passages 3 "database backups"
 
     # fifty candidates since September, as data
     irc search -k 50 --where 'timestamp>=2026-09-01' --json "failing tests"
     """
-    return print_answer(options, client.search(read_query(client, options)))
+    if options.ignore_case and not options.exact:
+        raise QueryError("--ignore-case goes with --exact", "irc search --exact -i TEXT")
+    wanted = read_query(client, options)
+    answer = client.search(wanted)
+    if options.exact:
+        _note_unsearched(answer)
+        if not is_remote(client.endpoint):
+            literal = Literal(wanted["text"], options.ignore_case)
+            answer = replace(answer, results=tuple(map(literal.add_line, answer.results)))
+    return print_answer(options, answer)
+
+
+def _note_unsearched(answer: Selection) -> None:
+    exact = answer.signals.get("exact", {})
+    searched, of = exact.get("searched", 0), exact.get("artifacts", 0)
+    if searched < of:
+        note(f"irc: in time {searched:,} of {of:,} items were searched; -c CORPUS asks fewer")
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """What an exact search looked for."""
+
+    text: str
+    ignore_case: bool = False
+
+    def add_line(self, hit: Hit) -> Hit:
+        """Return a hit with the `line` of its file that holds the literal, as the file is now.
+
+        One of the matched part, else the first of all; the hit as it is where there is none.
+        """
+        first, last = (hit.fields.get(name) for name in ("start_line", "end_line"))
+        if not (isinstance(first, int) and isinstance(last, int)):
+            return hit
+        found = self._find_lines(hit.pointer)
+        line = next((each for each in found if first <= each <= last), next(iter(found), None))
+        return hit if line is None else replace(hit, fields={**hit.fields, "line": line})
+
+    def _find_lines(self, path: str) -> list[int]:
+        """Return the lines of a file that hold it, from 1 on; none where it cannot be read."""
+        try:
+            if not os.path.isfile(path) or os.path.getsize(path) > _MOST_BYTES:
+                return []
+            with open(path, encoding="utf-8", errors="replace", newline="\n") as file:
+                return [number for number, line in enumerate(file, start=1) if self._is_in(line)]
+        except OSError:
+            return []
+
+    def _is_in(self, line: str) -> bool:
+        if self.ignore_case:
+            return self.text.casefold() in line.casefold()
+        return self.text in line
 
 
 @command(

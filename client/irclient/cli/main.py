@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -32,6 +33,7 @@ COMMANDS = {
     "explain": "irclient.cli.explain:explain_answer",
     "eval": "irclient.cli.evaluate:evaluate_answers",
     "disclose": "irclient.cli.asking:disclose_items",
+    "open": "irclient.cli.opening:open_item",
     "sessions": "irclient.cli.sessions:list_sessions",
     "here": "irclient.cli.projects:show_project",
     "projects": "irclient.cli.projects:manage_projects",
@@ -88,6 +90,7 @@ ELSEWHERE = {
     "eval-select": "irc eval select CASES.jsonl -c CORPUS",
     "sweep-select": "irc eval sweep CASES.jsonl -c CORPUS",
 }
+_NO_OPTION = re.compile(r"-(?:[^\w-]|-\W|-?\Z)")
 _BEFORE_ACTION = {"--json": 1, "--timeout": 2}
 
 
@@ -135,6 +138,9 @@ def complete_words(words: Sequence[str]) -> list[str]:
         actions = load_command(COMMANDS["eval"]).actions
         if at < len(written) and written[at] not in (*actions, "-h", "--help"):
             written.insert(1, "run")
+    if written[:1] == ["search"] and "--exact" in written and "--" not in written:
+        # What is looked for to the letter may begin as an option does, and be none: `->`.
+        written[-1:] = ["--"] * bool(_NO_OPTION.match(written[-1])) + written[-1:]
     for at, word in enumerate(written):
         after = written[at + 1 : at + 2]
         # It is bare at the end, and before an option or words that were quoted together.

@@ -55,8 +55,9 @@ def make_plain_query(options: argparse.Namespace, text: str) -> dict[str, Any]:
         plain["fusion"] = options.fusion
     if getattr(options, "passages", 1) != 1:
         plain["passages"] = options.passages
-    if getattr(options, "related", False):
-        plain["related"] = True
+    for name in ("related", "exact", "ignore_case"):
+        if getattr(options, name, False):
+            plain[name] = True
     return plain
 
 

@@ -1,7 +1,7 @@
 """Scripts with which shells complete a command line, made of its parser by shtab.
 
-An argument's metavar decides what completes it: CORPUS the names of the corpora, FILE and ROOT
-paths, DIR directories. Choices complete themselves.
+An argument's metavar decides what completes it: CORPUS the names of the corpora, CORPUS/ID and REF
+references, FILE and ROOT paths, DIR directories. Choices complete themselves.
 """
 
 from __future__ import annotations
@@ -27,6 +27,35 @@ _CORPORA = {
 }
 
 
+# bash breaks words at colons and gives what is behind, and gives quotes as they were typed. What a
+# function with `_file` in its name offers is quoted as paths are.
+_BASH_REFERENCES = r"""
+_irc_file_references() {
+  local typed="${COMP_LINE:0:COMP_POINT}" skip line
+  typed="${typed##* }"
+  skip="${typed%"$1"}"
+  if [[ $1 == *\\* ]]; then typed="${1//\\/}"; skip=; fi
+  irc completion references "$typed" 2>/dev/null | while IFS= read -r line; do
+    printf '%s\n' "${line#"$skip"}"
+  done
+}
+"""
+_ZSH_REFERENCES = r"""
+_irc_references() {
+  local -a found
+  found=(${(f)"$(irc completion references "${(Q)PREFIX}" 2>/dev/null)"})
+  compadd -S "" -- ${(M)found:#*/}
+  compadd -- ${found:#*/}
+}
+"""
+_REFERENCES = {
+    "bash": "_irc_file_references",
+    "zsh": "_irc_references",
+    "fish": "(irc completion references (commandline -ct | string unescape) 2>/dev/null)",
+    "preamble": {"bash": _BASH_REFERENCES, "zsh": _ZSH_REFERENCES},
+}
+
+
 def make_script(program: argparse.ArgumentParser, shell: str) -> str:
     """Return the script for one of SHELLS. Raises Unavailable without shtab."""
     try:
@@ -38,6 +67,8 @@ def make_script(program: argparse.ArgumentParser, shell: str) -> str:
         raise Unavailable("completion scripts are made by shtab, which is missing", hint) from None
     completed: dict[str, Any] = {
         "CORPUS": _CORPORA,
+        "CORPUS/ID": _REFERENCES,
+        "REF": _REFERENCES,
         "FILE": shtab.FILE,
         "CASES.jsonl": shtab.FILE,
         "ROOT": shtab.FILE,

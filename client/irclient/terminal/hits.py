@@ -46,6 +46,7 @@ REASONS = {
     "below_floor": "the nearest match is too far from the question",
     "no_candidates": "nothing indexed shares anything with the query",
     "no_task": "this says no task: it continues a conversation, orders a small edit or names files",
+    "no_match": "no text that is indexed holds it",
     "nothing_indexed": "there is nothing in the index yet; irc add NAME KIND ROOT adds a corpus",
     "filtered_out": "the filters leave nothing to choose from",
     "llm:none": "the model found that nothing here serves it",
@@ -127,7 +128,7 @@ def format_hit(
     if not _fits(hit, reference, to):
         yield indent + reference
     if place := hit["pointer"]:
-        yield indent + to.painted(DIM, _link_place(place, place, room, to))
+        yield indent + to.painted(DIM, _link_place(place, add_line(hit), room, to))
     if verdict := hit["fields"].get("offers"):
         yield f"{indent}{_OFFERS.get(verdict, verdict)}"
     if became := describe_verdict(hit.get("verdict")):
@@ -158,6 +159,13 @@ def _format_related(
         yield f"{line}  {to.painted(DIM, reference)}" if fits else clip(line, room)
         if not fits:
             yield f"  {to.painted(DIM, reference)}"
+
+
+def add_line(hit: Mapping[str, Any]) -> str:
+    """Return the path of a hit; of a text or a program with its line, as `PATH:LINE`."""
+    fields = hit["fields"]
+    line = fields.get("line") or fields.get("start_line")
+    return f"{hit['pointer']}:{line}" if isinstance(line, int) else str(hit["pointer"])
 
 
 def entitle_hit(hit: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ from irdaemon.contrib.backends.remote import Vocabularies, make_remote_index
 from irdaemon.contrib.backends.state import seeing_only
 from irdaemon.contrib.backends.stored import disclose_stored, disclose_stored_hit, resolve_stored
 from irdaemon.discovery.disclose import check_level, parse_reference, unknown_corpus
+from irdaemon.discovery.exact import ExactMatches
 from irdaemon.discovery.expand import parse_expand
 from irdaemon.discovery.query import ParsedQuery, find_indexes
 from irdaemon.embed import EMBEDDERS, FAMILIES, Embedder
@@ -157,6 +158,10 @@ class BackendStore:
             raise self.make_refusal("what belongs to a hit")
         self._check_level(query.level)
         self.check_corpora(query.corpora)
+
+    def find_exact(self, snapshot: Snapshot, query: ParsedQuery) -> ExactMatches:
+        """Raise Unavailable: the texts are where the ledger is."""
+        raise self.make_refusal("what texts hold to the letter")
 
     def check_corpora(self, names: Sequence[str] = ()) -> None:
         """Raise Unavailable where a backend that never answered may have one of these.

@@ -11,7 +11,7 @@ from irdaemon.source.frontmatter import Front, decode, get_words, split_front
 from irdaemon.source.frontmatter import get_text as one_line
 from irdaemon.source.markdown import find_heading
 from irdaemon.source.opening import read_regular
-from irdaemon.types import Artifact, Entry, Refused
+from irdaemon.types import FIRST_LINE, Artifact, Entry, Refused
 
 # Tell files that are not text from those that are, by their first bytes.
 
@@ -152,15 +152,17 @@ def read_text(entry: Entry, place: Mapping[str, object], max_bytes: int) -> Arti
     )
 
 
-def _make_parts(text: str, parts: Front) -> dict[str, str]:
+def _make_parts(text: str, parts: Front) -> dict[str, object]:
     """Return the text to show and embed, and the front matter, whose words are searched as well.
 
-    A document that is front matter alone is shown as it is.
+    With the line of the file that the text begins in. A document that is front matter alone is
+    shown as it is.
     """
     if not parts.body.strip():
-        return {"text": text}
+        return {"text": text, FIRST_LINE: 1}
     front_matter = text.removesuffix(parts.body)
-    return {"text": parts.body, **({"lexical": front_matter} if front_matter.strip() else {})}
+    own = {"text": parts.body, FIRST_LINE: 1 + front_matter.count("\n")}
+    return {**own, **({"lexical": front_matter} if front_matter.strip() else {})}
 
 
 def _find_fields(parts: Front) -> dict[str, object]:

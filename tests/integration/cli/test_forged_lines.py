@@ -208,6 +208,7 @@ LINES = {
         *(["report", "-c", NAME, "-o", NAME], ["report", "cases.jsonl", "-o", "report.html"]),
     ],
     "disclose": [[NAME]],
+    "open": [[NAME], [f"/{NAME}:7"]],
     "here": [["."], [NAME]],
     "projects": [[], ["add", "."], ["add", NAME], ["forget", NAME]],
     "ls": [[]],
@@ -300,7 +301,7 @@ def test_no_command_prints_a_line_that_a_name_wrote(command, words, place, monke
 
 def test_nor_do_the_short_way_and_completion(place, monkeypatch, capsys):
     monkeypatch.setattr("os._exit", lambda code: None)
-    for words in (["discover", "x"], ["completion", "corpora"]):
+    for words in (["discover", "x"], ["completion", "corpora"], ["completion", "references", ""]):
         said = []
         for name in ("plain", FORGED):
             with FakeDaemon(named(answers(), name)) as daemon:

@@ -13,7 +13,7 @@ from irdaemon.ledger import Ledger, Secret
 from irdaemon.source.files import Files
 from irdaemon.source.sessions import Sessions
 from irdaemon.strategy import ClaudeTurn, WholeText
-from irdaemon.types import Artifact, Entry, Reading, Root
+from irdaemon.types import FIRST_LINE, Artifact, Entry, Reading, Root
 from tests.support.corpora import mapped, skills, write_skill
 from tests.support.planted import AWS, GITHUB, KEY_LINES, PASSWORD, PRIVATE_KEY
 from tests.support.watched import Watched
@@ -345,3 +345,10 @@ def test_a_ledger_that_others_could_read_is_closed_to_them(tmp_path):
     path.touch(0o644)
     Ledger(str(path)).close()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_text_that_loses_lines_to_redaction_has_no_line_of_its_file_any_more():
+    for text, known in ((f"a\n{PRIVATE_KEY}\nb", False), (f"a\ntoken {GITHUB}\nb", True)):
+        read = Reading((Artifact("a", {"text": text, FIRST_LINE: 1}, "a"),))
+        kept = redact_reading(read, Entry("a", "", "1"), "all", OptOuts())
+        assert (FIRST_LINE in kept.artifacts[0].raw) == known

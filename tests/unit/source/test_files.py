@@ -412,3 +412,12 @@ def test_of_a_pattern_with_too_many_double_stars_the_beginning_stands_for_all_be
     assert compile_patterns([line]).match_file("one/a/two/b/three/c/file")
     assert not compile_patterns([line]).match_file("one/a/two/b/file")
     assert not compile_patterns([f"!{line}"]).patterns
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [("a_md", "---\ntitle: A\n---\n\n# A\n", 4), ("a_txt", "---\nx\n", 1), ("a_md", "text", 1)],
+)
+def test_a_document_knows_in_which_line_of_its_file_the_text_begins(tmp_path, name, text, line):
+    write(tmp_path, **{name: text})
+    assert read(files(tmp_path)).raw["first_line"] == line

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from irclient.errors import QueryError
 from irdaemon.strategy.chunked import Chunked, chunk_text, count_words, halve_chunks
 from irdaemon.strategy.package import Package
+from irdaemon.types import FIRST_LINE
 
 
 def test_chunks_carry_the_tail_of_the_one_before():
@@ -109,3 +110,37 @@ def test_words_beside_a_text_count_for_its_first_chunk_alone():
     assert [each.lexical for each in surfaces] == ["zoo", ""]
     assert all("zoo" not in each.text for each in surfaces)
     assert Chunked().decompose("a.md", {"text": " ", "lexical": "zoo"}).surfaces == ()
+
+
+WORDS = st.sampled_from("alpha beta gamma delta".split())
+LINES = st.lists(
+    st.one_of(st.just(""), st.just("  "), st.lists(WORDS, min_size=1, max_size=12).map(" ".join)),
+    min_size=1,
+    max_size=40,
+)
+
+
+@given(LINES, st.sampled_from([30, 80, 400]), st.sampled_from([0, 15]), st.booleans())
+def test_each_chunk_knows_the_lines_that_it_is_of(lines, size, overlap, bounded):
+    lines = [f"{line} {at}" if line.strip() else line for at, line in enumerate(lines)]
+    strategy = Chunked(size, overlap, max_tokens=9 if bounded else None, headings=True)
+    raw = {"text": "\n".join(lines), FIRST_LINE: 1}
+    for surface in strategy.decompose("a.md", raw, {"suffix": ".md"}).surfaces:
+        start, end = surface.metadata["start_line"], surface.metadata["end_line"]
+        own = "".join(surface.text.split())
+        assert own in "".join("".join(lines[start - 1 : end]).split())
+        assert lines[start - 1].strip()
+        assert lines[end - 1].strip()
+
+
+def test_lines_count_from_where_the_text_begins_in_its_file():
+    plan = Chunked().decompose("a", {"text": "\none\n\n\ntwo", FIRST_LINE: 5})
+    (only,) = plan.surfaces
+    assert (only.metadata["start_line"], only.metadata["end_line"]) == (6, 9)
+
+
+def test_a_text_of_no_file_and_one_in_pages_has_no_lines():
+    pages = {"text": "one\ftwo", FIRST_LINE: 1}
+    for raw, fields in (({"text": "one"}, {}), (pages, {"n_pages": 2})):
+        for surface in Chunked().decompose("a", raw, fields).surfaces:
+            assert "start_line" not in surface.metadata

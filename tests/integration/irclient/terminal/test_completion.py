@@ -21,7 +21,25 @@ PROGRAMS = {"irc": irclient.cli.main, "irdaemon": irdaemon.cli.main}
 _IN_BASH = """
 source {script}
 COMP_WORDS=({line} "{word}"); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+COMP_LINE="{line} {typed}"; COMP_POINT=${{#COMP_LINE}}
 _shtab_irc; printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+# zsh completes in its line editor alone: the words are typed on a terminal of its own.
+_IN_ZSH = """
+zmodload zsh/zpty
+zpty z zsh -f -i
+zpty -w z 'PS1=; setopt no_beep; autoload -Uz compinit; compinit -u -d {script}.dump'
+zpty -w z 'source {script}; compdef _shtab_irc irc; zstyle ":completion:*" list-grouped no'
+zpty -w z 'bindkey "^I" complete-word; echo rea""dy'
+zpty -r z said '*ready*'
+zpty -w -n z $'{line} {word}\\t'
+repeat 60; do
+  sleep 0.1
+  zpty -r -t z more && said+=$more
+  [[ $more == *'/'* ]] && break
+done
+sleep 0.3; zpty -r -t z more && said+=$more
+print -r -- $said; zpty -d z
 """
 _IN_FISH = "source {script}; complete -C '{line} {word}' | string split -f 1 \\t"
 
@@ -34,12 +52,14 @@ def installed(shell):
 
 
 DRIVEN = [installed("bash"), installed("fish")]
+NOTES = ["backups.md", "b:odd.md", "with space.md", "year/2026.md"]
 
 
 @pytest.fixture
 def daemon():
     corpora = [{"name": "skills"}, {"name": "sessions"}, {"name": "notes"}]
-    with FakeDaemon({"status": {"corpora": corpora}}) as running:
+    notes = [{"corpus": "notes", "artifact_id": each, "name": f"Name-{each}"} for each in NOTES]
+    with FakeDaemon({"status": {"corpora": corpora}, "artifacts": notes}) as running:
         yield running
 
 
@@ -53,15 +73,17 @@ def completed(daemon, tmp_path):
     path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
     env = {**os.environ, **daemon.environment, "PATH": path, "HOME": str(tmp_path)}
 
-    def complete(shell, line, word=""):
+    def complete(shell, line, word="", typed=None):
         where = tmp_path / f"completion.{shell}"
         where.write_text(make_script(irclient.cli.main.program(), shell))
-        said = {"bash": _IN_BASH, "fish": _IN_FISH}[shell]
-        asked = [shell, "-c", said.format(script=where, line=line, word=word)]
+        said = {"bash": _IN_BASH, "fish": _IN_FISH, "zsh": _IN_ZSH}[shell]
+        typed = word if typed is None else typed
+        asked = [shell, "-c", said.format(script=where, line=line, word=word, typed=typed)]
         done = subprocess.run(
             asked, env=env, capture_output=True, text=True, timeout=30, cwd=tmp_path
         )
-        return done.stdout.split()
+        assert shell == "zsh" or not done.stderr, done.stderr
+        return sorted(filter(None, done.stdout.splitlines()))
 
     return complete
 
@@ -90,6 +112,36 @@ def test_a_daemon_that_is_not_there_or_says_nothing_offers_no_corpora(shell, com
     assert completed(shell, "irc rm", "n") == []
     daemon.stop()
     assert completed(shell, "irc rm", "n") == []
+
+
+@pytest.mark.parametrize("shell", DRIVEN)
+def test_references_are_offered_by_corpus_then_by_id_then_by_name(shell, completed):
+    assert completed(shell, "irc disclose", "s") == ["sessions/", "skills/"]
+    assert completed(shell, "irc open", "notes/ba") == ["notes/backups.md"]
+    assert completed(shell, "irc open", "no") == sorted(f"notes/{each}" for each in NOTES)
+    assert completed(shell, "irc records", "notes/w") == ["notes/with space.md"]
+    assert completed(shell, "irc open", "notes/Name-y") == ["notes/Name-year/2026.md"]
+    assert completed(shell, "irc open", "notes/nothing") == []
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="bash is not installed")
+def test_bash_is_given_what_follows_a_colon_and_knows_words_with_backslashes(completed):
+    assert completed("bash", "irc open", "", "notes/b:") == ["odd.md"]
+    assert completed("bash", "irc open", "notes/with\\\\ s", "s") == ["notes/with space.md"]
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
+def test_zsh_completes_a_reference_as_it_is_typed(completed):
+    said = "\n".join(completed("zsh", "irc open", "notes/ba"))
+    assert "notes/backups.md" in said
+    assert "notes/with\\ space.md" in "\n".join(completed("zsh", "irc open", "notes/w"))
+
+
+@pytest.mark.parametrize("shell", DRIVEN)
+def test_without_a_daemon_no_reference_is_offered_and_nothing_is_said(shell, completed, daemon):
+    daemon.stop()
+    assert completed(shell, "irc open", "no") == []
+    assert completed(shell, "irc open", "notes/b") == []
 
 
 def test_without_shtab_it_is_said_how_to_get_it(monkeypatch):

@@ -8,11 +8,12 @@ from types import SimpleNamespace
 import pytest
 
 from irclient.cli import main as program
-from irclient.cli.asking import discover_items
+from irclient.cli.asking import Literal, discover_items
 from irclient.cli.query import MOST_CHARS, parse_moment, read_query, read_words
 from irclient.errors import QueryError
 from irclient.results import CorpusInfo
 from irclient.terminal.help import parse_options
+from irclient.terminal.hits import add_line
 from irclient.types import Hit, Selection
 
 NOW = datetime(2026, 9, 8, 12, 30, tzinfo=UTC)
@@ -145,3 +146,42 @@ def test_a_corpus_before_one_quoted_query_is_the_one_that_is_asked(given, text, 
     found = read_query(Answers(HIT), options)
     assert (found["text"], found["corpora"]) == (text, corpora)
     assert ("asked of skills alone" in capsys.readouterr().err) == (corpora == ["skills"])
+
+
+def hit_of(path, **fields):
+    return Hit("notes", "a.md", "a", "chunk", 1.0, {}, "", str(path), fields)
+
+
+def test_an_exact_hit_has_the_line_of_its_part_that_holds_the_text(tmp_path):
+    path = tmp_path / "a.md"
+    path.write_text("needle\n\n\nhay\nNeedle (2)\nneedle (2)\n")
+    part = {"start_line": 4, "end_line": 6}
+    assert Literal("needle").add_line(hit_of(path, **part)).fields["line"] == 6
+    assert Literal("needle", True).add_line(hit_of(path, **part)).fields["line"] == 5
+    assert Literal("needle").add_line(hit_of(path, start_line=2, end_line=4)).fields["line"] == 1
+
+
+def test_an_exact_hit_without_lines_or_whose_file_is_gone_stays_as_it_is(tmp_path):
+    for hit in (hit_of(tmp_path), hit_of(tmp_path / "gone", start_line=1, end_line=2)):
+        assert Literal("x").add_line(hit) == hit
+
+
+@pytest.mark.parametrize("literal", ["->", "--", "-", "-- x", "-> x"])
+def test_a_text_that_begins_like_an_option_and_is_none_needs_no_dashes(literal):
+    words = program.complete_words(["search", "--exact", literal])
+    assert words == ["search", "--exact", "--", literal] or literal == "--"
+
+
+def test_an_option_at_the_end_stays_one():
+    words = ["search", "--exact", "x", "-i"]
+    assert program.complete_words(words) == words
+
+
+def test_a_hit_of_a_text_is_shown_with_its_line_and_another_with_its_path():
+    for fields, shown in (
+        ({"start_line": 4}, "/a/b.md:4"),
+        ({"start_line": 4, "line": 6}, "/a/b.md:6"),
+        ({"page": 2}, "/a/b.md"),
+        ({"start_line": "x"}, "/a/b.md"),
+    ):
+        assert add_line(hit_of("/a/b.md", **fields).to_dict()) == shown
