@@ -24,6 +24,7 @@ from irdaemon.source import SOURCES, Source
 from irdaemon.source.invalid import InvalidSource
 from irdaemon.source.opening import resolve_path
 from irdaemon.source.pack import PACKED, read_digest
+from irdaemon.source.places import keep_existing
 from irdaemon.source.redact import make_recipe
 from irdaemon.source.tree import resolve_root
 from irdaemon.strategy import IndexingStrategy, build_recipe, strategy_from_spec
@@ -207,7 +208,7 @@ def list_absent_places(config: Config) -> list[tuple[str, str]]:
         (name, root.path)
         for name, each in sorted(every.items())
         if each.enabled and not each.roots and each.kind in KNOWN_KINDS
-        for root in _known("known_places", each.kind)
+        for root in _list_places(each.kind)
         if not os.path.exists(root.path)
     ]
 
@@ -389,12 +390,11 @@ def _make_error(given: CorpusConfig, config: Config, error: IRError) -> ConfigEr
 
 def known_roots(kind: str) -> tuple[Root, ...]:
     """Return the places of a known kind that exist on this machine; none for other kinds."""
-    return _known("known_roots", kind) if kind in KNOWN_KINDS else ()
+    return keep_existing(_list_places(kind)) if kind in KNOWN_KINDS else ()
 
 
-def _known(function: str, kind: str) -> tuple[Root, ...]:
+def _list_places(kind: str) -> tuple[Root, ...]:
     module, _, _ = SOURCES[kind].partition(":")
-    known: tuple[Root, ...] = load("source", f"{module}:{function}", {})(
-        os.path.expanduser("~"), os.environ
-    )
-    return known
+    known_places = load("source", f"{module}:known_places", {})
+    places: tuple[Root, ...] = known_places(os.path.expanduser("~"), os.environ)
+    return places

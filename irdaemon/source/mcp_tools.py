@@ -91,11 +91,6 @@ class McpTools:
         return _drop_repeated(sorted(found.values(), key=lambda entry: entry.key), problems)
 
 
-def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
-    """Return the directory of the dumps that were asked for here, if there are any."""
-    return tuple(root for root in known_places(home, env) if os.path.isdir(root.path))
-
-
 def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     """Return the directory of the dumps, existing or not."""
     return (Root(find_dump_directory(home, env)),)

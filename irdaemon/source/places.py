@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from irdaemon.source.opening import resolve_path
 from irdaemon.types import Root
@@ -27,18 +27,11 @@ def list_places(places: Places, home: str, env: Mapping[str, str]) -> tuple[Root
     )
 
 
-def list_existing(places: Places, home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
-    """Return the roots among places that exist, each once."""
-    return keep_existing(list_places(places, home, env), os.path.exists)
-
-
-def keep_existing(
-    roots: Iterable[Root], exists: Callable[[str], bool] = os.path.isdir
-) -> tuple[Root, ...]:
+def keep_existing(roots: Iterable[Root]) -> tuple[Root, ...]:
     """Return the roots that exist, each once: the first of those that lead to one directory."""
     found: dict[str, Root] = {}
     for root in roots:
-        if exists(root.path):
+        if os.path.exists(root.path):
             found.setdefault(resolve_path(root.path), root)
     return tuple(found.values())
 

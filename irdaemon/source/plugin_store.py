@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, ClassVar, TypeGuard
 
 from irdaemon.source.opening import follow_link, is_within, read_regular, resolve_path
-from irdaemon.types import Root, SourceError
+from irdaemon.source.options import check_options, get_number
+from irdaemon.source.tree import check_root, resolve_root
+from irdaemon.types import Problem, Root, SourceError
 
 _LIMIT = 4_000_000
 
@@ -41,20 +44,73 @@ def list_control_files(store: str) -> tuple[str, ...]:
     return os.path.join(store, "installed_plugins.json"), settings
 
 
-def list_settings(stores: Iterable[str]) -> tuple[Root, ...]:
-    """Return the settings that decide about stores, as roots, where there are some.
+class PluginSource:
+    """The roots and options of a source that reads directories, plugin stores among them.
 
-    Those made later are found by the next whole scan.
+    A project brings no plugins: where its source is `within` one, no root is a store.
     """
-    settings = (list_control_files(store)[1] for store in stores)
-    return tuple(Root(path, "plugin") for path in settings if os.path.lexists(path))
+
+    limits: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(
+        self,
+        kind: str,
+        roots: tuple[Root, ...],
+        options: Mapping[str, object],
+        max_depth: int,
+        max_bytes: int,
+    ):
+        given = check_options(kind, options, {"max_depth": int, "max_bytes": int})
+        self._roots = roots
+        self._depth = get_number(given, "max_depth", max_depth)
+        self._max_bytes = get_number(given, "max_bytes", max_bytes)
+        self._project = roots[0].within if roots else ""
+
+    def roots(self) -> tuple[Root, ...]:
+        """Return the given places, and the settings that enable the plugins in them.
+
+        Settings made later are found by the next whole scan.
+        """
+        settings = (list_control_files(store)[1] for store in self._list_stores())
+        return (*self._roots, *(Root(p, "plugin") for p in settings if os.path.lexists(p)))
+
+    def _list_stores(self) -> list[str]:
+        paths = () if self._project else map(resolve_root, self._roots)
+        return [path for path in dict.fromkeys(paths) if path and find_store(path) == path]
+
+    def _decides_plugins(self, path: str) -> bool:
+        """Return whether a file decides which plugins are in use, or what one holds."""
+        if self._project:
+            return False
+        around = find_store(path)
+        stores = self._list_stores() + [around] * bool(around)
+        if any(path in list_control_files(store) for store in stores):
+            return True
+        return bool(around) and os.path.basename(path) == "plugin.json"
+
+
+def visit_plugins(store: str, problems: list[Problem], visit: Callable[[Plugin], None]) -> None:
+    """Visit the plugins in use in a store; what fails is added to the problems."""
+    try:
+        plugins = list_plugins(store)
+    except SourceError as error:
+        problems.append(Problem(store, error.message))
+        return
+    for plugin in plugins:
+        if problem := check_root(Root(plugin.path)):
+            problems.append(problem)
+            continue
+        try:
+            visit(plugin)
+        except SourceError as error:
+            problems.append(Problem(plugin.path, error.message))
 
 
 def list_plugins(store: str) -> tuple[Plugin, ...]:
     """Return the plugins of a store that are installed and enabled, in the order of their ids.
 
     Without `installed_plugins.json`, the newest version of each cached plugin. Raises SourceError
-    when a file that decides about it cannot be understood.
+    when a file that decides about it cannot be parsed.
     """
     installed, settings = list_control_files(store)
     if not os.path.lexists(installed):
@@ -74,7 +130,7 @@ def list_plugins(store: str) -> tuple[Plugin, ...]:
 def explain_unused(path: str, part: str) -> str:
     """Return why no plugin in use has a file as `part` (see `find_places`), "" where one may.
 
-    A file in no store may be. What cannot be understood decides nothing.
+    A file in no store may be. A manifest that cannot be parsed decides nothing.
     """
     store = find_store(path)
     if not store:
@@ -90,17 +146,14 @@ def explain_unused(path: str, part: str) -> str:
 
 
 def find_places(plugin: Plugin, part: str) -> tuple[str, ...]:
-    """Return the files and directories a plugin keeps `part` in; never one outside its root.
+    """Return the files and directories in which a plugin keeps `part`; never one outside its root.
 
-    What its manifest names under that key is added to the default directory for skills, and takes
-    its place for anything else. Raises SourceError when the manifest is not JSON.
+    The paths under that key of its manifest are added to the default directory for skills, and
+    replace it for anything else. Raises SourceError when the manifest is not JSON.
     """
     manifest = os.path.join(plugin.path, ".claude-plugin", "plugin.json")
-    named = (
-        _read_json(follow_link(manifest, by_name=True)).get(part)
-        if os.path.isfile(manifest)
-        else None
-    )
+    held = _read_json(follow_link(manifest, by_name=True)) if os.path.isfile(manifest) else {}
+    named = held.get(part)
     paths = [named] if isinstance(named, str) else named if isinstance(named, list) else []
     default = [part] if part == "skills" or not paths else []
     places = [os.path.join(plugin.path, path) for path in [*default, *paths] if _is_path(path)]
@@ -115,17 +168,11 @@ def find_plugin(path: str, stores: Iterable[str]) -> str:
     """
     around = [store for store in [find_store(path)] if store]
     for store in dict.fromkeys([*around, *stores]):
-        for plugin in _try_plugins(store):
-            if is_within(path, plugin.path):
-                return plugin.id
+        with suppress(SourceError):
+            for plugin in list_plugins(store):
+                if is_within(path, plugin.path):
+                    return plugin.id
     return ""
-
-
-def _try_plugins(store: str) -> tuple[Plugin, ...]:
-    try:
-        return list_plugins(store)
-    except SourceError:
-        return ()
 
 
 def _is_store(path: str) -> bool:

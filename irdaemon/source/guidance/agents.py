@@ -1,15 +1,14 @@
-"""Agents: the sub-agents that a session can hand work to."""
+"""Agents: the sub-agents to which a session can delegate work."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 from irdaemon.source import frontmatter as f
-from irdaemon.source.guidance.files import GuidanceFiles, Kind, Written
+from irdaemon.source.guidance.files import GuidanceFile, GuidanceSource, Kind
 from irdaemon.source.markdown import find_paragraph
-from irdaemon.source.places import list_existing, list_places
-from irdaemon.types import Artifact, Root
+from irdaemon.source.places import list_places
+from irdaemon.types import Artifact
 
 KIND = Kind(
     name="agents",
@@ -46,37 +45,34 @@ _ROOTS = (
     ("home", ".gemini/extensions", "plugin"),
     ("/etc/claude-code", ".claude/agents", "other"),
 )
-known_roots = partial(list_existing, _ROOTS)
 known_places = partial(list_places, _ROOTS)
-# A Markdown file without a name is a plain document to these, whatever else it holds.
-_NAMED = frozenset({"claude", "gemini"})
+# A Markdown file without a name is a plain document to these products.
+_NAME_REQUIRED = frozenset({"claude", "gemini"})
 
 
-class Agents(GuidanceFiles):
+class Agents(GuidanceSource):
     """Enumerate and read sub-agents: Markdown with frontmatter, or Codex's TOML."""
 
-    def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        super().__init__(KIND, make_agent, roots, options)
+    kind = KIND
 
-
-def make_agent(file: Written) -> Artifact | str:
-    """Return the sub-agent in a file, or why there is none in it."""
-    fields = file.parts.fields
-    named, described = f.get_text(fields, "name"), f.get_text(fields, "description")
-    if not named and (file.product in _NAMED or not described):
-        return "no_name"
-    # A system prompt: Codex writes it into the table, all others below the frontmatter.
-    prompt = file.parts.body or _get_lines(fields, "developer_instructions")
-    description = described or find_paragraph(prompt)
-    raw = {"name": named or file.stem, "description": description, "text": prompt}
-    stated = {
-        "description": described,
-        "model": f.get_text(fields, "model"),
-        "mode": f.get_text(fields, "mode"),
-        "tools": f.get_words(fields, "tools", f.TOOL),
-        "skills": f.get_words(fields, "skills"),
-    }
-    return file.artifact(raw, stated, () if described else ("missing_description",))
+    def make_artifact(self, file: GuidanceFile) -> Artifact | str:
+        """Return the sub-agent in a file, or the reason for which there is none."""
+        fields = file.parts.fields
+        named, described = f.get_text(fields, "name"), f.get_text(fields, "description")
+        if not named and (file.product in _NAME_REQUIRED or not described):
+            return "no_name"
+        # A system prompt: Codex writes it into the table, all others below the frontmatter.
+        prompt = file.parts.body or _get_lines(fields, "developer_instructions")
+        description = described or find_paragraph(prompt)
+        raw = {"name": named or file.stem, "description": description, "text": prompt}
+        stated = {
+            "description": described,
+            "model": f.get_text(fields, "model"),
+            "mode": f.get_text(fields, "mode"),
+            "tools": f.get_words(fields, "tools", f.TOOL),
+            "skills": f.get_words(fields, "skills"),
+        }
+        return file.make_artifact(raw, stated, () if described else ("missing_description",))
 
 
 def _get_lines(fields: f.Fields, name: str) -> str:

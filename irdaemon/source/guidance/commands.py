@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from functools import partial
 
 from irdaemon.source import frontmatter as f
-from irdaemon.source.guidance.files import GuidanceFiles, Kind, Written
+from irdaemon.source.guidance.files import GuidanceFile, GuidanceSource, Kind
 from irdaemon.source.markdown import find_paragraph
-from irdaemon.source.places import list_existing, list_places
-from irdaemon.types import Artifact, Root
+from irdaemon.source.places import list_places
+from irdaemon.types import Artifact
 
 KIND = Kind(
     name="commands",
@@ -50,46 +49,43 @@ _ROOTS = (
     ("home", ".gemini/extensions", "plugin"),
     ("/etc/claude-code", ".claude/commands", "other"),
 )
-known_roots = partial(list_existing, _ROOTS)
 known_places = partial(list_places, _ROOTS)
-# What stands between the directories and the name of a command, where it is called with both.
-_JOINED = {"gemini": ":", "qwen": ":", "opencode": "/"}
+# The separator of the directories and the name of a command, for products that use both.
+_SEPARATORS = {"gemini": ":", "qwen": ":", "opencode": "/"}
 
 
-class Commands(GuidanceFiles):
+class Commands(GuidanceSource):
     """Enumerate and read slash commands: Markdown, or Gemini's TOML."""
 
-    def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        super().__init__(KIND, make_command, roots, options)
+    kind = KIND
 
-
-def make_command(file: Written) -> Artifact | str:
-    """Return the command in a file; one that asks for nothing is passed over as "empty"."""
-    fields = file.parts.fields
-    prompt = file.parts.body or str(fields.get("prompt") or "")
-    described = f.get_text(fields, "description")
-    if not described and not prompt.strip():
-        return "empty"
-    hint = f.get_text(fields, "argument-hint")
-    namespace = _find_namespace(file.path)
-    joined = _JOINED.get(file.product)
-    raw = {
-        "name": joined.join([*namespace, file.stem]) if joined else file.stem,
-        "description": described or find_paragraph(prompt),
-        "text": prompt,
-        "lexical": hint,
-    }
-    stated = {
-        "description": described,
-        "argument_hint": hint,
-        "arguments": f.get_words(fields, "arguments"),
-        "namespace": "/".join(namespace),
-        "allowed_tools": f.get_words(fields, "allowed-tools", f.TOOL),
-        "model": f.get_text(fields, "model"),
-        "agent": f.get_text(fields, "agent"),
-        "hidden": f.is_hidden(fields),
-    }
-    return file.artifact(raw, stated, () if described else ("missing_description",))
+    def make_artifact(self, file: GuidanceFile) -> Artifact | str:
+        """Return the command in a file; one without a prompt is passed over as "empty"."""
+        fields = file.parts.fields
+        prompt = file.parts.body or str(fields.get("prompt") or "")
+        described = f.get_text(fields, "description")
+        if not described and not prompt.strip():
+            return "empty"
+        hint = f.get_text(fields, "argument-hint")
+        namespace = _find_namespace(file.path)
+        separator = _SEPARATORS.get(file.product)
+        raw = {
+            "name": separator.join([*namespace, file.stem]) if separator else file.stem,
+            "description": described or find_paragraph(prompt),
+            "text": prompt,
+            "lexical": hint,
+        }
+        stated = {
+            "description": described,
+            "argument_hint": hint,
+            "arguments": f.get_words(fields, "arguments"),
+            "namespace": "/".join(namespace),
+            "allowed_tools": f.get_words(fields, "allowed-tools", f.TOOL),
+            "model": f.get_text(fields, "model"),
+            "agent": f.get_text(fields, "agent"),
+            "hidden": f.is_hidden(fields),
+        }
+        return file.make_artifact(raw, stated, () if described else ("missing_description",))
 
 
 def _find_namespace(path: str) -> list[str]:

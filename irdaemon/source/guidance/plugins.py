@@ -1,26 +1,24 @@
-"""Plugins: what is installed, and which skills, agents, commands and servers it brings."""
+"""Plugins: those installed, and the skills, agents, commands and servers in them."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from irdaemon.source import frontmatter as f
 from irdaemon.source.opening import follow_link, open_directory, read_regular, resolve_path
-from irdaemon.source.options import check_options, get_number
-from irdaemon.source.places import list_existing, list_places
+from irdaemon.source.places import list_places
 from irdaemon.source.plugin_store import (
     Plugin,
+    PluginSource,
     find_places,
     find_plugin,
     find_store,
-    list_control_files,
     list_plugins,
-    list_settings,
     parse_object,
 )
 from irdaemon.source.skills.skill_finder import SKILL_NAMES
@@ -38,45 +36,22 @@ from irdaemon.source.tree import (
 )
 from irdaemon.types import Artifact, Entry, Problem, Reading, Root, Scan, SourceError
 
-# Read a plugin: its manifest, and the names of what it brings.
+# Read a plugin: its manifest, and the names of its parts.
 
-# Where products keep the manifest of a plugin; the first that is there counts.
+# The manifests of plugins by product; the first that exists counts.
 MANIFESTS = (
     ("claude", ".claude-plugin/plugin.json"),
     ("codex", ".codex-plugin/plugin.json"),
     ("cursor", ".cursor-plugin/plugin.json"),
     ("gemini", "gemini-extension.json"),
 )
-# What a change to a plugin's parts shows in: the directories' own times show names that came
-# and went in them.
-_MANIFEST_KEYS = (
-    "skills",
-    "agents",
-    "commands",
-    "rules",
-    ".mcp.json",
-    "mcp.json",
-    "hooks/hooks.json",
-)
-_FILES = {"agents": (".md", ".toml"), "commands": (".md", ".toml"), "rules": (".mdc", ".md")}
+# The files and directories whose times show a change to a plugin's parts: those of a directory
+# show the names that came and went in it.
+_PART_PATHS = (
+    "skills", "agents", "commands", "rules", ".mcp.json", "mcp.json", "hooks/hooks.json",
+)  # fmt: skip
+_SUFFIXES = {"agents": (".md", ".toml"), "commands": (".md", ".toml"), "rules": (".mdc", ".md")}
 _MANY = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Brought:
-    """The names of what a plugin brings, by what they are."""
-
-    skills: tuple[str, ...] = ()
-    agents: tuple[str, ...] = ()
-    commands: tuple[str, ...] = ()
-    rules: tuple[str, ...] = ()
-    mcp_servers: tuple[str, ...] = ()
-    hooks: tuple[str, ...] = ()
-
-    def named(self) -> dict[str, list[str]]:
-        """Return the lists that hold anything."""
-        every = {name: list(getattr(self, name)) for name in self.__slots__}
-        return {name: names for name, names in every.items() if names}
 
 
 def find_manifest(directory: str) -> tuple[str, str]:
@@ -89,30 +64,28 @@ def find_manifest(directory: str) -> tuple[str, str]:
 
 
 def read_statuses(directory: str) -> list[os.stat_result]:
-    """Return the status of each file and directory by which a change of a plugin shows.
+    """Return the status of each file and directory that shows a change of a plugin.
 
     Raises FileNotFoundError where the directory is gone.
     """
-    paths = [
-        find_manifest(directory)[1],
-        *(os.path.join(directory, name) for name in _MANIFEST_KEYS),
-    ]
+    parts = (os.path.join(directory, name) for name in _PART_PATHS)
+    paths = [find_manifest(directory)[1], *parts]
     stats = [os.stat(path) for path in paths if path and os.path.exists(path)]
     return stats or [os.stat(directory)]
 
 
 def read_plugin(entry: Entry, plugin: str, max_bytes: int) -> Artifact:
-    """Read one plugin; `plugin` is the id under which a store knows it, "" for none.
+    """Read one plugin; `plugin` is its id in a store, "" for none.
 
-    Raises FileNotFoundError where it is gone, SourceError where its manifest is not understood.
+    Raises FileNotFoundError where it is gone, SourceError where its manifest is invalid.
     """
     os.stat(entry.path)
     product, path = find_manifest(entry.path)
     data = read_regular(follow_link(path, by_name=True), max_bytes) if path else b"{}"
     manifest = parse_object(path, data)
-    known = plugin.partition("@")
-    name = f.get_text(manifest, "name") or known[0] or os.path.basename(entry.path)
-    brought = _list_brought(entry.path, plugin, manifest)
+    id, _, marketplace = plugin.partition("@")
+    name = f.get_text(manifest, "name") or id or os.path.basename(entry.path)
+    parts = _list_all_parts(entry.path, plugin, manifest)
     description = f.get_text(manifest, "description") or f.get_text(
         _get_table(manifest, "interface"), "longDescription"
     )
@@ -121,7 +94,7 @@ def read_plugin(entry: Entry, plugin: str, max_bytes: int) -> Artifact:
         "product": product or "claude",
         "scope": entry.scope,
         "plugin": plugin,
-        "marketplace": known[2],
+        "marketplace": marketplace,
         "display_name": f.get_text(manifest, "displayName"),
         "version": f.get_text(manifest, "version"),
         "author": f.get_text(_get_table(manifest, "author"), "name")
@@ -129,9 +102,9 @@ def read_plugin(entry: Entry, plugin: str, max_bytes: int) -> Artifact:
         "license": f.get_text(manifest, "license"),
         "homepage": f.get_text(manifest, "homepage"),
         "keywords": keywords,
-        **brought.named(),
+        **parts,
     }
-    words = [*keywords, *(each for names in brought.named().values() for each in names)]
+    words = [*keywords, *(each for names in parts.values() for each in names)]
     flags = () if path else ("no_manifest",)
     return Artifact(
         artifact_id=entry.key,
@@ -143,50 +116,52 @@ def read_plugin(entry: Entry, plugin: str, max_bytes: int) -> Artifact:
         name=name,
         pointer=entry.path,
         metadata=f.drop_empty({**metadata, "flags": list(flags)}),
-        body=_write_page(name, description, brought),
+        body=_write_page(name, description, parts),
         digest=hashlib.sha256(data).hexdigest(),
         flags=flags,
     )
 
 
-def _write_page(name: str, description: str, brought: Brought) -> str:
+def _write_page(name: str, description: str, parts: Mapping[str, list[str]]) -> str:
     lists = (
         f"## {part.replace('_', ' ')}\n\n" + "\n".join(f"- {each}" for each in names)
-        for part, names in brought.named().items()
+        for part, names in parts.items()
     )
     return "\n\n".join(filter(None, [f"# {name}", description, *lists])) + "\n"
 
 
-def _list_brought(directory: str, plugin: str, manifest: Mapping[str, object]) -> Brought:
+def _list_all_parts(
+    directory: str, plugin: str, manifest: Mapping[str, object]
+) -> dict[str, list[str]]:
+    """Return the names of a plugin's parts by their kind, without kinds that it has none of."""
     whole = Plugin(plugin, directory)
-    hooks = _read_beside(directory, manifest, "hooks", ("hooks/hooks.json",))
-    servers = _read_beside(directory, manifest, "mcpServers", (".mcp.json", "mcp.json"))
-    return Brought(
-        skills=_list_skills(whole),
-        agents=_list_parts(whole, "agents"),
-        commands=_list_parts(whole, "commands"),
-        rules=_list_parts(whole, "rules"),
-        mcp_servers=_list_keys(servers, "mcpServers"),
-        hooks=_list_keys(hooks, "hooks"),
-    )
+    hooks = _read_part(directory, manifest, "hooks", ("hooks/hooks.json",))
+    servers = _read_part(directory, manifest, "mcpServers", (".mcp.json", "mcp.json"))
+    parts = {
+        "skills": _list_skills(whole),
+        **{part: _list_parts(whole, part) for part in _SUFFIXES},
+        "mcp_servers": _list_keys(servers, "mcpServers"),
+        "hooks": _list_keys(hooks, "hooks"),
+    }
+    return {part: names for part, names in parts.items() if names}
 
 
-def _list_skills(plugin: Plugin) -> tuple[str, ...]:
+def _list_skills(plugin: Plugin) -> list[str]:
     found = []
     for place in find_places(plugin, "skills"):
         for name in [".", *_list_directory(place)]:
             directory = os.path.normpath(os.path.join(place, name))
             if any(os.path.isfile(os.path.join(directory, each)) for each in SKILL_NAMES):
                 found.append(os.path.basename(directory))
-    return tuple(found[:_MANY])
+    return found[:_MANY]
 
 
-def _list_parts(plugin: Plugin, part: str) -> tuple[str, ...]:
+def _list_parts(plugin: Plugin, part: str) -> list[str]:
     found: list[str] = []
     for place in find_places(plugin, part):
         names = _list_below(place) if os.path.isdir(place) else [os.path.basename(place)]
-        found += [os.path.splitext(name)[0] for name in names if name.endswith(_FILES[part])]
-    return tuple(dict.fromkeys(found[:_MANY]))
+        found += [os.path.splitext(name)[0] for name in names if name.endswith(_SUFFIXES[part])]
+    return list(dict.fromkeys(found[:_MANY]))
 
 
 def _list_below(place: str) -> list[str]:
@@ -205,10 +180,10 @@ def _list_directory(place: str) -> list[str]:
         return sorted(os.listdir(descriptor))
 
 
-def _read_beside(
+def _read_part(
     directory: str, manifest: Mapping[str, object], key: str, files: tuple[str, ...]
 ) -> Mapping[str, object]:
-    """Return the value of a manifest's key, or of the file that it names or that is usual."""
+    """Return the value of a manifest's key, or of the file that it names, else a usual one."""
     value = manifest.get(key)
     if isinstance(value, dict):
         return value
@@ -220,9 +195,9 @@ def _read_beside(
     return {}
 
 
-def _list_keys(manifest: Mapping[str, object], wrapped: str) -> tuple[str, ...]:
-    inner = manifest.get(wrapped)
-    return tuple(sorted(inner if isinstance(inner, dict) else manifest))[:_MANY]
+def _list_keys(manifest: Mapping[str, object], wrapper: str) -> list[str]:
+    inner = manifest.get(wrapper)
+    return sorted(inner if isinstance(inner, dict) else manifest)[:_MANY]
 
 
 def _get_table(manifest: Mapping[str, object], key: str) -> Mapping[str, Any]:
@@ -230,7 +205,6 @@ def _get_table(manifest: Mapping[str, object], key: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-_OPTIONS = {"max_depth": int, "max_bytes": int}
 _ROOTS = (
     ("claude", "plugins", "plugin"),
     ("codex", "plugins", "plugin"),
@@ -238,35 +212,24 @@ _ROOTS = (
     ("home", ".gemini/extensions", "plugin"),
     ("home", ".agents/plugins", "plugin"),
 )
-known_roots = partial(list_existing, _ROOTS)
 known_places = partial(list_places, _ROOTS)
-# Other files in a plugin do not change what it brings.
-_TELLING = (".json", ".md", ".mdc", ".toml")
+# Other files in a plugin do not change its parts.
+_RELEVANT = (".json", ".md", ".mdc", ".toml")
 
 
-class Plugins:
+class Plugins(PluginSource):
     """Enumerate and read plugins: directories with a manifest, and those in use in plugin stores.
 
     Options: `max_depth` (4), how far below a root a plugin may lie; `max_bytes` (1,000,000), the
     largest manifest to read.
     """
 
-    limits: ClassVar[tuple[str, ...]] = ()
-
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        given = check_options("plugins", options, _OPTIONS)
-        self._roots = roots
-        self._depth = get_number(given, "max_depth", 4)
-        self._max_bytes = get_number(given, "max_bytes", 1_000_000)
-
-    def roots(self) -> tuple[Root, ...]:
-        """Return the given directories, and the settings that enable the plugins in them."""
-        settings = list_settings(self._list_stores())
-        return (*self._roots, *settings)
+        super().__init__("plugins", roots, options, 4, 1_000_000)
 
     def scan(self, under: str | None = None) -> Scan:
         """Enumerate plugins; of plugin stores, the deciding JSON files are read."""
-        if under and os.path.isfile(under) and not under.endswith(_TELLING):
+        if under and os.path.isfile(under) and not under.endswith(_RELEVANT):
             return Scan((), ())
         where = EVERYTHING if under is None else self._confine(under)
         search = _PluginScan(self._depth, Symlinks.of(self._roots))
@@ -280,26 +243,21 @@ class Plugins:
         return make_scan(found, where, search.problems)
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
-        """Read one plugin's manifest, and the names of what it brings."""
+        """Read one plugin's manifest, and the names of its parts."""
         plugin = find_plugin(entry.path, self._list_stores())
         return Reading((read_plugin(entry, plugin, self._max_bytes),))
 
-    def _list_stores(self) -> list[str]:
-        paths = (resolve_path(root.path) for root in self._roots)
-        return [path for path in paths if find_store(path) == path]
-
     def _confine(self, under: str) -> str:
-        if any(under in list_control_files(store) for store in self._list_stores()):
-            return EVERYTHING
         for _, manifest in MANIFESTS:
-            if under.endswith("/" + manifest):
-                under = under.removesuffix("/" + manifest)
+            under = under.removesuffix("/" + manifest)
+        if self._decides_plugins(under):
+            return EVERYTHING
         return confine_change(under, tuple(resolve_path(root.path) for root in self._roots))
 
 
 @dataclass(slots=True)
 class _PluginScan:
-    """What one scan has found so far, by the plugins' real paths."""
+    """The results of one scan so far, by the plugins' real paths."""
 
     depth: int
     symlinks: Symlinks
@@ -307,29 +265,23 @@ class _PluginScan:
     problems: list[Problem] = field(default_factory=list)
 
     def add(self, root: Root) -> None:
-        """Look below a directory, or at the plugins in use in a store."""
+        """Add the plugins below a directory, or those in use in a store."""
         if problem := check_root(root):
             self.problems.append(problem)
-            return
-        for path in (
-            self._store(root.path) if find_store(root.path) == root.path else self._tree(root)
-        ):
-            self._keep(path, root.scope)
+        elif find_store(root.path) == root.path:
+            try:
+                for plugin in list_plugins(root.path):
+                    self._add_plugin(plugin.path, root.scope)
+            except SourceError as error:
+                self.problems.append(Problem(root.path, error.message))
+        else:
+            walk = Walk(self.symlinks)
+            for directory, _ in walk.directories(root.path, is_searched, self.depth):
+                if find_manifest(directory)[1]:
+                    self._add_plugin(directory, root.scope)
+            self.problems.extend(walk.problems)
 
-    def _store(self, store: str) -> Iterator[str]:
-        try:
-            yield from (plugin.path for plugin in list_plugins(store))
-        except SourceError as error:
-            self.problems.append(Problem(store, error.message))
-
-    def _tree(self, root: Root) -> Iterator[str]:
-        walk = Walk(self.symlinks)
-        for directory, _ in walk.directories(root.path, is_searched, self.depth):
-            if find_manifest(directory)[1]:
-                yield directory
-        self.problems.extend(walk.problems)
-
-    def _keep(self, path: str, scope: str) -> None:
+    def _add_plugin(self, path: str, scope: str) -> None:
         try:
             self.entries.setdefault(path, make_entry(path, scope, *read_statuses(path)))
         except OSError as error:

@@ -1,17 +1,16 @@
-"""Rules: instructions to agents, for all files or for some, and the notes of agents themselves."""
+"""Rules: instructions to agents, for all files or for some, and the agents' own notes."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from functools import partial
 
 from irdaemon.source import frontmatter as f
-from irdaemon.source.guidance.files import GuidanceFiles, Kind, Written
+from irdaemon.source.guidance.files import GuidanceFile, GuidanceSource, Kind
 from irdaemon.source.markdown import find_heading
-from irdaemon.source.places import list_existing, list_places
-from irdaemon.types import Artifact, Root
+from irdaemon.source.places import list_places
+from irdaemon.types import Artifact
 
 KIND = Kind(
     name="rules",
@@ -58,9 +57,8 @@ _ROOTS = (
     ("home", ".cursor/plugins", "plugin"),
     ("/etc/claude-code", "CLAUDE.md", "other"),
 )
-known_roots = partial(list_existing, _ROOTS)
 known_places = partial(list_places, _ROOTS)
-# The keys under which products name the files that a rule holds for.
+# The keys under which products name the files that a rule applies to.
 _GLOBS = ("globs", "paths", "applyTo")
 _MEMORY = re.compile(r"/projects/[^/]+/memory/")
 # Files of these names are distinguished by their directory.
@@ -69,40 +67,39 @@ _FIXED = frozenset(
 )
 
 
-class Rules(GuidanceFiles):
+class Rules(GuidanceSource):
     """Enumerate and read rules and memory files: Markdown, with frontmatter or without."""
 
-    def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        super().__init__(KIND, make_rule, roots, options)
+    kind = KIND
+
+    def make_artifact(self, file: GuidanceFile) -> Artifact | str:
+        """Return the rule in a file; one without text is passed over as "empty"."""
+        fields, text = file.parts.fields, file.parts.body.strip()
+        described = f.get_text(fields, "description")
+        if not described and not text:
+            return "empty"
+        is_mdc = file.path.endswith(".mdc")
+        globs = [glob for key in _GLOBS for glob in f.get_words(fields, key)]
+        raw = {"name": _name_rule(file), "description": described, "text": text, "globs": globs}
+        stated = {
+            "description": described,
+            "title": find_heading(text),
+            "globs": globs,
+            # Only Cursor has rules that apply to nothing until they are named.
+            "always": f.get_truth(fields, "alwaysApply", not (globs or is_mdc)),
+            "project": _find_project(file.path),
+            "memory": bool(_MEMORY.search(file.path)),
+        }
+        return file.make_artifact(raw, stated)
 
 
-def make_rule(file: Written) -> Artifact | str:
-    """Return the rule in a file; one without text is passed over as "empty"."""
-    fields, text = file.parts.fields, file.parts.body.strip()
-    described = f.get_text(fields, "description")
-    if not described and not text:
-        return "empty"
-    globs = [glob for key in _GLOBS for glob in f.get_words(fields, key)]
-    raw = {"name": _name_rule(file), "description": described, "text": text, "globs": globs}
-    stated = {
-        "description": described,
-        "title": find_heading(text),
-        "globs": globs,
-        # Only Cursor has rules that hold for nothing until they are named.
-        "always": f.get_truth(fields, "alwaysApply", not globs and not file.path.endswith(".mdc")),
-        "project": _find_project(file.path),
-        "memory": bool(_MEMORY.search(file.path)),
-    }
-    return file.artifact(raw, stated)
-
-
-def _name_rule(file: Written) -> str:
+def _name_rule(file: GuidanceFile) -> str:
     directory, name = os.path.split(file.path)
     return f"{os.path.basename(directory)}/{name}" if name in _FIXED else file.stem
 
 
 def _find_project(path: str) -> str:
-    """Return the directory a rule speaks for: that of the file, or around its hidden folder."""
+    """Return the directory a rule applies to: that of the file, or around its hidden folder."""
     directory = os.path.dirname(path).partition("/.")[0]
     home = os.path.expanduser("~")
     return "" if directory in (home, os.path.realpath(home)) else os.path.basename(directory)

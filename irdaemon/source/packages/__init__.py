@@ -18,7 +18,6 @@ from irdaemon.source.opening import is_within, resolve_path
 from irdaemon.source.options import check_options, get_number, get_strings
 from irdaemon.source.packages.load import read_entry
 from irdaemon.source.packages.walk import WalkLimits, expect_packages, scan_packages
-from irdaemon.source.places import keep_existing
 from irdaemon.types import Entry, Reading, Root, Scan
 
 # Where packages usually live on a machine.
@@ -29,18 +28,11 @@ _OWN = ("irdaemon", "irclient")
 _PROJECTS = ("src", "code", "projects", "dev", "work", "repos", "git", "workspace")
 
 
-def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
-    """Return the existing directories of packages, each once.
-
-    Scope `project`: trees of projects in the home directory. `user`: what the user installed
-    (user site, pipx and uv tools, global npm packages). `other`: the active environments.
-    """
-    return keep_existing(known_places(home, env))
-
-
 def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
-    """Return the same directories, existing or not; those named by a pattern where they exist.
+    """Return the directories of packages, existing or not; those found by a pattern exist.
 
+    Scope `project`: trees of projects in the home directory. `user`: packages that the user
+    installed (user site, pipx and uv tools, global npm packages). `other`: the active environments.
     The environment that runs this program is not among them, nor is one of pipx or uv that holds
     it: the person does not use what this program needs.
     """
@@ -73,7 +65,7 @@ def _match_paths(directory: str, pattern: str) -> list[str]:
     return sorted(glob(os.path.join(escape(directory), pattern)))
 
 
-__all__ = ["Packages", "known_places", "known_roots"]
+__all__ = ["Packages", "known_places"]
 
 _VALID: dict[str, type] = {"exclude": list, "max_depth": int}
 

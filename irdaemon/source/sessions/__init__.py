@@ -27,7 +27,7 @@ from irdaemon.source.tree import (
 )
 from irdaemon.types import Entry, Problem, Reading, Root, Scan, SourceError
 
-__all__ = ["Sessions", "known_places", "known_roots"]
+__all__ = ["Sessions", "known_places"]
 
 _OPTIONS: dict[str, type] = {
     "titles": bool,
@@ -181,18 +181,13 @@ _CURSOR_EDITOR = ("{config}/Cursor", "{home}/Library/Application Support/Cursor"
 _OPENCODE_NAME = re.compile(r"opencode(-[\w.]+)?\.db")
 
 
-def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
-    """Return the places where this user's agents keep sessions, existing ones only.
+def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+    """Return the places where this user's agents keep sessions, existing or not.
 
     `env` may move some: CLAUDE_CONFIG_DIR, CODEX_HOME, COPILOT_HOME, GOOSE_PATH_ROOT, OPENCODE_DB,
     XDG_CONFIG_HOME, XDG_DATA_HOME. Aider writes into each repository, so only a history in the
     home directory itself is among them.
     """
-    return tuple(root for root in known_places(home, env) if os.path.exists(root.path))
-
-
-def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
-    """Return the same places, existing or not."""
     paths = map(os.path.abspath, _list_candidates(home, env))
     return tuple(map(Root, dict.fromkeys(paths)))
 

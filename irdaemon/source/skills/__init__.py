@@ -20,14 +20,7 @@ from irdaemon.source.opening import (
     is_within,
     read_regular,
 )
-from irdaemon.source.options import check_options, get_number
-from irdaemon.source.plugin_store import (
-    explain_unused,
-    find_plugin,
-    find_store,
-    list_control_files,
-    list_settings,
-)
+from irdaemon.source.plugin_store import PluginSource, explain_unused, find_plugin, find_store
 from irdaemon.source.skills.eval_files import UNREAD, EvalFiles, find_skill_around
 from irdaemon.source.skills.skill_finder import (
     CODEX_FILE,
@@ -36,7 +29,6 @@ from irdaemon.source.skills.skill_finder import (
     SkillFinder,
     SkillTop,
     known_places,
-    known_roots,
     rank_scope,
 )
 from irdaemon.source.tree import (
@@ -50,12 +42,10 @@ from irdaemon.source.tree import (
 )
 from irdaemon.types import Artifact, Entry, Reading, Refused, Root, Scan, SourceError
 
-__all__ = ["Skills", "known_places", "known_roots"]
-
-_OPTIONS = {"max_depth": int, "max_bytes": int}
+__all__ = ["Skills", "known_places"]
 
 
-class Skills:
+class Skills(PluginSource):
     """Enumerate and read skills below directories and in plugin stores.
 
     Options: `max_depth` (8), how far below a root a skill may lie; `max_bytes` (4,000,000), the
@@ -67,16 +57,7 @@ class Skills:
     limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        given = check_options("skills", options, _OPTIONS)
-        self._roots = roots
-        self._depth = get_number(given, "max_depth", 8)
-        self._max_bytes = get_number(given, "max_bytes", 4_000_000)
-        self._project = roots[0].within if roots else ""
-
-    def roots(self) -> tuple[Root, ...]:
-        """Return the given directories, and the settings that enable the plugins in them."""
-        settings = list_settings(self._list_stores())
-        return (*self._roots, *settings)
+        super().__init__("skills", roots, options, 8, 4_000_000)
 
     def scan(self, under: str | None = None) -> Scan:
         """Enumerate skills; of plugin stores, the deciding JSON files are read.
@@ -112,7 +93,7 @@ class Skills:
         return Expected(file, lambda seen: explain_skip(seen, self._depth), get_directory)
 
     def _confine(self, under: str) -> str | None:
-        """Return the directory a change is confined to; None when it is no concern of ours."""
+        """Return the directory that a change affects; None when it affects no skill."""
         tops = tuple(top.path for top in self._list_tops())
         if self._decides_plugins(under):
             return EVERYTHING
@@ -122,13 +103,6 @@ class Skills:
         if where == EVERYTHING or any(is_within(under, top) for top in tops):
             return None if os.path.isfile(under) else where
         return where if _may_be_a_linked_skill(under) else None
-
-    def _decides_plugins(self, path: str) -> bool:
-        if self._project:
-            return False
-        if os.path.basename(path) == "plugin.json":
-            return bool(find_store(path))
-        return any(path in list_control_files(store) for store in self._list_stores())
 
     def _list_tops(self) -> tuple[SkillTop, ...]:
         tops: dict[str, SkillTop] = {}
@@ -161,14 +135,9 @@ class Skills:
             return None
         return SkillTop(where, top.scope, top.depth - len(inside))
 
-    def _list_stores(self) -> list[str]:
-        if self._project:  # none brings plugins
-            return []
-        return [top.path for top in self._list_tops() if find_store(top.path) == top.path]
-
 
 def _find_skill_directory(path: str) -> str:
-    """Return the skill directory a path is a telling file of, "" when it is not one."""
+    """Return the directory of the skill that a file belongs to, "" for no such file."""
     if os.path.basename(path) in SKILL_NAMES:
         return os.path.dirname(path)
     if path.endswith("/" + CODEX_FILE):
@@ -185,11 +154,11 @@ def _may_be_a_linked_skill(path: str) -> bool:
 def _merge_scans(where: str, near: SkillFinder, far: SkillFinder) -> Scan:
     for entry in far.entries.values():
         if is_within(entry.path, where) or entry.key in near.entries:
-            near.keep(entry)
+            near.add(entry)
     return make_scan(near.entries.values(), where, [*near.problems, *far.problems])
 
 
-# Turn a SKILL.md into an artifact: leniently read, every oddity flagged.
+# Turn a SKILL.md into an artifact: parse it leniently, and flag every oddity.
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _MAX_NAME = 64
@@ -293,15 +262,12 @@ def _find_oddities(name: str, directory: str, fields: f.Fields) -> tuple[str, ..
 
 
 def _read_codex(directory: str, project: str) -> dict[str, object]:
-    """Return how Codex displays a skill; a file of that which is not valid gives nothing."""
-    beside = os.path.join(directory, CODEX_FILE)
-    if project and not find_inside(beside, project):
-        return {}
-    if not os.path.lexists(beside):  # which most have not
+    """Return the display texts of a skill for Codex; an invalid file has none."""
+    path = os.path.join(directory, CODEX_FILE)
+    if (project and not find_inside(path, project)) or not os.path.lexists(path):
         return {}
     try:
-        path = follow_link(beside, by_name=True)
-        data = read_regular(path, lenient_yaml.MAX_CHARS)
+        data = read_regular(follow_link(path, by_name=True), lenient_yaml.MAX_CHARS)
     except (FileNotFoundError, SourceError):
         return {}
     value, _ = lenient_yaml.load_yaml(f.decode(data)[0])

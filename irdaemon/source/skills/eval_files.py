@@ -1,4 +1,4 @@
-"""The files beside a skill in which its author tries what finds it, and what it does then."""
+"""The eval files beside a skill: its author's tests of what triggers it and what it does."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ EVAL_FILE = re.compile(
     r"(?:trigger[-_](?:evals?|cases|query|queries|tests?)|triggers|evals?|eval[-_]queries)"
     r"\.(?:json|ya?ml)"
 )
-# Where one of them cannot be read, or not as what its name says.
+# The flag of a skill with an eval file that cannot be read, or not in the format of its name.
 UNREAD = "unread_evals"
 _MAX_BYTES = 262_144
 _MOST_FILES = 4
 
 
 def find_skill_around(path: str) -> str:
-    """Return the directory whose skill an eval file, or a folder of them, is about; else ""."""
+    """Return the directory of the skill that an eval file, or a folder of them, tests; else ""."""
     directory, name = os.path.split(path)
     if name == EVAL_FOLDER:
         return directory

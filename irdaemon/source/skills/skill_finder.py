@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
 from irdaemon.source.opening import resolve_path
-from irdaemon.source.places import keep_existing, list_places
-from irdaemon.source.plugin_store import Plugin, find_places, find_store, list_plugins
+from irdaemon.source.places import list_places
+from irdaemon.source.plugin_store import Plugin, find_places, find_store, visit_plugins
 from irdaemon.source.skills.eval_files import EVAL_FILE, EVAL_FOLDER
 from irdaemon.source.tree import (
     Symlinks,
@@ -23,7 +22,7 @@ from irdaemon.source.tree import (
     is_searched,
     make_entry,
 )
-from irdaemon.types import Entry, Problem, Root, SourceError
+from irdaemon.types import Entry, Problem, Root
 
 # The directories where agents keep skills, and the names of files in them.
 
@@ -77,17 +76,9 @@ _MANAGED = (
     ("/etc/codex", "skills", "other"),
 )
 _PLACES = (*_MOVABLE, *(("home", path, scope) for path, scope in _HOME), *_MANAGED)
+# User level first. Project directories are not among them: a daemon has no working directory, so
+# they come from its configuration.
 known_places = partial(list_places, _PLACES)
-
-
-def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
-    """Return the skill directories that exist for this user, each once, user level first.
-
-    `env` may move some: CLAUDE_CONFIG_DIR, CODEX_HOME, COPILOT_HOME, XDG_CONFIG_HOME. Project
-    directories are not among them: a daemon has no working directory, so they come from its
-    configuration.
-    """
-    return keep_existing(known_places(home, env))
 
 
 RANKS = ("project", "user", "plugin", "other")
@@ -104,7 +95,7 @@ class SkillTop:
 
 @dataclass(slots=True)
 class SkillFinder:
-    """What one scan has found so far; `symlinks` decides which links it follows."""
+    """The results of one scan so far; `symlinks` decides which links it follows."""
 
     symlinks: Symlinks
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -112,11 +103,10 @@ class SkillFinder:
 
     def search(self, top: SkillTop) -> None:
         """Search below a directory; in a plugin store, only the plugins in use."""
-        problem = check_root(Root(top.path))
-        if problem:
+        if problem := check_root(Root(top.path)):
             self.problems.append(problem)
         elif not self.symlinks.limit and find_store(top.path) == top.path:
-            self._store(top.path, top.depth)
+            self._search_store(top.path, top.depth)
         else:
             self._walk(top)
 
@@ -133,33 +123,22 @@ class SkillFinder:
             return is_searched(entry)
 
         for directory, found in walk.directories(top.path, descend, top.depth):
-            self._visit(walk, directory, found, top.scope)
+            self._add_skill(walk, directory, found, top.scope)
         self.problems.extend([*walk.problems, *map(_make_problem, filter(_is_skill, walk.passed))])
         for store in filter(None, stores):
-            self._store(store, top.depth)
+            self._search_store(store, top.depth)
 
-    def _store(self, store: str, depth: int) -> None:
-        try:
-            plugins = list_plugins(store)
-        except SourceError as error:
-            self.problems.append(Problem(store, error.message))
-            return
-        for plugin in plugins:
-            self._plugin(plugin, depth)
-
-    def _plugin(self, plugin: Plugin, depth: int) -> None:
-        problem = check_root(Root(plugin.path))
-        if problem:
-            self.problems.append(problem)
-            return
-        self._walk(SkillTop(plugin.path, "plugin", 0), plugin.path)
-        try:
+    def _search_store(self, store: str, depth: int) -> None:
+        def visit(plugin: Plugin) -> None:
+            self._walk(SkillTop(plugin.path, "plugin", 0), plugin.path)
             for place in filter(os.path.isdir, find_places(plugin, "skills")):
                 self._walk(SkillTop(place, "plugin", depth), plugin.path)
-        except SourceError as error:
-            self.problems.append(Problem(plugin.path, error.message))
 
-    def _visit(self, walk: Walk, directory: str, found: list[os.DirEntry[str]], scope: str) -> None:
+        visit_plugins(store, self.problems, visit)
+
+    def _add_skill(
+        self, walk: Walk, directory: str, found: list[os.DirEntry[str]], scope: str
+    ) -> None:
         named = {entry.name: entry for entry in found}
         file = next((named[name] for name in SKILL_NAMES if name in named), None)
         if file is None:
@@ -171,7 +150,7 @@ class SkillFinder:
         try:
             stats = [file.stat(), *self._stat_codex(directory, "agents" in named)]
             stats += _stat_evals(walk, found, named.get(EVAL_FOLDER))
-            self.keep(make_entry(directory, scope, *stats))
+            self.add(make_entry(directory, scope, *stats))
         except OSError as error:
             self.problems.append(Problem(directory, error.strerror or str(error)))
 
@@ -181,8 +160,8 @@ class SkillFinder:
             return [os.stat(codex)]
         return []
 
-    def keep(self, entry: Entry) -> None:
-        """Keep an entry unless the same is known in a better scope."""
+    def add(self, entry: Entry) -> None:
+        """Add an entry unless it is known in a better scope."""
         known = self.entries.get(entry.key)
         if known is None or rank_scope(entry.scope) < rank_scope(known.scope):
             self.entries[entry.key] = entry

@@ -1,6 +1,7 @@
 import pytest
 
-from irdaemon.source.guidance.rules import Rules, known_roots
+from irdaemon.source.guidance.rules import Rules, known_places
+from irdaemon.source.places import keep_existing
 from irdaemon.strategy import Rule
 from irdaemon.types import Root
 from tests.support.guidance import all_of, names_under, write
@@ -80,7 +81,11 @@ def test_a_single_file_can_be_a_root_and_may_be_deleted(tmp_path):
 def test_known_roots_are_files_and_directories_of_the_user(tmp_path):
     write(tmp_path / ".claude/CLAUDE.md", "x")
     (tmp_path / ".claude/rules").mkdir()
-    found = [root.path for root in known_roots(str(tmp_path), {}) if str(tmp_path) in root.path]
+    found = [
+        root.path
+        for root in keep_existing(known_places(str(tmp_path), {}))
+        if str(tmp_path) in root.path
+    ]
     assert found == [str(tmp_path / ".claude/CLAUDE.md"), str(tmp_path / ".claude/rules")]
 
 
