@@ -69,6 +69,10 @@ class Impressions:
         """Return what a session was shown, and when (Unix seconds), oldest first."""
         return self._clients.get(session.client, {}).get(session.name, {})
 
+    def forget(self, session: ClientSession) -> None:
+        """Forget what a session was shown: it has it no longer."""
+        self._clients.get(session.client, {}).pop(session.name, None)
+
     def unseen(self, answer: Selection, session: ClientSession) -> Selection:
         """Return an answer without what a session was shown, as itself or as a duplicate.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ _USED = (
     TableColumn("last used", optional=4),
 )
 _BY = tuple(map(TableColumn, ("by", "name", "offered", "adopted", "share")))
+_MOMENTS = tuple(map(TableColumn, ("moment", "agent", "told", "silent", "bad events")))
 _LISTED = (
     TableColumn("skill", least=16),
     TableColumn("characters"),
@@ -231,6 +233,8 @@ def format_usage(report: Mapping[str, Any], width: int) -> Iterator[str]:
         if more := len(report["items"]) - _ITEMS:
             yield from [f"and {more:,} more (--json)"] if more > 0 else []
     yield from _format_extremes(report, width)
+    if moments := report.get("moments"):
+        yield from ("", fit_table(_MOMENTS, _list_moments(moments), width))
     yield from _format_preferences(report, width)
     for each in report["learned"]:
         yield wrap_line(_format_learned(each), width)
@@ -266,6 +270,14 @@ def _format_extremes(report: Mapping[str, Any], width: int) -> Iterator[str]:
     if spent["items"]:
         items = format_count(spent["items"], "offered item")
         yield f"context: about {format_count(spent['tokens'], 'token')} for {items}"
+
+
+def _list_moments(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, int, int, int]]:
+    """Return a row for each moment and agent: how often something, nothing, and in vain."""
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for each in rows:
+        counts.setdefault((each["moment"], each["agent"]), Counter())[each["outcome"]] += each["n"]
+    return [(*key, found["told"], found["silent"], found["bad"]) for key, found in counts.items()]
 
 
 def _format_preferences(report: Mapping[str, Any], width: int) -> Iterator[str]:

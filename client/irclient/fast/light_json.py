@@ -25,7 +25,8 @@ def parse_json(data: bytes) -> Any:
     text = data.decode("utf-8", "replace").lstrip("\ufeff").strip()
     try:
         value, end = make_scanner(_Lenient)(text, 0)  # type: ignore[arg-type]
-    except StopIteration as stopped:
+    except (StopIteration, SystemError) as stopped:
+        # The scanner's own error is of a module that is not loaded here: SystemError says so.
         raise ValueError("not JSON") from stopped
     if end != len(text):
         raise ValueError("not JSON: something follows the value")

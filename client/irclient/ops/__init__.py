@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         StoredRecord,
         TakenPrompts,
         UsageReport,
+        UsedArtifact,
         WaitResult,
         WrittenDocument,
     )
@@ -396,6 +397,36 @@ class Operations:
         """Have an item offered never (`mute`), first (`pin`), or as any other (`unmute`, `unpin`).
 
         With `here` it holds in the project of the `place`, without one at the place and below it.
+        """
+
+    @operation(repeatable=False, addon="moments")
+    def resume_session(
+        self, session: str, transcript: str = "", place: str = ""
+    ) -> list[UsedArtifact]:
+        """Return what a session (AGENT:ID) used in its last ten turns, the likeliest needed first.
+
+        Its context was cut or comes back: what it was shown may be shown to it again. A session
+        that its id does not find is found by its transcript's file.
+        """
+
+    @operation(repeatable=False, addon="moments")
+    def expect_subagent(self, session: str, agent_type: str, task: str) -> int:
+        """Keep the task of a sub-agent that is about to start; return how many wait."""
+
+    @operation(repeatable=False, addon="moments")
+    def discover_task(
+        self, session: str, agent_type: str = "", place: str = "", budget_ms: float = 100.0
+    ) -> Selection:
+        """Return what applies to the task of a sub-agent that starts, as `expect_subagent` has it.
+
+        Where it may be one of several, what applies to all of them.
+        """
+
+    @operation(repeatable=False, addon="moments")
+    def note_moment(self, agent: str, moment: str, outcome: str) -> int:
+        """Count what came of an event of the hook (`told`, `silent`, `bad`); return how many wait.
+
+        They are written down within seconds.
         """
 
     # Another daemon's job of that number is another job.

@@ -1,7 +1,7 @@
 # Made of `Operations` by `python -m tests.golden.coroutines`.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
-from irclient.results import ChangedArtifact, CorpusCoverage, CorpusInfo, CorpusPreview, EntryFailure, Evaluation, ExpectedPrompts, Explanation, ExportedPrompts, FoundDocument, GapReport, Here, ImportedPrompts, IndexedArtifact, IndexedDirectory, JobProgress, KnownUse, ListingReport, MaintenanceTask, OfferPreference, PingReply, ProjectRow, PromptBatch, PromptPlan, PromptWriting, ReadDirectory, SecretLocation, SessionTouch, ShownItem, Status, StoredRecord, TakenPrompts, UsageReport, WaitResult, WrittenDocument
+from irclient.results import ChangedArtifact, CorpusCoverage, CorpusInfo, CorpusPreview, EntryFailure, Evaluation, ExpectedPrompts, Explanation, ExportedPrompts, FoundDocument, GapReport, Here, ImportedPrompts, IndexedArtifact, IndexedDirectory, JobProgress, KnownUse, ListingReport, MaintenanceTask, OfferPreference, PingReply, ProjectRow, PromptBatch, PromptPlan, PromptWriting, ReadDirectory, SecretLocation, SessionTouch, ShownItem, Status, StoredRecord, TakenPrompts, UsageReport, UsedArtifact, WaitResult, WrittenDocument
 from irclient.types import Disclosure, Query, Selection
 
 class Coroutines:
@@ -139,6 +139,18 @@ class Coroutines:
         ...
 
     async def prefer(self, reference: str, verdict: str, place: str='', here: bool=False) -> OfferPreference:
+        ...
+
+    async def resume_session(self, session: str, transcript: str='', place: str='') -> list[UsedArtifact]:
+        ...
+
+    async def expect_subagent(self, session: str, agent_type: str, task: str) -> int:
+        ...
+
+    async def discover_task(self, session: str, agent_type: str='', place: str='', budget_ms: float=100.0) -> Selection:
+        ...
+
+    async def note_moment(self, agent: str, moment: str, outcome: str) -> int:
         ...
 
     async def progress(self, job: int) -> JobProgress:

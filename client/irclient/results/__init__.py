@@ -15,6 +15,9 @@ from irclient.results.base import Result as Result
 from irclient.results.moments import (
     OfferPreference as OfferPreference,
 )
+from irclient.results.moments import (
+    UsedArtifact as UsedArtifact,
+)
 from irclient.results.prompts import (
     ExpectedPrompts as ExpectedPrompts,
 )
@@ -337,9 +340,10 @@ class UsageReport(Result):
     `near_miss`, `buried`, `absent`, `unjoined`, `not_installed`. `items` and `adoption` have a
     share (`adopted` of `offered`, each item once a session) with its 95% interval, `low` to `high`.
     `not_installed` are names that nothing indexed has; `context` is about what offers took of
-    agents' context. `learned` says for each corpus what came of learning from use. `muted` and
-    `pinned` are references; `faded` were offered to so many `sessions` in vain that they are not
-    offered to others.
+    agents' context. `learned` says for each corpus what came of learning from use. `moments` count
+    what came of the hook's events, by agent: `told`, `silent`, `bad`. `muted` and `pinned` are
+    references; `faded` were offered to so many `sessions` in vain that they are not offered to
+    others.
     """
 
     since: float = 0.0
@@ -358,6 +362,7 @@ class UsageReport(Result):
     offered_never_used: Mapping[str, Any] = field(default_factory=dict)
     context: Mapping[str, int] = field(default_factory=dict)
     learned: Sequence[Mapping[str, Any]] = ()
+    moments: Sequence[Mapping[str, Any]] = ()
     muted: Sequence[str] = ()
     pinned: Sequence[str] = ()
     faded: Sequence[Mapping[str, Any]] = ()

@@ -9,6 +9,16 @@ from irclient.results.base import Result
 
 
 @dataclass(frozen=True, slots=True)
+class UsedArtifact(Result):
+    """An item that a session used, with the kind of its corpus, and where it lies."""
+
+    reference: str
+    name: str = ""
+    kind: str = ""
+    pointer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class OfferPreference(Result):
     """Whether an item is offered: it is `muted` (never), `pinned` (first), or `faded`.
 

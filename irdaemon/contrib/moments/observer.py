@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections import deque
+import logging
+import sqlite3
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from irdaemon.config.corpus import Corpus
+from irdaemon.contrib.moments.tasks import Tasks
 from irdaemon.discovery.preferences import NO_PREFERENCES, Item, Preferences
 from irdaemon.engine.observer import Observer
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
 from irdaemon.ingest.reconcile import Report
 from irdaemon.ledger import Fading, Preference
-from irdaemon.ledger.preferences import MUTE, PIN
+from irdaemon.ledger.preferences import MUTE, PIN, Counted
 from irdaemon.source.opening import is_within
 
+log = logging.getLogger(__name__)
+
+_MOST_COUNTED, _COUNTS_KEPT_EVERY_S = 10_000, 10.0
 # What faded comes back with so much more evidence than it ever had when it was offered in vain.
 _BETTER = 1.1
 
@@ -33,6 +39,10 @@ class MomentsObserver(Observer):
     def __init__(self, state: State):
         self._state = state
         self.waiting: deque[Change] = deque()
+        self.tasks = Tasks()
+        # (agent, moment, what came of it), as they came.
+        self.counted: deque[Counted] = deque(maxlen=_MOST_COUNTED)
+        self._counts_kept_at = state.clock()
         self.held: tuple[Preference, ...] = ()
         self.fading: tuple[Fading, ...] = ()
         # By the root from which on they hold, "" everywhere.
@@ -86,8 +96,15 @@ class MomentsObserver(Observer):
         return {"offers": told} if told else {}
 
     def describe_use(self) -> Mapping[str, Any]:
-        """Return what the report on use adds: what is muted, pinned, and faded."""
+        """Return what the report on use adds: how often moments came, and what is wished."""
+        with self._state.reading() as ledger:
+            counts = Counter(ledger.preferences.sum_counts())
+        counts.update(list(self.counted))
         return {
+            "moments": [
+                {"agent": agent, "moment": moment, "outcome": outcome, "n": n}
+                for (agent, moment, outcome), n in sorted(counts.items())
+            ],
             "muted": _list_references(self.held, MUTE),
             "pinned": _list_references(self.held, PIN),
             "faded": [
@@ -98,6 +115,25 @@ class MomentsObserver(Observer):
         }
 
     # -- by the writer ---------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Write the counts down, now and then."""
+        now = self._state.clock()
+        if self.counted and not 0 <= now - self._counts_kept_at < _COUNTS_KEPT_EVERY_S:
+            self._counts_kept_at = now
+            self._keep_counts()
+
+    def close(self) -> None:
+        """Write the counts down."""
+        if self.counted and not self._state.ledger.read_only:
+            self._keep_counts()
+
+    def _keep_counts(self) -> None:
+        taken = [self.counted.popleft() for _ in range(len(self.counted))]
+        try:
+            self._state.ledger.preferences.add_counts(Counter(taken), self._state.clock())
+        except sqlite3.Error as error:  # they are worth no repair, and no other failure
+            log.warning("counts of moments are lost: %s", error)
 
     def note_scan(self, corpus: Corpus, report: Report) -> None:
         """Have what faded looked at again where its text may have changed."""

@@ -1,24 +1,39 @@
-"""The operations on moments: what is offered never and first.
+"""The operations on moments: what is offered never and first, and what the hook says when.
 
 They are this user's own, as the report on use is.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from irclient.errors import NotFound, QueryError
-from irclient.results import OfferPreference
+from irclient.results import OfferPreference, UsedArtifact
 from irdaemon.contrib.moments.observer import Change, find_observer
+from irdaemon.contrib.moments.tasks import MOST_TYPE_CHARS, Task
+from irdaemon.contrib.moments.used import find_used
+from irdaemon.discovery.discover import Trace
+from irdaemon.discovery.impressions import ClientSession, check_session
 from irdaemon.engine import Engine
+from irdaemon.engine.observer import GivenAnswer
 from irdaemon.engine.scope import PlaceScope, find_owner, find_scope, tell_owner
 from irdaemon.ledger import Preference
 from irdaemon.ledger.preferences import MUTE, PIN
 from irdaemon.serve import access
 from irdaemon.serve.operations import serves
 from irdaemon.source.projects import clean_place
+from irdaemon.types import Hit, Query, Selection, SelectSpec
 
 _UNDO = "un"
+# As the hook names them; it is a program of the client's, which the daemon does not import.
+AGENTS = ("claude", "codex", "gemini", "cursor", "copilot")
+COMPACT, SUBAGENT, PROMPT = "compact", "subagent", "prompt"
+MOMENTS = (COMPACT, SUBAGENT)
+# What comes of an event: something or nothing is said, or it is malformed.
+OUTCOMES = ("told", "silent", "bad")
+# As the prompt hook asks.
+_MOST_OFFERED, _MOST_TASK_CHARS = 3, 8_000
 _VERDICTS = {MUTE: "muted", PIN: "pinned"}
 
 
@@ -108,3 +123,90 @@ def _describe(wish: Preference, job: int = 0) -> OfferPreference:
         wish.at,
         jobs=[job] if job else [],
     )
+
+
+# -- moments -------------------------------------------------------------------------------------
+
+
+@serves("note_moment", "quick", access.refuse_others)
+def note_moment(engine: Engine, agent: str, moment: str, outcome: str) -> int:
+    """Count what came of an event; return how many counts are to be written down."""
+    if agent not in AGENTS or moment not in (*MOMENTS, PROMPT) or outcome not in OUTCOMES:
+        raise QueryError("no event of the hook", "it is sent by irc hook")
+    counted = find_observer(engine.state).counted
+    counted.append((agent, moment, outcome))
+    return len(counted)
+
+
+@serves("resume_session", "slow", access.refuse_others)
+def resume_session(
+    engine: Engine, client: str, session: str, transcript: str, place: str
+) -> list[UsedArtifact]:
+    """Return what a session used lately, whose context was cut or comes back."""
+    check_session(session)
+    state, observer = engine.state, find_observer(engine.state)
+    place = clean_place(place) if place else ""
+    wishes = observer.find_preferences(place, to_session=True)
+    used = find_used(state, session, transcript, wishes.muted if wishes else ())
+    engine.impressions.forget(ClientSession(client, session))
+    _count(engine, session, COMPACT, bool(used))
+    return [UsedArtifact(*each) for each in used]
+
+
+@serves("expect_subagent", "quick", access.refuse_others)
+def expect_subagent(engine: Engine, session: str, agent_type: str, task: str) -> int:
+    """Keep the task of a sub-agent that is about to start; return how many wait."""
+    check_session(session)
+    if not session or not task.strip():
+        raise QueryError("no task of a session", "say which session hands it over, and the task")
+    kept = Task(engine.state.clock(), agent_type[:MOST_TYPE_CHARS], task[:_MOST_TASK_CHARS])
+    return find_observer(engine.state).tasks.note(session, kept)
+
+
+@serves("discover_task", "quick", access.refuse_others)
+def discover_task(
+    engine: Engine, session: str, agent_type: str, place: str, budget_ms: float
+) -> Selection:
+    """Answer the task of a sub-agent that starts; of several that it may be, what serves all."""
+    check_session(session)
+    now = engine.state.clock()
+    texts = find_observer(engine.state).tasks.take(session, agent_type[:MOST_TYPE_CHARS], now)
+    answers, traces = list[Selection](), list[Trace]()
+    for text in texts:
+        # With a budget no model is asked, which the loop could not wait for.
+        query = Query(text, budget_ms=max(1.0, budget_ms / len(texts)), place=place)
+        query = replace(query, select=SelectSpec(max_k=_MOST_OFFERED))
+        answers.append(engine.discover(query, traced=traces.append, session=session))
+    answer = _join(answers, engine.state.snapshot.generation)
+    _count(engine, session, SUBAGENT, bool(answer.results))
+    if texts:
+        trace = traces[-1] if len(texts) == 1 and traces else None
+        whose = ClientSession("", session)
+        given = GivenAnswer("discover_task", whose, SUBAGENT, answer, trace)
+        for addon in engine.addons.values():
+            addon.note_answer(given)
+    return answer
+
+
+def _join(answers: list[Selection], generation: int) -> Selection:
+    """Return the answer to one task; to several, what all answers have."""
+    if not answers:
+        reason = "no_task"
+        return Selection("", "hybrid", (), True, reason, {}, 0, 0, generation, {}, 0.0)
+    shared = set.intersection(*({_name(hit) for hit in each.results} for each in answers))
+    results = tuple(hit for hit in answers[0].results if _name(hit) in shared)
+    if len(results) == len(answers[0].results):
+        return answers[0]
+    reason = answers[0].reason if results else "several_tasks"
+    left = replace(answers[0], results=results, n_selected=len(results))
+    return replace(left, abstained=not results, reason=reason)
+
+
+def _name(hit: Hit) -> tuple[str, str]:
+    return hit.corpus, hit.artifact_id
+
+
+def _count(engine: Engine, session: str, moment: str, is_told: bool) -> None:
+    agent = session.partition(":")[0]
+    counted = agent if agent in AGENTS else "other", moment, "told" if is_told else "silent"
+    find_observer(engine.state).counted.append(counted)

@@ -373,6 +373,33 @@ class UsageStore:
             for id, corpus, entry, turn_id, session, at in rows
         ]
 
+    def list_session(self, session: str, transcript: str, most: int) -> list[KeptTurn]:
+        """Return the last turns of a session, newest first, with their uses and no digests.
+
+        Without any under its id (AGENT:ID) those of the entry that a transcript's file is called
+        by.
+        """
+        found = self._last_turns("session = ?", session, most)
+        name = os.path.basename(transcript)
+        if not found and name:
+            found = self._last_turns("entry = ?1 OR substr(entry, -length(?1)) = ?1", name, most)
+        return found
+
+    def _last_turns(self, where: str, value: str, most: int) -> list[KeptTurn]:
+        rows = self._db.execute(
+            f"SELECT id, corpus, entry, turn_id, session, at FROM turns WHERE {where}"
+            f" ORDER BY at DESC, id DESC LIMIT {most:d}",
+            (value,),
+        ).fetchall()
+        statement = "SELECT how, what FROM uses WHERE turn = ?"
+        return [
+            KeptTurn(
+                *(corpus, entry, turn_id, session, at),
+                uses=tuple(self._db.execute(statement, (id,)).fetchall()),
+            )
+            for id, corpus, entry, turn_id, session, at in rows
+        ]
+
     def _digests(self, since: float, own: int) -> dict[int, list[bytes]]:
         found: dict[int, list[bytes]] = {}
         for turn, digest in self._db.execute(

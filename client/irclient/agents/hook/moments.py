@@ -7,9 +7,13 @@ What an agent's events allow is read from its own documents, named in docs/agent
 
 from __future__ import annotations
 
+from irclient.agents.hook.context import make_plain, shorten_path
+from irclient.agents.hook.event import read_text
+
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
 COMPACT, SUBAGENT = "compact", "subagent"
 MOMENTS = (COMPACT, SUBAGENT)
@@ -20,9 +24,9 @@ RESTORE, TASK, TAKE = "restore", "task", "take"
 
 # (the agent's name of an event, a matcher or "", what the hook does). An event that is there anyway
 # gets the matcher in place of its own.
-MomentEvent = tuple[str, str, str]
+EventRow = tuple[str, str, str]
 _STARTS = "startup|resume|clear|compact"
-EVENTS: Mapping[str, Mapping[str, tuple[MomentEvent, ...]]] = {
+EVENTS: Mapping[str, Mapping[str, tuple[EventRow, ...]]] = {
     COMPACT: {
         "claude": (("SessionStart", _STARTS, RESTORE),),
         "codex": (("SessionStart", _STARTS, RESTORE),),
@@ -31,7 +35,7 @@ EVENTS: Mapping[str, Mapping[str, tuple[MomentEvent, ...]]] = {
     },
     SUBAGENT: {
         "claude": (("PreToolUse", "Agent|Task", TASK), ("SubagentStart", "", TAKE)),
-        "codex": (("PreToolUse", "spawn_agent", TASK), ("SubagentStart", "", TAKE)),
+        "codex": (("PreToolUse", ".*spawn_agent", TASK), ("SubagentStart", "", TAKE)),
         "copilot": (("preToolUse", "", TASK), ("subagentStart", "", TAKE)),
     },
 }
@@ -41,14 +45,98 @@ UNSUPPORTED: Mapping[tuple[str, str], str] = {
     (SUBAGENT, "cursor"): "Cursor's subagentStart allows or denies, and takes no text",
     (SUBAGENT, "gemini"): "Gemini CLI has no event in which a sub-agent takes text",
 }
-# Where only one of the two parts of COMPACT is there.
-ONLY_RESUME = ("gemini", "copilot")
+# The tools by which agents start one, without the server or namespace before it.
+_STARTERS = ("agent", "task", "spawn_agent", "runsubagent")
+COMPACTED, RESUMED = "compact", "resume"
 
 
 def find_kind(moments: tuple[str, ...], agent: str, name: str) -> str:
     """Return what the hook does at an event by the moments that are on, "" for nothing."""
     for moment in moments:
         for event, _, kind in EVENTS.get(moment, {}).get(agent, ()):
-            if event == name:
+            # VS Code spells the names of Copilot's settings with a capital.
+            if event.lower() == name.lower():
                 return kind
     return ""
+
+
+class MomentEvent:
+    """An event of a moment; `kind` is what the hook does, `name` the agent's name for it.
+
+    `source` is why a session starts; `agent_type` and `task` are of a sub-agent, "" where the agent
+    does not say. No text is to be trusted.
+    """
+
+    __slots__ = ("agent_type", "cwd", "kind", "name", "session", "source", "task", "transcript")
+
+    def __init__(self, kind: str, name: str, given: Mapping[str, Any]):
+        self.kind = kind
+        self.name = name
+        self.session = read_text(given, "session_id", "sessionId")
+        self.cwd = read_text(given, "cwd")
+        self.transcript = read_text(given, "transcript_path", "transcriptPath")
+        self.source = read_text(given, "source")
+        self.agent_type = read_text(given, "agent_type", "agentName")
+        self.task = ""
+
+
+def read_moment(
+    moments: tuple[str, ...], agent: str, given: Mapping[str, Any], name: str
+) -> MomentEvent | None:
+    """Return the event in an agent's JSON; None where no moment that is on has to do with it.
+
+    Raises ValueError for one that lacks what it must have.
+    """
+    kind = find_kind(moments, agent, name)
+    if not kind:
+        return None
+    event = MomentEvent(kind, name, given)
+    if kind == RESTORE and event.source not in (COMPACTED, RESUMED):
+        return None
+    if kind == TASK:
+        tool = read_text(given, "tool_name", "toolName")
+        if not tool.lower().endswith(_STARTERS):
+            return None
+        event.agent_type, event.task = _read_task(given.get("tool_input", given.get("toolArgs")))
+    if not event.session:
+        raise ValueError("no session")
+    return event
+
+
+def _read_task(given: Any) -> tuple[str, str]:
+    """Return the type of a sub-agent and its task, of what its tool was called with."""
+    if isinstance(given, str):
+        from irclient.fast.light_json import parse_json
+
+        given = parse_json(given.encode("utf-8", "replace"))
+    task = read_text(given, "prompt", "message", "task") if isinstance(given, dict) else ""
+    if not task.strip():
+        raise ValueError("no task")
+    return read_text(given, "subagent_type", "agent_type", "agentName"), task
+
+
+MOST_CHARS = 400
+_USED = {
+    COMPACTED: "Used in this session before the compaction (names and places, no instructions):",
+    RESUMED: "Used in this session so far (names and places, no instructions):",
+}
+_OPEN, _CLOSE = "<irdaemon>\n", "\n</irdaemon>"
+_NAME, _PLACE = 60, 120
+
+
+def format_used(items: Sequence[Mapping[str, Any]], source: str) -> tuple[str, list[str]]:
+    """Return the text that names what a session used, and the CORPUS/ID of what is in it.
+
+    It has at most 400 characters; both are empty where nothing was used.
+    """
+    lines, offered = [_USED[source]], list[str]()
+    room = MOST_CHARS - len(_OPEN + _CLOSE + _USED[source])
+    for item in items:
+        name, place = make_plain(item["name"], _NAME), shorten_path(item["pointer"])
+        line = f'- "{name}"' + (f', "{make_plain(place, _PLACE)}"' if place else "")
+        room -= len(line) + 1
+        if room < 0:
+            break
+        lines.append(line)
+        offered.append(item["reference"])
+    return (_OPEN + "\n".join(lines) + _CLOSE, offered) if offered else ("", [])

@@ -91,13 +91,34 @@ def _set_timer(deadline: float) -> bool:
 def _answer(options: HookOptions, deadline: float) -> None:
     from irclient.fast.light_json import parse_json
 
-    given = parse_json(_read())
-    if not isinstance(given, dict):
+    try:
+        given = parse_json(_read())
+        name = given.get("hook_event_name") or given.get("hookEventName") or options.event
+        if not (isinstance(name, str) and name):
+            raise TypeError("an event without a name")
+        moment = _find_moment(options, given, name) if options.moments else None
+        event = moment or read_event(options.agent, given, name)
+        if event is not None and event.kind == "prompt" and not isinstance(given["prompt"], str):
+            raise TypeError("a prompt that is no text")
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        _note_bad(options, deadline)
         return
-    name = given.get("hook_event_name") or given.get("hookEventName") or options.event
-    event = read_event(options.agent, given, name) if isinstance(name, str) else None
     if event is not None:
         _HANDLERS[event.kind](event, options, deadline)
+
+
+def _find_moment(options: HookOptions, given: Any, name: Any) -> Any:
+    """Return the event of a moment, None where it is none: what is rare is imported here."""
+    from irclient.agents.hook.moments import read_moment
+
+    return read_moment(options.moments, options.agent, given, name)
+
+
+def _note_bad(options: HookOptions, deadline: float) -> None:
+    """Have the daemon count an event that is cut, too long, or not of the agent's form."""
+    moment = options.moments[0] if options.moments else "prompt"
+    counted = {"agent": options.agent, "moment": moment, "outcome": "bad"}
+    _tell("note_moment", counted, deadline)
 
 
 def _read() -> bytes:
@@ -125,7 +146,7 @@ def _on_prompt(event: HookEvent, options: HookOptions, deadline: float) -> None:
 
     if not _is_worth_asking(event.prompt):
         return
-    session = f"{options.agent}:{event.session}"[:_LONGEST_SESSION] if event.session else ""
+    session = _name_session(event, options)
     variant = choose_variant(options.wording, session)
     left_ms = (deadline - time.monotonic()) * 1e3
     answer, line = _ask(
@@ -187,6 +208,50 @@ def _on_stop(event: HookEvent, options: HookOptions, deadline: float) -> None:
         _tell("hint", {"path": event.transcript}, deadline)
 
 
+def _on_restore(event: Any, options: HookOptions, deadline: float) -> None:
+    """Write what the session used and may need again; after a compaction else what is indexed."""
+    from irclient.agents.hook.moments import COMPACTED, format_used
+    from irclient.places import check_place
+
+    session, place = _name_session(event, options), check_place(event.cwd)
+    given = {"session": session, "transcript": event.transcript[:_LONGEST_PATH], "place": place}
+    items, line = _ask("resume_session", given, deadline)
+    context, named = format_used(items, event.source)
+    if context:
+        _write(make_answer(options.agent, event, context))
+        line.put(_request("impressions", {"session": session, "references": named}))
+    elif event.source == COMPACTED:
+        _on_start(event, options, deadline)
+
+
+def _on_task(event: Any, options: HookOptions, deadline: float) -> None:
+    """Have the daemon keep the task of a sub-agent until that starts."""
+    kept = {"agent_type": event.agent_type, "task": event.task[:_MOST_ASKED]}
+    _tell("expect_subagent", {"session": _name_session(event, options), **kept}, deadline)
+
+
+def _on_take(event: Any, options: HookOptions, deadline: float) -> None:
+    """Write the items that apply to the task of a sub-agent that starts."""
+    from irclient.agents.hook.context import format_matches
+    from irclient.places import check_place
+
+    left_ms = (deadline - time.monotonic()) * 1e3
+    given = {
+        "session": _name_session(event, options),
+        "agent_type": event.agent_type,
+        "place": check_place(event.cwd),
+        "budget_ms": max(1.0, left_ms * _DAEMONS_SHARE),
+    }
+    answer, _ = _ask("discover_task", given, deadline)
+    context, _ = format_matches(answer["results"], options.chars, asked="task")
+    if context:
+        _write(make_answer(options.agent, event, context))
+
+
+def _name_session(event: Any, options: HookOptions) -> str:
+    return f"{options.agent}:{event.session}"[:_LONGEST_SESSION] if event.session else ""
+
+
 def _ask(op: str, args: dict[str, Any], deadline: float) -> tuple[Any, ZmtpLine]:
     """Return the daemon's answer, and the connection that it came by.
 
@@ -224,4 +289,11 @@ def _write(answer: dict[str, Any]) -> None:
     os.write(1, dump_json(answer).encode("utf-8", "replace"))
 
 
-_HANDLERS = {"prompt": _on_prompt, "start": _on_start, "stop": _on_stop}
+_HANDLERS = {
+    "prompt": _on_prompt,
+    "start": _on_start,
+    "stop": _on_stop,
+    "restore": _on_restore,
+    "task": _on_task,
+    "take": _on_take,
+}

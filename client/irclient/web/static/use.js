@@ -18,6 +18,7 @@ export function draw({ usage, listing, agents }) {
       : h("p", { class: "quiet" }, "Everything that was used is indexed.")),
     section("Never offered nor used", references(usage.never_offered)),
     section("Offered, and never used", references(usage.offered_never_used)),
+    section("Moments", moments(usage.moments ?? [])),
     section("Muted, pinned, faded", wishes(usage)),
     section("What an agent's own listing costs", cost(listing)),
     section("Learned from use", learned(usage.learned)),
@@ -61,6 +62,12 @@ function items({ items: rows, context }) {
 function references({ count: all, references: some }) {
   if (!all) return h("p", { class: "quiet" }, "None.");
   return [h("details", {}, h("summary", {}, `${count(all)}`), h("ul", { class: "columns" }, some.map((each) => h("li", {}, name(each)))), rest(some.length, all))];
+}
+
+// What came of the events of the hook besides prompts, and of malformed ones.
+function moments(rows) {
+  if (!rows.length) return h("p", { class: "quiet" }, "None yet: each is off until it is switched on. ", copyable("irc install claude --moments compact,subagent"));
+  return table(["moment", "agent", "outcome", "#events"], rows.map((each) => [name(each.moment), name(each.agent), pill(each.outcome, each.outcome === "told" ? "good" : each.outcome === "bad" ? "bad" : "quiet"), count(each.n)]), "Moments");
 }
 
 // What the person wants offered never or first, and what ten sessions were offered in vain.

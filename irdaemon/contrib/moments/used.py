@@ -1,0 +1,90 @@
+"""What a session used and has probably not finished with: named again after a compaction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from irclient.errors import Unavailable
+from irdaemon.contrib.usage.names import ItemNames
+from irdaemon.contrib.usage.observer import UsageObserver
+from irdaemon.contrib.usage.store import KeptTurn
+from irdaemon.discovery.preferences import Item
+from irdaemon.engine.state import State
+from irdaemon.ledger import Ledger
+
+# An item that none of so many turns used is done with.
+TURNS = 10
+MOST = 5
+# By how much a use counts less with each turn after it.
+_DECAY = 0.7
+# Packages stay installed; of the other kinds an agent must know that there is something.
+_KINDS = ("skills", "agents", "commands", "mcp_tools")
+
+
+class UsedItem(NamedTuple):
+    """An item that a session used: its reference, its name, the kind of its corpus, and where."""
+
+    reference: str
+    name: str
+    kind: str
+    pointer: str
+
+
+def find_used(
+    state: State, session: str, transcript: str, muted: Collection[Item] = ()
+) -> list[UsedItem]:
+    """Return what the last ten turns of a session used, the likeliest to be used again first.
+
+    A session that its id does not find is found by its transcript's file.
+    """
+    usage = state.addons.get("usage")
+    if not isinstance(usage, UsageObserver) or usage.notes is None:
+        return []
+    try:
+        with usage.notes.reading() as store:
+            turns = store.list_session(session, transcript, TURNS)
+        with state.reading() as ledger:
+            return _resolve(state, ledger, rank_uses(turns), muted)
+    except Unavailable:
+        return []
+
+
+def rank_uses(turns: Sequence[KeptTurn]) -> list[tuple[str, str]]:
+    """Return the uses (how, what) of turns, newest first: those used last and often come first."""
+    weights = Counter[tuple[str, str]]()
+    for age, turn in enumerate(turns[:TURNS]):
+        for use in turn.uses:
+            weights[use] += _DECAY**age  # type: ignore[assignment]
+    return sorted(weights, key=lambda use: -weights[use])
+
+
+def _resolve(
+    state: State, ledger: Ledger, uses: Iterable[tuple[str, str]], muted: Collection[Item]
+) -> list[UsedItem]:
+    uses = list(uses)
+    if not uses:
+        return []
+    stored = {**state.corpora, **state.parts}
+    # References to items of every corpus are understood, names of these kinds.
+    kinds = {name: c.kind if c.kind in _KINDS else "" for name, c in stored.items()}
+    names, found = ItemNames(ledger, kinds), dict[Item, UsedItem]()
+    for use in uses:
+        for name, artifact_id in names.meant(*use)[:1]:
+            held = stored[name]
+            item = held.part_of or name, artifact_id
+            artifact = ledger.artifacts.get(name, artifact_id)
+            if artifact is not None and item not in muted:
+                reference = "/".join(item)
+                used = UsedItem(reference, artifact.name, held.kind, artifact.pointer)
+                found.setdefault(item, used)
+    return _join_copies(found)[:MOST]
+
+
+def _join_copies(found: Mapping[Item, UsedItem]) -> list[UsedItem]:
+    """Return the items, those of one kind and name once."""
+    first: dict[tuple[str, str], UsedItem] = {}
+    for each in found.values():
+        first.setdefault((each.kind, each.name), each)
+    return list(first.values())
