@@ -22,7 +22,7 @@ help:
 	@echo "make bench-learn  measure what simulated uses teach, on labelled sets"
 	@echo "make bench-engines  measure a generated corpus in memory and in other engines"
 	@echo "make bench-paired  compare speed with another version (ARGS=PYTHON_OF_THE_OTHER)"
-	@echo "make release-check  build both packages, install them into an empty environment and use them there"
+	@echo "make release-check  build both packages, check their metadata, install and use them by pip, pipx and uv"
 	@echo "make stats  print lines of code by room, and what a query and a changed file pass"
 	@echo "make accept  try a fresh clone on an empty HOME as a new user does (ARGS=\"--before COMMIT\" upgrades from one)"
 	@echo "make clean  undo make run and irc install; your configuration and keys stay (irdaemon uninstall)"

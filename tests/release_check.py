@@ -1,15 +1,25 @@
-"""Build both packages, install them into empty environments, and use them there.
+"""Build both packages, check what they say of themselves, install them and use them.
 
-`make release-check` runs this. Nothing that is tried sees the checkout: the environments hold the
-wheels and what they require, without an extra; HOME holds one skill.
+`make release-check` runs this. Nothing that is tried sees the checkout or a compiler: the
+environments hold the wheels and what they require; HOME holds one skill and an agent's settings.
+By pip, pipx and uv a newcomer's ten commands are run, and all of it is taken out again.
 """
 
+import email
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
+import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from packaging.metadata import Metadata
+from trove_classifiers import classifiers
 
 ROOT = Path(__file__).parents[1]
 INSIDE = ("systemd", "plugin")
@@ -35,6 +45,26 @@ WITH_EXTRAS = (
     "irdaemon.contrib.backends.qdrant",
 )
 
+EXTRAS = "[mcp,web]"
+SETTINGS = '{\n  "theme": "dark"\n}\n'
+NOTE = "# Backups\n\nRestore with `restic restore --target /srv`, retry_after(3).\n"
+# What a newcomer types, the exit code, and what is said then.
+NEWCOMER = (
+    ("irdaemon init --yes", 0, "undo:"),
+    ("irc discover fill in a PDF form", 0, "/.claude/skills/pdf/SKILL.md"),
+    ("irc discover knit a woollen sock", 1, "nothing applies"),
+    ("irc add notes files notes", 0, "notes: 1 artifact"),
+    ("irc search --exact retry_after(", 0, "/notes/backups.md:3"),
+    ("irc status", 0, "health: ok"),
+    ("irc explain fill in a PDF form", 0, "pdf"),
+    ("irc install claude", 0, "wrote "),
+    ("irc uninstall claude", 0, ""),
+    ("irdaemon uninstall --yes", 0, "the programs go with "),
+)
+COMPILERS = re.compile(r"(?:.*-)?(?:gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?|cpp|c89|c99)(?:-[\d.]+)?\Z")
+# Of pip's, uv's and the network's settings those of the caller hold.
+KEPT = ("PIP_", "UV_", "SSL_", "REQUESTS_", "HTTP", "NO_PROXY", "http", "no_proxy")
+
 UNIT_TEXT = """
 from irdaemon.daemon import service
 print(service.__file__)
@@ -48,10 +78,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="irdaemon-release-", dir="/tmp") as scratch:
         there = Path(scratch)
         client, daemon = built("client", there), built(".", there)
+        check_metadata(there, client, daemon)
         check_client_alone(there / "client", client)
         check_both(there / "both", client, daemon)
         check_user_site(there / "user", client, daemon)
-    print("release-check: both packages can be built, installed and used")
+        for install in (install_by_pip, install_by_pipx, install_by_uv):
+            try_newcomer(there / install.__name__.rpartition("_")[2], install, client, daemon)
+    print("release-check: both packages can be built, installed, used and taken out")
 
 
 def built(project: str, there: Path) -> Path:
@@ -89,15 +122,64 @@ def installed(place: Path, *wheels: Path) -> Installed:
 
 
 def environment(place: Path) -> dict[str, str]:
-    """Return the variables for what is installed there: HOME, a systemctl that does nothing."""
+    """Return the variables for what is installed there: HOME, no compiler, a silent systemctl."""
     home, tools = place / "home", place / "tools"
     for directory in (home / "run", tools):
         directory.mkdir(parents=True, mode=0o700)
-    systemctl = tools / "systemctl"
-    systemctl.write_text("#!/bin/sh\nexit 0\n")
-    systemctl.chmod(0o755)
-    path = os.pathsep.join((str(tools), str(place / "bin"), os.defpath))
-    return {"HOME": str(home), "XDG_RUNTIME_DIR": str(home / "run"), "PATH": path}
+    for directory in os.defpath.split(os.pathsep):
+        for each in os.scandir(directory) if os.path.isdir(directory) else ():
+            if not COMPILERS.match(each.name) and not (tools / each.name).is_symlink():
+                (tools / each.name).symlink_to(each.path)
+    for name in ("uv", "pipx"):
+        (tools / name).unlink(missing_ok=True)
+        (tools / name).symlink_to(Path(sys.executable).with_name(name))
+    (tools / "systemctl").unlink(missing_ok=True)
+    (tools / "systemctl").write_text("#!/bin/sh\nexit 0\n")
+    (tools / "systemctl").chmod(0o755)
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return {
+        "PIP_CACHE_DIR": str(caches / "pip"),
+        "UV_CACHE_DIR": str(caches / "uv"),
+        **{name: value for name, value in os.environ.items() if name.startswith(KEPT)},
+        "HOME": str(home),
+        "XDG_RUNTIME_DIR": str(home / "run"),
+        "PATH": os.pathsep.join((str(place / "bin"), str(tools))),
+    }
+
+
+# -- what they say of themselves -----------------------------------------------------------------
+
+
+def check_metadata(there: Path, *wheels: Path) -> None:
+    """Hold that an index takes both: versions, classifiers, licence, a page that is rendered."""
+    step("reading the metadata of both")
+    versions = set()
+    for wheel in wheels:
+        found = read_metadata(wheel)
+        versions.add(str(found.version))
+        unknown = set(found.classifiers or ()) - classifiers
+        assert not unknown, unknown
+        assert found.license_expression == "MIT", found.license_expression
+        assert found.description_content_type == "text/markdown"
+        assert found.requires_python == ">=3.11"
+        changelog = ROOT / ("client" if found.name == "irclient" else ".") / "CHANGELOG.md"
+        assert f"\n## {found.version} " in changelog.read_text(), changelog
+    assert len(versions) == 1, versions
+    distributions = [str(path) for path in there.iterdir() if path.suffix in (".whl", ".gz")]
+    assert len(distributions) == 4, distributions
+    print(run([sys.executable, "-m", "twine", "check", *distributions], there), end="")
+
+
+def read_metadata(wheel: Path) -> Metadata:
+    """Return the metadata of a wheel. Raises an exception group for what no index takes."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))
+        text = archive.read(name)
+    assert email.message_from_bytes(text)["Name"], wheel
+    return Metadata.from_email(text, validate=True)
+
+
+# -- what is installed ---------------------------------------------------------------------------
 
 
 def check_client_alone(place: Path, wheel: Path) -> None:
@@ -175,6 +257,109 @@ def check_answer(there: Installed) -> None:
         assert str(skill) in said.replace("~", str(there.home)), said
     finally:
         there.run("irdaemon", "stop", "--forget")
+
+
+# -- a newcomer ----------------------------------------------------------------------------------
+
+Install = Callable[[Installed, Path, Path], None]
+
+
+def install_by_pip(there: Installed, client: Path, daemon: Path) -> None:
+    """Install into an environment of its own."""
+    run([sys.executable, "-m", "venv", str(there.place)], there.place)
+    there.run("python", "-m", "pip", "install", "-q", f"{client}{EXTRAS}", str(daemon))
+
+
+def install_by_pipx(there: Installed, client: Path, daemon: Path) -> None:
+    """Install as the README says for pipx."""
+    wanted = f"{client}{EXTRAS}"
+    by = ["pipx", "install", "-q", "--python", sys.executable, "--preinstall", wanted, str(daemon)]
+    run(by, there.home, there.env)
+    run(
+        ["pipx", "inject", "-q", "--include-apps", "--force", "irdaemon", wanted],
+        there.home,
+        there.env,
+    )
+
+
+def install_by_uv(there: Installed, client: Path, daemon: Path) -> None:
+    """Install as the README says for uv."""
+    wanted = ("--with", f"{client}{EXTRAS}", "--with-executables-from", "irclient")
+    by = ["uv", "tool", "install", "-q", "--python", sys.executable, *wanted, str(daemon)]
+    run(by, there.home, there.env)
+
+
+def try_newcomer(place: Path, install: Install, client: Path, daemon: Path) -> None:
+    """Install both in one way, run a newcomer's ten commands, and take everything out again."""
+    name = place.name
+    step(f"installing by {name}, without a compiler")
+    there = Installed(place, environment(place))
+    there.env.update(
+        PIPX_HOME=str(place / "pipx"),
+        PIPX_BIN_DIR=str(place / "bin"),
+        UV_TOOL_DIR=str(place / "uv"),
+        UV_TOOL_BIN_DIR=str(place / "bin"),
+    )
+    assert not shutil.which("cc", path=there.env["PATH"])
+    since = time.monotonic()
+    install(there, client, daemon)
+    took = time.monotonic() - since
+    (package,) = place.rglob("site-packages/irdaemon/__init__.py")
+    site = package.parents[1]
+    size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
+    count = len(list(site.glob("*.dist-info")))
+    print(f"release-check: {took:.0f} s, {size / 1e6:.0f} MB, {count} packages")
+    step("running a newcomer's ten commands there")
+    said = run_newcomer(there)
+    step("taking the programs out by the command that was named")
+    named = said.rpartition("the programs go with ")[2].splitlines()[0]
+    run(["sh", "-c", f"yes | {named}"], there.home, there.env)
+    for program in ("irc", "irdaemon"):
+        assert not os.path.lexists(place / "bin" / program), f"{program} is left by {named}"
+
+
+def run_newcomer(there: Installed) -> str:
+    """Run the ten commands in a home with a skill, a note and settings; return what was said last.
+
+    Nothing of ours is left in that home then.
+    """
+    settings = there.home / ".claude/settings.json"
+    for path, text in {
+        there.home / ".claude/skills/pdf/SKILL.md": SKILL,
+        there.home / "notes/backups.md": NOTE,
+        settings: SETTINGS,
+    }.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    said = ""
+    try:
+        for line, code, wanted in NEWCOMER:
+            command, *words = line.split()
+            done = subprocess.run(
+                [str(there.place / "bin" / command), *quote_query(words)],
+                cwd=there.home,
+                env=there.env,
+                capture_output=True,
+                text=True,
+                stdin=subprocess.DEVNULL,
+            )
+            said = f"{done.stdout}{done.stderr}"
+            if done.returncode != code or wanted not in said:
+                sys.exit(f"{said}release-check: {line}: exit code {done.returncode}, not {code}")
+    finally:
+        stop = [str(there.place / "bin" / "irdaemon"), "stop"]
+        subprocess.run(stop, env=there.env, capture_output=True)
+    assert settings.read_text() == SETTINGS
+    left = [path for path in there.home.rglob("*irdaemon*") if path.is_file()]
+    assert not left, left
+    return said
+
+
+def quote_query(words: list[str]) -> list[str]:
+    """Return the words of a command line, those of a query as one."""
+    if words[0] not in ("discover", "explain"):
+        return words
+    return [words[0], " ".join(words[1:])]
 
 
 def run(command: list[str], at: Path, env: dict[str, str] | None = None) -> str:
