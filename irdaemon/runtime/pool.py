@@ -29,7 +29,7 @@ Child = subprocess.Popen[bytes]
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """What a child may use: seconds until it ends, and bytes of address space (0: no limit)."""
+    """The limits of a child: seconds until it ends, and bytes of address space (0: no limit)."""
 
     timeout_s: float
     memory: int = 0
@@ -46,47 +46,36 @@ class Finished:
 def run(command: Sequence[str], limits: ProcessLimits) -> Finished:
     """Run a command to its end, its stdin empty; on Linux it ends with the thread that waits.
 
-    Raises Unavailable for a command that is not there, and for one that was killed: for its time,
-    with every process that it started, or by a signal.
+    Raises Unavailable as `run_errand` does.
     """
-    child = subprocess.Popen(
-        _limit_command(command, limits),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        process_group=0,
-    )
-    try:
-        out, err = child.communicate(timeout=limits.timeout_s)
-    except subprocess.TimeoutExpired as error:
-        raise Unavailable(f"{command[0]} was killed after {limits.timeout_s:g} s") from error
-    finally:
-        end_child(child)
-    check_end(child.returncode, command[0])
-    return Finished(child.returncode, (out + err).decode("utf-8", "replace"))
+    errand = Errand(command, b"", None, os.environ)
+    printed = run_errand(errand, limits, _MOST_OUTPUT, lambda: True)
+    return Finished(printed.code, (printed.out + printed.err).decode("utf-8", "replace"))
 
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """A command with what it finds: its stdin, its working directory and its environment."""
+    """A command with its stdin, its working directory (None: this one) and its environment."""
 
     command: Sequence[str]
     given: bytes
-    cwd: str
+    cwd: str | None
     env: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What a child that ended by itself printed, and its exit code."""
+    """The output of a child that ended by itself, and its exit code."""
 
     code: int
     out: bytes
     err: bytes
 
 
-# How often it is asked whether an errand is still wanted.
+# How often an errand is checked for whether it is still wanted.
 _WANTED_EVERY_S = 0.25
+_MOST_OUTPUT = 64 << 20
+_PIPE_BYTES = 1 << 20
 
 
 def run_errand(
@@ -94,19 +83,10 @@ def run_errand(
 ) -> Printed:
     """Run an errand to its end, in a process group of its own.
 
-    Raises Unavailable where it is not there, or was killed with every process that it started: for
-    its time, for more than `most` bytes of output, or because it was no longer wanted.
+    Raises Unavailable where the command does not exist, or was killed with every process that it
+    started: for its time, for more than `most` bytes of output, or as it was no longer wanted.
     """
-    child = subprocess.Popen(
-        _limit_command(errand.command, limits),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
-        process_group=0,
-        cwd=errand.cwd,
-        env=dict(errand.env),
-    )
+    child = _start_bounded(errand.command, limits, subprocess.PIPE, errand.cwd, errand.env)
     name = os.path.basename(errand.command[0])
     try:
         out, err = _talk(child, name, errand.given, (limits, most, is_wanted))
@@ -119,13 +99,12 @@ def run_errand(
 def _talk(
     child: Child, name: str, given: bytes, bounds: tuple[ProcessLimits, int, Callable[[], bool]]
 ) -> tuple[bytes, bytes]:
-    """Write a child's stdin and read what it prints until it ends."""
+    """Write a child's stdin and read its output until it ends."""
     limits, most, is_wanted = bounds
     assert child.stdin is not None  # all are pipes
     assert child.stdout is not None
     assert child.stderr is not None
-    os.set_blocking(child.stdin.fileno(), False)
-    until, unsent = time.monotonic() + limits.timeout_s, memoryview(given)
+    until, unsent = time.monotonic() + limits.timeout_s, bytearray(given)
     printed = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}
     open_pipes = set(printed)
     with selectors.DefaultSelector() as ready:
@@ -139,14 +118,17 @@ def _talk(
                 raise Unavailable(f"{name} was ended: it is no longer wanted")
             found = ready.select(_WANTED_EVERY_S)
             if not found and child.poll() is not None:
-                break  # what it started has its streams still
+                break  # processes that it started still have its streams
             for key, _ in found:
                 if key.fileobj is child.stdin:
-                    unsent = _send_rest(child.stdin.fileno(), unsent)
+                    try:
+                        _send(child, unsent)
+                    except BrokenPipeError:
+                        unsent.clear()
                     if not unsent:
                         ready.unregister(child.stdin)
                         child.stdin.close()
-                elif part := os.read(key.fd, _AT_ONCE):
+                elif part := os.read(key.fd, _PIPE_BYTES):
                     printed[key.fd] += part
                 else:
                     ready.unregister(key.fd)
@@ -158,14 +140,12 @@ def _talk(
     return out, err
 
 
-def _send_rest(descriptor: int, unsent: memoryview) -> memoryview:
-    """Write of a text what a pipe takes; return the rest, nothing where nobody reads it."""
-    try:
-        return unsent[os.write(descriptor, unsent[:_AT_ONCE]) :]
-    except BlockingIOError:
-        return unsent
-    except BrokenPipeError:
-        return memoryview(b"")
+def _send(child: Child, unsent: bytearray) -> None:
+    """Write as many bytes as a child's stdin takes. Raises BrokenPipeError once it is closed."""
+    assert child.stdin is not None  # it is a pipe
+    with suppress(BlockingIOError):
+        sent = os.write(child.stdin.fileno(), memoryview(unsent)[:_PIPE_BYTES])
+        del unsent[:sent]
 
 
 def _wait_for_end(child: Child, until: float, name: str, limits: ProcessLimits) -> None:
@@ -176,13 +156,32 @@ def _wait_for_end(child: Child, until: float, name: str, limits: ProcessLimits) 
         raise Unavailable(f"{name} was killed after {limits.timeout_s:g} s") from error
 
 
-def _limit_command(command: Sequence[str], limits: ProcessLimits) -> list[str]:
+def _start_bounded(
+    command: Sequence[str],
+    limits: ProcessLimits,
+    stderr: int,
+    cwd: str | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Child:
+    """Start a command within its limits: pipes as its stdin, which never blocks, and stdout."""
     limiter = [sys.executable, "-I", "-S", bounded.__file__, str(os.getpid()), str(limits.memory)]
-    return [*limiter, *command]
+    child = subprocess.Popen(
+        [*limiter, *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        bufsize=0,
+        process_group=0,
+        cwd=cwd,
+        env=env,
+    )
+    assert child.stdin is not None  # it is a pipe
+    os.set_blocking(child.stdin.fileno(), False)
+    return child
 
 
 def check_end(code: int, name: str) -> None:
-    """Raise Unavailable for a child that a signal ended or that was not there."""
+    """Raise Unavailable for a child that a signal ended, or whose command does not exist."""
     if code < 0:
         raise Unavailable(f"{name} was killed ({signal.Signals(-code).name})")
     if code == bounded.NOT_FOUND:
@@ -190,9 +189,9 @@ def check_end(code: int, name: str) -> None:
 
 
 def run_on_terminal(command: Sequence[str]) -> int:
-    """Run a command that a person types into, such as an editor; return its exit code.
+    """Run an interactive command, such as an editor; return its exit code.
 
-    Raises Unavailable for a command that is not there.
+    Raises Unavailable for a command that does not exist.
     """
     try:
         return subprocess.call(command)
@@ -214,21 +213,11 @@ def end_child(child: Child, patience_s: float = 0.0) -> None:
 
 
 def start_answering(command: Sequence[str], limits: ProcessLimits) -> Child:
-    """Start a command that is sent requests: pipes as its stdin, which never blocks, and stdout.
+    """Start a command that answers requests by its stdin, which never blocks, and stdout.
 
     The limit of time is that of the caller; on Linux it ends with the thread that started it.
     """
-    child = subprocess.Popen(
-        _limit_command(command, limits),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        bufsize=0,
-        process_group=0,
-    )
-    assert child.stdin is not None  # it is a pipe
-    os.set_blocking(child.stdin.fileno(), False)
-    return child
+    return _start_bounded(command, limits, subprocess.DEVNULL)
 
 
 def start_detached(command: Sequence[str]) -> Child:
@@ -243,20 +232,19 @@ def start_detached(command: Sequence[str]) -> Child:
     )
 
 
-# Answers of child processes that are used again: starting one takes longer than most answers.
+# Child processes that are reused: starting one takes longer than most answers.
 #
 #     run_program("extract_pdf.py", data, ProcessLimits(20.0, 1024 * MB), most=40 * MB)
 #
 # A child runs one program (see `repeat`), one request after the other. It is replaced after
-# `MOST_REQUESTS` of them or `OLDEST_S`, and after any that it did not survive, which costs that one
-# alone: where a child that had served others ends in the middle, the request is tried in a new one,
-# for what others left behind may have ended it. Left without requests it ends by itself, and so it
-# does with the process, on Linux with the thread, that started it.
+# `MOST_REQUESTS` of them or `OLDEST_S`, and after any that it did not survive. Only that request
+# fails; if the child had served others before, it is tried again in a new one, since their remains
+# may have ended the child. Without requests it ends by itself, and so it does with the process, on
+# Linux with the thread, that started it.
 
 MOST_REQUESTS = 200
 OLDEST_S = 120.0
-_AT_ONCE = 65_536
-_HEAD = 1 + repeat.LENGTH
+_HEAD = 1 + LENGTH
 # How long a child whose pipes have ended may take to end itself, so that its exit code is known.
 _PATIENCE_S = 1.0
 
@@ -267,7 +255,7 @@ class _Unanswered(Exception):
 
 @dataclass(slots=True)
 class _Repeating:
-    """A child with what it has done."""
+    """A child with its program, the number of its requests and its start."""
 
     child: Child
     program: str
@@ -276,17 +264,17 @@ class _Repeating:
 
     @property
     def is_worn(self) -> bool:
-        """Return whether it is to be replaced."""
+        """Return whether it should be replaced."""
         return self.requests >= MOST_REQUESTS or time.monotonic() - self.started > OLDEST_S
 
 
-# By program and limits of memory and output. One is taken out while it is used, so that no two
-# threads have it.
+# By program and limits of memory and output. One in use is not in it, so that no two threads have
+# the same.
 _idle: dict[tuple[str, int, int], _Repeating] = {}
 
 
 def run_program(program: str, data: bytes, limits: ProcessLimits, most: int) -> bytes:
-    """Return what a program prints that finds `data` in its stdin.
+    """Return the output of a program with `data` as its stdin.
 
     `program` is a file of Python. Raises Unavailable where it fails, needs longer than the limit or
     more memory, or prints more than `most` bytes.
@@ -295,7 +283,7 @@ def run_program(program: str, data: bytes, limits: ProcessLimits, most: int) -> 
     repeating = _idle.pop(key, None) or _start(program, limits, most)
     try:
         printed = _exchange(repeating, data, limits, most)
-    except _Unanswered as error:
+    except (_Unanswered, BrokenPipeError) as error:
         end_child(repeating.child, patience_s=_PATIENCE_S)
         if not repeating.requests:
             raise _explain_end(repeating, error) from error
@@ -318,10 +306,10 @@ def end_all() -> None:
 atexit.register(end_all)
 
 
-def _explain_end(repeating: _Repeating, error: _Unanswered) -> Unavailable:
-    """Return what became of a child that gave no answer, once it has ended."""
+def _explain_end(repeating: _Repeating, error: Exception) -> Unavailable:
+    """Return why a child gave no answer, once it has ended."""
     name, code = os.path.basename(repeating.program), repeating.child.returncode
-    if str(error):
+    if isinstance(error, _Unanswered) and str(error):
         return Unavailable(f"{name} {error}")
     try:
         check_end(code, name)
@@ -346,12 +334,12 @@ def _keep(repeating: _Repeating, limits: ProcessLimits, most: int) -> None:
 
 
 def _exchange(repeating: _Repeating, data: bytes, limits: ProcessLimits, most: int) -> bytes:
-    """Send a request and return what the program printed."""
+    """Send a request and return the output of the program."""
     child, name = repeating.child, os.path.basename(repeating.program)
     assert child.stdin is not None  # both are pipes
     assert child.stdout is not None
     until = time.monotonic() + limits.timeout_s
-    asked = memoryview(len(data).to_bytes(repeat.LENGTH, "big") + data)
+    unsent = bytearray(len(data).to_bytes(LENGTH, "big") + data)
     reply = bytearray()
     with selectors.DefaultSelector() as ready:
         ready.register(child.stdin, selectors.EVENT_WRITE)
@@ -363,11 +351,13 @@ def _exchange(repeating: _Repeating, data: bytes, limits: ProcessLimits, most: i
                 raise Unavailable(f"{name} was killed after {limits.timeout_s:g} s")
             for key, _ in found:
                 if key.fileobj is child.stdin:
-                    asked = asked[_write(key.fd, asked) :]
-                    if not asked:
+                    _send(child, unsent)
+                    if not unsent:
                         ready.unregister(child.stdin)
+                elif part := os.read(key.fd, _PIPE_BYTES):
+                    reply += part
                 else:
-                    reply += _read(key.fd)
+                    raise _Unanswered
     if reply[:1] == repeat.TOO_MUCH:
         raise Unavailable(f"{name} was killed after {most:,} bytes of output")
     if reply[:1] != repeat.DONE:
@@ -379,37 +369,20 @@ def _read_length(reply: bytearray) -> int:
     return int.from_bytes(reply[1:_HEAD], "big")
 
 
-def _write(descriptor: int, data: memoryview) -> int:
-    try:
-        return os.write(descriptor, data[:_AT_ONCE])
-    except BlockingIOError:
-        return 0
-    except BrokenPipeError as error:
-        raise _Unanswered from error
-
-
-def _read(descriptor: int) -> bytes:
-    part = os.read(descriptor, _AT_ONCE)
-    if not part:
-        raise _Unanswered
-    return part
-
-
-# Child processes that work side by side: each request goes to one of them.
+# Child processes that work in parallel: each request goes to one of them.
 #
 #     parallel = Parallel([sys.executable, "-m", "irdaemon.ingest.reader_process"], 3)
 #     parallel.ask(1, data)
 #     for number, reply in parallel.replies(0.05): ...
 #
 # A child runs a program that answers requests, one after the other (see `answer`). It ends with the
-# thread that started it, and by itself when it was left without a request for a while; then, or
-# when it was killed, another takes its place, and what it had not answered is asked again. What two
-# children did not survive is not asked a third time.
+# thread that started it, and by itself after a while without a request; then, or when it was
+# killed, another takes its place and gets the requests that it had not answered. A request that two
+# children did not survive is not sent a third time.
 
-# How many requests a child has at once: the next lies ready when one is answered.
+# How many requests a child has at once: the next is there when one is answered.
 _AHEAD = 2
 _MOST_TRIES = 2
-_PIPE_BYTES = 1 << 20
 _UNLIMITED = ProcessLimits(0.0)
 
 
@@ -422,18 +395,18 @@ class _Request:
 
 @dataclass(slots=True)
 class _Working:
-    """A child with the requests that it has, the first of which it is working on."""
+    """A child with its requests, the first of which it is working on."""
 
     child: Child
-    asked: deque[_Request] = field(default_factory=deque)
+    requests: deque[_Request] = field(default_factory=deque)
     unsent: bytearray = field(default_factory=bytearray)
     reply: bytearray = field(default_factory=bytearray)
 
 
 class Parallel:
-    """Have requests answered by child processes, `count` at most. One thread uses it.
+    """Answer requests by at most `count` child processes. One thread uses it.
 
-    A lower `count` ends no child that is there.
+    A lower `count` ends no child.
     """
 
     def __init__(self, command: Sequence[str], count: int):
@@ -450,25 +423,25 @@ class Parallel:
         return self._answered
 
     def ask(self, number: int, data: bytes) -> None:
-        """Have a request answered; `number` names its reply."""
+        """Add a request; `number` identifies its reply."""
         self._waiting.append(_Request(number, data))
 
     def receive(self, timeout_s: float) -> Iterator[tuple[int, bytes | None]]:
-        """Yield the replies that are there, waiting up to `timeout_s` for the first of them.
+        """Yield the replies, waiting up to `timeout_s` for the first of them.
 
         The reply is None where no child answered.
         """
-        yield from self._hand_out()
+        yield from self._send_waiting()
         ready = self._select_ready(timeout_s)
         while ready:
             for working, event in ready:
                 if working in self._working:
                     yield from self._move_bytes(working, event)
-            yield from self._hand_out()
+            yield from self._send_waiting()
             ready = self._select_ready(0.0)
 
     def forget(self) -> None:
-        """Forget what no child has yet; what one is working on is still replied to."""
+        """Forget the requests that no child has yet; the others still get replies."""
         self._waiting.clear()
 
     def end(self) -> None:
@@ -482,8 +455,8 @@ class Parallel:
 
     # -- requests to children --------------------------------------------------------------------
 
-    def _hand_out(self) -> Iterator[tuple[int, None]]:
-        """Give waiting requests to children; yield those that none is left to answer."""
+    def _send_waiting(self) -> Iterator[tuple[int, None]]:
+        """Give waiting requests to children; yield those that no child can answer."""
         while self._waiting:
             working = self._find_free()
             if working is None:
@@ -492,15 +465,15 @@ class Parallel:
                     self._waiting.clear()
                 return
             request = self._waiting.popleft()
-            working.asked.append(request)
+            working.requests.append(request)
             working.unsent += len(request.data).to_bytes(LENGTH, "big") + request.data
 
     def _find_free(self) -> _Working | None:
         """Return the child with the fewest requests, a new one where each has some."""
-        least = min(self._working, key=lambda each: len(each.asked), default=None)
-        if (least is None or least.asked) and len(self._working) < self.count:
+        least = min(self._working, key=lambda each: len(each.requests), default=None)
+        if (least is None or least.requests) and len(self._working) < self.count:
             least = self._start_child() or least
-        return least if least is not None and len(least.asked) < _AHEAD else None
+        return least if least is not None and len(least.requests) < _AHEAD else None
 
     def _start_child(self) -> _Working | None:
         if self._deaths >= _MOST_TRIES and not self._answered:
@@ -509,7 +482,7 @@ class Parallel:
             child = start_answering(self._command, _UNLIMITED)
         except OSError:
             return None
-        _widen(child)
+        _widen_pipe(child)
         self._working.append(_Working(child))
         return self._working[-1]
 
@@ -531,7 +504,7 @@ class Parallel:
     def _move_bytes(self, working: _Working, event: int) -> Iterator[tuple[int, bytes | None]]:
         try:
             if event & selectors.EVENT_WRITE:
-                _send(working)
+                _send(working.child, working.unsent)
             else:
                 yield from self._receive_part(working)
         except (BrokenPipeError, Unavailable):
@@ -551,39 +524,32 @@ class Parallel:
             whole = bytes(memoryview(reply)[LENGTH:past])
             del reply[:past]
             self._answered = True
-            yield working.asked.popleft().number, whole
+            yield working.requests.popleft().number, whole
 
     def _requeue(self, working: _Working) -> Iterator[tuple[int, None]]:
-        """Have asked again what a child that has ended did not answer."""
+        """Queue again the requests that a child did not answer before it ended."""
         self._drop(working)
-        if not working.asked:  # it ended by itself
+        if not (requests := working.requests):  # it ended by itself
             return
         self._deaths += 1
-        working.asked[0].tries += 1
-        if working.asked[0].tries >= _MOST_TRIES:
-            yield working.asked.popleft().number, None
-        self._waiting.extendleft(reversed(working.asked))
+        requests[0].tries += 1
+        if requests[0].tries >= _MOST_TRIES:
+            yield requests.popleft().number, None
+        self._waiting.extendleft(reversed(requests))
 
 
-def _send(working: _Working) -> None:
-    assert working.child.stdin is not None  # it is a pipe
-    with suppress(BlockingIOError):
-        sent = os.write(working.child.stdin.fileno(), memoryview(working.unsent)[:_PIPE_BYTES])
-        del working.unsent[:sent]
-
-
-def _widen(child: Child) -> None:
-    """Let a pipe hold a reply that is not read at once: its child goes on with the next request."""
+def _widen_pipe(child: Child) -> None:
+    """Let a pipe hold a reply that is read later: its child goes on with the next request."""
     if sys.platform == "linux":
         from fcntl import F_SETPIPE_SZ, fcntl
 
         assert child.stdout is not None  # it is a pipe
-        with suppress(OSError):  # a user may have only so much of wide pipes
+        with suppress(OSError):  # a user may have a limited number of wide pipes
             fcntl(child.stdout, F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 def answer(replied: Callable[[bytes], bytes]) -> None:
-    """Answer the requests of a Parallel until there are no more: what its program does."""
+    """Answer the requests of a Parallel, in its program, until there are no more."""
     requests, replies = own_streams()
     while (data := read_request(requests)) is not None:
         reply = replied(data)
