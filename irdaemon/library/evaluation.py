@@ -483,7 +483,7 @@ def _ask_cases(
     searcher = _make_searcher(corpus, custom)
     held = searcher.built if isinstance(searcher, _Corpora) else [searcher]
     runs = ranking.answered(searcher, cases, template, tell, make_catalogue(held))
-    warn_of_drift(ranking.drift_of(runs))
+    warn_of_drift(ranking.list_drift(runs))
     return runs
 
 

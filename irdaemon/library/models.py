@@ -11,7 +11,7 @@ from typing import cast
 
 from irclient.errors import QueryError
 from irdaemon.config.config import load_config
-from irdaemon.contrib.models.llm import Chooser, ModelSelector, chooser_by
+from irdaemon.contrib.models.llm import Chooser, ModelSelector, make_chooser
 from irdaemon.contrib.models.synopsis import (
     ALWAYS,
     PROMPT,
@@ -20,8 +20,8 @@ from irdaemon.contrib.models.synopsis import (
     Predicate,
     Synopsis,
     Synthesizer,
-    identity_of,
-    shown_of,
+    find_shown,
+    make_identity,
 )
 from irdaemon.discovery.decide import Selector
 from irdaemon.discovery.wordings import Formulator, ModelFormulator, make_rewriter
@@ -44,7 +44,7 @@ def make_llm_selector(
     raises or returns anything else `fallback` (a strategy's name, or a selector) chooses, and the
     signal `fallback` says why. `timeout_s` is for the endpoint; a chooser keeps a time of its own.
     """
-    chosen_by = chooser or chooser_by(_make_model(endpoint), _check_seconds(timeout_s))
+    chosen_by = chooser or make_chooser(_make_model(endpoint), _check_seconds(timeout_s))
     return ModelSelector(query, chosen_by, fallback)
 
 
@@ -89,7 +89,7 @@ def make_llm_synthesizer(
         def summarize(text: str) -> str:
             return asked(prompt.replace("{text}", text), seconds)
 
-    known = synthesizer_id or identity_of(model, prompt, text_fields)
+    known = synthesizer_id or make_identity(model, prompt, text_fields)
     return ModelSynthesizer(summarize, known, text_key, text_fields)
 
 
@@ -114,7 +114,7 @@ def with_synopsis(
     """
     gate = Gate.of(when, when_id)
     if synthesize is None:
-        text_key, text_fields = shown_of(strategy)
+        text_key, text_fields = find_shown(strategy)
         synthesize = make_llm_synthesizer(text_key=text_key, text_fields=text_fields)
     return cast(IndexingStrategy, Synopsis(strategy, synthesize, synthesizer_id, gate, kind))
 

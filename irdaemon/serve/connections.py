@@ -32,7 +32,7 @@ class ConnectionStore:
     def note_request(self, sender: Sender, now: float) -> None:
         """Keep what a client has for another while."""
 
-    def disconnected(self, address: str, descriptor: int) -> None:
+    def end_connection(self, address: str, descriptor: int) -> None:
         """Forget what was kept on a connection that ended."""
 
     def expire(self, now: float) -> None:

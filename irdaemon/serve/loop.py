@@ -317,7 +317,7 @@ class RequestLoop:
     def _forget_documents(self, endpoint: Endpoint) -> None:
         """Forget what was registered on connections that have ended."""
         for descriptor in endpoint.count_connections():
-            self._documents.disconnected(endpoint.address, descriptor)
+            self._documents.end_connection(endpoint.address, descriptor)
 
     def _done_working(self, task: Task, reply: bytes) -> None:
         self._done.put((task, reply))

@@ -56,10 +56,10 @@ def _make_replication(engine: Engine) -> Replication:
     from irdaemon.contrib.backends.replication import Replication
 
     with engine.state.reading() as ledger:
-        return Replication(engine.state, holder(ledger.read_identity()), open_backend)
+        return Replication(engine.state, name_holder(ledger.read_identity()), open_backend)
 
 
-def holder(identity: int) -> str:
+def name_holder(identity: int) -> str:
     """Return who writes, as others are told: the user and the machine, and which ledger there."""
     try:
         user = getpass.getuser()

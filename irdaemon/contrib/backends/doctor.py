@@ -32,10 +32,10 @@ def check(config: Config) -> Iterable[Finding]:
             address.shown,
             "share = false keeps a corpus here (docs/backends.md)",
         )
-        yield from _asked(address)
+        yield from _ask(address)
 
 
-def _asked(address: BackendAddress) -> Iterator[Finding]:
+def _ask(address: BackendAddress) -> Iterator[Finding]:
     from irdaemon.contrib.backends.making import open_backend
 
     backend = open_backend(address)

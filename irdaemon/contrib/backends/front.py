@@ -18,7 +18,7 @@ from irclient.errors import NotFound, Unavailable
 from irdaemon.contrib.backends.making import rank_servers
 from irdaemon.contrib.backends.observer import CopyFacts
 from irdaemon.contrib.backends.remote import Vocabularies, make_remote_index
-from irdaemon.contrib.backends.state import seeing_only
+from irdaemon.contrib.backends.state import limit_scope
 from irdaemon.contrib.backends.stored import disclose_stored, disclose_stored_hit, resolve_stored
 from irdaemon.discovery.disclose import check_level, parse_reference, unknown_corpus
 from irdaemon.discovery.exact import ExactMatches
@@ -419,7 +419,7 @@ class FrontEngine(QueryEngine):
 
         Raises Unavailable for a corpus that may be in a backend which was never reached.
         """
-        with contextlib.nullcontext() if corpora is None else seeing_only(corpora):
+        with contextlib.nullcontext() if corpora is None else limit_scope(corpora):
             try:
                 yield
             except NotFound:

@@ -63,7 +63,7 @@ class FrontProcess:
         self._started = time.monotonic()
         config = self._config = load_config(path)
         self._refused: IRError | None = None
-        backends = _backends(config)
+        backends = _open_backends(config)
         self._place = ServingPlace(config.state_dir, socket)
         os.umask(0o077)
         set_open_files(config.limits)
@@ -134,7 +134,7 @@ class FrontProcess:
             backend.close()
 
 
-def _backends(config: Config) -> Sequence[tuple[str, IndexBackend]]:
+def _open_backends(config: Config) -> Sequence[tuple[str, IndexBackend]]:
     """Return the servers that a configuration names, each once. Raises ConfigError for none."""
     addresses = config.backends()
     if not addresses:

@@ -175,17 +175,17 @@ def make_backend(url: str | Sequence[str], password_env: str = "") -> IndexBacke
     `password_env` names. Raises ConfigError, which does not show a password.
     """
     if isinstance(url, str):
-        return load_engine(url).make(url, _password(url, password_env))
+        return load_engine(url).make(url, _read_password(url, password_env))
     servers = {shown(each): make_backend(each, password_env) for each in url}
     return PlacedBackend(servers) if len(servers) > 1 else next(iter(servers.values()))
 
 
 def make_admin(url: str, password_env: str = "") -> BackendAdmin:
     """Return what the backend of a URL is looked after with, as for `make_backend`."""
-    return load_engine(url).make_admin(url, _password(url, password_env))
+    return load_engine(url).make_admin(url, _read_password(url, password_env))
 
 
-def _password(url: str, variable: str) -> str | None:
+def _read_password(url: str, variable: str) -> str | None:
     if variable and variable not in os.environ:
         raise ConfigError(
             f"the password of the backend {shown(url)} is to be in ${variable}, which is not set",

@@ -85,10 +85,10 @@ class Replication:
         self._select_copies(served.corpora)
         for copy in self._copies.values():
             if now >= copy.retry_at:
-                self._attempt(copy, partial(self._update, copy, served, now), now)
+                self._try(copy, partial(self._update, copy, served, now), now)
         for copy in tuple(self._dropping.values()):
             if now >= copy.retry_at:
-                self._attempt(copy, partial(self._drop, copy), now)
+                self._try(copy, partial(self._drop, copy), now)
         self._publish()
 
     def close(self) -> None:
@@ -102,7 +102,7 @@ class Replication:
     def _release(self, copy: _Copy) -> None:
         if copy.fence:
             with contextlib.suppress(IRError):  # it lapses by itself
-                self._backend(copy).release(copy.corpus, self.holder)
+                self._get_backend(copy).release(copy.corpus, self.holder)
 
     # -- which copies there are ------------------------------------------------------------------
 
@@ -126,7 +126,7 @@ class Replication:
             if name not in self._copies and name not in self._dropping:
                 self._copies[name] = _Copy(name, address, CopyFacts(address.shown))
 
-    def _backend(self, copy: _Copy) -> IndexBackend:
+    def _get_backend(self, copy: _Copy) -> IndexBackend:
         """Return the backend of a copy. Raises ConfigError where it cannot be used."""
         if copy.address not in self._backends:
             self._backends[copy.address] = self.open_backend(copy.address)
@@ -134,7 +134,7 @@ class Replication:
 
     def _drop(self, copy: _Copy) -> None:
         """Remove a copy that this daemon wrote and that is not to be there any more."""
-        backend = self._backend(copy)
+        backend = self._get_backend(copy)
         # It may be another's now, or gone.
         with self._limit_time(copy), contextlib.suppress(LeaseLost, NotFound):
             backend.drop(copy.corpus, backend.lease(copy.corpus, self.holder))
@@ -144,7 +144,7 @@ class Replication:
 
     # -- one copy --------------------------------------------------------------------------------
 
-    def _attempt(self, copy: _Copy, work: Callable[[], object], now: float) -> None:
+    def _try(self, copy: _Copy, work: Callable[[], object], now: float) -> None:
         """Do a piece of work; note what stops it, and when to try again."""
         try:
             work()
@@ -169,7 +169,7 @@ class Replication:
         """Renew the lease of a copy, and send what it lacks."""
         if now - copy.renewed_at >= _RENEWED_EVERY_S:
             with self._limit_time(copy):
-                copy.fence = self._backend(copy).lease(copy.corpus, self.holder)
+                copy.fence = self._get_backend(copy).lease(copy.corpus, self.holder)
             copy.renewed_at = now
         index = served.snapshot.corpora[copy.corpus]
         if index is not copy.sent:
@@ -196,11 +196,11 @@ class Replication:
         corpus, index = served.corpora[copy.corpus], served.snapshot.corpora[copy.corpus]
         origin = CopyOrigin(corpus.kind, corpus.recipe, str(ledger.read_identity()), self.holder)
         space = (origin.ledger, index.embedder, index.rows.vectors.buffer.shape[1])
-        held = copy.held
+        held, backend = copy.held, self._get_backend(copy)
         if held is None or space != copy.space:
             with self._limit_time(copy):
-                held = ask_held(self._backend(copy), index, origin, len(served.snapshot.vocabulary))
-                if held.generation and _is_level(self._backend(copy), index, held, origin):
+                held = ask_held(backend, index, origin, len(served.snapshot.vocabulary))
+                if held.generation and _is_level(backend, index, held, origin):
                     copy.space = space
                     return held.generation
         copy.space = space
@@ -209,7 +209,6 @@ class Replication:
         totals = make_totals(index, origin, generation)
         texts = Texts(ledger, ledger.terms.find_words, partial(_read_text, ledger, corpus))
         longest_s = _ANSWERS_WITHIN_S + index.n_artifacts / _ARTIFACTS_A_SECOND
-        backend = self._backend(copy)
         with limit_time(longest_s, copy.address.shown):
             try:
                 return backend.apply(make_delta(index, held, totals, copy.fence, texts))

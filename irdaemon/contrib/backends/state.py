@@ -74,7 +74,7 @@ _scope: ContextVar[frozenset[str] | None] = ContextVar("scope", default=None)
 
 
 @contextlib.contextmanager
-def seeing_only(corpora: Collection[str]) -> Iterator[None]:
+def limit_scope(corpora: Collection[str]) -> Iterator[None]:
     """Have backends give nothing of any corpus but these while the work inside goes on."""
     before = _scope.set(frozenset(corpora))
     try:
@@ -83,7 +83,7 @@ def seeing_only(corpora: Collection[str]) -> Iterator[None]:
         _scope.reset(before)
 
 
-def corpora_in_scope() -> frozenset[str] | None:
+def get_scope() -> frozenset[str] | None:
     """Return the corpora that may be seen; None for all."""
     return _scope.get()
 

@@ -28,12 +28,12 @@ def resolve_stored(index: CorpusIndex, wanted: str) -> str:
 
     Raises NotFound, QueryError for a name that means several, Unavailable.
     """
-    cards = _cards(index, wanted)
+    cards = _list_cards(index, wanted)
     if any(card.artifact_id == wanted for card in cards):
         return wanted
     found = [card for card in cards if _is_called(card, wanted)]
     if len({card.content for card in found}) == 1:
-        return min(found, key=_scope_rank).artifact_id
+        return min(found, key=_rank_scope).artifact_id
     if found:
         references = ", ".join(f"{index.corpus}/{card.artifact_id}" for card in found)
         raise QueryError(
@@ -47,7 +47,7 @@ def resolve_stored(index: CorpusIndex, wanted: str) -> str:
     )
 
 
-def _cards(index: CorpusIndex, wanted: str) -> list[Card]:
+def _list_cards(index: CorpusIndex, wanted: str) -> list[Card]:
     names = (hash_name(wanted.rpartition("/")[2]), hash_name(wanted))
     if index.elsewhere is not None:
         asked = Wanted((), (), None, 0, K1, B, names=names, including=(wanted,))
@@ -60,7 +60,7 @@ def _is_called(card: Card, wanted: str) -> bool:
     return same or card.artifact_id.endswith(f"/{wanted}")
 
 
-def _scope_rank(card: Card) -> int:
+def _rank_scope(card: Card) -> int:
     scope = card.fields.get("scope")
     return SCOPES.index(scope) if scope in SCOPES else len(SCOPES)
 
@@ -72,19 +72,19 @@ def disclose_stored(
 
     Its note is `as_indexed`, but for metadata.
     """
-    return _expanded(_disclosed(corpus, stored, level), stored, None, expand)
+    return _expand(_disclose(corpus, stored, level), stored, None, expand)
 
 
 def disclose_stored_hit(hit: Hit, stored: StoredText, level: str, expand: Expand | None) -> Hit:
     """Return a hit with its disclosure, expanded around the record that matched."""
-    disclosed = _disclosed(hit.corpus, stored, level)
+    disclosed = _disclose(hit.corpus, stored, level)
     if expand is None and hit.kind == SYMBOL and level != "metadata":
         passage = find_symbol_passage(stored.records, hit.surface_index, 0)
         return replace(hit, disclosure=add_passage(disclosed, passage) if passage else disclosed)
-    return replace(hit, disclosure=_expanded(disclosed, stored, hit.surface_index, expand))
+    return replace(hit, disclosure=_expand(disclosed, stored, hit.surface_index, expand))
 
 
-def _disclosed(corpus: str, stored: StoredText, level: str) -> Disclosure:
+def _disclose(corpus: str, stored: StoredText, level: str) -> Disclosure:
     plain = Disclosure(
         corpus,
         stored.artifact_id,
@@ -106,7 +106,7 @@ def _disclosed(corpus: str, stored: StoredText, level: str) -> Disclosure:
     )
 
 
-def _expanded(
+def _expand(
     disclosed: Disclosure, stored: StoredText, around: int | None, expand: Expand | None
 ) -> Disclosure:
     if expand is None:

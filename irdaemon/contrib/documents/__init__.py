@@ -4,6 +4,6 @@ from irdaemon.config.addons import AddOn
 
 ADDON = AddOn(
     connections="irdaemon.contrib.documents.store:DocumentStore",
-    commands={"uninstall": "irdaemon.contrib.documents.files:trash_beside"},
+    commands={"uninstall": "irdaemon.contrib.documents.files:find_trash"},
     operations=("irdaemon.contrib.documents.operations", "irdaemon.contrib.documents.writing"),
 )

@@ -65,10 +65,10 @@ class Draft:
         """Return what the file is to hold: the content, with what its front matter lacks."""
         stated = split_front(self.content)
         own = self.content.startswith("---\n") and bool(stated.fields)
-        lines = _lines(
+        lines = _write_fields(
             {
                 key: value
-                for key, value in self._fields(now).items()
+                for key, value in self._make_fields(now).items()
                 if value and key not in stated.fields
             }
         )
@@ -76,13 +76,13 @@ class Draft:
             return "---\n" + lines + self.content.removeprefix("---\n")
         return f"---\n{lines}---\n\n" + self.content.rstrip("\n") + "\n"
 
-    def _fields(self, now: float) -> dict[str, str | list[str]]:
+    def _make_fields(self, now: float) -> dict[str, str | list[str]]:
         date = datetime.fromtimestamp(now).date().isoformat()  # the day that it is here
         title = " ".join(self.title.split())
         return {"title": title, "date": date, "source": self.source, "tags": list(self.tags)}
 
 
-def with_front(content: str, held: bytes) -> str:
+def keep_front_matter(content: str, held: bytes) -> str:
     """Return what a document is to hold: the content, with the front matter that it leaves out.
 
     Content without front matter gets what the document has; content with it what it lacks of the
@@ -96,10 +96,10 @@ def with_front(content: str, held: bytes) -> str:
         kept = text.removesuffix(had.body).rstrip("\n")
         return kept + "\n\n" + content.lstrip("\n")
     lacking = {key: had.fields[key] for key in _KEPT if key in had.fields.keys() - stated.fields}
-    return "---\n" + _lines(lacking) + content.removeprefix("---\n")
+    return "---\n" + _write_fields(lacking) + content.removeprefix("---\n")
 
 
-def _lines(fields: Mapping[str, object]) -> str:
+def _write_fields(fields: Mapping[str, object]) -> str:
     return "".join(
         f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in fields.items()
     )
@@ -113,7 +113,7 @@ def _check_line(name: str, text: str) -> None:
         )
 
 
-def file_name(title: str, number: int = 1) -> str:
+def make_file_name(title: str, number: int = 1) -> str:
     """Return the name of a file for a title, with a number where it is not the first one.
 
     Lower-case words joined by hyphens, at most 100 bytes; it never begins with a dot, and is none
@@ -126,7 +126,7 @@ def file_name(title: str, number: int = 1) -> str:
     return cut.rstrip("-") + end
 
 
-def checked(text: str, most_bytes: int, redaction: str) -> bytes:
+def encode_checked(text: str, most_bytes: int, redaction: str) -> bytes:
     """Return a text as the bytes of a file.
 
     Raises QueryError for what is no text or holds a secret, LimitError where it is too large.
@@ -209,7 +209,7 @@ class DocumentFiles:
         self._managed = not trash
         self.top = resolve_path(directory)
         self.ignore_file = os.path.join(self.top, _IGNORED)
-        self.trash = trash or trash_beside(self.top)
+        self.trash = trash or find_trash(self.top)
 
     @property
     def paths_to_leave_out(self) -> tuple[str, ...]:
@@ -253,10 +253,10 @@ class DocumentFiles:
 
     def add(self, directory: tuple[str, ...], title: str, data: bytes) -> Place:
         """Write a new file that is named after a title, and never over one that is there."""
-        with self._opened(directory, create=True) as at:
-            written = _written(at, data)
+        with self._open(directory, create=True) as at:
+            written = _write(at, data)
             try:
-                name = _linked(at, written, title)
+                name = _link(at, written, title)
             finally:
                 with suppress(FileNotFoundError):
                     os.unlink(written, dir_fd=at)
@@ -267,7 +267,7 @@ class DocumentFiles:
 
     def withdraw(self, place: Place) -> None:
         """Delete a file that was added a moment ago."""
-        with self._opened(place.directory) as at:
+        with self._open(place.directory) as at:
             os.unlink(place.name, dir_fd=at)
 
     def replace(self, place: Place, renewed: Callable[[bytes], bytes], if_digest: str) -> bytes:
@@ -275,12 +275,12 @@ class DocumentFiles:
 
         With `if_digest`, only where that is the SHA-256 of what it holds: Conflict otherwise.
         """
-        with self._opened(place.directory) as at:
+        with self._open(place.directory) as at:
             status, held = _read(at, place.name)
-            if if_digest and digest(held) != if_digest.lower():
+            if if_digest and hash_content(held) != if_digest.lower():
                 raise Conflict(f"{self.path(place)} has changed since it was read", "read it again")
             data = renewed(held)
-            written = _written(at, data, status)
+            written = _write(at, data, status)
             try:
                 os.replace(written, place.name, src_dir_fd=at, dst_dir_fd=at)
             except BaseException:
@@ -300,18 +300,18 @@ class DocumentFiles:
                 f"{self.path(place)} is a file of your own: it leaves the index when it is deleted",
                 "delete_file = true moves it into the trash; .gitignore or exclude leaves it out",
             )
-        with self._opened(place.directory) as at:
+        with self._open(place.directory) as at:
             _read(at, place.name)
         self._ignore(place, True)
 
-    def throw_away(self, place: Place, now: float) -> str:
+    def move_to_trash(self, place: Place, now: float) -> str:
         """Move a file into the trash; return its path there."""
         directory = os.path.join(self.trash, f"{int(now)}-{secrets.token_hex(4)}")
-        with self._opened(place.directory) as at:
+        with self._open(place.directory) as at:
             _read(at, place.name)
             os.makedirs(directory, 0o700)
             thrown = os.path.join(directory, place.name)
-            _moved(at, place.name, thrown)
+            _move(at, place.name, thrown)
             os.fsync(at)
         self._ignore(place, False)
         return thrown
@@ -328,8 +328,8 @@ class DocumentFiles:
         """Have a file named in the ignore file, or not; a person's own stays as it is."""
         if not self._managed:
             return
-        line = "/" + "/".join(map(_escaped, (*place.directory, place.name)))
-        with self._opened(()) as at:
+        line = "/" + "/".join(map(_escape, (*place.directory, place.name)))
+        with self._open(()) as at:
             try:
                 text = os.fsdecode(_read(at, _IGNORED)[1])
                 held = text.removesuffix("\n").split("\n") if text else []
@@ -338,18 +338,18 @@ class DocumentFiles:
             if (line in held) == wanted:
                 return
             kept = [*held, line] if wanted else [each for each in held if each != line]
-            written = _written(at, os.fsencode("".join(f"{each}\n" for each in kept)))
+            written = _write(at, os.fsencode("".join(f"{each}\n" for each in kept)))
             os.replace(written, _IGNORED, src_dir_fd=at, dst_dir_fd=at)
             os.fsync(at)
 
     @contextmanager
-    def _opened(self, parts: tuple[str, ...], create: bool = False) -> Iterator[int]:
+    def _open(self, parts: tuple[str, ...], create: bool = False) -> Iterator[int]:
         """Give the descriptor of a directory below the top; raise typed errors of what is done."""
         path = os.path.join(self.top, *parts)
         try:
             if create and self._managed:
                 os.makedirs(self.top, 0o700, exist_ok=True)
-            with open_directory(self.top) as top, _below(top, parts, create) as at:
+            with open_directory(self.top) as top, _open_below(top, parts, create) as at:
                 yield at
         except FileNotFoundError as error:
             raise NotFound(f"there is no {path}", "irc docs ls lists the documents") from error
@@ -363,18 +363,18 @@ class DocumentFiles:
             ) from error
 
 
-def trash_beside(top: str) -> str:
+def find_trash(top: str) -> str:
     """Return the directory in which deleted documents lie, existing or not."""
     return os.path.join(os.path.dirname(top), "trash")
 
 
-def digest(data: bytes) -> str:
+def hash_content(data: bytes) -> str:
     """Return the SHA-256 of a file's content, as `if_digest` wants it."""
     return hashlib.sha256(data).hexdigest()
 
 
 @contextmanager
-def _below(top: int, parts: tuple[str, ...], create: bool) -> Iterator[int]:
+def _open_below(top: int, parts: tuple[str, ...], create: bool) -> Iterator[int]:
     at = os.dup(top)
     try:
         for part in parts:
@@ -421,7 +421,7 @@ def _read(at: int, name: str) -> tuple[os.stat_result, bytes]:
         return status, file.read()
 
 
-def _moved(at: int, name: str, target: str) -> None:
+def _move(at: int, name: str, target: str) -> None:
     """Move a file of a directory; onto another file system it is copied, and then deleted."""
     try:
         os.rename(name, target, src_dir_fd=at)
@@ -431,12 +431,12 @@ def _moved(at: int, name: str, target: str) -> None:
         data = _read(at, name)[1]
         with open_directory(os.path.dirname(target)) as there:
             os.rename(
-                _written(there, data), os.path.basename(target), src_dir_fd=there, dst_dir_fd=there
+                _write(there, data), os.path.basename(target), src_dir_fd=there, dst_dir_fd=there
             )
         os.unlink(name, dir_fd=at)
 
 
-def _written(at: int, data: bytes, like: os.stat_result | None = None) -> str:
+def _write(at: int, data: bytes, like: os.stat_result | None = None) -> str:
     """Write a file of a name of its own, to the disk; `like` has its mode and owner."""
     name = f".{secrets.token_hex(8)}.tmp"
     descriptor = os.open(name, _NEW, 0o600, dir_fd=at)
@@ -455,11 +455,11 @@ def _written(at: int, data: bytes, like: os.stat_result | None = None) -> str:
     return name
 
 
-def _linked(at: int, written: str, title: str) -> str:
+def _link(at: int, written: str, title: str) -> str:
     """Give a written file the first name for its title that is free; return the name."""
     taken = {name.casefold() for name in os.listdir(at)}
     for number in range(1, _MOST_OF_A_TITLE):
-        name = file_name(title, number)
+        name = make_file_name(title, number)
         if name.casefold() in taken:
             continue
         try:
@@ -474,7 +474,7 @@ def _linked(at: int, written: str, title: str) -> str:
     raise QueryError(f"there are {_MOST_OF_A_TITLE:,} documents of this title", "choose another")
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     """Return a name as a pattern of an ignore file that means it alone."""
     escaped = "".join(f"\\{each}" if each in "\\*?[]!#" else each for each in name)
     return escaped[:-1] + "\\ " if escaped.endswith(" ") else escaped

@@ -13,7 +13,7 @@ from irdaemon.contrib.documents.store import (
     DocumentLimits,
     DocumentSet,
     check_size,
-    redacted,
+    redact_documents,
 )
 from irdaemon.discovery.discover import Models
 from irdaemon.embed import Embedder
@@ -34,10 +34,12 @@ NO_EMBEDDER = Absent("documents", Unavailable("no corpus has an embedder"))
 @serves("discover_in", "heavy", access.allow, front=True)
 def discover_in(engine: QueryEngine, args: Args) -> Any:
     """Rank documents of the client's own: those it sends, or those it registered."""
-    return found_in(args, lambda: _find_usual_embedder(engine.state), engine.state.models)
+    return rank_documents(args, lambda: _find_usual_embedder(engine.state), engine.state.models)
 
 
-def found_in(args: Args, embedder: Callable[[], Embedder], models: Models) -> list[FoundDocument]:
+def rank_documents(
+    args: Args, embedder: Callable[[], Embedder], models: Models
+) -> list[FoundDocument]:
     """Rank documents of the client's own, by an embedder where it asks for that."""
     contract, top_k, given = args["contract"], args["top_k"], args["docs"]
     if contract not in _CONTRACTS:
@@ -47,7 +49,7 @@ def found_in(args: Args, embedder: Callable[[], Embedder], models: Models) -> li
         )
     inmemory.check_count("top_k", top_k)
     query, own = args["query"], args[DOCUMENTS]
-    documents = _registered(own).of(given) if isinstance(given, str) else _document_set(given)
+    documents = _check_connected(own).of(given) if isinstance(given, str) else _make_set(given)
     if contract == "bm25":
         ranking = inmemory.ranked(documents.bm25(), query, top_k)
     else:
@@ -57,13 +59,13 @@ def found_in(args: Args, embedder: Callable[[], Embedder], models: Models) -> li
     return [FoundDocument(at, each.text, each.meta, score) for at, each, score in found]
 
 
-def _document_set(given: Any) -> DocumentSet:
-    documents = DocumentSet(redacted(inmemory.as_documents(given)))
+def _make_set(given: Any) -> DocumentSet:
+    documents = DocumentSet(redact_documents(inmemory.as_documents(given)))
     check_size(documents, DocumentLimits())
     return documents
 
 
-def _registered(documents: ClientDocuments | None) -> ClientDocuments:
+def _check_connected(documents: ClientDocuments | None) -> ClientDocuments:
     if documents is None:
         raise Unavailable("the connection has ended", "register the documents again")
     return documents
@@ -82,10 +84,10 @@ def _find_usual_embedder(state: QueryState) -> Embedder:
 @serves("register_docs", "heavy", access.allow, front=True)
 def register_docs(engine: QueryEngine, docs: list[Any], documents: ClientDocuments | None) -> Any:
     """Keep documents for as long as the client's connection lives; return their handle."""
-    return _registered(documents).register(_document_set(docs))
+    return _check_connected(documents).register(_make_set(docs))
 
 
 @serves("drop_docs", "quick", access.allow, front=True)
 def drop_docs(engine: QueryEngine, handle: str, documents: ClientDocuments | None) -> Any:
     """Forget documents that were registered; return how many."""
-    return _registered(documents).drop(handle)
+    return _check_connected(documents).drop(handle)

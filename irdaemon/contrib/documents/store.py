@@ -49,7 +49,7 @@ class DocumentSet:
 
     def __init__(self, documents: Sequence[Document]):
         self.documents = tuple(documents)
-        self.bytes = sum(map(_size, documents))
+        self.bytes = sum(map(_measure, documents))
         self._lock = threading.Lock()
         self._bm25: DocumentIndex | None = None
         self._analysed: Snapshot | None = None
@@ -69,20 +69,20 @@ class DocumentSet:
             return self._analysed
 
 
-def _size(document: Document) -> int:
+def _measure(document: Document) -> int:
     meta = write_canonical_json(document.meta) if document.meta else ""
     return len(document.text.encode("utf-8", "replace")) + len(meta.encode("utf-8", "replace"))
 
 
-def redacted(documents: Sequence[Document]) -> list[Document]:
+def redact_documents(documents: Sequence[Document]) -> list[Document]:
     """Return documents without the secrets in them.
 
     Raises QueryError for one that cannot be redacted, naming its place from 1.
     """
-    return [_redacted(each, at) for at, each in enumerate(documents, start=1)]
+    return [_redact(each, at) for at, each in enumerate(documents, start=1)]
 
 
-def _redacted(document: Document, place: int) -> Document:
+def _redact(document: Document, place: int) -> Document:
     cleaner = Redactor(_REDACTION)
     try:
         return Document(cleaner.text(document.text), cleaner.value(document.meta))
@@ -194,7 +194,7 @@ class DocumentStore(ConnectionStore):
         if (found := self._clients.get(sender)) is not None:
             found.used_at = now
 
-    def disconnected(self, address: str, descriptor: int) -> None:
+    def end_connection(self, address: str, descriptor: int) -> None:
         """Forget what was registered on a connection that ended."""
         self._end(
             sender

@@ -24,10 +24,10 @@ from irdaemon.contrib.documents.files import (
     DocumentFiles,
     Draft,
     Place,
-    checked,
-    digest,
-    trash_beside,
-    with_front,
+    encode_checked,
+    find_trash,
+    hash_content,
+    keep_front_matter,
 )
 from irdaemon.discovery.query import check_wait
 from irdaemon.engine import Engine
@@ -59,11 +59,11 @@ def doc_index(
     engine: Engine, directory: str, recursive: bool, pattern: str, dry_run: bool
 ) -> IndexedDirectory:
     """Add a corpus of a directory's documents; with `dry_run` only say what would be in it."""
-    directory = _allowed(directory, engine.host.document_roots)
+    directory = _check_directory(directory, engine.host.document_roots)
     _check_new(directory, engine.corpora.values())
-    options = _options(recursive, pattern)
+    options = _make_options(recursive, pattern)
     scan = Files((Root(directory),), options).scan()
-    name = _name(directory, engine.corpora)
+    name = _choose_name(directory, engine.corpora)
     jobs = [] if dry_run else engine.host.add(name, "files", [directory], options)
     return IndexedDirectory(
         directory,
@@ -75,7 +75,7 @@ def doc_index(
     )
 
 
-def _allowed(given: str, roots: Collection[str]) -> str:
+def _check_directory(given: str, roots: Collection[str]) -> str:
     """Return the real path of a directory that clients may add. Raises QueryError, NotFound."""
     if not os.path.isabs(given) or "\0" in given:
         raise QueryError(f"not an absolute path: {given!r:.100}", "give that of the directory")
@@ -104,7 +104,7 @@ def _check_new(directory: str, corpora: Collection[Corpus]) -> None:
             )
 
 
-def _options(recursive: bool, pattern: str) -> Mapping[str, Any]:
+def _make_options(recursive: bool, pattern: str) -> Mapping[str, Any]:
     """Return the options of the corpus' source."""
     if not pattern.isprintable():
         raise QueryError(f"no pattern: {pattern!r:.100}", "a glob, as **/*.md")
@@ -112,7 +112,7 @@ def _options(recursive: bool, pattern: str) -> Mapping[str, Any]:
     return chosen if recursive else {**chosen, "exclude": ["*/"]}
 
 
-def _name(directory: str, taken: Collection[str]) -> str:
+def _choose_name(directory: str, taken: Collection[str]) -> str:
     """Return a name for a directory's corpus that no other has."""
     stem = re.sub(r"[^A-Za-z0-9]+", "-", os.path.basename(directory)).strip("-").lower()
     stem = stem[:_NAME_CHARS].rstrip("-") or "directory"
@@ -129,48 +129,48 @@ _CLAIMS = Claims()
 def doc_add(engine: Engine, args: Args) -> WrittenDocument:
     """Write a new document; return where it is and how it is found."""
     wanted = args["directory"]
-    target = _target(_targets(engine, args), wanted)
+    target = _find_target(_list_targets(engine, args), wanted)
     corpus, files = target.corpus, target.files
-    draft = Draft(args["title"], args["content"], args["source"], _tags(args))
+    draft = Draft(args["title"], args["content"], args["source"], _read_tags(args))
     directory = files.parts(wanted)
-    data = checked(draft.text(engine.state.clock()), corpus.document_bytes, corpus.redaction)
+    data = encode_checked(draft.text(engine.state.clock()), corpus.document_bytes, corpus.redaction)
     place = files.add(directory, draft.title, data)
     with _CLAIMS.of(files.path(place)):
-        if not target.takes(place):
+        if not target.indexes(place):
             files.withdraw(place)
-            raise _left_out(target, place)
-        return _stored(engine, corpus, files.path(place), data, args)
+            raise _make_left_out(target, place)
+        return _index(engine, corpus, files.path(place), data, args)
 
 
 @serves("doc_update", "waiting", access.allow_writing)
 def doc_update(engine: Engine, args: Args) -> WrittenDocument:
     """Write a document again; of Markdown the front matter stays that the content leaves out."""
-    target, place = _document(engine, args)
+    target, place = _find_document(engine, args)
     corpus, files = target.corpus, target.files
     content = args["content"]
 
     def renewed(held: bytes) -> bytes:
-        whole = with_front(content, held) if get_suffix(place.name) in MARKDOWN else content
-        return checked(whole, corpus.document_bytes, corpus.redaction)
+        whole = keep_front_matter(content, held) if get_suffix(place.name) in MARKDOWN else content
+        return encode_checked(whole, corpus.document_bytes, corpus.redaction)
 
     with _CLAIMS.of(files.path(place)):
         data = files.replace(place, renewed, args["if_digest"])
-        return _stored(engine, corpus, files.path(place), data, args)
+        return _index(engine, corpus, files.path(place), data, args)
 
 
 @serves("doc_remove", "waiting", access.allow_writing)
 def doc_remove(engine: Engine, args: Args) -> WrittenDocument:
     """Take a document out of the index, and where that is wanted its file away."""
-    target, place = _document(engine, args)
+    target, place = _find_document(engine, args)
     corpus, files = target.corpus, target.files
     now, path, trash = engine.state.clock(), files.path(place), ""
     files.empty_trash(now)
     with _CLAIMS.of(path):
         if args["delete_file"]:
-            trash = files.throw_away(place, now)
+            trash = files.move_to_trash(place, now)
         else:
             files.leave_out(place)
-        status = _removed(engine, corpus, (path, *files.paths_to_leave_out), args)
+        status = _await_removal(engine, corpus, (path, *files.paths_to_leave_out), args)
         return WrittenDocument(path, "", status, engine.snapshot.generation, "", trash)
 
 
@@ -181,7 +181,7 @@ class Target:
     corpus: Corpus
     files: DocumentFiles
 
-    def takes(self, place: Place) -> bool:
+    def indexes(self, place: Place) -> bool:
         """Return whether the corpus indexes the file there.
 
         The managed directory may hold what was left out on request.
@@ -192,7 +192,7 @@ class Target:
         )
 
 
-def _targets(engine: Engine, args: Args) -> list[Target]:
+def _list_targets(engine: Engine, args: Args) -> list[Target]:
     """Return where the client may write, the managed directory first, then inner before outer."""
     check_wait(args["wait_ms"])
     corpora = [each for each in engine.corpora.values() if each.managed or each.writable]
@@ -203,7 +203,7 @@ def _targets(engine: Engine, args: Args) -> list[Target]:
         )
     visible = engine.corpora if args[VISIBLE] is None else args[VISIBLE]
     targets = [
-        each for corpus in corpora if corpus.name in visible for each in _directories(corpus)
+        each for corpus in corpora if corpus.name in visible for each in _open_directories(corpus)
     ]
     if not targets:
         raise NotFound(
@@ -212,15 +212,15 @@ def _targets(engine: Engine, args: Args) -> list[Target]:
     return sorted(targets, key=lambda each: (not each.corpus.managed, -len(each.files.top)))
 
 
-def _directories(corpus: Corpus) -> Iterator[Target]:
+def _open_directories(corpus: Corpus) -> Iterator[Target]:
     if corpus.managed:
         yield Target(corpus, DocumentFiles(corpus.managed))
-    trash = trash_beside(resolve_path(documents_dir()))
+    trash = find_trash(resolve_path(documents_dir()))
     for root in corpus.writable:
         yield Target(corpus, DocumentFiles(root, trash))
 
 
-def _target(targets: Sequence[Target], path: str) -> Target:
+def _find_target(targets: Sequence[Target], path: str) -> Target:
     """Return where a path leads: an absolute one by its beginning, else the managed directory."""
     for each in targets:
         inside = each.files.contains(path) if os.path.isabs(path) else each.corpus.managed
@@ -233,7 +233,7 @@ def _target(targets: Sequence[Target], path: str) -> Target:
     )
 
 
-def _left_out(target: Target, place: Place) -> QueryError:
+def _make_left_out(target: Target, place: Place) -> QueryError:
     name, path = target.corpus.name, target.files.path(place)
     return QueryError(
         f"the corpus {name} does not index {path}",
@@ -241,25 +241,25 @@ def _left_out(target: Target, place: Place) -> QueryError:
     )
 
 
-def _tags(args: Args) -> tuple[str, ...]:
+def _read_tags(args: Args) -> tuple[str, ...]:
     tags = args["tags"]
     if not all(isinstance(tag, str) for tag in tags):
         raise QueryError("tags must be texts", "a list of them")
     return tuple(tags)
 
 
-def _document(engine: Engine, args: Args) -> tuple[Target, Place]:
+def _find_document(engine: Engine, args: Args) -> tuple[Target, Place]:
     """Return the document that a path, or a reference (CORPUS/ID), names. Raises QueryError."""
-    targets = _targets(engine, args)
-    path = _path(engine, targets, args["path"])
-    target = _target(targets, path)
+    targets = _list_targets(engine, args)
+    path = _find_path(engine, targets, args["path"])
+    target = _find_target(targets, path)
     place = target.files.place(path)
-    if os.path.lexists(target.files.path(place)) and not target.takes(place):
-        raise _left_out(target, place)
+    if os.path.lexists(target.files.path(place)) and not target.indexes(place):
+        raise _make_left_out(target, place)
     return target, place
 
 
-def _path(engine: Engine, targets: Sequence[Target], given: str) -> str:
+def _find_path(engine: Engine, targets: Sequence[Target], given: str) -> str:
     """Return the path that a reference leads to; any other path as it is."""
     name, _, artifact_id = given.partition("/")
     corpus = next((each.corpus for each in targets if each.corpus.name == name), None)
@@ -272,21 +272,21 @@ def _path(engine: Engine, targets: Sequence[Target], given: str) -> str:
     return held.pointer if held else given
 
 
-def _stored(engine: Engine, corpus: Corpus, path: str, data: bytes, args: Args) -> WrittenDocument:
-    done = _scan(engine, corpus, (path,), _wait_s(args))
-    reference = _reference(engine, corpus, path) if done else ""
+def _index(engine: Engine, corpus: Corpus, path: str, data: bytes, args: Args) -> WrittenDocument:
+    done = _scan(engine, corpus, (path,), _read_wait(args))
+    reference = _find_reference(engine, corpus, path) if done else ""
     snapshot = engine.snapshot
     whole = "stored_partial" if snapshot.corpora[corpus.name].unembedded else "stored"
     status = whole if reference else "pending"
-    return WrittenDocument(path, reference, status, snapshot.generation, digest(data))
+    return WrittenDocument(path, reference, status, snapshot.generation, hash_content(data))
 
 
-def _removed(engine: Engine, corpus: Corpus, paths: tuple[str, ...], args: Args) -> str:
+def _await_removal(engine: Engine, corpus: Corpus, paths: tuple[str, ...], args: Args) -> str:
     """Have a path that is left out now scanned until the index has no document there."""
-    until = time.monotonic() + _wait_s(args)
+    until = time.monotonic() + _read_wait(args)
     for _ in range(_TRIES):
         _scan(engine, corpus, paths, until - time.monotonic())
-        if not _reference(engine, corpus, paths[0]):
+        if not _find_reference(engine, corpus, paths[0]):
             return "removed"
     return "pending"
 
@@ -305,11 +305,11 @@ def _scan(engine: Engine, corpus: Corpus, paths: tuple[str, ...], wait_s: float)
     return all(engine.progress(job).state == "done" for job in jobs)
 
 
-def _wait_s(args: Args) -> float:
+def _read_wait(args: Args) -> float:
     return float(args["wait_ms"]) / 1e3
 
 
-def _reference(engine: Engine, corpus: Corpus, path: str) -> str:
+def _find_reference(engine: Engine, corpus: Corpus, path: str) -> str:
     """Return the reference of the document at a path; "" where the index has none."""
     held = engine.artifacts(ArtifactPage(corpus.name, path, limit=1))
     return "/".join((corpus.name, held[0]["artifact_id"])) if held else ""

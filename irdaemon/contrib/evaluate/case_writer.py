@@ -21,9 +21,9 @@ from irdaemon.contrib.evaluate.generate import (
     CaseMaking,
     MadeCases,
     ask_endpoint,
+    find_host,
     generate_abstentions,
-    host_of,
-    made_cases,
+    make_cases,
 )
 from irdaemon.discovery.cases import Case, save_cases
 
@@ -32,7 +32,7 @@ _ABOUT_NAMES = 20
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Ask the model, and write the cases; return the exit code."""
-    options = _parser().parse_args(argv)
+    options = _make_parser().parse_args(argv)
     try:
         return _write(options, json.load(sys.stdin))
     except IRError as error:
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return choose_error_exit(error.code)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Let a language model write cases.")
     parser.add_argument("output", help="a new file of cases")
     parser.add_argument("--model", required=True, help="URL#MODEL of the endpoint")
@@ -57,7 +57,7 @@ def _write(options: argparse.Namespace, given: dict[str, Any]) -> int:
     ask, line = ask_endpoint(options.model), ProgressLine()
     note(
         f"irc: sending the text of {format_count(len(artifacts), 'artifact')}"
-        f" to {host_of(options.model)}"
+        f" to {find_host(options.model)}"
     )
     making = CaseMaking(
         mask_names=not options.keep_names,
@@ -65,14 +65,14 @@ def _write(options: argparse.Namespace, given: dict[str, Any]) -> int:
         tell=lambda done, todo: line.draw("artifacts", done, todo),
     )
     try:
-        made = made_cases(artifacts, ask, options.each, making)
+        made = make_cases(artifacts, ask, options.each, making)
         about = ", ".join(name for name, _ in list(artifacts.values())[:_ABOUT_NAMES])
         outside = generate_abstentions(len(made.cases), ask, about, options.abstain)
     finally:
         line.clear()
     meta = {"corpus": corpus, "corpus_signature": corpus_signature(artifacts)}
     _save(options.output, [*made.cases, *outside], meta)
-    _tell(options, made, outside)
+    _report(options, made, outside)
     return COMMITTED
 
 
@@ -87,7 +87,7 @@ def _save(path: str, cases: Sequence[Case], meta: dict[str, str]) -> None:
         raise QueryError(f"{path}: {error.strerror or error}", "name another file") from error
 
 
-def _tell(options: argparse.Namespace, made: MadeCases, outside: Sequence[Case]) -> None:
+def _report(options: argparse.Namespace, made: MadeCases, outside: Sequence[Case]) -> None:
     if made.skipped:
         note(f"irc: {made.skipped}")
     counts = {"gold": len(made.cases), "abstention": len(outside), "failed": len(made.failed)}

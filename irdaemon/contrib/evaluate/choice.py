@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from irclient.counts import format_count
 from irclient.errors import QueryError
-from irdaemon.contrib.evaluate.ranking import Interval, Run, drift_of, f1, intervals
+from irdaemon.contrib.evaluate.ranking import Interval, Run, f1, intervals, list_drift
 from irdaemon.discovery.decide import check_spec, resolve_rel, select
 from irdaemon.types import SelectSpec
 
@@ -137,7 +137,7 @@ def calibrate_min_score(
     outside = [run.top_score for run in runs if not run.case.gold]
     missed = len(runs) - len(found) - len(outside)
     made = floor_of([run.top_score for run in found], outside, weight, grid)
-    return replace(made, n_retrieval_miss=missed, drift=drift_of(runs))
+    return replace(made, n_retrieval_miss=missed, drift=list_drift(runs))
 
 
 def _sort_scores(scores: Sequence[float | None]) -> NDArray[np.float64]:
@@ -218,15 +218,15 @@ def evaluate_selection(runs: Sequence[Run]) -> SelectionReport:
     return _report(runs, intervals(_list_values(runs)))
 
 
-def selection_means(runs: Sequence[Run]) -> SelectionReport:
+def measure_selection(runs: Sequence[Run]) -> SelectionReport:
     """Return how good what was committed is, without intervals, which take time."""
     return _report(runs, {})
 
 
 def _report(runs: Sequence[Run], spreads: Mapping[str, Interval]) -> SelectionReport:
-    means = {name: _mean(values) for name, values in _list_values(runs).items()}
+    means = {name: _compute_mean(values) for name, values in _list_values(runs).items()}
     full = [run for run in runs if run.case.gold]
-    means["mean_committed"] = _mean([len(run.committed) for run in full if run.committed])
+    means["mean_committed"] = _compute_mean([len(run.committed) for run in full if run.committed])
     acted, abstention = means["acted"], means["abstention_accuracy"]
     means["j"] = None if abstention is None or acted is None else acted + abstention - 1
     rounded = {name: None if v is None else round(v, 4) for name, v in means.items()}
@@ -236,7 +236,7 @@ def _report(runs: Sequence[Run], spreads: Mapping[str, Interval]) -> SelectionRe
         n_retrieved=sum(run.rank is not None for run in full),
         **rounded,
         intervals=spreads,
-        drift=drift_of(runs),
+        drift=list_drift(runs),
     )
 
 
@@ -269,7 +269,7 @@ def _measure_f1(run: Run) -> float:
     return f1(good / len(run.committed) if run.committed else 0.0, good / len(set(run.case.gold)))
 
 
-def _mean(values: Sequence[float]) -> float | None:
+def _compute_mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
 
 
@@ -417,8 +417,8 @@ def sweep_selector(
     """
     objective = _check_objective(objective)
     specs = Grid(tuple(max_k), tuple(rel), tuple(min_score)).specs
-    cells = (Cell(spec, selection_means(_select_again(runs, spec))) for spec in specs)
-    return Sweep(tuple(cells), objective, drift_of(runs))
+    cells = (Cell(spec, measure_selection(_select_again(runs, spec))) for spec in specs)
+    return Sweep(tuple(cells), objective, list_drift(runs))
 
 
 def _check_objective(measure: str) -> str:

@@ -26,7 +26,7 @@ from irdaemon.types import Hit
 _DEPTH = 10
 
 
-def plain_bm25(
+def rank_by_bm25(
     indexes: Sequence[CorpusIndex], vocabulary: Mapping[str, int], cases: Sequence[Case]
 ) -> list[Run]:
     """Return what BM25 alone ranks first for each case, over the records of all indexes."""
@@ -116,12 +116,12 @@ def curve_of_ranks(
     """
     before = [None if rank is None else rank - 1 for rank in ranks]
     return {
-        size: round(fmean(_chance_of_first(each, size, n) for each in before), 4) if before else 0.0
+        size: round(fmean(_compute_chance(each, size, n) for each in before), 4) if before else 0.0
         for size in _clip_sizes(sizes, n)
     }
 
 
-def _chance_of_first(before: int | None, size: int, n: int) -> float:
+def _compute_chance(before: int | None, size: int, n: int) -> float:
     """Return the chance that none of `before` is among size - 1 drawn out of n - 1."""
     if before is None:
         return float(size == 1)

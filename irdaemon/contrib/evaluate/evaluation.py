@@ -9,7 +9,7 @@ from typing import Any
 
 from irdaemon.contrib.evaluate.cases import Catalogue, corpus_signature
 from irdaemon.contrib.evaluate.choice import Grid
-from irdaemon.contrib.evaluate.curve import curve_of_ranks, plain_bm25
+from irdaemon.contrib.evaluate.curve import curve_of_ranks, rank_by_bm25
 from irdaemon.contrib.evaluate.ranking import Run, Searcher, evaluate_discovery
 from irdaemon.contrib.evaluate.report import Evaluating, compare, report
 from irdaemon.discovery.cases import Case
@@ -63,7 +63,7 @@ def evaluate_corpora(
         "at": state.clock(),
     }
     if wanted.baseline:
-        plain = plain_bm25(indexes, snapshot.vocabulary, [run.case for run in runs])
+        plain = rank_by_bm25(indexes, snapshot.vocabulary, [run.case for run in runs])
         measured["baseline"] = evaluate_discovery(plain).measures
         measured["compared"] = compare(runs, plain).to_dict()
         del measured["compared"]["drift"]  # which is reported once

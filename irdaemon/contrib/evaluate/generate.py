@@ -96,7 +96,7 @@ def generate_cases(
     were is warned of. Raises what the model raised where it fails for all, QueryError for a `k`
     below 1.
     """
-    made = made_cases(artifacts, ask, k, making or CaseMaking())
+    made = make_cases(artifacts, ask, k, making or CaseMaking())
     if made.skipped:
         warnings.warn(made.skipped, RuntimeWarning, stacklevel=2)
     return made.cases
@@ -115,15 +115,15 @@ def build_eval_set(
     """
     _check_share(abstention_share)
     cases = generate_cases(artifacts, ask, k, making)
-    about = "; ".join(text for _, text in described(artifacts).values())[:_ABOUT_CHARS]
+    about = "; ".join(text for _, text in describe_artifacts(artifacts).values())[:_ABOUT_CHARS]
     return [*cases, *generate_abstentions(len(cases), ask, about, abstention_share)]
 
 
-def made_cases(artifacts: Itemised, ask: Ask, k: int, making: CaseMaking) -> MadeCases:
+def make_cases(artifacts: Itemised, ask: Ask, k: int, making: CaseMaking) -> MadeCases:
     """Return up to `k` cases for each artifact, with what was left out; see `generate_cases`."""
     if k < 1:
         raise QueryError(f"queries for each artifact must be 1 or more, not {k}")
-    made, texts = MadeCases(), described(artifacts)
+    made, texts = MadeCases(), describe_artifacts(artifacts)
     first = set(sorted(texts)[: making.max_artifacts])
     wanted = {artifact_id: text for artifact_id, text in texts.items() if artifact_id in first}
     made.n = len(wanted)
@@ -132,23 +132,23 @@ def made_cases(artifacts: Itemised, ask: Ask, k: int, making: CaseMaking) -> Mad
             made.too_short.append(artifact_id)
             continue
         try:
-            queries = _queries(ask, name, text, k, making.mask_names)
+            queries = _ask_queries(ask, name, text, k, making.mask_names)
         except Exception as error:  # the caller's model may raise anything
             made.failed[artifact_id] = error
             queries = []
-        made.cases += [_case(query, artifact_id, making) for query in queries]
+        made.cases += [_make_case(query, artifact_id, making) for query in queries]
         making.tell(done, len(wanted))
     if made.failed and len(made.failed) == len(wanted) - len(made.too_short):
         raise next(iter(made.failed.values()))
     return made
 
 
-def described(artifacts: Itemised) -> dict[str, tuple[str, str]]:
+def describe_artifacts(artifacts: Itemised) -> dict[str, tuple[str, str]]:
     """Return the name and the text of each artifact by id."""
-    return {artifact_id: _described(artifact_id, raw) for artifact_id, raw in artifacts.items()}
+    return {artifact_id: _describe(artifact_id, raw) for artifact_id, raw in artifacts.items()}
 
 
-def _described(artifact_id: str, raw: Any) -> tuple[str, str]:
+def _describe(artifact_id: str, raw: Any) -> tuple[str, str]:
     if isinstance(raw, (tuple, list)):
         name, text = raw
         return str(name), str(text)
@@ -164,14 +164,14 @@ def _described(artifact_id: str, raw: Any) -> tuple[str, str]:
     )
 
 
-def _queries(ask: Ask, name: str, text: str, k: int, masked: bool) -> list[str]:
+def _ask_queries(ask: Ask, name: str, text: str, k: int, masked: bool) -> list[str]:
     if not masked:
-        return _lines(ask(_prompt(text, k)))[:k]
-    asked = _lines(ask(_prompt(mask_name(text, name), k)))
+        return _split_lines(ask(_make_prompt(text, k)))[:k]
+    asked = _split_lines(ask(_make_prompt(mask_name(text, name), k)))
     return [query for query in asked if not gives_away(query, name)][:k]
 
 
-def _case(query: str, artifact_id: str, making: CaseMaking) -> Case:
+def _make_case(query: str, artifact_id: str, making: CaseMaking) -> Case:
     made = {"generator": "back-translation", "masked": making.mask_names}
     return Case(query, (artifact_id,), making.corpus, artifact_id, made)
 
@@ -189,7 +189,7 @@ def generate_abstentions(
     if wanted < 1:
         return []
     prompt = f"Write {wanted} requests, one a line, that have nothing to do with: {about}"
-    queries = _lines(ask(prompt))[:wanted]
+    queries = _split_lines(ask(prompt))[:wanted]
     return [Case(query, metadata={"generator": "abstention"}) for query in queries]
 
 
@@ -200,7 +200,7 @@ def _check_share(share: float) -> None:
 
 def mask_name(text: str, name: str) -> str:
     """Replace a name, however its words are joined, by a phrase that does not give it away."""
-    words = _words(name)
+    words = _split_words(name)
     if not words:
         return text
     mask = _MASKS[0] if not set(words) & set(_MASKS[0].split()) else _MASKS[1]
@@ -210,7 +210,7 @@ def mask_name(text: str, name: str) -> str:
 
 def gives_away(query: str, name: str) -> bool:
     """Return whether a query holds the name, or all the words of a name of several."""
-    words = _words(name)
+    words = _split_words(name)
     if not words:
         return False
     if mask_name(query, name) != query:
@@ -219,18 +219,18 @@ def gives_away(query: str, name: str) -> bool:
     return len(words) > 1 and set(words) <= found
 
 
-def _words(name: str) -> list[str]:
+def _split_words(name: str) -> list[str]:
     return [word for word in _SEPARATORS.split(name.casefold()) if len(word) > 1]
 
 
-def _prompt(text: str, k: int) -> str:
+def _make_prompt(text: str, k: int) -> str:
     return (
         f"Write {k} different requests, one a line, in the words of a person who needs what is"
         f" described below but does not know that it exists. Do not name it.\n\n{text}"
     )
 
 
-def _lines(reply: str | Iterable[str]) -> list[str]:
+def _split_lines(reply: str | Iterable[str]) -> list[str]:
     lines = reply.splitlines() if isinstance(reply, str) else reply
     cleaned = (_BULLET.sub("", line).strip().strip('"') for line in lines)
     return list(dict.fromkeys(line for line in cleaned if line))
@@ -256,6 +256,6 @@ def ask_endpoint(address: str, timeout_s: float = _TIMEOUT_S) -> Ask:
     return ask
 
 
-def host_of(address: str) -> str:
+def find_host(address: str) -> str:
     """Return where what is asked goes to."""
     return urlsplit(address.partition("#")[0]).netloc.rpartition("@")[2]

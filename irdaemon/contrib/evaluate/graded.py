@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from irclient.errors import QueryError
 from irdaemon.contrib.evaluate.cases import Catalogue, read_lines
-from irdaemon.contrib.evaluate.ranking import Searcher, check_cut, ids_of, ndcg
+from irdaemon.contrib.evaluate.ranking import Searcher, check_cut, list_ids, ndcg
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.types import Hit, Query
 
@@ -217,7 +217,7 @@ def _rank(searcher: Searcher | RankHits, query: GradedQuery, depth: int) -> list
         some.setdefault(hit.artifact_id, hit)
         if len(some) == depth:
             break
-    return list(dict.fromkeys(ids_of(some.values(), query.named)))
+    return list(dict.fromkeys(list_ids(some.values(), query.named)))
 
 
 def _rank_watched(ranked: Sequence[str], query: GradedQuery) -> dict[str, int]:
@@ -234,17 +234,17 @@ def measure_ranking(ranked: Sequence[str], query: GradedQuery, k: int) -> Graded
     top = set(ranked[:k])
     seen = {each: None for each in query.distractors if each in top}
     missed = {each: None for each in query.hard_positives if each not in top}
-    misses = _share(missed, query.hard_positives)
+    misses = _compute_share(missed, query.hard_positives)
     return GradedMeasures(
         ndcg(ranked, query.gains, k) if query.gains else 0.0,
-        _share(seen, query.distractors),
+        _compute_share(seen, query.distractors),
         None if misses is None else 1 - misses,
         tuple(seen),
         tuple(missed),
     )
 
 
-def _share(some: Mapping[str, None], named: Sequence[str]) -> float | None:
+def _compute_share(some: Mapping[str, None], named: Sequence[str]) -> float | None:
     return len(some) / len(set(named)) if named else None
 
 

@@ -30,4 +30,4 @@ def evaluate(engine: Engine, args: Args) -> Any:
 def read_evaluation(engine: Engine, corpus: str) -> Any:
     """Return the last evaluation of a corpus."""
     engine.state.check_known(corpus)
-    return EvaluationStore.find_in(engine.state.addons).last(corpus)
+    return EvaluationStore.find_in(engine.state.addons).read_last(corpus)

@@ -52,7 +52,7 @@ class Run:
     @property
     def ranked(self) -> list[str]:
         """Return the ids of the candidates."""
-        return ids_of(self.hits, self.case.gold)
+        return list_ids(self.hits, self.case.gold)
 
     @property
     def top_score(self) -> float | None:
@@ -86,7 +86,7 @@ def answered(
     return runs
 
 
-def drift_of(runs: Iterable[Run]) -> tuple[str, ...]:
+def list_drift(runs: Iterable[Run]) -> tuple[str, ...]:
     """Return the gold of runs that no artifact was, sorted."""
     return tuple(sorted({gold for run in runs for gold in run.unknown}))
 
@@ -100,13 +100,13 @@ def _ask(searcher: Searcher, case: Case, template: Query) -> Run:
     return Run(
         case,
         candidates.results,
-        tuple(ids_of(answer.results, case.gold)),
+        tuple(list_ids(answer.results, case.gold)),
         answer.abstained,
         max(known, default=None),
     )
 
 
-def ids_of(hits: Iterable[Hit], gold: Collection[str]) -> list[str]:
+def list_ids(hits: Iterable[Hit], gold: Collection[str]) -> list[str]:
     """Return the ids of hits, that of the gold for a hit that it is a duplicate of."""
     found = []
     for hit in hits:
@@ -128,10 +128,10 @@ def ndcg(ranked: Sequence[str], gold: Gold, k: int) -> float:
     """Return normalised discounted cumulative gain: gain is the grade, discount log2(rank + 1)."""
     grades = gold if isinstance(gold, Mapping) else dict.fromkeys(gold, 1.0)
     ideal = sorted(grades.values(), reverse=True)
-    return _discounted(grades.get(each, 0.0) for each in ranked[:k]) / _discounted(ideal[:k])
+    return _discount(grades.get(each, 0.0) for each in ranked[:k]) / _discount(ideal[:k])
 
 
-def _discounted(gains: Iterable[float]) -> float:
+def _discount(gains: Iterable[float]) -> float:
     return sum(gain / math.log2(at + 2) for at, gain in enumerate(gains))
 
 
@@ -291,7 +291,7 @@ def evaluate_discovery(
     check_metrics(metrics, (*k_values, primary_k))
     cuts = sorted({*k_values, primary_k})
     per_query = {
-        query_id(number): values_of(run, metrics, cuts)
+        query_id(number): measure_run(run, metrics, cuts)
         for number, run in enumerate(runs)
         if run.case.gold
     }
@@ -310,11 +310,11 @@ def evaluate_discovery(
         outcomes=dict(outcomes),
         per_query=per_query,
         primary_measure=f"{metrics[0]}@{primary_k}",
-        drift=drift_of(runs),
+        drift=list_drift(runs),
     )
 
 
-def values_of(run: Run, metrics: Sequence[str], cuts: Sequence[int]) -> dict[str, float]:
+def measure_run(run: Run, metrics: Sequence[str], cuts: Sequence[int]) -> dict[str, float]:
     """Return the measures MEASURE@K of a case that has gold."""
     ranked, gold = run.ranked, run.case.relevance
     return {f"{name}@{k}": MEASURES[name](ranked, gold, k) for name in metrics for k in cuts}

@@ -25,11 +25,11 @@ from irdaemon.contrib.evaluate.ranking import (
     Searcher,
     answered,
     check_metrics,
-    drift_of,
     evaluate_discovery,
     intervals,
+    list_drift,
+    measure_run,
     outcome,
-    values_of,
 )
 from irdaemon.discovery.cases import Case
 from irdaemon.types import Query
@@ -83,10 +83,10 @@ def compare(
     pairs = [(a, b) for a, b in zip(one, other, strict=True) if a.case.gold]
     made = compare_values(
         name,
-        [values_of(a, [measure], [k])[name] for a, _ in pairs],
-        [values_of(b, [measure], [k])[name] for _, b in pairs],
+        [measure_run(a, [measure], [k])[name] for a, _ in pairs],
+        [measure_run(b, [measure], [k])[name] for _, b in pairs],
     )
-    return replace(made, drift=drift_of([*one, *other]))
+    return replace(made, drift=list_drift([*one, *other]))
 
 
 def compare_values(measure: str, one: Sequence[float], other: Sequence[float]) -> Comparison:
@@ -160,7 +160,7 @@ def report(
         "sweep": sweep_selector(runs, grid.max_k, grid.rel, grid.min_score).to_dict()["cells"],
         "drift": {
             "cases": sum(bool(run.unknown) for run in runs),
-            "missing": list(drift_of(runs)[:_DRIFT_SHOWN]),
+            "missing": list(list_drift(runs)[:_DRIFT_SHOWN]),
         },
         "cases": [_describe_run(run, number, threshold) for number, run in enumerate(runs)],
     }, runs
@@ -168,7 +168,7 @@ def report(
 
 def _describe_run(run: Run, number: int, threshold: float | None) -> dict[str, Any]:
     """Return what became of one case, as plain data."""
-    values = values_of(run, METRICS, [PRIMARY_K]) if run.case.gold else {}
+    values = measure_run(run, METRICS, [PRIMARY_K]) if run.case.gold else {}
     return {
         "id": query_id(number),
         "query": run.case.query[:_CHARS_SHOWN],

@@ -40,9 +40,9 @@ class EvaluationStore(Observer):
                 continue
             with contextlib.suppress(OSError):
                 os.makedirs(self.directory, mode=0o700, exist_ok=True)
-                replace_file(self._path(corpus), text)
+                replace_file(self._make_path(corpus), text)
 
-    def last(self, corpus: str) -> dict[str, Any]:
+    def read_last(self, corpus: str) -> dict[str, Any]:
         """Return the last evaluation of a corpus. Raises NotFound where none can be read."""
         try:
             kept: dict[str, Any] = json.loads(self._read(corpus))
@@ -56,15 +56,15 @@ class EvaluationStore(Observer):
         self._kept.pop(corpus, None)
         if self.directory:
             with contextlib.suppress(OSError):
-                os.unlink(self._path(corpus))
+                os.unlink(self._make_path(corpus))
 
     def _read(self, corpus: str) -> str:
         if not self.directory:
             return self._kept[corpus]
-        with open(self._path(corpus), encoding="utf-8") as file:
+        with open(self._make_path(corpus), encoding="utf-8") as file:
             return file.read()
 
-    def _path(self, corpus: str) -> str:
+    def _make_path(self, corpus: str) -> str:
         return os.path.join(self.directory, f"{corpus}.json")
 
 

@@ -76,16 +76,16 @@ class ModelSelector:
 
     def chosen(self, hits: Sequence[Hit], spec: SelectSpec) -> Chosen:
         """Return the hits that were chosen, why, and what the signals say of it."""
-        usual = self._usual(hits, spec)
+        usual = self._choose_usual(hits, spec)
         own = [hit for hit in hits if self._is_shown(hit)][:MOST_SHOWN]
         if not own:
             return usual
         try:
-            picked = self._picked(own)
+            picked = self._pick(own)
         except Exception as error:  # a chooser of the caller's own may raise anything
-            return replace(usual, signals={"fallback": _reason(error)})
+            return replace(usual, signals={"fallback": _describe_failure(error)})
         if not picked:
-            others = self._usual([hit for hit in hits if not self._is_shown(hit)], spec)
+            others = self._choose_usual([hit for hit in hits if not self._is_shown(hit)], spec)
             return others if others.hits else Chosen((), NONE)
         others_hits = [hit for hit in usual.hits if not self._is_shown(hit)]
         if others_hits:  # one order for both is the ranking's
@@ -96,7 +96,7 @@ class ModelSelector:
     def _is_shown(self, hit: Hit) -> bool:
         return self._corpora is None or hit.corpus in self._corpora
 
-    def _usual(self, hits: Sequence[Hit], spec: SelectSpec) -> Chosen:
+    def _choose_usual(self, hits: Sequence[Hit], spec: SelectSpec) -> Chosen:
         """Return what the fallback chooses."""
         if all(hit.score <= 0 for hit in hits):
             return Chosen((), "no_candidates")
@@ -106,10 +106,10 @@ class ModelSelector:
             return Chosen(tuple(hits[place] for place in places), reason)
         return ask_selector(self._fallback, hits, spec)
 
-    def _picked(self, hits: Sequence[Hit]) -> list[Hit]:
+    def _pick(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return the hits that the chooser names, in its order. Raises ValueError for garbage."""
-        by_id = _by_id(hits)
-        lines = "\n".join(f"- {each}: {_line(hit)}" for each, hit in by_id.items())
+        by_id = _key_by_id(hits)
+        lines = "\n".join(f"- {each}: {_shorten_hit(hit)}" for each, hit in by_id.items())
         given = self._chooser(query=self._query, candidates=lines)
         if isinstance(given, str):
             given = [given]
@@ -121,26 +121,26 @@ class ModelSelector:
         return [by_id[each] for each in named]
 
 
-def chooser_by(complete: Complete, timeout_s: float) -> Chooser:
+def make_chooser(complete: Complete, timeout_s: float) -> Chooser:
     """Return a chooser that asks a model, `timeout_s` at most and less where a request has less.
 
     Secrets are taken out of what it is sent.
     """
 
     def choose(*, query: str, candidates: str) -> list[str]:
-        prompt = _PROMPT.format(query=_one_line(query), candidates=candidates)
+        prompt = _PROMPT.format(query=_join_lines(query), candidates=candidates)
         left = min(timeout_s, _SHARE * time_left())
         if left < _SHORTEST_S:
             raise TimeoutError("the request has no time left for a model")
         reply = complete(Redactor("all").text(prompt), left)
-        return ids_in(reply, [line[2:].partition(": ")[0] for line in candidates.splitlines()])
+        return parse_ids(reply, [line[2:].partition(": ")[0] for line in candidates.splitlines()])
 
     return choose
 
 
-def ids_in(reply: str, known: Collection[str]) -> list[str]:
+def parse_ids(reply: str, known: Collection[str]) -> list[str]:
     """Return the ids that a reply names, [] where it says none. Raises ValueError for prose."""
-    lines = _listed(_THOUGHTS.sub("", reply).strip())
+    lines = _split_reply(_THOUGHTS.sub("", reply).strip())
     found = [each for each in (_match_id(line, known) for line in lines) if each]
     if not found and [each for each in lines if each.strip(_MARKS)] and all(map(_is_none, lines)):
         return []
@@ -161,34 +161,34 @@ def _match_id(line: str, known: Collection[str]) -> str:
     return ""
 
 
-def _listed(text: str) -> list[str]:
+def _split_reply(text: str) -> list[str]:
     """Return what a reply lists: the items of JSON, or its lines, commas between them or not."""
     try:
         given = json.loads(text)
     except ValueError:
-        return [part for line in text.splitlines() for part in _parts(line)]
+        return [part for line in text.splitlines() for part in _split_line(line)]
     items = given if isinstance(given, list) else [given]
     return [each for each in items if isinstance(each, str)]
 
 
-def _parts(line: str) -> list[str]:
+def _split_line(line: str) -> list[str]:
     return [line] if ": " in line else re.split(r",\s+", line)
 
 
-def _by_id(hits: Sequence[Hit]) -> dict[str, Hit]:
+def _key_by_id(hits: Sequence[Hit]) -> dict[str, Hit]:
     """Return hits by one-line ids; by corpus too, where two corpora have the same."""
     ids = [hit.artifact_id for hit in hits]
     return {
-        _one_line(f"{hit.corpus}/{each}" if ids.count(each) > 1 else each): hit
+        _join_lines(f"{hit.corpus}/{each}" if ids.count(each) > 1 else each): hit
         for hit, each in zip(hits, ids, strict=True)
     }
 
 
-def _line(hit: Hit) -> str:
-    return _one_line(hit.summary or hit.name)[:_CHARS]
+def _shorten_hit(hit: Hit) -> str:
+    return _join_lines(hit.summary or hit.name)[:_CHARS]
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     """Return a text in which nothing can pass for a line of its own."""
     return " ".join(text.split())
 
@@ -197,6 +197,6 @@ def _is_none(text: str) -> bool:
     return text.strip(_MARKS).lower() == "none"
 
 
-def _reason(error: Exception) -> str:
+def _describe_failure(error: Exception) -> str:
     message = getattr(error, "message", "") or str(error)
     return f"{type(error).__name__}: {message}"[:200] if message else type(error).__name__

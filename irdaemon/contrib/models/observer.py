@@ -9,7 +9,7 @@ from typing import Any
 
 from irclient.results import MaintenanceTask
 from irdaemon.config.corpus import Corpus
-from irdaemon.contrib.models.llm import ModelSelector, chooser_by
+from irdaemon.contrib.models.llm import ModelSelector, make_chooser
 from irdaemon.discovery.query import cut_text
 from irdaemon.engine.due import why_put_off
 from irdaemon.engine.observer import Observer
@@ -57,7 +57,7 @@ class ModelObserver(Observer):
         replaced = query.select.strategy == _REPLACED and not query.budget_ms
         if self.chooser is None or not names or not replaced:
             return None
-        chooser = chooser_by(self.chooser, self._state.options.model_timeout_s)
+        chooser = make_chooser(self.chooser, self._state.options.model_timeout_s)
         return ModelSelector(cut_text(query.text), chooser, corpora=names)
 
     def may_wait(self, args: Mapping[str, Any]) -> bool:

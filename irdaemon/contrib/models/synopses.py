@@ -17,7 +17,7 @@ from irclient.errors import IRError, Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.sections import Config
 from irdaemon.contrib.models.observer import ModelObserver, NewSynopsis
-from irdaemon.contrib.models.synopsis import PROMPT, SHOWN_CHARS, identity_of
+from irdaemon.contrib.models.synopsis import PROMPT, SHOWN_CHARS, make_identity
 from irdaemon.discovery.disclose import disclose_artifact
 from irdaemon.engine import Engine
 from irdaemon.engine.due import why_put_off
@@ -89,13 +89,13 @@ class SynopsisWriter(Background):
 
     def _ask(self, ledger: Ledger, found: list[NewSynopsis]) -> bool:
         """Add to `found` what the model writes; return whether nothing was left to ask."""
-        left = self.budget.a_day - ledger.synopses.count_requests(today(self.state))
+        left = self.budget.a_day - ledger.synopses.count_requests(count_days(self.state))
         if left <= 0:
             return False
-        for each in self._wanted(ledger):
+        for each in self._list_wanted(ledger):
             if len(found) >= min(left, _AT_ONCE) or not self._is_quiet():
                 return False
-            found.append(self._asked(each))
+            found.append(self._ask_model(each))
         return not found
 
     def _is_quiet(self) -> bool:
@@ -107,33 +107,33 @@ class SynopsisWriter(Background):
             return False
         return not state.work.queued and min(state.host.idle_s(), unchanged_s) >= quiet_s
 
-    def _wanted(self, ledger: Ledger) -> Iterator[NewSynopsis]:
+    def _list_wanted(self, ledger: Ledger) -> Iterator[NewSynopsis]:
         """Yield the artifacts whose synopsis is missing or of another text, with what to show."""
         for corpus in self.state.corpora.values():
             if corpus.synopsis:
-                yield from self._wanting(ledger, corpus)
+                yield from self._list_corpus(ledger, corpus)
 
-    def _wanting(self, ledger: Ledger, corpus: Corpus) -> Iterator[NewSynopsis]:
+    def _list_corpus(self, ledger: Ledger, corpus: Corpus) -> Iterator[NewSynopsis]:
         after = ("", "")
         while rows := ledger.artifacts.list_page(
             ArtifactPage(corpus.name, after=after, limit=_PAGE)
         ):
             after = rows[-1][0], rows[-1][1]
             for _, artifact_id, *_ in rows:
-                text = shown(ledger, corpus, artifact_id)
-                note = self._note(text)
+                text = read_text(ledger, corpus, artifact_id)
+                note = self._make_note(text)
                 key = (corpus.name, artifact_id, note.digest)
                 held = ledger.synopses.find(corpus.name, artifact_id, KIND)
-                if text and key not in self._useless and _digest_of(held) != note.digest:
+                if text and key not in self._useless and _read_digest(held) != note.digest:
                     yield NewSynopsis(corpus.name, artifact_id, text, note)
 
-    def _note(self, text: str) -> SynopsisNote:
+    def _make_note(self, text: str) -> SynopsisNote:
         model = self.state.options.model
-        made_by = identity_of(model.model if model else "", PROMPT)
+        made_by = make_identity(model.model if model else "", PROMPT)
         digest = hashlib.sha256(f"{made_by}\0{text}".encode()).hexdigest()[:16]
         return SynopsisNote(made_by, digest=digest)
 
-    def _asked(self, wanted: NewSynopsis) -> NewSynopsis:
+    def _ask_model(self, wanted: NewSynopsis) -> NewSynopsis:
         """Return what the model writes of a text. Raises Unavailable without a reply."""
         model = ModelObserver.find_in(self.state.addons).summarizer
         assert model is not None  # a writer is made where there is one
@@ -143,7 +143,7 @@ class SynopsisWriter(Background):
         return NewSynopsis(wanted.corpus, wanted.artifact_id, text, wanted.note)
 
 
-def shown(ledger: Ledger, corpus: Corpus, artifact_id: str) -> str:
+def read_text(ledger: Ledger, corpus: Corpus, artifact_id: str) -> str:
     """Return what a model is shown of an artifact: its indexed texts, without secrets.
 
     Where only a description is embedded, as of a skill, its body too.
@@ -176,7 +176,7 @@ def take_in(context: JobContext, corpus: Corpus) -> str:
     mine = [each for each in given if each.corpus == corpus.name]
     waiting.extend(each for each in given if each.corpus != corpus.name)
     synopses = state.ledger.synopses
-    synopses.add_requests(today(state), len(mine))
+    synopses.add_requests(count_days(state), len(mine))
     for each in mine:
         if each.text:
             synopses.hand_in(corpus.name, each.artifact_id, each.text, each.note.metadata())
@@ -186,10 +186,10 @@ def take_in(context: JobContext, corpus: Corpus) -> str:
         synopses.settle(corpus.name)
 
 
-def today(state: State) -> int:
+def count_days(state: State) -> int:
     """Return the number of the day since 1970."""
     return int(state.clock() // _DAY_S)
 
 
-def _digest_of(held: tuple[str, Mapping[str, Any]] | None) -> str:
+def _read_digest(held: tuple[str, Mapping[str, Any]] | None) -> str:
     return str(held[1].get("synopsis_of", "")) if held else ""

@@ -158,7 +158,7 @@ class ModelSynthesizer:
         return "\n\n".join(part for part in parts if part)
 
 
-def shown_of(strategy: object) -> tuple[str | None, Sequence[str] | None]:
+def find_shown(strategy: object) -> tuple[str | None, Sequence[str] | None]:
     """Return what of a raw artifact a strategy indexes: its `text_key`, else its fields."""
     while isinstance(strategy, Synopsis):
         strategy = strategy.strategy
@@ -166,7 +166,7 @@ def shown_of(strategy: object) -> tuple[str | None, Sequence[str] | None]:
     return text_key, None if text_key is not None else getattr(strategy, "synopsis_fields", None)
 
 
-def identity_of(model: str, prompt: str, text_fields: Sequence[str] | None = None) -> str:
+def make_identity(model: str, prompt: str, text_fields: Sequence[str] | None = None) -> str:
     """Return the identity of a synthesizer: of a model, a prompt and what it is shown."""
     digest = hashlib.sha256(prompt.encode()).hexdigest()[:12]
     shown = f":{','.join(text_fields)}" if text_fields is not None else ""

@@ -138,10 +138,10 @@ def leave_one_out(
     What several artifacts have in common is left out of each.
     """
     left_out: dict[str, list[str]] = {}
-    for artifact_id in sorted(given, key=_digest)[:_MOST_ASKED]:
+    for artifact_id in sorted(given, key=_hash_text)[:_MOST_ASKED]:
         meant = [prompt.text for prompt in given[artifact_id].prompts if prompt.weight > 0]
         if len(meant) > 1:
-            left_out[min(meant, key=_digest)] = []
+            left_out[min(meant, key=_hash_text)] = []
     kept = dict[str, Expected]()
     for artifact_id, each in given.items():
         for prompt in each.prompts:
@@ -152,5 +152,5 @@ def leave_one_out(
     return kept, [Asked(text, tuple(gold)) for text, gold in left_out.items()]
 
 
-def _digest(text: str) -> bytes:
+def _hash_text(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()

@@ -21,7 +21,7 @@ from irdaemon.contrib.backends.postgres.view import (
     OF_CORPUS,
     KeptValues,
     SpaceGone,
-    reading,
+    read_state,
     select_rows,
 )
 from irdaemon.contrib.backends.postgres.writing import (
@@ -82,7 +82,7 @@ class PostgresBackend:
         statement = "SELECT corpus, totals FROM irdaemon.corpora ORDER BY place"
 
         def select(connection: Connection) -> list[Any]:
-            with reading(connection):
+            with read_state(connection):
                 return connection.execute(statement, binary=True).fetchall()
 
         rows = self._read(select)
@@ -239,6 +239,6 @@ class PostgresBackend:
 def _read_generation(connection: Connection, corpus: str) -> int:
     """Return the generation of a corpus; 0 for one that is not there."""
     statement = "SELECT generation FROM irdaemon.corpora WHERE corpus = %s"
-    with reading(connection):
+    with read_state(connection):
         row = connection.execute(statement, (corpus,)).fetchone()
     return int(row[0]) if row else 0

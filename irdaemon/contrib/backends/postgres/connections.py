@@ -68,7 +68,7 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
 
 
 @contextlib.contextmanager
-def patient(connection: Connection, patience_s: float) -> Iterator[None]:
+def wait_longer(connection: Connection, patience_s: float) -> Iterator[None]:
     """Let each statement inside take so long."""
     bounded = cast(BoundedConnection, connection)
     before, bounded.patience_s = bounded.patience_s, patience_s

@@ -130,7 +130,7 @@ def _read_vector(data: bytes | None) -> bytes | None:
 def count_above(connection: Connection, corpus: str, wanted: Wanted, leg: str, score: float) -> int:
     """Count the records that a leg scores above `score`."""
     view = open_view(connection, corpus, wanted.ranked)
-    values = _bm25_values(view, wanted)
+    values = _list_bm25_values(view, wanted)
     above = score + abs(score) * _EXACT_SHARE + _EXACT_SHARE
     if leg == "lexical":
         statement: Any = (
@@ -142,7 +142,7 @@ def count_above(connection: Connection, corpus: str, wanted: Wanted, leg: str, s
     else:
         text = "SELECT count(*) FROM irdaemon.vectors WHERE space = %(space)s AND ({}) < %(below)s"
         row = connection.execute(
-            sql.SQL(text).format(_distance(view)),
+            sql.SQL(text).format(_make_distance(view)),
             {"space": view.space, "below": -above, "vector": _format_vector(wanted.vector)},
         ).fetchone()
     connection.execute("COMMIT")
@@ -164,7 +164,7 @@ def _rank_legs(
         near = wider
 
 
-def _bm25_values(view: CorpusView, wanted: Wanted) -> dict[str, Any]:
+def _list_bm25_values(view: CorpusView, wanted: Wanted) -> dict[str, Any]:
     """Return the values that `_SCORED` is asked with."""
     terms = [view.words[word] for word in wanted.ranked if word in view.words]
     df = np.array([view.df[term] for term in terms], np.float64)
@@ -197,9 +197,9 @@ class Nearness:
         graph = graph and 2 * wanted.depth <= _MOST_EF_SEARCH
         nearest = 2 * wanted.depth if graph else wanted.depth + _TIED
         return cls(
-            _distance(view, view.totals.dim if graph else None),
+            _make_distance(view, view.totals.dim if graph else None),
             {"nearest": nearest, "vector": _format_vector(wanted.vector)},
-            _distance(view),
+            _make_distance(view),
             graph,
         )
 
@@ -217,7 +217,7 @@ class Nearness:
         return replace(self, values={**self.values, "nearest": None}, least=least)
 
 
-def _distance(view: CorpusView, dim: int | None = None) -> sql.Composable:
+def _make_distance(view: CorpusView, dim: int | None = None) -> sql.Composable:
     """Return the distance to the vector asked for: the negative inner product.
 
     With `dim` as the graph has it.
@@ -240,7 +240,7 @@ def _ask(
     view: CorpusView, wanted: Wanted, near: Nearness, condition: sql.Composable | None
 ) -> list[tuple[int, int, float]]:
     values = {
-        **_bm25_values(view, wanted),
+        **_list_bm25_values(view, wanted),
         **near.values,
         "names": list(wanted.names),
         "ids": [hash_id(artifact_id) for artifact_id in wanted.including],

@@ -15,7 +15,7 @@ from irclient.errors import NotFound
 from irdaemon.contrib.backends.postgres.coding import KIND
 from irdaemon.contrib.backends.postgres.connections import Connection
 from irdaemon.contrib.backends.postgres.packing import decode_text, encode_text
-from irdaemon.contrib.backends.state import corpora_in_scope, load_totals, unpack_bytes
+from irdaemon.contrib.backends.state import get_scope, load_totals, unpack_bytes
 from irdaemon.index.backend import Totals
 from irdaemon.index.columns import Column, mask_column
 
@@ -37,7 +37,7 @@ class FieldValues:
     codes: list[int] = field(default_factory=lambda: [0])
     last: int = 0
 
-    def with_rows(self, rows: list[tuple[int, bytes]]) -> FieldValues:
+    def add_rows(self, rows: list[tuple[int, bytes]]) -> FieldValues:
         """Return a copy with more values, ascending by code."""
         # Other threads may be reading this one, or adding the same to it.
         old = self.column
@@ -99,7 +99,7 @@ class SpaceFields:
                 (self.space, number, values.last),
                 binary=True,
             ).fetchall()
-            values = values.with_rows(rows) if rows else values
+            values = values.add_rows(rows) if rows else values
             self.kept[number] = values
         return values
 
@@ -125,7 +125,7 @@ OF_CORPUS = "(SELECT {} FROM irdaemon.corpora WHERE corpus = %(corpus)s)"
 
 def begin_reading(connection: Connection) -> None:
     """Begin a transaction that reads one state of the server, in the scope of this request."""
-    corpora, left_s = corpora_in_scope(), getattr(connection, "until", 0.0) - time.monotonic()
+    corpora, left_s = get_scope(), getattr(connection, "until", 0.0) - time.monotonic()
     left_ms = int(min(max(left_s, 0) * 1000 + _LATER_MS, _MOST_MS))
     # No corpus has an empty name: an empty scope is one that nothing is in.
     scope = EVERY_CORPUS if corpora is None else ",".join(sorted(corpora))
@@ -138,7 +138,7 @@ def begin_reading(connection: Connection) -> None:
 
 
 @contextlib.contextmanager
-def reading(connection: Connection) -> Iterator[None]:
+def read_state(connection: Connection) -> Iterator[None]:
     """Do the work inside in one transaction that sees one state of the server."""
     with connection.pipeline():
         begin_reading(connection)
@@ -151,7 +151,7 @@ def select_rows(
 ) -> list[Any]:
     """Return the rows that a statement selects. Raises NotFound for an unknown corpus."""
     named = {"corpus": corpus, **(values or {})}
-    with reading(connection):
+    with read_state(connection):
         there = connection.execute(f"SELECT {OF_CORPUS.format('space')}", named).fetchone()
         rows = connection.execute(statement, named, binary=True).fetchall()
     if there is None or there[0] is None:

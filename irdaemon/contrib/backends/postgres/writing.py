@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from irclient.errors import NotFound
 from irdaemon.contrib.backends.postgres.coding import KIND, Coder
-from irdaemon.contrib.backends.postgres.connections import Connection, fetch_value, patient
+from irdaemon.contrib.backends.postgres.connections import Connection, fetch_value, wait_longer
 from irdaemon.contrib.backends.postgres.packing import (
     SURFACE_BITS,
     SpaceTables,
@@ -411,7 +411,7 @@ def _index_what_grew(connection: Connection, hnsw_above: int) -> None:
             (max(hnsw_above, 1),),
         ).fetchall()
         for (space,) in grown:
-            with patient(connection, _BUILD_S):
+            with wait_longer(connection, _BUILD_S):
                 connection.execute("SELECT irdaemon.index_vectors(%s)", (space,))
 
 
@@ -440,7 +440,7 @@ def _send_whole(connection: Connection, delta: IndexDelta, ledger: int, hnsw_abo
     number = fetch_value(connection, created, (totals.corpus, totals.dim))
     space = SpaceTables(connection, number, totals.dim, made=True)
     _add(space, Coder(space), delta, ledger)
-    with patient(connection, _BUILD_S):
+    with wait_longer(connection, _BUILD_S):
         connection.execute("SELECT irdaemon.finish_space(%s)", (space.number,))
         if _is_large(totals, hnsw_above):
             connection.execute("SELECT irdaemon.index_vectors(%s)", (space.number,))

@@ -30,7 +30,7 @@ from irdaemon.contrib.backends.state import (
     CheckLine,
     CorpusSize,
     HostState,
-    corpora_in_scope,
+    get_scope,
     make_stored_record,
     make_stored_text,
 )
@@ -103,7 +103,7 @@ class QdrantBackend:
         """Return the texts of artifacts as they were stored, by id."""
 
         def read(search: CorpusSearch) -> Mapping[str, StoredText]:
-            which = require_all(search.state.visible(), match_any("id", sorted(artifact_ids)))
+            which = require_all(search.state.match_visible(), match_any("id", sorted(artifact_ids)))
             artifacts = list(self._server.scroll(BESIDE, corpus, which))
             payloads = (p.payload for p in self._server.scroll(search.collection, corpus, which))
             records = sorted(payloads, key=lambda each: int(each["surface"]))
@@ -143,14 +143,14 @@ class QdrantBackend:
     def numbers(self, corpus: str) -> Iterable[int]:
         """Return the row numbers of the artifacts there are, ascending."""
         state = self._states.get_known(corpus)
-        which = require_all(state.visible(), match_value("what", "artifact"))
+        which = require_all(state.match_visible(), match_value("what", "artifact"))
         points = self._server.scroll(BESIDE, corpus, which, ["number"])
         return sorted(point.payload["number"] for point in points)
 
     def without_vector(self, corpus: str) -> Iterable[bytes]:
         """Return the digests of the records that have no vector."""
         state = self._states.get_known(corpus)
-        which = require_all(state.visible(), match_value("embedded", False))
+        which = require_all(state.match_visible(), match_value("embedded", False))
         collection = name_records(state.load_totals().dim)
         points = self._server.scroll(collection, corpus, which, ["digest"])
         return [bytes.fromhex(point.payload["digest"]) for point in points]
@@ -162,7 +162,7 @@ class QdrantBackend:
 
 def _is_seen(corpus: str) -> bool:
     """Return whether the client of this request may see a corpus."""
-    scope = corpora_in_scope()
+    scope = get_scope()
     return scope is None or corpus in scope
 
 

@@ -92,7 +92,7 @@ class CorpusState:
         """Return the attempts that failed, those that were begun last among them."""
         return (*self.failed, *range(self.committed + 1, self.begun + 1))[-MOST_FAILED:]
 
-    def visible(self) -> Any:
+    def match_visible(self) -> Any:
         """Return the filter that lets through what is part of the corpus."""
         left_out = [match_any("attempt", self.failed)] if self.failed else []
         if self.gone:
@@ -146,7 +146,7 @@ class States:
         """Return the state of every corpus there is, or was, the oldest first."""
         self._make()
         points, _ = self.server.client.scroll(
-            collection_name=STATES, limit=10_000, **self.server.state_reading()
+            collection_name=STATES, limit=10_000, **self.server.list_state_options()
         )
         states = [CorpusState.of(point.payload) for point in points]
         return sorted(states, key=lambda state: (state.made, state.corpus))
@@ -156,9 +156,9 @@ class States:
         self._make()
         points = self.server.client.retrieve(
             collection_name=STATES,
-            ids=[_state_id(corpus)],
+            ids=[_make_state_id(corpus)],
             with_payload=True,
-            **self.server.state_reading(),
+            **self.server.list_state_options(),
         )
         return CorpusState.of(points[0].payload) if points else CorpusState(corpus)
 
@@ -179,7 +179,7 @@ class States:
     def change(self, before: CorpusState, after: CorpusState) -> bool:
         """Put a state in place of the one that was read; return whether that was still there."""
         after = replace(after, mark=uuid.uuid4().hex)
-        payload, identity = after.to_payload(), _state_id(after.corpus)
+        payload, identity = after.to_payload(), _make_state_id(after.corpus)
         ordering, client = models.WriteOrdering.STRONG, self.server.client
         if not before.mark:
             client.upsert(
@@ -257,7 +257,7 @@ def _lease_lost(state: CorpusState) -> LeaseLost:
     )
 
 
-def _state_id(corpus: str) -> str:
+def _make_state_id(corpus: str) -> str:
     return make_point_id("state", corpus)
 
 
@@ -314,7 +314,7 @@ class CorpusWriter:
             own = match_value("corpus", self.corpus)
             self._delete(require_all(match_any("attempt", failed), own), dims)
             self._delete_gone(there, dims)
-            self._delete(_written_before(there, there.epoch), dims)
+            self._delete(_match_older(there, there.epoch), dims)
         return begun
 
     def _send(self, delta: IndexDelta, attempt: int, epoch: int) -> None:
@@ -333,10 +333,10 @@ class CorpusWriter:
         records as it will afterwards.
         """
         collection = name_records(delta.totals.dim)
-        own = {"collection_name": collection, **self.server.writing(self.corpus)}
+        own = {"collection_name": collection, **self.server.list_write_options(self.corpus)}
         for some in split_batches(delta.vectors):
             digests = match_any("digest", [each.hex() for each in some])
-            waiting = require_all(there.visible(), digests, match_value("embedded", False))
+            waiting = require_all(there.match_visible(), digests, match_value("embedded", False))
             found = list(self.server.scroll(collection, self.corpus, waiting, ["digest"]))
             if not found:
                 continue
@@ -374,17 +374,17 @@ class CorpusWriter:
         dim = delta.totals.dim
         if done.replaced:
             dims = {dim, before.load_totals().dim} if before.totals else {dim}
-            self._delete(_written_before(done, done.epoch), dims)
+            self._delete(_match_older(done, done.epoch), dims)
         for terms in split_batches(delta.df if delta.base else (), _NAMED):
             counts = match_value("what", "df"), match_any("term", terms)
-            older = require_all(_written_before(done, done.committed), *counts)
+            older = require_all(_match_older(done, done.committed), *counts)
             self.server.delete(BESIDE, self.corpus, older)
         self._delete_gone(done, {dim})
         if done.gone or done.replaced:
             self.states.advance(done, {"gone": (), "replaced": False})
 
     def _delete_gone(self, state: CorpusState, dims: Iterable[int]) -> None:
-        older = _written_before(state, state.committed)
+        older = _match_older(state, state.committed)
         for numbers in split_batches(state.gone, _NAMED):
             self._delete(require_all(older, match_any("number", numbers)), dims)
 
@@ -393,7 +393,7 @@ class CorpusWriter:
             self.server.delete(collection, self.corpus, which)
 
 
-def _written_before(state: CorpusState, attempt: int) -> Any:
+def _match_older(state: CorpusState, attempt: int) -> Any:
     """Return the filter of the points of attempts before one."""
     older = match_range("attempt", lt=attempt)
     return models.Filter(must=[match_value("corpus", state.corpus), older])

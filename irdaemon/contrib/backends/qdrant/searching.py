@@ -170,7 +170,7 @@ class CorpusSearch:
         return [unpack(point.payload["value"]) for point in points]
 
     def _scroll_beside(self, what: str, *conditions: Any) -> Iterable[Any]:
-        which = require_all(self.state.visible(), match_value("what", what), *conditions)
+        which = require_all(self.state.match_visible(), match_value("what", what), *conditions)
         return self.server.scroll(BESIDE, self.state.corpus, which)
 
     # -- records ---------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ class CorpusSearch:
     def find(self, wanted: Wanted) -> Found:
         """Return the records that a query needs; of one state where that is still the same."""
         terms = self._look_up((*wanted.ranked, *wanted.others))
-        visible = self.state.visible()
+        visible = self.state.match_visible()
         asked = make_filter(wanted.where, wanted.surfaces, self.list_values)
         which = require_all(visible, asked) if asked else visible
         ids = self._find_near(wanted, terms, which) | self._find_named(wanted, which)
@@ -201,7 +201,7 @@ class CorpusSearch:
         return _Terms(ids, self.frequencies(ids.values()))
 
     def _count(self, which: Any) -> int:
-        reading = self.server.reading(self.state.corpus)
+        reading = self.server.list_read_options(self.state.corpus)
         reading.pop("consistency", None)  # of counting the server knows none
         counted = self.server.client.count(
             collection_name=self.collection, count_filter=which, exact=True, **reading
@@ -218,7 +218,7 @@ class CorpusSearch:
                 ids=some,
                 with_payload=with_payload,
                 with_vectors=with_vectors,
-                **self.server.reading(self.state.corpus),
+                **self.server.list_read_options(self.state.corpus),
             )
         return points
 
@@ -229,7 +229,7 @@ class CorpusSearch:
             asked.append(require_all(which, match_any("called", wanted.names)))
         if wanted.including:
             included = match_any("id", wanted.including)
-            asked.append(require_all(self.state.visible(), included))
+            asked.append(require_all(self.state.match_visible(), included))
         return {
             point.id
             for each in asked
@@ -273,7 +273,7 @@ class CorpusSearch:
             )
             for leg in legs
         ]
-        reading = self.server.reading(self.state.corpus)
+        reading = self.server.list_read_options(self.state.corpus)
         reading.pop("shard_key_selector", None)
         answers = self.server.client.query_batch_points(
             collection_name=self.collection, requests=asked, **reading
@@ -294,9 +294,9 @@ class CorpusSearch:
         counted = replace(_NO_ROWS, counts=TermCounts(df), n=self.totals.n_records)
         weights = counted.weights(np.arange(len(ids))).tolist()
         query = models.SparseVector(indices=ids, values=weights)
-        return _Leg(query, SPARSE, self._bound_error(wanted), True)
+        return _Leg(query, SPARSE, self._bound_scores(wanted), True)
 
-    def _bound_error(self, wanted: Wanted) -> tuple[float, float]:
+    def _bound_scores(self, wanted: Wanted) -> tuple[float, float]:
         """Return by how much less and more a record may score than Qdrant says.
 
         A weight changes by no more than the mean length does. For other numbers of BM25 than the
@@ -315,10 +315,12 @@ class CorpusSearch:
             return 0
         asked, limit = replace(asked, exact=True), 1_000
         _, most = asked.bounds if asked.bounds[0] else (0.0, np.inf)
-        points = self._rank([asked], self.state.visible(), limit, with_payload=not dense)[0]
+        points = self._rank([asked], self.state.match_visible(), limit, with_payload=not dense)[0]
         while len(points) == limit and points[-1].score * most > score:
             limit *= 10
-            points = self._rank([asked], self.state.visible(), limit, with_payload=not dense)[0]
+            points = self._rank([asked], self.state.match_visible(), limit, with_payload=not dense)[
+                0
+            ]
         if dense:
             return sum(point.score > score + _ANOTHER for point in points)
         return int((self._score(points, wanted, terms) > score + _ANOTHER).sum())

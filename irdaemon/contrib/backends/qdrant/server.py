@@ -132,18 +132,20 @@ class QdrantServer:
     def put(self, collection: str, corpus: str, points: Iterable[Any]) -> None:
         """Write points, and return when they can be found."""
         for batch in split_batches(points, AT_ONCE):
-            self.client.upsert(collection_name=collection, points=batch, **self.writing(corpus))
+            self.client.upsert(
+                collection_name=collection, points=batch, **self.list_write_options(corpus)
+            )
 
     def delete(self, collection: str, corpus: str, which: Any) -> None:
         """Delete the points that meet a filter."""
         selector = models.FilterSelector(filter=which)
         self.client.delete(
-            collection_name=collection, points_selector=selector, **self.writing(corpus)
+            collection_name=collection, points_selector=selector, **self.list_write_options(corpus)
         )
 
-    def writing(self, corpus: str) -> dict[str, Any]:
+    def list_write_options(self, corpus: str) -> dict[str, Any]:
         """Return the arguments of a request that writes to a corpus; it ends when all is found."""
-        return {"wait": True, **self._key(corpus)}
+        return {"wait": True, **self._list_key(corpus)}
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -157,31 +159,31 @@ class QdrantServer:
                 limit=2 * AT_ONCE,
                 offset=offset,
                 with_payload=wanted,
-                **self.reading(corpus),
+                **self.list_read_options(corpus),
             )
             yield from points
             if offset is None:
                 return
 
-    def reading(self, corpus: str) -> dict[str, Any]:
+    def list_read_options(self, corpus: str) -> dict[str, Any]:
         """Return the arguments of a request that reads a corpus: key, consistency, deadline."""
         if not self.placing.sharded:
-            return self._timeout()
+            return self._list_timeout()
         all_written = self.placing.write_consistency_factor >= self.placing.replication_factor
         consistency = 1 if all_written else models.ReadConsistencyType.MAJORITY
-        return {**self._key(corpus), "consistency": consistency, **self._timeout()}
+        return {**self._list_key(corpus), "consistency": consistency, **self._list_timeout()}
 
-    def state_reading(self) -> dict[str, Any]:
+    def list_state_options(self) -> dict[str, Any]:
         """Return the arguments of a request that reads states."""
         if not self.placing.sharded:
             return {}
-        return {"consistency": models.ReadConsistencyType.MAJORITY, **self._timeout()}
+        return {"consistency": models.ReadConsistencyType.MAJORITY, **self._list_timeout()}
 
-    def _timeout(self) -> dict[str, Any]:
+    def _list_timeout(self) -> dict[str, Any]:
         left = time_left()
         return {"timeout": max(1, math.ceil(left))} if left < math.inf else {}
 
-    def _key(self, corpus: str) -> dict[str, Any]:
+    def _list_key(self, corpus: str) -> dict[str, Any]:
         return {"shard_key_selector": corpus} if self.placing.sharded else {}
 
 

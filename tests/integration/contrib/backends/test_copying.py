@@ -10,7 +10,7 @@ from irclient.errors import Unavailable
 from irdaemon.config.backends import BackendAddress
 from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.backends import making as backends
-from irdaemon.contrib.backends.copying import CopyWork, holder
+from irdaemon.contrib.backends.copying import CopyWork, name_holder
 from irdaemon.daemon.threads import BackgroundThreads
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import WholeText
@@ -45,7 +45,7 @@ def test_the_thread_starts_with_the_first_corpus_that_has_a_backend(tmp_path, mo
     threads.stop()
     threads.tick()
     assert "copies" not in [thread.name for thread in threading.enumerate()]
-    assert backend.leases["m"][0] == holder(made.ledger.read_identity())
+    assert backend.leases["m"][0] == name_holder(made.ledger.read_identity())
     assert backend.leases["m"][2] == 0
     made.ledger.close()
 
@@ -61,7 +61,7 @@ def test_a_ledger_that_cannot_be_read_is_tried_again(monkeypatch):
             work.tick()
     work.tick()
     work.close()
-    assert backend.leases["m"][0] == holder(made.ledger.read_identity())
+    assert backend.leases["m"][0] == name_holder(made.ledger.read_identity())
 
 
 def unreadable():
@@ -71,8 +71,8 @@ def unreadable():
 def test_a_holder_is_told_by_user_machine_and_ledger(monkeypatch):
     monkeypatch.setattr("getpass.getuser", lambda: "ann")
     monkeypatch.setattr("platform.node", lambda: "laptop")
-    assert holder(0x1234ABCDEF) == "ann@laptop (ledger abcdef)"
-    assert holder(1) != holder(2)
+    assert name_holder(0x1234ABCDEF) == "ann@laptop (ledger abcdef)"
+    assert name_holder(1) != name_holder(2)
 
 
 def test_a_daemon_without_a_backend_imports_none_of_what_those_need():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from irdaemon.contrib.backends.state import seeing_only
+from irdaemon.contrib.backends.state import limit_scope
 from irdaemon.index.backend import LeaseLost, OutOfStep
 from tests.support.filled import HOLDER, MadeCorpus, owners, vector_of, wanted, word_of
 
@@ -176,14 +176,14 @@ def test_clients_see_nothing_of_corpora_out_of_their_scope(connect, server, data
         item = corpus.add([{1: 1.0, 2 if name == "mine" else 3: 1.0}], fields={"of": name})
         writer.apply(corpus.delta(writer.lease(name, HOLDER), [item]))
     for backend in (reader, writer):
-        with seeing_only(["mine"]):
+        with limit_scope(["mine"]):
             assert set(backend.totals()) == {"mine"}
             assert owners(backend.found("mine", wanted([1]))) == [1]
             with pytest.raises(Exception, match="no corpus 'others'"):
                 backend.found("others", wanted([1]))
             with pytest.raises(Exception, match="no corpus 'others'"):
                 backend.stored("others", ["item/1"])
-        with seeing_only([]):
+        with limit_scope([]):
             assert backend.totals() == {}
         assert set(backend.totals()) == {"mine", "others"}
 

@@ -7,9 +7,9 @@ import pytest
 from irclient.errors import QueryError, Unavailable
 from irdaemon.contrib.evaluate.generate import (
     ask_endpoint,
+    find_host,
     generate_abstentions,
     generate_cases,
-    host_of,
 )
 from tests.support.chat import chatting
 
@@ -59,4 +59,4 @@ def test_what_is_no_address_of_a_model_is_refused(address):
 
 
 def test_where_the_text_goes_is_told_without_a_password():
-    assert host_of("https://ann:secret@models.example:8443/v1#small") == "models.example:8443"
+    assert find_host("https://ann:secret@models.example:8443/v1#small") == "models.example:8443"

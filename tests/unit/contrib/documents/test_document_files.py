@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from irclient.errors import Conflict, NotFound, QueryError, Unavailable
-from irdaemon.contrib.documents.files import Claims, DocumentFiles, digest
+from irdaemon.contrib.documents.files import Claims, DocumentFiles, hash_content
 
 DAY_S = 24 * 3600.0
 
@@ -71,7 +71,7 @@ def test_a_path_out_of_the_directory_or_hidden_is_refused(files, path):
     added(files)
     for run in (
         lambda: files.replace(files.place(path), lambda held: b"x", ""),
-        lambda: files.throw_away(files.place(path), 0),
+        lambda: files.move_to_trash(files.place(path), 0),
         lambda: files.leave_out(files.place(path)),
     ):
         with pytest.raises(QueryError):
@@ -97,7 +97,7 @@ def test_a_link_on_the_way_and_a_linked_document_are_refused(files, tmp_path):
         lambda: added(files, directory="away"),
         lambda: files.replace(files.place("away/mine.md"), lambda held: b"x", ""),
         lambda: files.replace(files.place("linked.md"), lambda held: b"x", ""),
-        lambda: files.throw_away(files.place("linked.md"), 0),
+        lambda: files.move_to_trash(files.place("linked.md"), 0),
         lambda: files.leave_out(files.place("linked.md")),
     ):
         with pytest.raises(QueryError, match="link"):
@@ -138,9 +138,9 @@ def test_a_document_written_anew_keeps_its_mode(files):
 
 def test_a_document_that_changed_since_it_was_read_stays_as_it_is(files):
     place = added(files)
-    files.replace(place, lambda held: b"two", digest(b"one"))
+    files.replace(place, lambda held: b"two", hash_content(b"one"))
     with pytest.raises(Conflict, match="has changed"):
-        files.replace(place, lambda held: b"three", digest(b"one"))
+        files.replace(place, lambda held: b"three", hash_content(b"one"))
     assert content(files, place) == b"two"
     assert listed(files) == ["note.md"]
 
@@ -185,11 +185,11 @@ def test_other_lines_of_the_ignore_file_stay_as_they_are(files):
 
 def test_a_deleted_document_lies_in_the_trash_for_thirty_days(files):
     first, second = added(files), added(files)
-    thrown = files.throw_away(first, now=0)
+    thrown = files.move_to_trash(first, now=0)
     with open(thrown, "rb") as file:
         assert file.read() == b"one"
     assert listed(files) == ["note-2.md"]
-    files.throw_away(second, now=20 * DAY_S)
+    files.move_to_trash(second, now=20 * DAY_S)
     files.empty_trash(now=31 * DAY_S)
     assert not os.path.exists(thrown)
     assert len(os.listdir(files.trash)) == 1
@@ -214,7 +214,7 @@ def test_a_file_on_another_file_system_than_the_trash_is_copied_there(tmp_path, 
     files = DocumentFiles(str(tmp_path / "notes"), str(tmp_path / "trash"))
     place = added(files)
     monkeypatch.setattr(os, "rename", rename)
-    thrown = files.throw_away(place, 0)
+    thrown = files.move_to_trash(place, 0)
     assert os.path.dirname(os.path.dirname(thrown)) == files.trash
     with open(thrown, "rb") as file:
         assert file.read() == b"one"

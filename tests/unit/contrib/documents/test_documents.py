@@ -45,9 +45,9 @@ def test_documents_go_when_their_connection_ends_and_others_stay():
     made = store()
     mine, handle = made.of(ANN, 0), made.of(BOB, 0).register(documents("blue sea"))
     mine.register(documents("red fish"))
-    made.disconnected("ipc:///other", 7)
+    made.end_connection("ipc:///other", 7)
     assert made.bytes == 16
-    made.disconnected("ipc:///s", 7)
+    made.end_connection("ipc:///s", 7)
     assert (len(made), made.bytes) == (1, 8)
     assert made.of(BOB, 0).of(handle)
     with pytest.raises(Unavailable, match="the connection has ended"):
@@ -102,7 +102,7 @@ def test_all_clients_share_one_limit_and_each_has_its_own():
     made.of(ANN, 0).register(documents("red fish", "blue sea"))
     with pytest.raises(LimitError, match="all clients together"):
         made.of(BOB, 0).register(documents("red fish"))
-    made.disconnected("ipc:///s", 7)
+    made.end_connection("ipc:///s", 7)
     assert made.of(BOB, 0).register(documents("red fish"))
 
 
@@ -258,6 +258,6 @@ def test_connections_that_end_give_all_their_room_back():
     for _ in range(50):
         made.of(ANN, 0).register(documents("red fish" * 5))
         made.of(BOB, 0).register(documents("blue sea" * 5))
-        made.disconnected(ANN.address, ANN.descriptor)
-        made.disconnected(BOB.address, BOB.descriptor)
+        made.end_connection(ANN.address, ANN.descriptor)
+        made.end_connection(BOB.address, BOB.descriptor)
     assert (made.bytes, len(made)) == (0, 0)

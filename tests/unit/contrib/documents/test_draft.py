@@ -5,7 +5,12 @@ import time
 import pytest
 
 from irclient.errors import LimitError, QueryError
-from irdaemon.contrib.documents.files import Draft, checked, file_name, with_front
+from irdaemon.contrib.documents.files import (
+    Draft,
+    encode_checked,
+    keep_front_matter,
+    make_file_name,
+)
 from irdaemon.source.frontmatter import split_front
 
 NOON = 1_795_262_400.0
@@ -24,7 +29,7 @@ TOKEN = "ghp_" + "a1B2" * 9
     ],
 )
 def test_a_file_is_named_after_its_title_and_is_never_hidden(title, name):
-    assert file_name(title) == name
+    assert make_file_name(title) == name
 
 
 @pytest.mark.parametrize(
@@ -32,19 +37,19 @@ def test_a_file_is_named_after_its_title_and_is_never_hidden(title, name):
 )
 def test_a_document_is_never_given_a_name_that_agents_load_as_instructions(title):
     stem = title.strip(".!_").lower()
-    assert file_name(title) == f"{stem}-document.md"
-    assert file_name(title, 2) == f"{stem}-document-2.md"
+    assert make_file_name(title) == f"{stem}-document.md"
+    assert make_file_name(title, 2) == f"{stem}-document-2.md"
 
 
 def test_a_title_that_only_mentions_an_agent_names_the_file_as_ever():
-    assert file_name("Skills of CLAUDE") == "skills-of-claude.md"
-    assert file_name("CLAUDE.md") == "claude-md.md"
+    assert make_file_name("Skills of CLAUDE") == "skills-of-claude.md"
+    assert make_file_name("CLAUDE.md") == "claude-md.md"
 
 
 @pytest.mark.parametrize("title", ["x" * 300, "ü" * 300, "€" * 300])
 def test_a_name_has_at_most_100_bytes_with_its_number(title):
     for number in (1, 2, 123):
-        name = file_name(title, number)
+        name = make_file_name(title, number)
         assert len(name.encode()) <= 100
         assert name.endswith(".md" if number == 1 else f"-{number}.md")
 
@@ -79,12 +84,12 @@ HELD = b"---\ntitle: Backups\ndate: 2026-11-21\ntags: [cron, ops]\nowner: ann\n-
 
 
 def test_content_without_front_matter_gets_that_of_the_document():
-    assert with_front("At noon.\n", HELD) == HELD.decode().replace("night", "noon")
-    assert with_front("\n\nAt noon.\n", HELD) == HELD.decode().replace("night", "noon")
+    assert keep_front_matter("At noon.\n", HELD) == HELD.decode().replace("night", "noon")
+    assert keep_front_matter("\n\nAt noon.\n", HELD) == HELD.decode().replace("night", "noon")
 
 
 def test_content_with_front_matter_gets_what_it_lacks_of_what_a_draft_states():
-    text = with_front("---\nowner: bob\ntitle: Copies\n---\nAt noon.\n", HELD)
+    text = keep_front_matter("---\nowner: bob\ntitle: Copies\n---\nAt noon.\n", HELD)
     parts = split_front(text)
     assert parts.body == "At noon.\n"
     assert parts.fields == {
@@ -95,7 +100,7 @@ def test_content_with_front_matter_gets_what_it_lacks_of_what_a_draft_states():
 
 @pytest.mark.parametrize("held", [b"", b"At night.", b"---\n---\nx", b"---\ntitle: x\nNo end.\n"])
 def test_of_a_document_without_front_matter_nothing_is_kept(held):
-    assert with_front("At noon.", held) == "At noon."
+    assert keep_front_matter("At noon.", held) == "At noon."
 
 
 def test_front_matter_of_the_content_stays_and_gets_what_it_lacks():
@@ -126,9 +131,9 @@ def test_a_title_a_source_and_tags_are_single_lines(given):
 
 
 def test_what_is_no_text_too_large_or_holds_a_secret_is_refused():
-    assert checked("ü\n", 10, "tokens") == "ü\n".encode()
+    assert encode_checked("ü\n", 10, "tokens") == "ü\n".encode()
     for text in ("\ud800", "%PDF-1.4\n", "a\0b", f"the token is {TOKEN}"):
         with pytest.raises(QueryError):
-            checked(text, 1_000, "tokens")
+            encode_checked(text, 1_000, "tokens")
     with pytest.raises(LimitError, match="more than the limit of 3"):
-        checked("four", 3, "tokens")
+        encode_checked("four", 3, "tokens")

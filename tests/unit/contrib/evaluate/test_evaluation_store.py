@@ -19,8 +19,8 @@ def store(request, tmp_path):
 def test_the_last_evaluation_is_kept_for_each_of_its_corpora(store):
     store.keep(MADE)
     store.keep({**MADE, "corpora": ["notes"], "discovery": {"n": 2}})
-    assert store.last("notes")["discovery"] == {"n": 2}
-    assert store.last("skills") == MADE
+    assert store.read_last("notes")["discovery"] == {"n": 2}
+    assert store.read_last("skills") == MADE
 
 
 def test_a_corpus_that_was_not_evaluated_or_was_forgotten_has_none(store):
@@ -29,7 +29,7 @@ def test_a_corpus_that_was_not_evaluated_or_was_forgotten_has_none(store):
     store.forget_corpus("never")
     for corpus in ("notes", "never"):
         with pytest.raises(NotFound, match=corpus):
-            store.last(corpus)
+            store.read_last(corpus)
 
 
 def test_only_the_owner_may_read_it_and_a_damaged_one_is_none(tmp_path):
@@ -41,7 +41,7 @@ def test_only_the_owner_may_read_it_and_a_damaged_one_is_none(tmp_path):
     assert json.loads(kept.read_text()) == MADE
     kept.write_text("{")
     with pytest.raises(NotFound):
-        store.last("notes")
+        store.read_last("notes")
 
 
 def test_a_directory_that_cannot_be_made_loses_the_report_and_nothing_else(tmp_path):
@@ -49,4 +49,4 @@ def test_a_directory_that_cannot_be_made_loses_the_report_and_nothing_else(tmp_p
     store = EvaluationStore(str(tmp_path / "evaluations"))
     store.keep(MADE)
     with pytest.raises(NotFound):
-        store.last("notes")
+        store.read_last("notes")

@@ -6,7 +6,7 @@ from irclient.errors import QueryError
 from irdaemon.contrib.evaluate.generate import (
     CaseMaking,
     build_eval_set,
-    described,
+    describe_artifacts,
     generate_abstentions,
     generate_cases,
     gives_away,
@@ -97,7 +97,7 @@ def test_an_evaluation_set_has_its_share_of_cases_that_nothing_answers():
     ],
 )
 def test_an_item_is_a_text_a_pair_or_a_mapping_and_has_its_id_for_want_of_a_name(raw, expected):
-    assert described({"id": raw}) == {"id": expected}
+    assert describe_artifacts({"id": raw}) == {"id": expected}
 
 
 def test_it_is_told_how_many_artifacts_are_done():

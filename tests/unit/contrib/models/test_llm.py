@@ -5,7 +5,7 @@ import time
 import pytest
 
 from irclient.errors import QueryError, Unavailable
-from irdaemon.contrib.models.llm import ModelSelector, chooser_by, ids_in
+from irdaemon.contrib.models.llm import ModelSelector, make_chooser, parse_ids
 from irdaemon.discovery.decide import select
 from irdaemon.runtime.deadline import set_deadline
 from irdaemon.types import Hit, SelectSpec
@@ -152,19 +152,19 @@ def test_where_there_is_nothing_no_model_is_asked():
     ],
 )
 def test_ids_are_read_out_of_a_reply(reply, found):
-    assert ids_in(reply, ["a0", "a1", ".a(b)"]) == found
+    assert parse_ids(reply, ["a0", "a1", ".a(b)"]) == found
 
 
 @pytest.mark.parametrize("reply", ["", "I cannot help with that.", "x9", '{"a0": 1}', "3"])
 def test_a_reply_without_a_known_id_is_garbage(reply):
     with pytest.raises(ValueError, match="without a known id"):
-        ids_in(reply, ["a0", "a1"])
+        parse_ids(reply, ["a0", "a1"])
 
 
 def test_a_model_is_sent_no_secret_of_the_query():
     sent = []
     token = "ghp_" + "a1B2c3D4e5F6" * 3
-    choose = chooser_by(lambda prompt, timeout_s: sent.append(prompt) or "none", 10.0)
+    choose = make_chooser(lambda prompt, timeout_s: sent.append(prompt) or "none", 10.0)
     choose(query=f"log in with {token}", candidates="- a0: text")
     assert token not in sent[0]
     assert "[secret: " in sent[0]
@@ -172,7 +172,7 @@ def test_a_model_is_sent_no_secret_of_the_query():
 
 def test_a_model_has_no_more_time_than_a_share_of_what_the_request_has_left():
     given = []
-    choose = chooser_by(lambda prompt, timeout_s: given.append(timeout_s) or "none", 10.0)
+    choose = make_chooser(lambda prompt, timeout_s: given.append(timeout_s) or "none", 10.0)
     choose(query="x", candidates="- a0: text")
     with set_deadline(time.monotonic() + 5.0):
         choose(query="x", candidates="- a0: text")
@@ -181,6 +181,6 @@ def test_a_model_has_no_more_time_than_a_share_of_what_the_request_has_left():
 
 
 def test_a_model_is_not_asked_where_the_request_has_no_time_left():
-    choose = chooser_by(failing(AssertionError("asked")), 10.0)
+    choose = make_chooser(failing(AssertionError("asked")), 10.0)
     with set_deadline(time.monotonic() - 1.0), pytest.raises(TimeoutError):
         choose(query="x", candidates="- a0: text")

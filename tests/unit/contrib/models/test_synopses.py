@@ -8,7 +8,7 @@ import pytest
 from irclient.errors import Unavailable
 from irdaemon.config.reindex import parse_quiet_hours
 from irdaemon.contrib.models.observer import ModelObserver
-from irdaemon.contrib.models.synopses import SynopsisBudget, SynopsisWriter, shown
+from irdaemon.contrib.models.synopses import SynopsisBudget, SynopsisWriter, read_text
 from irdaemon.contrib.prompts.observer import PromptsObserver
 from irdaemon.engine.host import InProcess
 from irdaemon.engine.queue import Job
@@ -225,12 +225,12 @@ def test_an_artifact_that_is_gone_takes_its_synopsis_with_it():
 
 def test_of_a_skill_the_body_is_shown_and_of_a_package_name_description_and_readme():
     made = Setting()
-    assert shown(made.engine.ledger, made.corpus, "deploy") == (
+    assert read_text(made.engine.ledger, made.corpus, "deploy") == (
         "deploy\n\nDeploy it\n\nUse the crane tool."
     )
     packages = {"pkg": {"name": "pkg", "description": "Dates", "readme": "Long", "deps": ["numpy"]}}
     of_packages = Setting(packages, Package(embed_deps=True))
-    text = shown(of_packages.engine.ledger, of_packages.corpus, "pkg")
+    text = read_text(of_packages.engine.ledger, of_packages.corpus, "pkg")
     assert text == "pkg: Dates\n\nLong"
 
 

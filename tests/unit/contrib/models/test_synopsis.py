@@ -6,7 +6,7 @@ import pytest
 
 import irdaemon as ir
 from irclient.errors import QueryError
-from irdaemon.contrib.models.synopsis import ModelSynthesizer, identity_of, shown_of
+from irdaemon.contrib.models.synopsis import ModelSynthesizer, find_shown, make_identity
 from irdaemon.strategy import build_recipe
 from irdaemon.types import Artifact
 
@@ -211,15 +211,15 @@ def shown(raw, **more):
 
 
 def test_of_a_package_only_name_description_and_readme_are_shown():
-    assert shown_of(ir.Package()) == (None, ("name", "description", "readme"))
+    assert find_shown(ir.Package()) == (None, ("name", "description", "readme"))
     text = shown(PACKAGE, text_fields=("name", "description", "readme"))
     assert text == "pkg\n\nParses dates\n\nA long readme"
     wrapped = ir.with_synopsis(ir.with_synopsis(ir.Package(), synthesize=other), synthesize=other)
-    assert shown_of(wrapped) == shown_of(ir.Package())
+    assert find_shown(wrapped) == find_shown(ir.Package())
 
 
 def test_else_the_text_that_the_strategy_indexes_is_shown():
-    assert shown_of(ir.Chunked(text_key="body")) == ("body", None)
+    assert find_shown(ir.Chunked(text_key="body")) == ("body", None)
     assert shown({"body": "the body", "text": "no"}, text_key="body") == "the body"
     assert shown("plain", text_fields=("name",)) == "plain"
 
@@ -228,7 +228,7 @@ def test_a_text_key_of_a_strategy_comes_before_its_fields():
     class Both(ir.Chunked):
         synopsis_fields = ("name",)
 
-    assert shown_of(Both(text_key="body")) == ("body", None)
+    assert find_shown(Both(text_key="body")) == ("body", None)
 
 
 def test_secrets_are_taken_out_of_what_is_shown():
@@ -265,11 +265,11 @@ def test_the_fields_are_names_and_exclude_a_text_key():
 
 def test_the_identity_of_a_synthesizer_is_its_model_its_prompt_and_its_fields():
     every = {
-        identity_of("m", "p"),
-        identity_of("n", "p"),
-        identity_of("m", "q"),
-        identity_of("m", "p", ("name",)),
-        identity_of("m", "p", ("name", "readme")),
+        make_identity("m", "p"),
+        make_identity("n", "p"),
+        make_identity("m", "q"),
+        make_identity("m", "p", ("name",)),
+        make_identity("m", "p", ("name", "readme")),
     }
     assert len(every) == 5
-    assert identity_of("m", "p") == identity_of("m", "p")
+    assert make_identity("m", "p") == make_identity("m", "p")

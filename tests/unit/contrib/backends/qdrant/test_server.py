@@ -84,7 +84,7 @@ def test_states_are_changed_in_order_and_read_from_a_majority(searched):
 def test_records_are_read_from_a_majority_unless_every_copy_has_what_was_written():
     for enough, wished in ((2, models.ReadConsistencyType.MAJORITY), (3, 1)):
         server = QdrantServer(None, "s", Placing(True, 3, enough, 1))
-        assert server.reading("notes")["consistency"] == wished
+        assert server.list_read_options("notes")["consistency"] == wished
 
 
 def test_sparse_weights_are_an_inner_product_without_the_idf_of_the_server(searched):
@@ -101,8 +101,8 @@ def test_a_filter_is_part_of_the_search_and_not_of_what_follows(searched):
 def test_a_request_says_how_long_it_may_take():
     server = QdrantServer(None, "s", Placing())
     with set_deadline(time.monotonic() + 3):
-        assert server.reading("notes")["timeout"] in (2, 3)
-    assert "timeout" not in server.reading("notes")
+        assert server.list_read_options("notes")["timeout"] in (2, 3)
+    assert "timeout" not in server.list_read_options("notes")
 
 
 def test_a_server_that_does_not_answer_is_named_without_its_key():
