@@ -331,9 +331,9 @@ def _remove_client(config: Config, options: argparse.Namespace) -> int:
 
 
 def _read_own_keys(config: Config) -> Keys:
-    from irdaemon.serve.listen import server_keys
+    from irdaemon.serve.listen import load_server_keys
 
-    return server_keys(config)
+    return load_server_keys(config)
 
 
 def _generate_keys(server: str = "") -> Keys:

@@ -32,11 +32,11 @@ from irdaemon.daemon.supervisor import Heartbeat, SupervisorThread, find_dead, f
 from irdaemon.daemon.threads import BackgroundThreads, Pace, WriterThread
 from irdaemon.daemon.web_process import WebProcess
 from irdaemon.engine import Engine
-from irdaemon.engine.changes import jobs_for_changes, jobs_for_projects
-from irdaemon.engine.due import due_jobs
+from irdaemon.engine.changes import list_change_jobs, list_project_jobs
+from irdaemon.engine.due import find_due_jobs
 from irdaemon.engine.health import ProcessHealth
 from irdaemon.engine.host import NO_OPTIONS
-from irdaemon.engine.recovery import opened
+from irdaemon.engine.recovery import open_ledger
 from irdaemon.ledger import Ledger
 from irdaemon.runtime.memory import settle
 from irdaemon.runtime.tracebacks import describe_error
@@ -66,7 +66,7 @@ class Daemon:
         self._place = ServingPlace(config.state_dir, socket)
         os.umask(0o077)
         set_open_files(config.limits)
-        self.engine, lost = opened(config.ledger_path, self._engine_on, time.time())
+        self.engine, lost = open_ledger(config.ledger_path, self._engine_on, time.time())
         self.engine.state.host, self.engine.state.corruption = self, lost
         self._impressions_path = os.path.join(config.state_dir, "offers.json")
         self.engine.impressions.load(self._impressions_path)
@@ -208,7 +208,7 @@ class Daemon:
         self._writer.start()
         notify("READY=1", "STATUS=serving; scanning every corpus")
         log.info("serving at %s", self._socket)
-        for job in due_jobs(self.engine.state, time.time(), at_start=True):
+        for job in find_due_jobs(self.engine.state, time.time(), at_start=True):
             self.engine.request(job)
         self._background.tick()  # from now on the supervisor calls it
         self._supervisor.start()
@@ -332,7 +332,7 @@ class Daemon:
         """Request a scan of what changed from every corpus that it concerns and that follows."""
         state, every = self.engine.state, self.engine.corpora.values()
         corpora = tuple(corpus for corpus in every if corpus.reindex.follows_changes)
-        jobs = jobs_for_changes(paths, corpora, self._watcher.links())
-        for job in (*jobs, *jobs_for_projects(paths, state.projects, state.parts)):
+        jobs = list_change_jobs(paths, corpora, self._watcher.links())
+        for job in (*jobs, *list_project_jobs(paths, state.projects, state.parts)):
             with contextlib.suppress(IRError):  # a corpus that was just removed
                 self.engine.request(job)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from irclient.errors import NotFound
 from irdaemon.config.sections import ScheduleConfig
 from irdaemon.engine import Engine
-from irdaemon.engine.due import due_jobs
+from irdaemon.engine.due import find_due_jobs
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
 
@@ -99,7 +99,7 @@ class Schedule:
     def look(self) -> None:
         """Request what is due at an interval of its own, or was put off and may be done now."""
         state = self._engine.state
-        for job in due_jobs(state, state.clock()):
+        for job in find_due_jobs(state, state.clock()):
             with contextlib.suppress(NotFound):  # its corpus was just removed
                 self._engine.request(job)
 

@@ -17,7 +17,7 @@ from irdaemon.daemon.resources import ResourceLimits
 from irdaemon.daemon.schedule import Schedule
 from irdaemon.daemon.threads import BUSY_S, TickThread
 from irdaemon.engine import Engine
-from irdaemon.engine.health import Health, lasting
+from irdaemon.engine.health import Health, format_duration
 from irdaemon.engine.projects import Tended
 from irdaemon.watch import Watcher
 
@@ -140,5 +140,7 @@ def find_stuck(heartbeats: Iterable[Heartbeat], now: float, after_s: float) -> t
         if not each.alive:
             found.append(f"the {each.name} died")
         elif after_s and now - each.at > after_s:
-            found.append(f"the {each.name} has made no progress for {lasting(now - each.at)}")
+            found.append(
+                f"the {each.name} has made no progress for {format_duration(now - each.at)}"
+            )
     return tuple(found)

@@ -20,7 +20,7 @@ from irdaemon.source.opening import is_within, resolve_path
 from irdaemon.source.tree import is_editor_file
 
 
-def jobs_for_hint(path: str, corpora: Iterable[Corpus]) -> list[Job]:
+def list_hint_jobs(path: str, corpora: Iterable[Corpus]) -> list[Job]:
     """Return a scan of one path for each corpus whose root it is, or that has a root above it.
 
     A corpus that is scanned at intervals takes a hint, one that is indexed by hand does not. Raises
@@ -45,10 +45,10 @@ def jobs_for_hint(path: str, corpora: Iterable[Corpus]) -> list[Job]:
     if not hinted:
         name = inside[0].name
         raise QueryError(f"the corpus {name!r} is indexed by hand only", f"irc build {name}")
-    return jobs_for_changes((real,), hinted, {})
+    return list_change_jobs((real,), hinted, {})
 
 
-def jobs_for_changes(
+def list_change_jobs(
     paths: Sequence[str], corpora: Iterable[Corpus], links: Mapping[str, str] | None
 ) -> list[Job]:
     """Return the scans that real paths which may have changed make due, at most one a corpus.
@@ -61,22 +61,30 @@ def jobs_for_changes(
     """
     corpora = tuple(corpora)
     tops = {corpus.name: tuple(corpus.real_roots().values()) for corpus in corpora}
-    followers = {corpus.name for corpus in corpora if _follows_links(corpus)}
+    followers = {
+        corpus.name
+        for corpus in corpora
+        if any(root.links != "none" for root in corpus.source.roots())
+    }
     every = [top for each in tops.values() for top in each]
     paths = [path for path in paths if not _is_editors_file(path, every)]
-    names_of = _Links(links or {}).names_of
+    find_names = _Links(links or {}).find_names
     under: dict[str, list[str]] = {name: [] for name in tops}
     for path in paths:
-        names = names_of(path)
-        concerned = {name for name in tops if _concerned(tops[name], names)}
+        names = find_names(path)
+        concerned = {
+            name
+            for name, own in tops.items()
+            if any(_touches(each, top) for top in own for each in names)
+        }
         if links is None or not concerned:
             concerned |= followers
         for name in concerned:
             under[name].append(path)
-    return [_job(name, tops[name], tuple(mine)) for name, mine in under.items() if mine]
+    return [_make_job(name, tops[name], tuple(mine)) for name, mine in under.items() if mine]
 
 
-def jobs_for_projects(
+def list_project_jobs(
     paths: Sequence[str], projects: Projects, parts: Mapping[str, Corpus]
 ) -> list[Job]:
     """Return what changed paths make due of the projects that they lie in, and that are in step.
@@ -97,7 +105,7 @@ def jobs_for_projects(
         mine = [part for part in parts.values() if part.project and part.project.root == root]
         for part in mine:
             if part.kind != "dependencies":
-                jobs += jobs_for_changes(changed, (part,), {})
+                jobs += list_change_jobs(changed, (part,), {})
             elif watched.intersection(changed):
                 jobs.append(Job("reconcile", part.name))
     return jobs
@@ -108,14 +116,10 @@ def _is_editors_file(path: str, tops: Iterable[str]) -> bool:
     return named_so and not any(is_within(top, path) for top in tops)
 
 
-def _job(corpus: str, tops: Sequence[str], paths: tuple[str, ...]) -> Job:
+def _make_job(corpus: str, tops: Sequence[str], paths: tuple[str, ...]) -> Job:
     uprooted = [path for path in paths if any(is_within(top, path) for top in tops)]
     whole = any(not os.path.isfile(path) for path in uprooted)
     return Job("reconcile", corpus, ScanRequest() if whole else ScanRequest(under=paths))
-
-
-def _concerned(tops: Iterable[str], names: Iterable[str]) -> bool:
-    return any(_touches(name, top) for top in tops for name in names)
 
 
 def _touches(path: str, top: str) -> bool:
@@ -123,12 +127,8 @@ def _touches(path: str, top: str) -> bool:
     return is_within(path, top) or is_within(top, path) or path.startswith(f"{top}-")
 
 
-def _follows_links(corpus: Corpus) -> bool:
-    return any(root.links != "none" for root in corpus.source.roots())
-
-
 class _Links:
-    """Links by what they lead to."""
+    """Links by their targets."""
 
     def __init__(self, links: Mapping[str, str]):
         self._to: dict[str, list[str]] = {}
@@ -136,18 +136,18 @@ class _Links:
             self._to.setdefault(target, []).append(link)
         self._targets = sorted(self._to)
 
-    def names_of(self, path: str) -> set[str]:
+    def find_names(self, path: str) -> set[str]:
         """Return the path, and every link that leads to it, above it, or to what is below it."""
         names = {path}
-        pending = [path, *self._below(path)]
+        pending = [path, *self._list_below(path)]
         while pending:
-            for top in _self_and_above(pending.pop()):
+            for top in _list_ancestors(pending.pop()):
                 new = [link for link in self._to.get(top, ()) if link not in names]
                 names.update(new)
                 pending += new
         return names
 
-    def _below(self, path: str) -> Iterator[str]:
+    def _list_below(self, path: str) -> Iterator[str]:
         prefix = f"{path}/"
         for target in self._targets[bisect_left(self._targets, prefix) :]:
             if not target.startswith(prefix):
@@ -155,7 +155,7 @@ class _Links:
             yield target
 
 
-def _self_and_above(path: str) -> Iterator[str]:
+def _list_ancestors(path: str) -> Iterator[str]:
     while True:
         yield path
         above = os.path.dirname(path)

@@ -46,22 +46,22 @@ def describe_changes(before: Corpora, after: Corpora, held: Mapping[str, int]) -
     return "; ".join(
         [
             f"{format_count(len(after), 'corpus')}",
-            *_examples(before, after),
-            *(_gone(own[name], held.get(name, 0)) for name in own if name not in after),
-            *_replaced(own, after, held),
+            *_describe_examples(before, after),
+            *(_describe_gone(own[name], held.get(name, 0)) for name in own if name not in after),
+            *_describe_replaced(own, after, held),
             *(f"{name} is new" for name in after if name not in own and not after[name].example),
         ]
     )
 
 
-def _examples(before: Corpora, after: Corpora) -> Iterator[str]:
+def _describe_examples(before: Corpora, after: Corpora) -> Iterator[str]:
     """Yield that the examples make way, where they were shown and are no longer."""
     gone = [name for name, each in before.items() if each.example]
     if gone and not any(each.example for each in after.values()):
         yield f"your own corpora replace the examples ({', '.join(gone)})"
 
 
-def _gone(corpus: Corpus, held: int) -> str:
+def _describe_gone(corpus: Corpus, held: int) -> str:
     name = corpus.name
     if name not in KNOWN_KINDS:
         return f"{name} is removed with its {format_count(held, 'artifact')}"
@@ -71,7 +71,7 @@ def _gone(corpus: Corpus, held: int) -> str:
     )
 
 
-def _replaced(before: Corpora, after: Corpora, held: Mapping[str, int]) -> Iterator[str]:
+def _describe_replaced(before: Corpora, after: Corpora, held: Mapping[str, int]) -> Iterator[str]:
     for name in before.keys() & after.keys():
         was, now = before[name], after[name]
         if was.found and not now.found:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from irclient.results import CorpusCoverage
 from irdaemon.config.corpus import Corpus
 from irdaemon.engine.project_parts import list_held_elsewhere
-from irdaemon.engine.state import State, known
+from irdaemon.engine.state import State, get_known
 from irdaemon.ingest.scan import MARKER, OptOuts
 from irdaemon.ledger.rows import make_storable
 from irdaemon.runtime.deadline import check_clock
@@ -36,12 +36,12 @@ _OF_PROJECTS = "held by the project that it lies in: irc projects"
 _EMPTY = "read, and nothing to index was in it"
 
 
-def coverage(state: State, name: str) -> CorpusCoverage:
+def measure_coverage(state: State, name: str) -> CorpusCoverage:
     """Return how much of what a corpus should hold it holds. Raises Unavailable when out of time.
 
     What was indexed, or vanished, while the walk went on is not missing.
     """
-    corpus = known(name, state.corpora)
+    corpus = get_known(name, state.corpora)
     judge: Callable[[], Expected] | None = getattr(corpus.source, "expected", None)
     if judge is None:
         return CorpusCoverage(name, unchecked=f"a corpus of {corpus.kind} is not a tree of files")
@@ -50,7 +50,7 @@ def coverage(state: State, name: str) -> CorpusCoverage:
     if seen.missing:
         now = _Held.of(state, name)
         seen.missing = [path for path in seen.missing if _is_missing(path, now)]
-    return seen.result(name, unchecked)
+    return seen.summarize(name, unchecked)
 
 
 def _is_missing(path: str, held: _Held) -> bool:
@@ -87,7 +87,7 @@ class _Comparison:
     def compare(self, corpus: Corpus, expected: Expected) -> str:
         """Walk the roots and judge each file; return what was left unchecked, "" for nothing."""
         walk = _RootWalk(expected, Symlinks.of(corpus.source.roots()), self.excluded)
-        for number, seen in enumerate(walk.files(corpus)):
+        for number, seen in enumerate(walk.list_files(corpus)):
             if number % _LETS_OTHERS_RUN_EVERY == 0:
                 check_clock()
                 time.sleep(_MOMENT_S)
@@ -111,12 +111,12 @@ class _Comparison:
         self.on_disk += 1
         if holds:
             self.indexed += 1
-        elif why := reason or self._why_not(entry, holds is not None):
+        elif why := reason or self._find_reason(entry, holds is not None):
             self.excluded[why] += 1
         else:
             self.missing.append(make_storable(entry))
 
-    def _why_not(self, entry: str, known: bool) -> str:
+    def _find_reason(self, entry: str, known: bool) -> str:
         if entry in self.held.failed:
             return _UNREADABLE
         if self.optouts.covers(entry):
@@ -125,7 +125,7 @@ class _Comparison:
             return _OF_PROJECTS
         return _EMPTY if known else ""
 
-    def result(self, name: str, unchecked: str) -> CorpusCoverage:
+    def summarize(self, name: str, unchecked: str) -> CorpusCoverage:
         due = self.indexed + len(self.missing)
         return CorpusCoverage(
             corpus=name,
@@ -149,29 +149,29 @@ class _RootWalk:
     problems: list[str] = field(default_factory=list)
     entered: set[str] = field(default_factory=set)
 
-    def files(self, corpus: Corpus) -> Iterator[SeenPath]:
+    def list_files(self, corpus: Corpus) -> Iterator[SeenPath]:
         """Yield each file below the roots; counts the directories that are not looked into."""
         for root in corpus.source.roots():
             top = resolve_path(root.path)
             if os.path.isfile(top):
                 yield SeenPath(top, os.path.basename(top), top)
             elif os.path.isdir(top):
-                yield from self._below(top)
+                yield from self._walk_below(top)
             else:
                 self.problems.append(f"nothing is at {root.path}")
 
-    def _below(self, top: str) -> Iterator[SeenPath]:
+    def _walk_below(self, top: str) -> Iterator[SeenPath]:
         pending = [(top, "")]
         while pending:
             directory, above = pending.pop()
             if directory in self.entered:
                 continue
             self.entered.add(directory)
-            for entry in self._listed(directory):
+            for entry in self._list_directory(directory):
                 relative = os.path.join(above, entry.name)
                 seen = SeenPath(entry.path, relative, top, entry.is_symlink())
                 if _is_directory(entry):
-                    if real := self._looked_into(entry, seen):
+                    if real := self._resolve_directory(entry, seen):
                         pending.append((real, seen.relative))
                 elif _is_file(entry):
                     if not is_editor_file(entry.name):
@@ -179,14 +179,14 @@ class _RootWalk:
                     else:
                         self.excluded[_EDITORS] += 1
 
-    def _listed(self, directory: str) -> Iterator[os.DirEntry[str]]:
+    def _list_directory(self, directory: str) -> Iterator[os.DirEntry[str]]:
         try:
             with os.scandir(directory) as found:
                 yield from found
         except OSError as error:
             self.problems.append(f"{directory}: {error.strerror or error}")
 
-    def _looked_into(self, entry: os.DirEntry[str], seen: SeenPath) -> str:
+    def _resolve_directory(self, entry: os.DirEntry[str], seen: SeenPath) -> str:
         """Return the real path of a directory to look into, "" for one that is left out."""
         real = resolve_path(entry.path) if seen.is_link else entry.path
         reason = self.expected.directory(seen)

@@ -1,6 +1,6 @@
 """What is due now, and why: every scan, embedding, calibration and compaction is decided here.
 
-`due_jobs` is what the schedule and a start request, `maintain` what `irc maintain` shows and
+`find_due_jobs` is what the schedule and a start request, `maintain` what `irc maintain` shows and
 requests; a job that has changed a corpus calls `request_followups`.
 """
 
@@ -17,7 +17,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import INTERVAL, MANUAL
 from irdaemon.discovery.calibrate import FEWEST_ARTIFACTS
 from irdaemon.discovery.decide import keep_current_floors, name_reranked_mode
-from irdaemon.engine.health import lasting
+from irdaemon.engine.health import format_duration
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
 from irdaemon.index import CorpusIndex, Snapshot, floors_are_due
@@ -30,7 +30,7 @@ _LATELY_S = 7 * 86_400.0
 _KINDS = {"scan": "reconcile"}
 
 
-def due_jobs(state: State, now: float, at_start: bool = False) -> list[Job]:
+def find_due_jobs(state: State, now: float, at_start: bool = False) -> list[Job]:
     """Return the jobs that the time makes due: scans at intervals, and a compaction put off.
 
     At a start every corpus may be scanned, the small ones first: they wait for no large one.
@@ -43,7 +43,7 @@ def due_jobs(state: State, now: float, at_start: bool = False) -> list[Job]:
         if at_start or corpora[index.corpus].reindex.on == INTERVAL
         if _find_scan(state, corpora[index.corpus], index, now).due
     ]
-    if state.compaction_waits and not why_put_off(state, now):
+    if state.compaction_waits and not explain_delay(state, now):
         jobs.append(Job("compact"))
     return jobs
 
@@ -83,7 +83,7 @@ def request_followups(state: State, corpus: Corpus) -> None:
         few = index.unembedded <= EMBEDDED_AT_ONCE and not switching
         state.request(Job("embed", corpus.name, short=few))
     else:
-        state.work.embedded(corpus.name)
+        state.work.note_embedded(corpus.name)
     request_calibration(state, corpus)
 
 
@@ -91,7 +91,7 @@ def request_calibration(state: State, corpus: Corpus) -> None:
     """Request new floors where they are due."""
     snapshot, name = see_corpus(state, corpus)
     index = snapshot.find_index(name)
-    if index is not None and _calibration_is_due(state, corpus, index):
+    if index is not None and _needs_calibration(state, corpus, index):
         state.request(Job("calibrate", corpus.name))
 
 
@@ -106,7 +106,7 @@ def see_corpus(state: State, corpus: Corpus) -> tuple[Snapshot, str]:
     return state.scopes.scope_snapshot(state.snapshot, parts), corpus.part_of
 
 
-def why_put_off(state: State, now: float) -> str:
+def explain_delay(state: State, now: float) -> str:
     """Return until when upkeep waits that no request waits for, "" where it may be done now."""
     options = state.options
     if options.on_battery():
@@ -134,10 +134,10 @@ def _request_task(state: State, task: MaintenanceTask) -> MaintenanceTask:
 def _find_tasks(state: State, corpus: Corpus, index: CorpusIndex) -> Iterator[MaintenanceTask]:
     now = state.clock()
     yield _find_scan(state, corpus, index, now)
-    if reason := _why_embed(state, corpus, index):
-        why = state.why_no_embedder(corpus)
+    if reason := _explain_embedding(state, corpus, index):
+        why = state.explain_no_embedder(corpus)
         yield MaintenanceTask(corpus.name, "embed", not why, why or reason)
-    if _calibration_is_due(state, corpus, index):
+    if _needs_calibration(state, corpus, index):
         reason = "it has no floors of its own, or has changed since they were found"
         yield MaintenanceTask(corpus.name, "calibrate", True, reason)
     for addon in state.addons.values():
@@ -157,8 +157,8 @@ def _find_scan(state: State, corpus: Corpus, index: CorpusIndex, now: float) -> 
     elif reindex.follows_changes:
         reason = "a change that no event reported would be found"
     else:
-        ago = lasting(max(0.0, now - scanned_at))
-        reason = f"scanned {ago} ago, due every {lasting(reindex.every_s)}"
+        ago = format_duration(max(0.0, now - scanned_at))
+        reason = f"scanned {ago} ago, due every {format_duration(reindex.every_s)}"
     due = reindex.is_due(scanned_at, now)
     if reindex.on == INTERVAL and scanned_at is not None:
         return _make_deferrable(state, MaintenanceTask(corpus.name, "scan", due, reason), now)
@@ -171,22 +171,24 @@ def _find_compaction(state: State, ledger: Ledger) -> MaintenanceTask:
         state.clock(),
         ledger.find_last_job("compact"),
     )
-    ago = f"done {lasting(max(0.0, now - last))} ago" if last is not None else "not yet done"
+    ago = (
+        f"done {format_duration(max(0.0, now - last))} ago" if last is not None else "not yet done"
+    )
     if not every_s:
         return MaintenanceTask("", "compact", False, f"{ago}; switched off (compact_minutes = 0)")
     due = last is None or now - last >= every_s
-    task = MaintenanceTask("", "compact", due, f"{ago}, due every {lasting(every_s)}")
+    task = MaintenanceTask("", "compact", due, f"{ago}, due every {format_duration(every_s)}")
     return _make_deferrable(state, task, now)
 
 
 def _make_deferrable(state: State, task: MaintenanceTask, now: float) -> MaintenanceTask:
     """Return a task that is not due while upkeep is put off."""
-    if not task.due or not (why := why_put_off(state, now)):
+    if not task.due or not (why := explain_delay(state, now)):
         return task
     return replace(task, due=False, reason=f"{task.reason}; {why}")
 
 
-def _why_embed(state: State, corpus: Corpus, index: CorpusIndex) -> str:
+def _explain_embedding(state: State, corpus: Corpus, index: CorpusIndex) -> str:
     """Return what of a corpus waits for vectors, "" for nothing."""
     if index.unembedded:
         return f"{format_count(index.unembedded, 'record', 'has')} no vector"
@@ -195,7 +197,7 @@ def _why_embed(state: State, corpus: Corpus, index: CorpusIndex) -> str:
     return ""
 
 
-def _calibration_is_due(state: State, corpus: Corpus, index: CorpusIndex) -> bool:
+def _needs_calibration(state: State, corpus: Corpus, index: CorpusIndex) -> bool:
     """Return whether a whole corpus has no floors, or has drifted from those it has."""
     whole = index.last_reconcile is not None and not index.unembedded
     if not state.options.calibrating or not whole or index.rows.n_artifacts < FEWEST_ARTIFACTS:

@@ -137,21 +137,21 @@ class Health(Plain):
         return f"{self.level}: {reasons[0]}{more}" if reasons else self.level
 
 
-def health(
+def judge_health(
     corpora: tuple[Facts, ...], process: ProcessHealth, policy: Policy, now: float
 ) -> Health:
     """Judge by the facts how every corpus is, at a time in Unix seconds."""
-    judged = tuple(_of_corpus(facts, process, policy, now) for facts in corpora)
-    limits = (*process.limits, *(line for facts in corpora for line in _limits(facts, now)))
+    judged = tuple(_judge_corpus(facts, process, policy, now) for facts in corpora)
+    limits = (*process.limits, *(line for facts in corpora for line in _list_limits(facts, now)))
     behind = bool(process.stuck) or process.refused
     worst = max([0, int(behind), *(LEVELS.index(each.level) for each in judged)])
     return Health(LEVELS[worst], judged, process.stuck, limits)
 
 
-def _of_corpus(facts: Facts, process: ProcessHealth, policy: Policy, now: float) -> CorpusHealth:
+def _judge_corpus(facts: Facts, process: ProcessHealth, policy: Policy, now: float) -> CorpusHealth:
     marks = facts.watermarks
-    offline = tuple(_offline(facts, process, now))
-    stale = tuple(_stale(facts, policy, now))
+    offline = tuple(_find_offline(facts, process, now))
+    stale = tuple(_explain_stale(facts, policy, now))
     waiting_s = now - marks.waiting_since if marks.waiting_since is not None else 0.0
     return CorpusHealth(
         name=facts.name,
@@ -164,7 +164,7 @@ def _of_corpus(facts: Facts, process: ProcessHealth, policy: Policy, now: float)
         offline=offline,
         polled=tuple(
             UnwatchedRoot(watch.path, watch.reason)
-            for watch in _watches(facts, process)
+            for watch in _find_unwatched(facts, process)
             if watch.mode == "polling"
         ),
         stale=stale,
@@ -173,13 +173,13 @@ def _of_corpus(facts: Facts, process: ProcessHealth, policy: Policy, now: float)
     )
 
 
-def _watches(facts: Facts, process: ProcessHealth) -> Iterator[RootWatch]:
+def _find_unwatched(facts: Facts, process: ProcessHealth) -> Iterator[RootWatch]:
     for watch in process.watched or ():
         if any(is_within(watch.path, root) for root in facts.roots):
             yield watch
 
 
-def _offline(facts: Facts, process: ProcessHealth, now: float) -> Iterator[UnwatchedRoot]:
+def _find_offline(facts: Facts, process: ProcessHealth, now: float) -> Iterator[UnwatchedRoot]:
     """Yield the roots whose changes are not seen: not to be scanned, or not watched."""
     roots = facts.roots
     unseen = {
@@ -187,7 +187,7 @@ def _offline(facts: Facts, process: ProcessHealth, now: float) -> Iterator[Unwat
         for problem in facts.problems
         if not roots or problem.path in roots or problem.path in roots.values()
     }
-    for watch in _watches(facts, process):
+    for watch in _find_unwatched(facts, process):
         # What is watched of a project that lies in a root may come and go.
         of_corpus = watch.path in roots and facts.reindex.follows_changes
         if watch.mode == "missing" and of_corpus:
@@ -200,18 +200,18 @@ def _offline(facts: Facts, process: ProcessHealth, now: float) -> Iterator[Unwat
     yield from (UnwatchedRoot(path, reason) for path, reason in sorted(unseen.items()))
 
 
-def _stale(facts: Facts, policy: Policy, now: float) -> Iterator[str]:
+def _explain_stale(facts: Facts, policy: Policy, now: float) -> Iterator[str]:
     """Yield why a corpus is behind what its source has."""
     marks = facts.watermarks
     if marks.waiting_since is not None and now - marks.waiting_since > policy.stale_s:
-        yield f"changes wait to be indexed since {lasting(now - marks.waiting_since)}"
+        yield f"changes wait to be indexed since {format_duration(now - marks.waiting_since)}"
     for job in marks.failed_jobs:
         yield f"the last {_KINDS.get(job.kind, job.kind)} failed: {job.reason}"
     if facts.missing:
         yield f"nothing is embedded: {facts.missing}"
-    due = _overdue_after(facts.reindex, policy)
+    due = _find_overdue(facts.reindex, policy)
     if due and facts.scanned_at is not None and now - facts.scanned_at > due:
-        yield f"the last whole scan ended {lasting(now - facts.scanned_at)} ago"
+        yield f"the last whole scan ended {format_duration(now - facts.scanned_at)} ago"
     if marks.refused:
         yield f"{format_count(marks.refused, 'new entry', 'is')} not taken in: {marks.refusal}"
     if marks.missed_events:
@@ -221,7 +221,7 @@ def _stale(facts: Facts, policy: Policy, now: float) -> Iterator[str]:
         )
 
 
-def _overdue_after(reindex: Reindex, policy: Policy) -> float:
+def _find_overdue(reindex: Reindex, policy: Policy) -> float:
     """Return after how many seconds the next whole scan is overdue; 0 for never."""
     if reindex.on == MANUAL:
         return 0.0
@@ -230,7 +230,7 @@ def _overdue_after(reindex: Reindex, policy: Policy) -> float:
     return policy.scan_every_s and 2 * policy.scan_every_s + policy.stale_s
 
 
-def _limits(facts: Facts, now: float) -> Iterator[str]:
+def _list_limits(facts: Facts, now: float) -> Iterator[str]:
     """Yield which limits a corpus exceeds."""
     marks = facts.watermarks
     if marks.refused:
@@ -242,7 +242,7 @@ def _limits(facts: Facts, now: float) -> Iterator[str]:
         yield f"{facts.name}: {long} too long to be read (line_bytes)"
 
 
-def lasting(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a duration in the words of its largest unit."""
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 2 * length:

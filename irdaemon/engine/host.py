@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from irclient.errors import Unavailable
 from irdaemon.config.corpus import Corpus
@@ -90,20 +90,8 @@ class InProcess:
         """Return none: there is no watcher."""
         return ()
 
-    def add(
-        self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any] = NO_OPTIONS
-    ) -> list[int]:
+    def _refuse(self, *given: object, **named: object) -> NoReturn:
         """Refuse: see Host."""
         raise Unavailable("this engine has no configuration file")
 
-    def preview(self, name: str, kind: str, roots: Sequence[str]) -> Corpus:
-        """Refuse: see Host."""
-        raise Unavailable("this engine has no configuration file")
-
-    def remove(self, name: str) -> list[int]:
-        """Refuse: see Host."""
-        raise Unavailable("this engine has no configuration file")
-
-    def reload(self) -> list[int]:
-        """Refuse: see Host."""
-        raise Unavailable("this engine has no configuration file")
+    add = preview = remove = reload = _refuse

@@ -59,7 +59,7 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
     if request.from_start:
         for addon in addons:
             addon.note_all_read(corpus)
-    state.work.scanned(job, report)
+    state.work.note_scan(job, report)
     context.progress.done = context.progress.todo
     _embed_few(state, corpus, above)
     context.progress.no_change = report.no_change

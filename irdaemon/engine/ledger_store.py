@@ -24,7 +24,7 @@ from irdaemon.discovery.expand import parse_expand
 from irdaemon.discovery.links import LinkScope, add_related
 from irdaemon.discovery.query import ParsedQuery
 from irdaemon.engine import status as overview
-from irdaemon.engine.coverage import coverage
+from irdaemon.engine.coverage import measure_coverage
 from irdaemon.engine.health import Health
 from irdaemon.engine.projects import AT
 from irdaemon.engine.queue import Job, Work
@@ -68,7 +68,7 @@ def catch_up(
         proved = name in followed and paths and paths <= reported
         if not proved and name not in by_hand:
             work.add(Job("reconcile", name))
-    scans = {name: work.scans(name) for name in roots}
+    scans = {name: work.list_scans(name) for name in roots}
     wait(lambda: all(scan.ended for of in scans.values() for scan in of), until - time.monotonic())
     done = {name for name, of in scans.items() if all(scan.state == "done" for scan in of)}
     unproved = {
@@ -105,7 +105,7 @@ class LedgerStore:
     def catch_up(self, query: ParsedQuery) -> tuple[str, ...]:
         """Wait until a fresh answer can be given; return the roots of which it is not proved."""
         state, host = self._state, self._state.host
-        wait = state.work.wait_until if host.writes else self._drained
+        wait = state.work.wait_until if host.writes else self._drain_all
         until = time.monotonic() + query.wait_ms / 1e3
         if query.place and (project := state.projects.find(query.place)):
             # Places that are new are nobody's roots yet.
@@ -119,7 +119,7 @@ class LedgerStore:
         left_s = max(0.0, until - time.monotonic())
         return catch_up(corpora, state.work, host.caught_up, wait, left_s)
 
-    def _drained(self, happened: Callable[[], bool], timeout: float) -> None:
+    def _drain_all(self, happened: Callable[[], bool], timeout: float) -> None:
         self._drain()
 
     def wait(self, generation: int, timeout: float) -> int:
@@ -222,7 +222,7 @@ class LedgerStore:
         if wanted.corpus and wanted.corpus not in scope.names:
             raise unknown_corpus(wanted.corpus, scope.names)
         with self._state.reading() as ledger:
-            rows = overview.artifacts(ledger, wanted)
+            rows = overview.list_artifacts(ledger, wanted)
             for corpus, part in scope.parts.items():
                 if corpus >= wanted.after[0] and wanted.corpus in ("", corpus):
                     after = (part.name, wanted.after[1] if corpus == wanted.after[0] else "")
@@ -235,13 +235,13 @@ class LedgerStore:
         """Return what could not be read: corpus, path, reason, and since when."""
         self._state.check_known(corpus)
         with self._state.reading() as ledger:
-            return overview.failures(ledger, corpus)
+            return overview.list_failures(ledger, corpus)
 
     def secrets(self, corpus: str | None = None) -> list[dict[str, Any]]:
         """Return where secrets lie in what was indexed: corpus, path, line and kind."""
         self._state.check_known(corpus)
         with self._state.reading() as ledger:
-            return overview.secrets(ledger, corpus)
+            return overview.list_secrets(ledger, corpus)
 
     def audit(self, corpus: str | None = None) -> list[dict[str, Any]]:
         """Return the artifacts whose text changed since it was last disclosed, with a diff."""
@@ -256,23 +256,23 @@ class LedgerStore:
         """
         self._state.check_known(corpus)
         names = [corpus] if corpus is not None else list(self._state.corpora)
-        return [coverage(self._state, name) for name in names]
+        return [measure_coverage(self._state, name) for name in names]
 
     def info(self, name: str) -> dict[str, Any]:
         """Return what is known of one corpus."""
         self._state.check_known(name)
         with self._state.reading() as ledger:
-            return overview.info(self._state, ledger, name)
+            return overview.describe_corpus_info(self._state, ledger, name)
 
     def status(self, profile: bool = False) -> dict[str, Any]:
         """Return generation, queue, and the state of every corpus; on request, of every stage."""
         with self._state.reading() as ledger:
-            return overview.status(self._state, ledger, profile)
+            return overview.describe_status(self._state, ledger, profile)
 
     def health(self) -> Health:
         """Judge how every corpus is by what was seen and what was done."""
         with self._state.reading() as ledger:
-            return overview.health_of(self._state, ledger)
+            return overview.judge_state(self._state, ledger)
 
 
 def _refer(row: dict[str, Any]) -> tuple[str, str]:

@@ -57,7 +57,7 @@ def tend_project(context: JobContext) -> str:
     if known is None:
         return "it is not known"
     if config is None or projects.settings is None:
-        put_aside(context.publisher, root)
+        context.publisher.put_aside(root)
         return "no project is read"
     config = replace(config, projects=_resolve_ignored(config.projects))
     if _is_left_out(root, config.projects):
@@ -68,7 +68,7 @@ def tend_project(context: JobContext) -> str:
     if found is not None and found.root == root:
         known = replace(known, project=found)
     elif not _is_there(known.project):
-        put_aside(context.publisher, root)
+        context.publisher.put_aside(root)
         _keep(state, replace(known, gone_at=known.gone_at or state.clock()))
         return "it is not there any more"
     elif found or (located.reason and not located.failed):  # others may write there by now, say
@@ -113,7 +113,7 @@ def _make_room(context: JobContext, root: str, most: int) -> None:
     others = [each for each in projects.list_known() if each.project.root != root]
     in_step = [each for each in others if projects.get_tended(each.project.root)]
     for each in in_step[max(0, most - 1) :]:
-        put_aside(context.publisher, each.project.root)
+        context.publisher.put_aside(each.project.root)
         _keep(state, replace(each, aside_at=state.clock()))
 
 
@@ -303,11 +303,6 @@ def _count_directories(path: str, most: int) -> int:
 
 
 # Putting aside and forgetting.
-
-
-def put_aside(publisher: Publisher, root: str) -> None:
-    """Unload a project's parts; the ledger keeps their rows."""
-    publisher.put_aside(root)
 
 
 def forget_project(state: State, publisher: Publisher, root: str) -> None:

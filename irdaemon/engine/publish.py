@@ -110,14 +110,14 @@ class Publisher:
         state, ledger = self._state, self._state.ledger
         chosen = {corpus.name: corpus for corpus in corpora}
         with ledger.hold_snapshot():
-            indexes = {name: self._shown(corpus) for name, corpus in chosen.items()}
+            indexes = {name: self._read_index(corpus) for name, corpus in chosen.items()}
             snapshot = Snapshot(ledger.read_generation(), indexes, ledger.terms.get_table())
         state.served = Served(chosen, snapshot)
 
-    def _shown(self, corpus: Corpus) -> CorpusIndex:
+    def _read_index(self, corpus: Corpus) -> CorpusIndex:
         embedder, kept = self._state.serving(corpus), self._state.ledger.corpora
         space = Space(kept.read_recipe(corpus.name), embedder.id, embedder.dim)
-        return _told(index_corpus(self._state.ledger, corpus.name, space), corpus)
+        return _mark_by_hand(index_corpus(self._state.ledger, corpus.name, space), corpus)
 
     def _declare(self, corpus: Corpus) -> None:
         ledger, embedder = self._state.ledger, self._state.embedders.named(corpus.embedder)
@@ -177,7 +177,7 @@ class Publisher:
     def _request_due(self, index: CorpusIndex) -> None:
         if graph_is_due(index.dense, self._graph_above):
             self._state.request(Job("graph", index.corpus))
-        elif self._image_is_due(index):
+        elif self._needs_image(index):
             self._state.request(Job("image", index.corpus))
 
     def _index(self, corpus: Corpus, graph: Graph | None = None) -> CorpusIndex:
@@ -190,8 +190,8 @@ class Publisher:
             previous = None
         embedder = state.serving(corpus)
         space = Space(corpus.recipe, embedder.id, embedder.dim)
-        known = previous or self._imaged(corpus.name, space)
-        index = _told(index_corpus(state.ledger, corpus.name, space, known, graph), corpus)
+        known = previous or self._load_image(corpus.name, space)
+        index = _mark_by_hand(index_corpus(state.ledger, corpus.name, space, known, graph), corpus)
         if corpus.project:
             index = replace(index, floors=self._read_floors(corpus, index))
         if known is None:
@@ -210,7 +210,7 @@ class Publisher:
 
     # -- graphs ----------------------------------------------------------------------------------
 
-    def graph_is_due(self, index: CorpusIndex) -> bool:
+    def needs_graph(self, index: CorpusIndex) -> bool:
         """Return whether a new graph would help."""
         return graph_is_due(index.dense, self._graph_above)
 
@@ -221,7 +221,7 @@ class Publisher:
 
     # -- images ----------------------------------------------------------------------------------
 
-    def _imaged(self, corpus: str, space: Space) -> CorpusIndex | None:
+    def _load_image(self, corpus: str, space: Space) -> CorpusIndex | None:
         if self._images is None:
             return None
         origin = Origin(self._state.ledger.read_identity(), corpus, space.embedder, space.dim)
@@ -239,9 +239,9 @@ class Publisher:
         """Lay a large corpus out in files, and go on from those; return what was done."""
         state = self._state
         index = state.snapshot.find_index(corpus)
-        if index is None or self._images is None or not self._image_is_due(index):
+        if index is None or self._images is None or not self._needs_image(index):
             return "the image there is will do"
-        origin, generation = self._origin(index), state.snapshot.generation
+        origin, generation = self._make_origin(index), state.snapshot.generation
         try:
             self._images.save(origin, generation, index.image)
         except OSError as error:
@@ -251,18 +251,18 @@ class Publisher:
             state.publish(state.snapshot.with_index(index.on(image)))
         return f"an image of {format_count(index.rows.n_records, 'record')}"
 
-    def _image_is_due(self, index: CorpusIndex) -> bool:
+    def _needs_image(self, index: CorpusIndex) -> bool:
         if index.corpus in self._not_reread:  # these are still the rows of the ledger before
             return False
         whole = index.last_reconcile is not None and not index.unembedded
         return bool(self._images and whole and self._images.due(index.rows, index.dense.graph))
 
-    def _origin(self, index: CorpusIndex) -> Origin:
+    def _make_origin(self, index: CorpusIndex) -> Origin:
         dim = index.rows.vectors.buffer.shape[1]
         return Origin(self._state.ledger.read_identity(), index.corpus, index.embedder, dim)
 
 
-def _told(index: CorpusIndex, corpus: Corpus) -> CorpusIndex:
+def _mark_by_hand(index: CorpusIndex, corpus: Corpus) -> CorpusIndex:
     """Return an index that knows whether its corpus is scanned by hand only."""
     return replace(index, by_hand=corpus.reindex.on == MANUAL)
 

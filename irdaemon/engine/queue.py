@@ -6,7 +6,7 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,8 +15,6 @@ from irdaemon.engine.jobs import CHANGE, EARLY, JOBS
 from irdaemon.ingest.reconcile import Report
 from irdaemon.ingest.scan import ScanRequest
 
-# Lag: per corpus, watermarks of the newest change seen, indexed and embedded.
-#
 # A heartbeat shows that a process lives; watermarks show whether it makes progress.
 
 
@@ -52,59 +50,31 @@ class Watermarks:
     collapsed_at: float | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
 
+    def note_change(self, at: float) -> Watermarks:
+        """Return them after a change was seen."""
+        return replace(self, changed_at=max(at, self.changed_at or at))
 
-class Lag:
-    """Keep the watermarks of each corpus. It has no lock: the queue that shares it does."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, Watermarks] = {}
-
-    def of(self, corpus: str) -> Watermarks:
-        """Return the watermarks of a corpus."""
-        return self._known.get(corpus, Watermarks())
-
-    def changed(self, corpus: str, at: float) -> None:
-        """Note that a change was seen."""
-        marks = self.of(corpus)
-        self._known[corpus] = replace(marks, changed_at=max(at, marks.changed_at or at))
-
-    def collapsed(self, corpus: str, at: float) -> None:
-        """Note that one scan stands for too many changed paths."""
-        self._known[corpus] = replace(self.of(corpus), collapsed_at=at)
-
-    def scanned(self, corpus: str, request: ScanRequest, report: Report) -> None:
-        """Note how a scan ended."""
-        marks = self.of(corpus)
+    def note_scan(self, request: ScanRequest, report: Report) -> Watermarks:
+        """Return them after a scan."""
+        marks = self
         if report.refused or not request.under:
             marks = replace(marks, refused=report.refused, refusal=report.refusal)
         if not request.under:
             marks = replace(marks, left_out=report.left_out)
-        if request.routine:
-            marks = replace(marks, missed_events=report.missed_events)
-        self._known[corpus] = marks
+        return replace(marks, missed_events=report.missed_events) if request.routine else marks
 
-    def indexed(self, corpus: str, up_to: float) -> None:
-        """Note that every change seen until then is in the snapshot."""
-        marks = self.of(corpus)
-        up_to = max(up_to, marks.indexed_at or up_to)
-        self._known[corpus] = replace(marks, indexed_at=up_to)
+    def note_indexed(self, up_to: float) -> Watermarks:
+        """Return them once every change seen until then is in the snapshot."""
+        return replace(self, indexed_at=max(up_to, self.indexed_at or up_to))
 
-    def embedded(self, corpus: str, at: float) -> None:
-        """Note that every record has its vector."""
-        marks = self.of(corpus)
-        failed = tuple(each for each in marks.failed_jobs if each.kind != "embed")
-        self._known[corpus] = replace(marks, embedded_at=at, failed_jobs=failed)
+    def note_embedded(self, at: float) -> Watermarks:
+        """Return them once every record has its vector."""
+        return replace(self.note_end(FailedJob("embed", "", at)), embedded_at=at)
 
-    def ended(self, corpus: str, job: FailedJob) -> None:
-        """Note how the last job of a kind ended; without a reason it did not fail."""
-        marks = self.of(corpus)
-        others = tuple(each for each in marks.failed_jobs if each.kind != job.kind)
-        new = (job,) if job.reason else ()
-        self._known[corpus] = replace(marks, failed_jobs=others + new)
-
-    def forget(self, corpus: str) -> None:
-        """Forget a corpus that is no more."""
-        self._known.pop(corpus, None)
+    def note_end(self, job: FailedJob) -> Watermarks:
+        """Return them after the end of a job; without a reason it did not fail."""
+        others = tuple(each for each in self.failed_jobs if each.kind != job.kind)
+        return replace(self, failed_jobs=others + ((job,) if job.reason else ()))
 
 
 _JOBS_REMEMBERED = 256
@@ -208,7 +178,7 @@ class JobQueue:
         self._waiting[key] = job
         return job
 
-    def oldest(self, corpus: str | None = None) -> float | None:
+    def find_oldest(self, corpus: str | None = None) -> float | None:
         """Return when the oldest job, or scan of a corpus, was requested; None where none waits."""
         jobs = self._waiting.values()
         requested = (job.first for job in jobs if corpus is None or job.is_scan_of(corpus))
@@ -216,24 +186,21 @@ class JobQueue:
 
     def take(self, at_most: float = 99) -> Job | None:
         """Remove and return the most urgent job, of urgency `at_most` or sooner; None if none."""
-        fit = [job for job in self._waiting.values() if job.urgency <= at_most]
-        if not fit:
-            return None
-        job = min(fit, key=lambda each: (each.urgency, each.number))
-        del self._waiting[(job.kind, job.corpus, job.urgency)]
-        return job
+        return self._take_first(job for job in self._waiting.values() if job.urgency <= at_most)
 
     def take_scan(self, busy: Collection[str]) -> Job | None:
         """Remove and return the first whole scan of a corpus that is not among the busy ones."""
         scans = (job for job in self._waiting.values() if job.kind == "reconcile")
-        free = [job for job in scans if job.urgency != CHANGE and job.corpus not in busy]
-        if not free:
-            return None
-        job = min(free, key=lambda each: (each.urgency, each.number))
-        del self._waiting[(job.kind, job.corpus, job.urgency)]
+        free = (job for job in scans if job.urgency != CHANGE and job.corpus not in busy)
+        return self._take_first(free)
+
+    def _take_first(self, jobs: Iterable[Job]) -> Job | None:
+        job = min(jobs, key=lambda each: (each.urgency, each.number), default=None)
+        if job is not None:
+            del self._waiting[(job.kind, job.corpus, job.urgency)]
         return job
 
-    def paths(self, corpus: str = "") -> int:
+    def count_paths(self, corpus: str = "") -> int:
         """Count the changed paths that wait, of one corpus or of all, a whole scan as one."""
         return sum(
             max(1, len(job.scan.under))
@@ -265,7 +232,7 @@ class Work:
     def __init__(self, clock: Callable[[], float] = time.time, most_paths: int = 0) -> None:
         self._clock = clock
         self._queue = JobQueue(most_paths)
-        self._lag = Lag()
+        self._marks: dict[str, Watermarks] = {}
         self.last_progress = time.monotonic()
         self._progress: dict[int, Progress] = {}
         lock = threading.RLock()
@@ -277,10 +244,11 @@ class Work:
         with self._wake:
             job = self._queue.add(job, self._clock())
             self._remember_job(job)
+            marks = self._get_marks(job.corpus)
             if job.kind == "reconcile" and job.urgency == CHANGE:
-                self._lag.changed(job.corpus, job.last)
+                marks = self._marks[job.corpus] = marks.note_change(job.last)
             if job.collapsed:
-                self._lag.collapsed(job.corpus, job.last)
+                self._marks[job.corpus] = replace(marks, collapsed_at=job.last)
             self._wake.notify()
         return job.number
 
@@ -290,7 +258,7 @@ class Work:
             if not len(self._queue) and timeout != 0:
                 self._wake.wait(timeout)
             self.last_progress = time.monotonic()
-            return self._begun(self._queue.take())
+            return self._begin(self._queue.take())
 
     def take_before(self, running: Job) -> Job | None:
         """Remove and return a job that need not wait for the one that runs.
@@ -302,14 +270,13 @@ class Work:
             return None
         with self._wake:
             change = self._queue.take(at_most=CHANGE)
-            return self._begun(change or self._scan_before(self._progress.get(running.number)))
+            progress = self._progress.get(running.number)
+            if change is None and progress and progress.todo - progress.done > _LONG:
+                busy = {each.job.corpus for each in self.list_running()}
+                return self._begin(self._queue.take_scan(busy))
+            return self._begin(change)
 
-    def _scan_before(self, running: Progress | None) -> Job | None:
-        if running is None or running.todo - running.done <= _LONG:
-            return None
-        return self._queue.take_scan({each.job.corpus for each in self.running()})
-
-    def _begun(self, job: Job | None) -> Job | None:
+    def _begin(self, job: Job | None) -> Job | None:
         if job is not None:
             progress = self._progress.setdefault(job.number, Progress(job))
             progress.state, progress.since = "running", self._clock()
@@ -329,36 +296,41 @@ class Work:
             return
         failed, now = progress.state == "failed", self._clock()
         why = progress.report if failed else ""
-        self._lag.ended(job.corpus, FailedJob(job.kind, why, now))
+        marks = self._get_marks(job.corpus).note_end(FailedJob(job.kind, why, now))
         if not failed and job.kind == "reconcile":
-            self._lag.indexed(job.corpus, job.last)
+            marks = marks.note_indexed(job.last)
         if not failed and job.kind == "embed":
-            self._lag.embedded(job.corpus, now)
+            marks = marks.note_embedded(now)
+        self._marks[job.corpus] = marks
 
-    def embedded(self, corpus: str) -> None:
+    def _get_marks(self, corpus: str) -> Watermarks:
+        return self._marks.get(corpus, Watermarks())
+
+    def note_embedded(self, corpus: str) -> None:
         """Note that every record of a corpus has its vector."""
         with self._wake:
-            self._lag.embedded(corpus, self._clock())
+            self._marks[corpus] = self._get_marks(corpus).note_embedded(self._clock())
 
-    def scanned(self, job: Job, report: Report) -> None:
+    def note_scan(self, job: Job, report: Report) -> None:
         """Note how a scan ended."""
         with self._wake:
-            self._lag.scanned(job.corpus, job.scan, report)
+            marks = self._get_marks(job.corpus).note_scan(job.scan, report)
             if report.changed and job.kind == "reconcile":
-                self._lag.changed(job.corpus, job.last)
+                marks = marks.note_change(job.last)
+            self._marks[job.corpus] = marks
 
     def watermarks(self, corpus: str) -> Watermarks:
         """Return how far a corpus has come."""
         with self._wake:
-            requested = [p.job.first for p in self.running() if p.job.is_scan_of(corpus)]
-            if (waiting := self._queue.oldest(corpus)) is not None:
+            requested = [p.job.first for p in self.list_running() if p.job.is_scan_of(corpus)]
+            if (waiting := self._queue.find_oldest(corpus)) is not None:
                 requested.append(waiting)
-            return replace(self._lag.of(corpus), waiting_since=min(requested, default=None))
+            return replace(self._get_marks(corpus), waiting_since=min(requested, default=None))
 
-    def oldest(self) -> float | None:
+    def find_oldest(self) -> float | None:
         """Return when the oldest job that waits was requested; None where none waits."""
         with self._wake:
-            return self._queue.oldest()
+            return self._queue.find_oldest()
 
     def wake_waiting(self) -> None:
         """Have every waiting call check again what it waits for."""
@@ -370,7 +342,7 @@ class Work:
         with self._wake:
             return self._ended.wait_for(lambda: happened() or self.stopping, timeout) and happened()
 
-    def scans(self, corpus: str) -> list[Progress]:
+    def list_scans(self, corpus: str) -> list[Progress]:
         """Return the scans of a corpus that wait or run now."""
         with self._wake:
             return [
@@ -384,7 +356,7 @@ class Work:
         with self._wake:
             for job in self._queue.drop(corpus):
                 self.end(job.number, "failed", why)
-            self._lag.forget(corpus)
+            self._marks.pop(corpus, None)
 
     def stop(self) -> None:
         """Wake the writer for the last time."""
@@ -399,14 +371,14 @@ class Work:
             raise NotFound(f"no job {number}", "the last few hundred are remembered")
         return self._progress[number]
 
-    def running(self) -> list[Progress]:
+    def list_running(self) -> list[Progress]:
         """Return the jobs that run now."""
         return [p for p in list(self._progress.values()) if p.state == "running"]
 
-    def paths(self) -> int:
+    def count_paths(self) -> int:
         """Count the changed paths that wait, a whole scan as one."""
         with self._wake:
-            return self._queue.paths()
+            return self._queue.count_paths()
 
     @property
     def waiting(self) -> int:
@@ -422,7 +394,7 @@ class Work:
     @property
     def queued(self) -> int:
         """Count the jobs that wait or run."""
-        return len(self._queue) + len(self.running())
+        return len(self._queue) + len(self.list_running())
 
     def _remember_job(self, job: Job) -> None:
         progress = self._progress.setdefault(job.number, Progress(job))

@@ -87,7 +87,7 @@ class ArtifactStore(Protocol):
 Traced = Callable[[Trace], None]
 
 
-def _untraced(trace: Trace) -> None:
+def _ignore_trace(trace: Trace) -> None:
     """Look at no trace."""
 
 
@@ -111,7 +111,7 @@ class Reader:
         custom: Selector | None = None,
         visible: Collection[str] | None = None,
         *,
-        traced: Traced = _untraced,
+        traced: Traced = _ignore_trace,
         session: str = "",
     ) -> Selection:
         """Answer a query with few hits, or none and a typed reason; see `discovery.discover`.
@@ -149,7 +149,7 @@ class Reader:
         found = (addon.find_preferences(place, to_session) for addon in addons)
         return next((each for each in found if each), NO_PREFERENCES)
 
-    def search(self, query: Query | str, *, traced: Traced = _untraced) -> Selection:
+    def search(self, query: Query | str, *, traced: Traced = _ignore_trace) -> Selection:
         """Return the ranked candidates of a query, without selection; `traced` as of discover."""
         state = self._state
 

@@ -27,18 +27,20 @@ from irdaemon.ledger.store import suggest_cure
 Made = TypeVar("Made")
 
 
-def opened(path: str, make: Callable[[Ledger], Made], now: float) -> tuple[Made, Corruption | None]:
+def open_ledger(
+    path: str, make: Callable[[Ledger], Made], now: float
+) -> tuple[Made, Corruption | None]:
     """Return what `make` makes of the ledger at a path; a damaged one is repaired or set aside.
 
     Raises LedgerError where the disk or a later format is in the way.
     """
     try:
-        return _made(path, make), None
+        return _open_and_make(path, make), None
     except Exception as error:
         if not (why := describe_corruption(path, error)):
             raise
     if try_repair(path):
-        return _made(path, make), None
+        return _open_and_make(path, make), None
     try:
         loss = set_corrupt_aside(path, why, now)
     except OSError as error:
@@ -46,10 +48,10 @@ def opened(path: str, make: Callable[[Ledger], Made], now: float) -> tuple[Made,
             f"{path} is damaged ({why}), and cannot be set aside: {error.strerror}",
             "check who owns its directory",
         ) from error
-    return _made(path, make), loss
+    return _open_and_make(path, make), loss
 
 
-def _made(path: str, make: Callable[[Ledger], Made]) -> Made:
+def _open_and_make(path: str, make: Callable[[Ledger], Made]) -> Made:
     ledger = Ledger(path)
     try:
         return make(ledger)
@@ -61,7 +63,7 @@ def _made(path: str, make: Callable[[Ledger], Made]) -> Made:
         raise
 
 
-def renewed(
+def renew_ledger(
     old: Ledger, snapshot: Snapshot, why: str, now: float
 ) -> tuple[Ledger, Corruption | None]:
     """Repair the ledger of a running daemon, or set it aside and begin a new one.

@@ -59,7 +59,7 @@ class Retries:
 
         What fails while an earlier one waits waits with it: a burst of changes is one try.
         """
-        before = self._failed.get(_key_of(job))
+        before = self._failed.get(_make_key(job))
         if before is None:
             failed = Retry(job, 1, now + _FIRST_WAIT_S)
         elif before.waits:
@@ -67,7 +67,7 @@ class Retries:
         else:
             wait_s = min(_FIRST_WAIT_S * 2**before.times, _LONGEST_WAIT_S)
             failed = Retry(_join(before.job, job), before.times + 1, now + wait_s)
-        self._failed[_key_of(job)] = failed
+        self._failed[_make_key(job)] = failed
         return failed
 
     def note_unwritable(self, job: Job, error: str, now: float) -> None:
@@ -79,9 +79,9 @@ class Retries:
         self.problem = LedgerProblem(self.problem.since if self.problem else now, error)
         self._ledger_again_at = now + self._ledger_wait_s
         self._ledger_wait_s = min(2 * self._ledger_wait_s, _LONGEST_WAIT_S)
-        before = self._failed.get(_key_of(job))
+        before = self._failed.get(_make_key(job))
         kept, times = (_join(before.job, job), before.times) if before else (job, 0)
-        self._failed[_key_of(job)] = Retry(kept, times, self._ledger_again_at, by_ledger=True)
+        self._failed[_make_key(job)] = Retry(kept, times, self._ledger_again_at, by_ledger=True)
 
     def take_due(self, now: float) -> list[Job]:
         """Return the jobs to try again now; each counts as tried until it is noted or settled."""
@@ -99,13 +99,13 @@ class Retries:
 
         Of one that was done only what it did not do is kept: other paths, or a fuller scan.
         """
-        failed = self._failed.get(_key_of(job))
+        failed = self._failed.get(_make_key(job))
         if failed is not None and done:
-            del self._failed[_key_of(job)]
+            del self._failed[_make_key(job)]
             if (left := _subtract(failed.job, job)) is not None:
-                self._failed[_key_of(job)] = replace(failed, job=left)
+                self._failed[_make_key(job)] = replace(failed, job=left)
         elif failed is not None and failed.by_ledger and not failed.waits:
-            del self._failed[_key_of(job)]
+            del self._failed[_make_key(job)]
         if self.problem and not any(each.by_ledger for each in self._failed.values()):
             log.warning("the ledger is written again")
             self.problem, self._ledger_wait_s = None, _FIRST_WAIT_S
@@ -131,7 +131,7 @@ class Retries:
         return any(each.waits for key, each in self._failed.items() if key[0] == kind)
 
 
-def _key_of(job: Job) -> tuple[str, str, float]:
+def _make_key(job: Job) -> tuple[str, str, float]:
     """Return what is retried as one: a whole scan is not a scan of a changed path."""
     return job.kind, job.corpus, job.urgency
 

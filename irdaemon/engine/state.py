@@ -111,7 +111,7 @@ class QueryState:
         self.scopes = Scopes()
         self.embedders = Embedders(options.embedder_idle_s, options.embedders)
         self.models = discovery.Models(
-            self.embedders.vector, Rereading.by(reranker_named(options.reranker)), options.tuning
+            self.embedders.vector, Rereading.by(find_reranker(options.reranker)), options.tuning
         )
         self.impressions = Impressions(clock)
         self.tier_times = TierTimes()
@@ -218,7 +218,7 @@ class State(QueryState):
         Raises QueryError where there are too few of them, or of artifacts.
         """
         corpora, snapshot, _ = self.served
-        known(corpus, corpora)
+        get_known(corpus, corpora)
         inside = sum(bool(case.gold) for case in cases)
         check_labels(snapshot.corpora[corpus], inside, len(cases) - inside)
         self.labels[corpus] = tuple(cases)
@@ -227,15 +227,15 @@ class State(QueryState):
     @property
     def pending(self) -> int:
         """Count the changes seen and not yet in the snapshot."""
-        scans = (p for p in self.work.running() if p.job.kind == "reconcile")
-        waiting = self.work.paths() + self.retries.count_paths()
+        scans = (p for p in self.work.list_running() if p.job.kind == "reconcile")
+        waiting = self.work.count_paths() + self.retries.count_paths()
         return waiting + sum(scan.todo - scan.done for scan in scans)
 
     def serving(self, corpus: Corpus) -> Embedder:
         """Return the embedder whose vectors serve a corpus now."""
         return self.embedders.serving(corpus.embedder, self.ledger.corpora.find_served(corpus.name))
 
-    def why_no_embedder(self, corpus: Corpus) -> str:
+    def explain_no_embedder(self, corpus: Corpus) -> str:
         """Return why a corpus' embedder cannot be used, "" where it can."""
         target = self.embedders.named(corpus.embedder)
         return target.error.message if isinstance(target, Absent) else ""
@@ -285,17 +285,17 @@ class State(QueryState):
     def check_known(self, corpus: str | None) -> None:
         """Raise NotFound, with the nearest name, for a corpus that there is not."""
         if corpus is not None:
-            known(corpus, self.corpora)
+            get_known(corpus, self.corpora)
 
 
-def known(name: str, corpora: Mapping[str, Corpus]) -> Corpus:
+def get_known(name: str, corpora: Mapping[str, Corpus]) -> Corpus:
     """Return one of the corpora by its name. Raises NotFound, with the nearest name."""
     if (corpus := corpora.get(name)) is None:
         raise unknown_corpus(name, corpora)
     return corpus
 
 
-def reranker_named(name: str) -> Reranker:
+def find_reranker(name: str) -> Reranker:
     """Return the reranker of that name; one whose error explains why where it cannot be used."""
     if not name:
         return NOT_CONFIGURED

@@ -1,9 +1,9 @@
-"""What `status`, `info`, `artifacts` and `failures` answer: state and ledger as plain data."""
+"""What the status, a corpus' info, and lists of artifacts and failures answer, as plain data."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import ChainMap, Counter
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -11,10 +11,9 @@ from irclient.errors import QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
 from irdaemon.discovery.decide import is_trusted
-from irdaemon.engine.health import Facts, Health, health
+from irdaemon.engine.health import Facts, Health, judge_health
 from irdaemon.engine.projects import AT
-from irdaemon.engine.queue import Job
-from irdaemon.engine.state import State, known
+from irdaemon.engine.state import State, get_known
 from irdaemon.index import CorpusIndex, Snapshot, lacks_graph
 from irdaemon.ledger import ArtifactPage, Ledger
 from irdaemon.ledger.files import list_set_aside
@@ -25,37 +24,36 @@ MOST_LISTED = 1_000
 _QUARANTINED_SHOWN = 20
 
 
-def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
+def describe_status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
     """Return generation, queue and the state of every corpus; with `profile`, of every stage."""
     # The queue comes first: what ended before it was counted is in the snapshot that is read next.
-    queued, queue_s = state.work.queued, _queue_age(state)
+    queued, oldest = state.work.queued, state.work.find_oldest()
     corpora, snapshot, _ = state.served
-    added = _merge(each.describe() for each in state.addons.values())
+    added = dict(ChainMap(*(dict(each.describe()) for each in state.addons.values())))
     return {
         **({"profile": summarize_stages()} if profile else {}),
         **state.host.facts(),
         **({"model": added["model"]} if "model" in added else {}),
         "generation": snapshot.generation,
-        "ledger": _of_ledger(state, ledger),
-        **({"usage": added["usage"]} if "usage" in added else {}),
-        **({"prompts": added["prompts"]} if "prompts" in added else {}),
+        "ledger": _describe_ledger(state, ledger),
+        **{name: added[name] for name in ("usage", "prompts") if name in added},
         **({"projects": counts} if (counts := _count_projects(state)) else {}),
         "queue": queued,
-        "queue_s": queue_s,
-        "health": health_of(state, ledger).to_dict(),
-        **({"advice": advice} if (advice := _advise(state, snapshot)) else {}),
+        "queue_s": 0.0 if oldest is None else round(max(0.0, state.clock() - oldest), 1),
+        "health": judge_state(state, ledger).to_dict(),
+        **({"advice": advice} if (advice := _advise_graphs(state, snapshot)) else {}),
         "minutes": state.answered.to_dict(state.clock()),
         **({"mismatched": found} if (found := state.mismatched.list_recent()) else {}),
-        "jobs": [p.to_dict() for p in state.work.running() if not _is_of_project(p.job)],
+        "jobs": [
+            p.to_dict()
+            for p in state.work.list_running()
+            if AT not in p.job.corpus and p.job.kind not in ("project", "forget")
+        ],
         "corpora": [
-            _of_corpus(state, ledger, corpus, snapshot.corpora[name])
+            _describe_corpus(state, ledger, corpus, snapshot.corpora[name])
             for name, corpus in corpora.items()
         ],
     }
-
-
-def _is_of_project(job: Job) -> bool:
-    return AT in job.corpus or job.kind in ("project", "forget")
 
 
 def _count_projects(state: State) -> dict[str, int]:
@@ -73,7 +71,7 @@ def _count_projects(state: State) -> dict[str, int]:
     }
 
 
-def _advise(state: State, snapshot: Snapshot) -> dict[str, str]:
+def _advise_graphs(state: State, snapshot: Snapshot) -> dict[str, str]:
     """Return what would make answers faster, and the command for it; {} where nothing is known."""
     above = state.options.hnsw_above
     large = [
@@ -92,28 +90,25 @@ def _advise(state: State, snapshot: Snapshot) -> dict[str, str]:
     }
 
 
-def _merge(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    return {name: value for part in parts for name, value in part.items()}
-
-
-def health_of(state: State, ledger: Ledger) -> Health:
+def judge_state(state: State, ledger: Ledger) -> Health:
     """Judge how every corpus is by what was seen and what was done."""
     corpora, snapshot, _ = state.served
     facts = tuple(
-        _facts(state, ledger, corpus, snapshot.corpora[name]) for name, corpus in corpora.items()
+        _gather_facts(state, ledger, corpus, snapshot.corpora[name])
+        for name, corpus in corpora.items()
     )
-    return health(facts, state.host.health(), state.options.policy, state.clock())
+    return judge_health(facts, state.host.health(), state.options.policy, state.clock())
 
 
-def info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
+def describe_corpus_info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
     """Return the status of a corpus with what it can be queried for. Raises NotFound."""
     corpora, snapshot, _ = state.served
-    corpus, index = known(name, corpora), snapshot.corpora[name]
+    corpus, index = get_known(name, corpora), snapshot.corpora[name]
     return {
-        **_of_corpus(state, ledger, corpus, index),
+        **_describe_corpus(state, ledger, corpus, index),
         "embedder": corpus.embedder,
         "served_by": index.embedder,
-        "floors": {mode: floor_facts(floor) for mode, floor in index.floors.items()},
+        "floors": {mode: describe_floor(floor) for mode, floor in index.floors.items()},
         "recipe": corpus.recipe,
         "fields": sorted(index.columns.names()),
         "surfaces": sorted({index.rows.get_kind(at) for at in index.rows.list_positions()}),
@@ -121,18 +116,24 @@ def info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
     }
 
 
-def _of_corpus(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex) -> dict[str, Any]:
+def _describe_corpus(
+    state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex
+) -> dict[str, Any]:
     """Return how much of a corpus is held, how fresh it is, and what is wrong with its roots."""
     rows, unembedded = index.rows, index.unembedded
-    reconciled = _scanned_at(ledger.corpora.read_state(corpus.name)[0], index)
-    problems = _problems(state, ledger, corpus)
-    target, usable = state.embedders.named(corpus.embedder), not state.why_no_embedder(corpus)
+    reconciled = _find_scan_time(ledger.corpora.read_state(corpus.name)[0], index)
+    problems = _list_problems(state, ledger, corpus)
+    target, usable = state.embedders.named(corpus.embedder), not state.explain_no_embedder(corpus)
     switching = usable and target.id != index.embedder
     waiting = unembedded
     if switching:
         waiting = rows.n_records - ledger.artifacts.count_all(corpus.name, target.id).vectors
-    embedding = _state(reconciled is None, bool(problems), waiting)
-    if reconciled is None and corpus.reindex.on == MANUAL and not state.work.scans(corpus.name):
+    embedding = _name_state(reconciled is None, bool(problems), waiting)
+    if (
+        reconciled is None
+        and corpus.reindex.on == MANUAL
+        and not state.work.list_scans(corpus.name)
+    ):
         embedding = "unscanned"
     return {
         "name": corpus.name,
@@ -147,7 +148,7 @@ def _of_corpus(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex)
         "last_reconcile": reconciled,
         "state": "re-embedding" if switching else embedding,
         "problems": problems,
-        "skipped": _skipped(state, ledger, corpus.name),
+        "skipped": _count_skipped(state, ledger, corpus.name),
         "writable": bool(corpus.managed or corpus.writable),
         "reindex": corpus.reindex.on,
         **{
@@ -158,12 +159,12 @@ def _of_corpus(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex)
     }
 
 
-def _scanned_at(stored: float | None, index: CorpusIndex) -> float | None:
+def _find_scan_time(stored: float | None, index: CorpusIndex) -> float | None:
     """Return when the scan ended that the index is of; None while a new ledger is still filled."""
     return None if stored is None else index.last_reconcile
 
 
-def _skipped(state: State, ledger: Ledger, name: str) -> dict[str, int]:
+def _count_skipped(state: State, ledger: Ledger, name: str) -> dict[str, int]:
     """Count by reason what readings passed over, and what the last whole scan left out.
 
     The most frequent comes first.
@@ -173,12 +174,12 @@ def _skipped(state: State, ledger: Ledger, name: str) -> dict[str, int]:
     return dict(counts.most_common())
 
 
-def _problems(state: State, ledger: Ledger, corpus: Corpus) -> list[dict[str, str]]:
+def _list_problems(state: State, ledger: Ledger, corpus: Corpus) -> list[dict[str, str]]:
     """Return what could not be scanned of a corpus, not be embedded, or not be stored."""
     found = [
         (problem.path, problem.reason) for problem in ledger.corpora.read_state(corpus.name)[1]
     ]
-    if missing := state.why_no_embedder(corpus):
+    if missing := state.explain_no_embedder(corpus):
         found.append((corpus.embedder, missing))
     problem = state.retries.problem
     if problem and state.retries.count_paths(corpus.name, by_ledger=True):
@@ -188,16 +189,11 @@ def _problems(state: State, ledger: Ledger, corpus: Corpus) -> list[dict[str, st
 
 def _unread(state: State, name: str) -> int:
     """Count the entries of a corpus still to be read; of a scan to be retried, its paths."""
-    scans = (p for p in state.work.running() if p.job.is_scan_of(name))
+    scans = (p for p in state.work.list_running() if p.job.is_scan_of(name))
     return sum(scan.todo - scan.done for scan in scans) + state.retries.count_paths(name)
 
 
-def _queue_age(state: State) -> float:
-    oldest = state.work.oldest()
-    return 0.0 if oldest is None else round(max(0.0, state.clock() - oldest), 1)
-
-
-def _of_ledger(state: State, ledger: Ledger) -> dict[str, Any]:
+def _describe_ledger(state: State, ledger: Ledger) -> dict[str, Any]:
     """Return where the ledger lies, why it cannot be written, and what became of a damaged one."""
     problem, corruption = state.retries.problem, state.corruption
     return {
@@ -209,17 +205,17 @@ def _of_ledger(state: State, ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def _facts(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex) -> Facts:
+def _gather_facts(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex) -> Facts:
     """Return what a corpus' health is judged by."""
     stored, problems = ledger.corpora.read_state(corpus.name)
     return Facts(
         name=corpus.name,
         roots={real: path for path, real in corpus.real_roots().items()},
         watermarks=state.work.watermarks(corpus.name),
-        scanned_at=_scanned_at(stored, index),
+        scanned_at=_find_scan_time(stored, index),
         problems=problems,
         failures=tuple(ledger.failures.list_all(corpus.name, _QUARANTINED_SHOWN)),
-        missing=state.why_no_embedder(corpus),
+        missing=state.explain_no_embedder(corpus),
         overlong=_overlong(ledger, corpus),
         reindex=corpus.reindex,
     )
@@ -231,13 +227,13 @@ def _overlong(ledger: Ledger, corpus: Corpus) -> int:
     return ledger.entries.count_skipped(corpus.name).get("oversized_line", 0) if reads_lines else 0
 
 
-def floor_facts(floor: Floor) -> dict[str, Any]:
+def describe_floor(floor: Floor) -> dict[str, Any]:
     """Return what is told of a floor."""
     names = ("at_least", "j", "n_inside", "n_outside", "labelled", "calibrated_at")
     return {**{name: getattr(floor, name) for name in names}, "applied": is_trusted(floor)}
 
 
-def artifacts(ledger: Ledger, wanted: ArtifactPage) -> list[dict[str, Any]]:
+def list_artifacts(ledger: Ledger, wanted: ArtifactPage) -> list[dict[str, Any]]:
     """Return a page of what is held: where each artifact is, and since when it is indexed so."""
     if not 1 <= wanted.limit <= MOST_LISTED:
         raise QueryError(
@@ -258,7 +254,7 @@ def name_artifacts(rows: Iterable[tuple[Any, ...]]) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def failures(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:
+def list_failures(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:
     """Return what could not be read, of one corpus or of all, oldest first."""
     return [
         {
@@ -273,13 +269,13 @@ def failures(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:
     ]
 
 
-def secrets(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:
+def list_secrets(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:
     """Return where secrets lie, in one corpus or in all: corpus, path, line and kind."""
     found = ledger.secrets.list_all(corpus)
     return [each.to_dict() for each in found if corpus or AT not in each.corpus]
 
 
-def _state(building: bool, degraded: bool, waiting: int) -> str:
+def _name_state(building: bool, degraded: bool, waiting: int) -> str:
     if building:
         return "building"
     if degraded:

@@ -59,7 +59,7 @@ def _recount(
             expected, (text, terms) = merge(parts.values()), own
             for term, count in (ledger.prompts.count_added(expected) if expected else {}).items():
                 terms[term] = terms.get(term, 0.0) + count
-            texts.append(_prompt_text(text, expected, USE if USE in parts else ""))
+            texts.append(_make_prompted(text, expected, USE if USE in parts else ""))
             counts.append(terms)
             positions.append(records[0])
     of_use = wanted if provenance == USE else ledger.prompts.list_all(corpus.name)
@@ -68,7 +68,7 @@ def _recount(
         yield position, Recounted(terms, vector)
 
 
-def _prompt_text(text: str, expected: Expected | None, common: str) -> PromptedText:
+def _make_prompted(text: str, expected: Expected | None, common: str) -> PromptedText:
     if expected is None:
         return PromptedText(text)
     prompts = [(each.text, each.weight) for each in expected.prompts]
@@ -124,7 +124,7 @@ class Gain:
         return self.after < self.lowest
 
 
-def gain(
+def measure_gain(
     before: Sequence[float], after: Sequence[float], weights: Sequence[float] | None = None
 ) -> Gain:
     """Return what paired figures gained, each by its weight; the interval is that of the mean.
@@ -138,11 +138,11 @@ def gain(
     shares = [1 / n] * n if weights is None else [each / sum(weights) for each in weights]
     differences = [b - a for a, b in zip(before, after, strict=True)]
     means = [sum(map(mul, shares, figures)) for figures in (before, after)]
-    lowest = means[0] - _half_width(before, shares)
-    return Gain(means[0], means[1], _half_width(differences, shares), lowest, n)
+    lowest = means[0] - _compute_half_width(before, shares)
+    return Gain(means[0], means[1], _compute_half_width(differences, shares), lowest, n)
 
 
-def _half_width(figures: Sequence[float], shares: Sequence[float]) -> float:
+def _compute_half_width(figures: Sequence[float], shares: Sequence[float]) -> float:
     """Return half the width of the 95% interval of a weighted mean."""
     if len(figures) < 2:
         return math.inf
@@ -151,7 +151,7 @@ def _half_width(figures: Sequence[float], shares: Sequence[float]) -> float:
     return _TWO_SIDED_95 * stdev(figures) * math.sqrt(sum(share * share for share in shares))
 
 
-def ndcg_of_each(index: CorpusIndex, asked: Iterable[Asked], rank: Rank) -> list[float]:
+def measure_each(index: CorpusIndex, asked: Iterable[Asked], rank: Rank) -> list[float]:
     """Return the NDCG@10 of each text in an index."""
     return [_compute_ndcg(rank(index, each.text), set(each.gold)) for each in asked]
 
@@ -175,4 +175,4 @@ def compare_own_cases(base: CorpusIndex, candidate: CorpusIndex, rank: Rank) -> 
         Asked(probe.asking, (rows.cards[rows.artifact_of.array[probe.position]].artifact_id,))
         for probe in make_probes(base)
     ]
-    return gain(ndcg_of_each(base, asked, rank), ndcg_of_each(candidate, asked, rank))
+    return measure_gain(measure_each(base, asked, rank), measure_each(candidate, asked, rank))

@@ -15,7 +15,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.engine.projects import AT, Tended, is_part_of
 from irdaemon.engine.publish import JobContext, Publisher
 from irdaemon.engine.queue import Job
-from irdaemon.engine.recovery import renewed
+from irdaemon.engine.recovery import renew_ledger
 from irdaemon.engine.state import State
 from irdaemon.index import build_graph
 from irdaemon.ledger.corruption import describe_corruption, find_first_problem
@@ -89,7 +89,7 @@ class Eraser:
         try:
             if self._fold.due(ledger.has_log_grown(), quiet, now):
                 ledger.fold_log()
-            if now >= self._erased_again_at and self._erasing_is_due(quiet, now):
+            if now >= self._erased_again_at and self._must_erase(quiet, now):
                 self._erase(now)
         except (sqlite3.Error, OSError, *UNDECODABLE) as error:
             met = isinstance(error, UNDECODABLE) or is_corrupt(error)
@@ -98,7 +98,7 @@ class Eraser:
             log.debug("not erased yet: %s", strip_text(error))
             self._erased_again_at = now + _TRIED_AGAIN_AFTER_S
 
-    def _erasing_is_due(self, quiet: bool, now: float) -> bool:
+    def _must_erase(self, quiet: bool, now: float) -> bool:
         forgotten, replaced = self._state.ledger.count_forgotten()
         due = [self._forgotten.due(forgotten > 0, quiet, now)]
         due += [self._replaced.due(replaced > 0, quiet, now)]
@@ -172,9 +172,9 @@ class Repair:
         log.error("the %s job of %r failed: %s", job.kind, job.corpus, describe_error(error))
         if isinstance(error, (OSError, MemoryError)) or failed.times < _MOST_TRIES:
             return True
-        return self._leaves_project(job, error)
+        return self._puts_project_aside(job, error)
 
-    def _leaves_project(self, job: Job, error: Exception) -> bool:
+    def _puts_project_aside(self, job: Job, error: Exception) -> bool:
         """Put the project aside that a job is about; return whether it is about any.
 
         A checkout is another person's text: whatever is in it, it must not end the process.
@@ -226,7 +226,7 @@ def repair_ledger(context: JobContext) -> str:
 
 def replace_ledger(state: State, publisher: Publisher, why: str) -> None:
     """Go on with a sound ledger; each corpus is served as it is until that one has it whole."""
-    state.ledger, lost = renewed(state.ledger, state.snapshot, why, state.clock())
+    state.ledger, lost = renew_ledger(state.ledger, state.snapshot, why, state.clock())
     state.corruption = lost or state.corruption
     state.clear_suspects(sound=False)
     publisher.keep_until_reread()
@@ -259,7 +259,7 @@ class Release:
         self._worked_s = 0.0
         self._pages_used = True
 
-    def worked(self, seconds: float) -> None:
+    def note_work(self, seconds: float) -> None:
         """Note that a job has ended, and how long it took."""
         self._worked_s += seconds
         self._worked_at = self._clock()
@@ -274,20 +274,20 @@ class Release:
         quiet = now - self._worked_at >= _QUIET_S and not state.work.queued
         if quiet and self._worked_s >= _WORTH_S:
             self._worked_s = 0.0
-            self._after_work()
+            self._release_work()
         unasked = state.host.idle_s() >= _UNASKED_S
         if not unasked:
             self._pages_used = True
         elif quiet and self._pages_used:
             self._pages_used = False
-            self._pages()
+            self._release_pages()
 
-    def _after_work(self) -> None:
+    def _release_work(self) -> None:
         text.forget_words()
         self._state.ledger.release_memory()
         trim()
 
-    def _pages(self) -> None:
+    def _release_pages(self) -> None:
         if self._state.options.images is not None:
             self._state.options.images.release()
         self._state.embedders.release_pages()
@@ -297,7 +297,7 @@ def build_corpus_graph(context: JobContext, corpus: Corpus) -> str:
     """Build a graph of what there is now, letting changes through meanwhile."""
     state = context.state
     index = state.snapshot.get_index(corpus.name)
-    if not context.publisher.graph_is_due(index):
+    if not context.publisher.needs_graph(index):
         return "the graph there is will do"
 
     def pause(done: int, todo: int) -> None:

@@ -65,7 +65,7 @@ class Writer:
         started = state.clock()
         outcome, report = "failed", "interrupted"
         try:
-            report = self._report_of(job, progress)
+            report = self._run_job(job, progress)
             outcome = "done"
         except SourceError as error:  # the scan itself failed
             report = error.message
@@ -73,21 +73,21 @@ class Writer:
         except IRError as error:
             report = error.message
         except Exception as error:
-            report = _without_text(error)
+            report = _describe_error(error)
             if not self._repair.handles(job, error):
                 raise
         finally:
             state.retries.settle(job, done=outcome == "done")
             state.work.end(job.number, outcome, report)
             took_ms = (state.clock() - started) * 1e3
-            self._release.worked(took_ms / 1e3)
+            self._release.note_work(took_ms / 1e3)
             note(f"job {job.kind}", took_ms)
             state.notify("job", {**progress.to_dict(), "took_ms": round(took_ms, 1)})
         if JOBS[job.kind].logged and job.urgency != CHANGE and not progress.no_change:
             with contextlib.suppress(sqlite3.DatabaseError):  # the next job meets it again
                 state.ledger.log_job(job.kind, job.corpus, progress.report, started, took_ms)
 
-    def _report_of(self, job: Job, progress: Progress) -> str:
+    def _run_job(self, job: Job, progress: Progress) -> str:
         context = JobContext(self._state, self.publisher, job, progress, partial(self._pause, job))
         if not JOBS[job.kind].of_corpus:
             return find_runner(job.kind)(context)
@@ -119,6 +119,6 @@ class Writer:
         return scanned
 
 
-def _without_text(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     """Return how a job's report names an error: what may quote a document is left out."""
     return repr(error) if isinstance(error, sqlite3.Error) else f"an error: {type(error).__name__}"

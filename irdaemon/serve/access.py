@@ -57,13 +57,13 @@ class Scopes:
     by_key: Mapping[str, Scope] = field(default_factory=dict)
     by_token: Mapping[bytes, Scope] = field(default_factory=dict)
 
-    def of(self, peer: Peer, token: str = "") -> Scope:
+    def find(self, peer: Peer, token: str = "") -> Scope:
         """Return what a client may ask for: by its token, else by its key, else by its uid.
 
         Raises Denied for one that is not known.
         """
         if token:
-            found = self.by_token.get(digest(token))
+            found = self.by_token.get(hash_token(token))
         elif peer.key:
             found = self.by_key.get(peer.key)
         elif peer.uid is not None:
@@ -75,7 +75,7 @@ class Scopes:
         return found
 
 
-def digest(token: str) -> bytes:
+def hash_token(token: str) -> bytes:
     """Return the digest that a token is looked up by: timing a lookup reveals no other token."""
     return hashlib.sha256(token.strip().encode("utf-8", "replace")).digest()
 
@@ -94,11 +94,9 @@ def list_visible(scope: Scope, corpora: Collection[str]) -> list[str]:
 # Rules: how a limited client's requests are narrowed, and what of a result it is shown.
 #
 # A client that is limited to some corpora is answered as if there were no others. Each operation
-# has
-# a rule, which returns the arguments to run with or refuses (Denied, NotFound), and may have a
-# filter
-# for its plain result. irdaemon.serve.operations names them; a client without limits is subject to
-# neither.
+# has a rule, which returns the arguments to run with or refuses (Denied, NotFound), and may have a
+# filter for its plain result. irdaemon.serve.operations names them; a client without limits is
+# subject to neither.
 
 Args = Mapping[str, Any]
 # (scope, arguments, the corpora that the client may see) -> the arguments to run with
@@ -191,11 +189,7 @@ def allow_records(scope: Scope, args: Args, visible: list[str]) -> Args:
 
 def allow_listing(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow one visible corpus; all of them only where all are visible."""
-    if scope.corpora is not None and not args["corpus"]:
-        raise Denied("this client must say which corpus to list", f"one of {', '.join(visible)}")
-    if args["corpus"]:
-        _check_corpus(args["corpus"], visible)
-    return args
+    return _check_one_corpus(scope, args, visible, "list")
 
 
 def allow_references(scope: Scope, args: Args, visible: list[str]) -> Args:
@@ -235,8 +229,12 @@ def allow_build(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow one visible corpus where the client may write."""
     if scope.read_only:
         raise Denied(f"the client {scope.client!r} may only read", "its owner can build")
+    return _check_one_corpus(scope, args, visible, "build")
+
+
+def _check_one_corpus(scope: Scope, args: Args, visible: list[str], use: str) -> Args:
     if scope.corpora is not None and not args["corpus"]:
-        raise Denied("this client must say which corpus to build", f"one of {', '.join(visible)}")
+        raise Denied(f"this client must say which corpus to {use}", f"one of {', '.join(visible)}")
     if args["corpus"]:
         _check_corpus(args["corpus"], visible)
     return args
@@ -289,23 +287,22 @@ def keep_own_status(scope: Scope, status: Any) -> Any:
 
 
 def hide_text(scope: Scope, answer: Any) -> Any:
-    """Leave out what sessions did, and opening words of bodies where the client may have none.
+    """Leave out what sessions did, and where the client may not read bodies, also summaries.
 
-    A summary may be such.
+    A summary may be the beginning of a body; one made of a description stays.
     """
-    results = map(_drop_work, answer["results"])
+    results = list(map(_drop_work, answer["results"]))
     if "body" not in scope.levels:
-        results = map(_drop_text, results)
-    return {**answer, "results": list(results)}
+        results = [
+            hit if hit["kind"] in _DESCRIBING else {**hit, "summary": hit["name"]}
+            for hit in results
+        ]
+    return {**answer, "results": results}
 
 
 def _drop_work(hit: Mapping[str, Any]) -> Mapping[str, Any]:
     told = {name: value for name, value in hit.get("fields", {}).items() if name not in _WORK}
     return {**hit, "fields": told} if "fields" in hit else hit
-
-
-def _drop_text(hit: Mapping[str, Any]) -> Mapping[str, Any]:
-    return hit if hit["kind"] in _DESCRIBING else {**hit, "summary": hit["name"]}
 
 
 def keep_own_rows(scope: Scope, rows: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What is kept for a client as long as its connection lives: an add-on may have such."""
+"""What an add-on keeps for a client as long as its connection lives."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who has something kept: a client, by its name in the configuration, on one connection.
+    """The owner of what is kept: a client, by its name in the configuration, on one connection.
 
     `address` is the endpoint's, `identity` that of the connection there, `descriptor` its socket's.
     """
@@ -20,20 +20,20 @@ class Sender:
 
 
 class ConnectionStore:
-    """What clients have kept on their connections: here nothing. The loop's thread calls this."""
+    """Keep nothing; an add-on's store overrides it. The loop's thread calls this."""
 
     def __len__(self) -> int:
         return 0
 
-    def of(self, sender: Sender, now: float) -> Any:
-        """Return what a client has kept whose connection is there."""
+    def find(self, sender: Sender, now: float) -> Any:
+        """Return what is kept for a client whose connection lives."""
         return None
 
     def note_request(self, sender: Sender, now: float) -> None:
-        """Keep what a client has for another while."""
+        """Keep what a client has for another ten minutes."""
 
     def end_connection(self, address: str, descriptor: int) -> None:
         """Forget what was kept on a connection that ended."""
 
     def expire(self, now: float) -> None:
-        """Forget what clients have kept that have sent no request for too long."""
+        """Forget what clients have that have sent no request for too long."""

@@ -29,9 +29,6 @@ from irclient.places import events_path, fits, socket_path
 from irdaemon.config.checking import ConfigError
 from irdaemon.serve.access import Peer
 
-# Files of Unix sockets: remove one that no process listens at, before the next is bound.
-
-
 log = logging.getLogger(__name__)
 
 Socket = zmq.Socket[bytes]
@@ -137,7 +134,7 @@ class Endpoint:
 
     @property
     def unlinked(self) -> bool:
-        """True if the path does not lead here any more: its file was removed or replaced."""
+        """Return whether the path leads elsewhere: its file was removed or replaced."""
         return bool(self.path) and self._file != self._identify_file()
 
     def rebind(self) -> None:
@@ -161,7 +158,9 @@ class Endpoint:
         # A REQ socket puts an empty frame before its message; a DEALER does not.
         if not (len(route) == 1 or (len(route) == 2 and not route[1])):
             return None
-        return Caller(self, tuple(route), self._peer_of(data), _find_descriptor(data)), data.bytes
+        number = _read_property(data, "__fd")
+        descriptor = int(number) if number.isdecimal() else -1
+        return Caller(self, tuple(route), self._peer_of(data), descriptor), data.bytes
 
     def close(self) -> None:
         """Close the socket; no connection is accepted any more."""
@@ -236,28 +235,23 @@ def bind_tcp(socket: Socket, address: str, keys: Keys, most: int) -> Endpoint:
     return Endpoint(socket, f"tcp://{host}:{port}", most, lambda: listening, _find_key)
 
 
-def _find_descriptor(frame: zmq.Frame) -> int:
-    """Return the descriptor of the connection that a frame came by, -1 where it is not known."""
+def _read_property(frame: zmq.Frame, name: str) -> str:
+    """Return what libzmq knows of the connection that a frame came by, "" where it does not."""
     try:
-        return int(str(frame.get("__fd")))
-    except (zmq.ZMQError, ValueError):
-        return -1
+        return str(frame.get(name))
+    except zmq.ZMQError:
+        return ""
 
 
 def _find_user(frame: zmq.Frame) -> Peer:
     """Return the user at the other end: libzmq writes `address:uid:gid:pid`."""
-    try:
-        return Peer(uid=int(str(frame.get("Peer-Address")).rsplit(":", 3)[1]))
-    except (zmq.ZMQError, IndexError, ValueError):
-        return Peer()
+    *_, uid, _, _ = ("", "", *_read_property(frame, "Peer-Address").rsplit(":", 3))
+    return Peer(uid=int(uid)) if uid.isdecimal() else Peer()
 
 
 def _find_key(frame: zmq.Frame) -> Peer:
     """Return the holder of a key, which the Keyring has checked."""
-    try:
-        return Peer(key=str(frame.get("User-Id")))
-    except zmq.ZMQError:
-        return Peer()
+    return Peer(key=_read_property(frame, "User-Id"))
 
 
 class Keyring:

@@ -13,7 +13,7 @@ from irclient.keys import Keys, read_keys, read_private
 from irclient.places import events_path
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.sections import Config
-from irdaemon.serve.access import Peer, Scope, Scopes, digest, make_scope
+from irdaemon.serve.access import Peer, Scope, Scopes, hash_token, make_scope
 from irdaemon.serve.endpoints import (
     Endpoint,
     Keyring,
@@ -44,7 +44,7 @@ def check_endpoints(config: Config) -> None:
             check_shared(config.serve.shared)
         key = "serve.tcp"
         if config.serve.tcp:
-            server_keys(config)
+            load_server_keys(config)
             check_tcp(config.serve.tcp)
     except ConfigError as error:
         raise config.error(key, error.message, error.hint) from error
@@ -84,10 +84,10 @@ def _read_tokens(config: Config, files: Mapping[str, Scope]) -> Mapping[bytes, S
                 f"client {scope.client!r}: the token in {path} can be guessed",
                 f"irdaemon keys add {scope.client} --token makes one",
             )
-        if digest(token) in found:
+        if hash_token(token) in found:
             message = f"client {scope.client!r}: another client has the token in {path}"
             raise config.error("", message, f"irdaemon keys rm {scope.client}, and add it again")
-        found[digest(token)] = scope
+        found[hash_token(token)] = scope
     return found
 
 
@@ -96,7 +96,7 @@ def server_keys_path(config: Config) -> str:
     return os.path.join(os.path.dirname(config.path), "server.key")
 
 
-def server_keys(config: Config) -> Keys:
+def load_server_keys(config: Config) -> Keys:
     """Return the daemon's own keys. Raises ConfigError where there are none to be used."""
     path = server_keys_path(config)
     if not os.path.exists(path):
@@ -131,9 +131,9 @@ class Listener:
 
     def _open_private(self, path: str) -> None:
         clear_socket(path)
-        self._open(bind_private(self._loop.router(), path, self._most))
+        self._open(bind_private(self._loop.make_router(), path, self._most))
         # Events name every corpus, so a client that may not see all gets none.
-        if self._loop.rules.scopes.of(Peer(os.getuid())).whole:
+        if self._loop.rules.scopes.find(Peer(os.getuid())).whole:
             events = self._loop.context.socket(zmq.PUB)
             clear_socket(events_path(path))
             endpoint = bind_private(events, events_path(path), self._most)
@@ -143,12 +143,12 @@ class Listener:
     def _open_shared(self, path: str) -> None:
         uids = self._loop.rules.scopes.by_uid.keys()
         clear_socket(path)
-        self._open(bind_shared(self._loop.router(), path, uids, self._most))
+        self._open(bind_shared(self._loop.make_router(), path, uids, self._most))
 
     def _open_tcp(self, config: Config) -> None:
-        keys, loop = server_keys(config), self._loop
+        keys, loop = load_server_keys(config), self._loop
         self._keyring = Keyring(loop.context, lambda key: key in loop.rules.scopes.by_key)
-        self._open(bind_tcp(loop.router(), config.serve.tcp, keys, self._most))
+        self._open(bind_tcp(loop.make_router(), config.serve.tcp, keys, self._most))
 
     def _open(self, endpoint: Endpoint) -> None:
         self._endpoints.append(endpoint)

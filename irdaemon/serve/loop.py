@@ -1,8 +1,8 @@
 """The request loop: take requests from the endpoints, and answer them or hand them to workers.
 
-Quick requests are answered by the loop itself, the others by worker threads, so many for each cost
-class, so that a slow disk delays no discover. Everything here belongs to one thread, but for what
-`publish` and the workers hand over.
+Quick requests are answered by the loop itself, the others by worker threads, a fixed number for
+each cost class, so that a slow disk delays no discover. Everything here belongs to one thread, but
+for what `publish` and the workers hand over.
 """
 
 from __future__ import annotations
@@ -34,18 +34,17 @@ from irdaemon.serve.ops import (
     WITH_DOCUMENTS,
     Rates,
     ServeRules,
+    choose_cost,
     choose_front_cost,
-    cost,
     handle,
     read_request,
 )
 
 # Worker pools: run requests that take a while, a bounded number of each cost class at once.
 #
-# A thread cannot be stopped from outside. So one that is past its deadline is abandoned: its
-# client
-# gets an error, its place goes to the next request, and its late result is dropped. Only so many
-# threads may be abandoned; after that a pool waits for its own. No state here is shared by
+# A thread cannot be stopped from outside. So one that is past its deadline is abandoned: its client
+# gets an error, its place goes to the next request, and its late result is dropped. The number of
+# abandoned threads is bounded; beyond it a pool waits for its own. No state here is shared by
 # threads.
 
 _MOST_ABANDONED = 16
@@ -167,9 +166,10 @@ class RequestLoop:
         self._events: Endpoint | None = None
         self._all_endpoints: list[Endpoint] = []
         self._rates = Rates()
-        self._documents = _make_store()
+        made = (load_part(a.connections)() for a in load_addons().values() if a.connections)
+        self._documents: ConnectionStore = next(made, ConnectionStore())
         self._done: queue.SimpleQueue[tuple[Task, bytes]] = queue.SimpleQueue()
-        self._workers = Workers(self._done_working)
+        self._workers = Workers(self._hand_back)
         self._pools = WorkerPools(_WORKERS, self._workers.start)
         self._unsent: queue.SimpleQueue[list[bytes]] = queue.SimpleQueue()
         self._woken, self._waker = unix.socketpair()
@@ -180,7 +180,7 @@ class RequestLoop:
 
     # -- endpoints -------------------------------------------------------------------------------
 
-    def router(self) -> Socket:
+    def make_router(self) -> Socket:
         """Return a new socket for an endpoint of requests."""
         socket = self.context.socket(zmq.ROUTER)
         # A reply to a client that has gone is dropped, noticed, and no reason to stop.
@@ -219,10 +219,12 @@ class RequestLoop:
         """Wait up to `timeout_s` seconds for requests and answer those there are."""
         ready = dict(self._poller.poll(int(timeout_s * 1000)))
         if self._woken.fileno() in ready:
-            self._drain_wakeups()
+            with contextlib.suppress(BlockingIOError):
+                while self._woken.recv(4096):
+                    pass
         self._send_pending()
-        if len(self._pools):
-            self._expire()
+        for task in self._pools.expire(time.monotonic()):
+            task.reply(wire.pack_error(task.request.id, make_too_late()))
         for endpoint in self._all_endpoints:
             if endpoint.monitor in ready:
                 self._forget_documents(endpoint)
@@ -255,10 +257,6 @@ class RequestLoop:
             if self._events is not None:
                 self._events.socket.send_multipart(event)
 
-    def _expire(self) -> None:
-        for task in self._pools.expire(time.monotonic()):
-            task.reply(wire.pack_error(task.request.id, make_too_late()))
-
     def _receive(self, endpoint: Endpoint) -> None:
         # Bounded, so that a flood cannot keep the loop from its other work.
         for _ in range(_HANDLED_AT_ONCE):
@@ -279,29 +277,34 @@ class RequestLoop:
             self._rates.check(connection, rules.serve.requests_per_second, now)
             request, scope = read_request(data, rules, caller.peer)
         except IRError as error:
-            return _reply(caller, wire.pack_error(0, error))
-        pool = self._cost(request)
-        documents = self._documents_of(caller, request, scope)
+            return _send_reply(caller, wire.pack_error(0, error))
+        pool = self._choose_pool(request)
+        documents = self._find_documents(caller, request, scope)
         if pool == "quick":
-            return _reply(caller, handle(self._engine, request, scope, rules.serve, documents))
+            return _send_reply(caller, handle(self._engine, request, scope, rules.serve, documents))
         if 0 < rules.serve.max_waiting <= len(self._pools):
-            return _reply(caller, wire.pack_error(request.id, _BUSY))
-        deadline = now + _seconds(request.timeout_ms, rules.serve.max_request_s)
+            return _send_reply(caller, wire.pack_error(request.id, _BUSY))
+        # As long as its client waits, and the configuration allows.
+        longest_s = rules.serve.max_request_s or float("inf")
+        patience_s = request.timeout_ms / 1e3 if request.timeout_ms > 0 else longest_s
+        deadline = now + min(patience_s, longest_s)
 
         def run() -> bytes:
             with set_deadline(deadline):
                 return handle(self._engine, request, scope, rules.serve, documents)
 
-        task = Task(request, run, lambda reply: _reply(caller, reply), deadline)
+        task = Task(request, run, lambda reply: _send_reply(caller, reply), deadline)
         self._pools.add(pool, task)
 
-    def _cost(self, request: wire.Request) -> Cost:
+    def _choose_pool(self, request: wire.Request) -> Cost:
         engine = self._engine
         if engine.remote:
             return choose_front_cost(request)
-        return cost(request, engine.may_ask_model(request.args), engine.state.projects.is_known)
+        return choose_cost(
+            request, engine.may_ask_model(request.args), engine.state.projects.is_known
+        )
 
-    def _documents_of(self, caller: Caller, request: wire.Request, scope: Scope) -> Any:
+    def _find_documents(self, caller: Caller, request: wire.Request, scope: Scope) -> Any:
         """Return what the caller has registered; None where the request is not about that."""
         endpoint, now = caller.endpoint, self.requested_at
         if request.op not in WITH_DOCUMENTS and not len(self._documents):
@@ -312,14 +315,14 @@ class RequestLoop:
             return None
         # Descriptors are used again: what ended before this request came is forgotten first.
         self._forget_documents(endpoint)
-        return self._documents.of(sender, now) if endpoint.is_connected(caller) else None
+        return self._documents.find(sender, now) if endpoint.is_connected(caller) else None
 
     def _forget_documents(self, endpoint: Endpoint) -> None:
         """Forget what was registered on connections that have ended."""
         for descriptor in endpoint.count_connections():
             self._documents.end_connection(endpoint.address, descriptor)
 
-    def _done_working(self, task: Task, reply: bytes) -> None:
+    def _hand_back(self, task: Task, reply: bytes) -> None:
         self._done.put((task, reply))
         self._wake()
 
@@ -334,11 +337,6 @@ class RequestLoop:
         # A wake-up may be waiting already, or the loop may be closed.
         with contextlib.suppress(OSError):
             self._waker.send(b"\0")
-
-    def _drain_wakeups(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            while self._woken.recv(4096):
-                pass
 
 
 class Workers:
@@ -367,19 +365,7 @@ class Workers:
             self._done(task, task.run())
 
 
-def _make_store() -> ConnectionStore:
-    """Return where an add-on keeps what lives as long as a connection."""
-    made = (load_part(each.connections)() for each in load_addons().values() if each.connections)
-    return next(made, ConnectionStore())
-
-
-def _seconds(timeout_ms: float, longest_s: float) -> float:
-    """Return how long a request may take: as long as its client waits, at most `longest_s`."""
-    longest = longest_s or float("inf")
-    return min(timeout_ms / 1e3, longest) if timeout_ms > 0 else longest
-
-
-def _reply(caller: Caller, data: bytes) -> None:
+def _send_reply(caller: Caller, data: bytes) -> None:
     try:
         caller.endpoint.socket.send_multipart([*caller.route, data])
     except zmq.ZMQError as error:

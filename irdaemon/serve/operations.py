@@ -24,7 +24,7 @@ from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.impressions import ClientSession
 from irdaemon.discovery.query import check_wait
 from irdaemon.engine import Engine
-from irdaemon.engine.changes import jobs_for_hint
+from irdaemon.engine.changes import list_hint_jobs
 from irdaemon.engine.observer import GivenAnswer
 from irdaemon.engine.queue import Job
 from irdaemon.engine.reader import QueryEngine
@@ -127,7 +127,7 @@ def ping(engine: QueryEngine) -> Any:
     return PingReply(__version__, wire.PROTOCOL, os.getpid())
 
 
-def query_of(args: Args) -> Query:
+def make_query(args: Args) -> Query:
     """Return the query that the arguments of a request are. Raises QueryError."""
     try:
         return Query.from_dict({"text": "", **args})
@@ -138,7 +138,7 @@ def query_of(args: Args) -> Query:
 @serves("discover", "quick", access.allow_query_and_related, access.hide_text, front=True)
 def discover(engine: QueryEngine, args: Args) -> Any:
     """Answer a query, without what its session was shown before."""
-    query, traces, session = query_of(args), list[Trace](), find_session(args)
+    query, traces, session = make_query(args), list[Trace](), find_session(args)
     with record_laps() as laps:
         found = engine.discover(
             query,
@@ -160,7 +160,7 @@ def discover(engine: QueryEngine, args: Args) -> Any:
 @serves("search", "quick", access.allow_query, access.hide_text, front=True)
 def search(engine: QueryEngine, args: Args) -> Any:
     """Return the ranked candidates of a query."""
-    query, traces = query_of(args), list[Trace]()
+    query, traces = make_query(args), list[Trace]()
     with record_laps() as laps:
         answer = engine.search(query, traced=traces.append)
         answer = _count_answer(engine, log_slow_query(answer, query, laps))
@@ -197,7 +197,7 @@ def explain(engine: QueryEngine, args: Args) -> Any:
     """Return what each stage of a query did, and to its owner what was learned of an item."""
     with record_laps() as laps:
         place = args.get("place", "")
-        asked = query_of({**args, "place": place or ""})
+        asked = make_query({**args, "place": place or ""})
         explained = engine.explain(asked, args["item"], of_projects=place is not None)
     explained["stages"] = list_stages(laps)
     if "item" in explained and not args[PASSING]:
@@ -269,7 +269,7 @@ def build(engine: Engine, corpus: str | None, full: bool, prune: bool) -> Any:
 @serves("hint", "slow", access.refuse_hint)
 def hint(engine: Engine, path: str) -> Any:
     """Request a scan of a path in every corpus that it may belong to; return the numbers."""
-    jobs = jobs_for_hint(path, tuple(engine.corpora.values()))
+    jobs = list_hint_jobs(path, tuple(engine.corpora.values()))
     return [engine.request(job) for job in jobs]
 
 

@@ -142,7 +142,7 @@ def read_request(data: bytes, rules: ServeRules, peer: Peer) -> tuple[wire.Reque
     Raises LimitError, ProtocolError, Denied.
     """
     request = wire.unpack_request(data, choose_message_limits(rules.serve))
-    return request, rules.scopes.of(peer, request.token)
+    return request, rules.scopes.find(peer, request.token)
 
 
 def handle(
@@ -168,7 +168,7 @@ def handle(
             args = narrow_args(scope, op, given, engine.snapshot.corpora)
             check_clock()
             result = op.run(engine, args)
-        reply = wire.pack_result(request.id, shown(scope, op, result))
+        reply = wire.pack_result(request.id, filter_result(scope, op, result))
         check_reply(reply, serve)
     except IRError as error:
         return wire.pack_error(request.id, error)
@@ -198,19 +198,19 @@ def fill_args(name: str, args: Args, client: str = "", documents: Any = None) ->
 def _locate_place(engine: QueryEngine, scope: Scope, args: Args) -> Args:
     """Return the arguments with a place that counts only where the client may say where it is.
 
-    A place that was never seen is looked at here: see `cost`. Raises QueryError for a bad one.
+    A place that was never seen is looked at here, see `choose_cost`. Raises QueryError.
     """
-    if "place" not in args and not _names(args):
+    if "place" not in args and not _names_artifacts(args):
         return args
     if engine.remote or not scope.has_projects:
         # A reference is told nothing of projects then.
-        return {**args, "place": None if _names(args) else ""}
+        return {**args, "place": None if _names_artifacts(args) else ""}
     if args.get("place"):
         engine.state.projects.locate(args["place"])
     return args
 
 
-def _names(args: Args) -> bool:
+def _names_artifacts(args: Args) -> bool:
     """Return whether artifacts are asked for by reference."""
     return any(name in args for name in ("references", "reference", "item"))
 
@@ -236,7 +236,7 @@ def narrow_args(scope: Scope, op: ServedOp, args: Args, corpora: Collection[str]
     return args if may else op.rule(scope, args, list_visible(scope, corpora))
 
 
-def shown(scope: Scope, op: ServedOp, result: Any) -> Any:
+def filter_result(scope: Scope, op: ServedOp, result: Any) -> Any:
     """Return what of a result a client may see, as plain data. Raises NotFound."""
     plain = plain_data(result)
     return plain if scope.has_projects or op.filter is None else op.filter(scope, plain)
@@ -270,19 +270,19 @@ def _check_args(request: wire.Request) -> None:
 
 def choose_front_cost(request: wire.Request) -> Cost:
     """Return the cost class of a request to a front end: what asks a backend waits for that."""
-    op, found = OPS.get(request.op), cost(request)
+    op, found = OPS.get(request.op), choose_cost(request)
     if op is None or not op.front:
         return "quick"
     asks = found in ("slow", "heavy") or request.op in ("discover", "search")
     return "remote" if asks and found != "waiting" and request.op not in WITH_DOCUMENTS else found
 
 
-def cost(
+def choose_cost(
     request: wire.Request,
     may_ask_model: bool = False,
     knows: Callable[[str], bool] = lambda place: True,
 ) -> Cost:
-    """Return the cost class of a request; that of a wrong one, which is an error soon, is quick.
+    """Return the cost class of a request; an invalid one, which soon is an error, is quick.
 
     `may_ask_model` is whether a model may choose among what a query of its arguments finds, `knows`
     whether a place was looked at before: another one waits for a child process.

@@ -89,7 +89,7 @@ def test_the_status_and_info_that_a_client_reads_have_all_that_the_daemon_tells(
         ("ping", {}),
         ("discover_in", {"docs": ["fill a pdf form"], "query": "pdf"}),
     ):
-        plain = served.shown(WHOLE, served.OPS[name], run(name, made, args))
+        plain = served.filter_result(WHOLE, served.OPS[name], run(name, made, args))
         read = ops.OPS[name].result(plain)
         again = [each.to_dict() for each in read] if isinstance(read, list) else read.to_dict()
         told = [set(each) for each in plain] if isinstance(plain, list) else [set(plain)]
@@ -100,7 +100,7 @@ def test_the_status_and_info_that_a_client_reads_have_all_that_the_daemon_tells(
 def test_a_limited_status_is_read_without_what_it_was_not_told():
     made = engine(mapped({"a": "fill a pdf form"}))
     op = served.OPS["status"]
-    plain = served.shown(Scope("agent", frozenset({"m"})), op, run("status", made, {}))
+    plain = served.filter_result(Scope("agent", frozenset({"m"})), op, run("status", made, {}))
     state = ops.OPS["status"].result({**plain, "version": "1", "pid": 1})
     assert state.health is None
     assert not state.to_dict().keys() & {"config", "socket", "watch", "profile", "ledger", "health"}

@@ -30,7 +30,7 @@ from irdaemon.engine.health import CorpusHealth, Health, Level, UnwatchedRoot
 from irdaemon.engine.host import ServingHost
 from irdaemon.engine.reader import QueryEngine
 from irdaemon.engine.state import EngineOptions, QueryState
-from irdaemon.engine.status import floor_facts
+from irdaemon.engine.status import describe_floor
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.index.backend import IndexBackend, StoredText, Totals
 from irdaemon.runtime.deadline import limit_time
@@ -303,7 +303,7 @@ class BackendStore:
             **self._describe(side, totals),
             "embedder": totals.embedder,
             "served_by": totals.embedder,
-            "floors": {mode: floor_facts(floor) for mode, floor in index.floors.items()},
+            "floors": {mode: describe_floor(floor) for mode, floor in index.floors.items()},
             "recipe": totals.recipe,
             "fields": sorted(totals.fields),
             "surfaces": sorted(totals.kinds),

@@ -49,7 +49,7 @@ def rank_documents(
         )
     inmemory.check_count("top_k", top_k)
     query, own = args["query"], args[DOCUMENTS]
-    documents = _check_connected(own).of(given) if isinstance(given, str) else _make_set(given)
+    documents = _check_connected(own).get(given) if isinstance(given, str) else _make_set(given)
     if contract == "bm25":
         ranking = inmemory.ranked(documents.bm25(), query, top_k)
     else:

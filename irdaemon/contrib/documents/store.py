@@ -142,7 +142,7 @@ class ClientDocuments:
         """Return how much is registered."""
         return sum(each.bytes for each in self._sets.values())
 
-    def of(self, handle: str) -> DocumentSet:
+    def get(self, handle: str) -> DocumentSet:
         """Return what was registered under a handle. Raises NotFound."""
         found = self._sets.get(handle)
         if found is None:
@@ -155,7 +155,7 @@ class ClientDocuments:
     def drop(self, handle: str) -> int:
         """Forget what was registered under a handle; return how many documents. Raises NotFound."""
         with self._store.lock:
-            found = self.of(handle)
+            found = self.get(handle)
             del self._sets[handle]
             self._store.bytes -= found.bytes
         return len(found.documents)
@@ -181,7 +181,7 @@ class DocumentStore(ConnectionStore):
     def __len__(self) -> int:
         return len(self._clients)
 
-    def of(self, sender: Sender, now: float) -> ClientDocuments:
+    def find(self, sender: Sender, now: float) -> ClientDocuments:
         """Return the documents of a client whose connection is there."""
         found = self._clients.get(sender)
         if found is None:

@@ -31,7 +31,7 @@ from irdaemon.contrib.documents.files import (
 )
 from irdaemon.discovery.query import check_wait
 from irdaemon.engine import Engine
-from irdaemon.engine.changes import jobs_for_changes
+from irdaemon.engine.changes import list_change_jobs
 from irdaemon.ledger import ArtifactPage
 from irdaemon.serve import access
 from irdaemon.serve.access import VISIBLE, Args
@@ -297,8 +297,8 @@ def _scan(engine: Engine, corpus: Corpus, paths: tuple[str, ...], wait_s: float)
     Waits for the scans before it as well: one that was interrupted by this one may store what it
     saw before it.
     """
-    jobs = [engine.request(job) for job in jobs_for_changes(paths, (corpus,), {})]
-    scans = engine.state.work.scans(corpus.name)
+    jobs = [engine.request(job) for job in list_change_jobs(paths, (corpus,), {})]
+    scans = engine.state.work.list_scans(corpus.name)
     if not engine.host.writes:
         engine.drain()
     engine.state.work.wait_until(lambda: all(scan.ended for scan in scans), max(0.0, wait_s))

@@ -8,7 +8,7 @@ from irdaemon.contrib.evaluate.store import EvaluationStore
 from irdaemon.engine import Engine
 from irdaemon.serve import access
 from irdaemon.serve.access import PASSING, Args
-from irdaemon.serve.operations import query_of, read_cases, serves
+from irdaemon.serve.operations import make_query, read_cases, serves
 
 
 @serves("eval", "slow", access.allow_query_and_cases)
@@ -20,7 +20,7 @@ def evaluate(engine: Engine, args: Args) -> Any:
     wanted = EvaluationRequest(
         baseline=args["baseline"], curve=args["curve"], grid=Grid.from_dict(args["grid"])
     )
-    measured = evaluate_corpora(engine, read_cases(args["cases"]), query_of(args), wanted)
+    measured = evaluate_corpora(engine, read_cases(args["cases"]), make_query(args), wanted)
     if not args[PASSING]:
         EvaluationStore.find_in(engine.state.addons).keep(measured)
     return measured

@@ -11,7 +11,7 @@ from irclient.results import MaintenanceTask
 from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.models.llm import ModelSelector, make_chooser
 from irdaemon.discovery.query import cut_text
-from irdaemon.engine.due import why_put_off
+from irdaemon.engine.due import explain_delay
 from irdaemon.engine.observer import Observer
 from irdaemon.engine.state import State
 from irdaemon.runtime.model_endpoint import RestingModel
@@ -91,7 +91,7 @@ class ModelObserver(Observer):
         """Yield that a corpus has synopses; never on request, since a reply takes seconds."""
         if corpus.synopsis and self.summarizer:
             reason = "asked for while nothing else is to be done"
-            why = why_put_off(self._state, self._state.clock())
+            why = explain_delay(self._state, self._state.clock())
             told = f"{reason}; {why}" if why else reason
             yield MaintenanceTask(corpus.name, "synopsis", False, told)
 

@@ -20,7 +20,7 @@ from irdaemon.contrib.models.observer import ModelObserver, NewSynopsis
 from irdaemon.contrib.models.synopsis import PROMPT, SHOWN_CHARS, make_identity
 from irdaemon.discovery.disclose import disclose_artifact
 from irdaemon.engine import Engine
-from irdaemon.engine.due import why_put_off
+from irdaemon.engine.due import explain_delay
 from irdaemon.engine.indexing import reconcile_corpus
 from irdaemon.engine.observer import Background
 from irdaemon.engine.publish import JobContext
@@ -103,7 +103,7 @@ class SynopsisWriter(Background):
         changes = (state.work.watermarks(name).changed_at or 0.0 for name in state.corpora)
         now = state.clock()
         unchanged_s = now - max(changes, default=0.0)
-        if why_put_off(state, now):
+        if explain_delay(state, now):
             return False
         return not state.work.queued and min(state.host.idle_s(), unchanged_s) >= quiet_s
 

@@ -17,9 +17,9 @@ from irdaemon.engine.state import State
 from irdaemon.engine.trial import (
     Asked,
     compare_own_cases,
-    gain,
     index_expecting,
-    ndcg_of_each,
+    measure_each,
+    measure_gain,
     rank_artifacts,
 )
 from irdaemon.index import CorpusIndex
@@ -115,7 +115,7 @@ def weigh_prompts(
 
     base = index_expecting(state, corpus, {}, provenance)
     candidate = index_expecting(state, corpus, kept, provenance)
-    found = gain(ndcg_of_each(base, asked, rank), ndcg_of_each(candidate, asked, rank))
+    found = measure_gain(measure_each(base, asked, rank), measure_each(candidate, asked, rank))
     own = compare_own_cases(base, candidate, rank)
     report |= {
         "asked": found.n,

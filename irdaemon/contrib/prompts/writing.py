@@ -30,7 +30,7 @@ from irdaemon.contrib.prompts.wanting import (
     estimate_request,
     list_wanting,
 )
-from irdaemon.engine.due import why_put_off
+from irdaemon.engine.due import explain_delay
 from irdaemon.engine.observer import Background
 from irdaemon.engine.state import State
 from irdaemon.ledger import Expected
@@ -334,7 +334,7 @@ class Writing(Background):
         generation = state.snapshot.generation
         if not options.write or generation == self._complete_at or not self._may_begin():
             return False
-        if why_put_off(state, state.clock()) or state.work.queued:
+        if explain_delay(state, state.clock()) or state.work.queued:
             return False
         left = options.tokens_a_day - self._spent_today()
         run = Run(options.write, list(options.corpora), left, by=CONFIGURATION)

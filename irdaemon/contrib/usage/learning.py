@@ -27,9 +27,9 @@ from irdaemon.engine.trial import (
     Asked,
     Gain,
     compare_own_cases,
-    gain,
     index_expecting,
-    ndcg_of_each,
+    measure_each,
+    measure_gain,
     rank_artifacts,
 )
 from irdaemon.index import CorpusIndex
@@ -76,11 +76,11 @@ class Learning:
         weights = weights_of(seen, sum(_is_of(use, everything) for use in known) / len(known))
         base = self._index_with({})
         asked = [Asked(use.prompt, use.gold) for use in held_out]
-        before = ndcg_of_each(base, asked, self._rank)
+        before = measure_each(base, asked, self._rank)
         tried = []
         for rate in RATES:
             candidate = self._index_with(learned(prompts, rate))
-            found = gain(before, ndcg_of_each(candidate, asked, self._rank), weights)
+            found = measure_gain(before, measure_each(candidate, asked, self._rank), weights)
             tried.append((found, candidate, rate))
         best, candidate, rate = max(tried, key=lambda each: each[0].mean)
         if not best.better:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from irdaemon.config.reindex import Reindex
 from irdaemon.daemon.supervisor import SupervisorThread
-from irdaemon.engine.health import Facts, Policy, ProcessHealth, health
+from irdaemon.engine.health import Facts, Policy, ProcessHealth, judge_health
 from irdaemon.engine.queue import Watermarks
 from tests.support.corpora import skills
 
@@ -28,7 +28,7 @@ class Stand:
 
     def health(self):
         facts = Facts("a", {}, self.watermarks, self.scanned_at)
-        return health((facts,), ProcessHealth(), Policy(), 0.0)
+        return judge_health((facts,), ProcessHealth(), Policy(), 0.0)
 
     def unload_idle(self):
         if self.failing:

@@ -48,7 +48,7 @@ def test_events_of_a_root_prove_nothing_of_a_corpus_that_does_not_take_them(tmp_
     corpus = replace(skills(tmp_path), reindex=Reindex("interval"))
     work, wait = Work(), lambda happened, timeout: None
     assert catch_up([corpus], work, lambda timeout: {str(tmp_path)}, wait, 1.0)
-    assert len(work.scans("s")) == 1
+    assert len(work.list_scans("s")) == 1
 
 
 def test_a_root_that_is_missing_is_named_as_not_proved(tmp_path):
@@ -67,12 +67,12 @@ def test_a_time_to_wait_that_is_none_is_an_error(wait_ms):
 def test_waiting_for_a_job_ends_with_it_and_at_the_latest_with_the_timeout():
     work = Work()
     number = work.add(Job("reconcile", "c"))
-    (look,) = work.scans("c")
+    (look,) = work.list_scans("c")
     assert not work.wait_until(lambda: look.ended, 0.01)
     work.take()
     threading.Timer(0.05, work.end, (number, "done", "")).start()
     assert work.wait_until(lambda: look.ended, 5)
-    assert work.scans("c") == []
+    assert work.list_scans("c") == []
 
 
 def test_a_flush_hands_over_what_waits_and_returns_when_that_was_taken():

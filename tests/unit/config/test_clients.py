@@ -14,7 +14,7 @@ from irdaemon.config.clients import ClientConfig
 from irdaemon.config.config import load_config, parse_config
 from irdaemon.daemon.active_config import open_config_file
 from irdaemon.serve.access import Peer
-from irdaemon.serve.listen import make_rules, server_keys
+from irdaemon.serve.listen import load_server_keys, make_rules
 
 PATH = "/etc/x/irdaemon.toml"
 KEY = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
@@ -87,7 +87,7 @@ def test_a_token_counts_by_its_content_and_a_shared_file_is_refused(config):
         make_rules(load_config())
     token.chmod(0o600)
     scopes = make_rules(load_config()).scopes
-    assert scopes.of(Peer(uid=os.getuid()), "correct horse battery staple").read_only
+    assert scopes.find(Peer(uid=os.getuid()), "correct horse battery staple").read_only
     token.write_text("short")
     with pytest.raises(ConfigError, match="can be guessed"):
         make_rules(load_config())
@@ -102,9 +102,9 @@ def test_a_client_whose_token_is_gone_is_turned_away_and_the_others_are_served(c
         '[[client]]\nname = "agent"\ntoken = "gone.token"\n[[client]]\nname = "b"\nuid = 4711\n'
     )
     scopes = make_rules(load_config()).scopes
-    assert scopes.of(Peer(uid=4711)).client == "b"
+    assert scopes.find(Peer(uid=4711)).client == "b"
     with pytest.raises(Denied):
-        scopes.of(Peer(uid=os.getuid()), "what the token was")
+        scopes.find(Peer(uid=os.getuid()), "what the token was")
     assert f"'agent' is turned away: {config.parent / 'gone.token'} is gone" in caplog.text
 
 
@@ -150,7 +150,7 @@ def test_keys_are_made_added_shown_and_removed_by_command(config, capsys):
     assert main(["keys", "make"]) == 0
     public = capsys.readouterr().out.strip()
     assert main(["keys", "make"]) == 2
-    assert server_keys(load_config()).public == public
+    assert load_server_keys(load_config()).public == public
     assert main(["keys", "add", "laptop", "--corpus", "skills", "--read-only"]) == 0
     made = read_keys(str(config.parent / "laptop.client"))
     (client,) = load_config().clients
@@ -158,7 +158,7 @@ def test_keys_are_made_added_shown_and_removed_by_command(config, capsys):
     assert (client.corpora, client.read_only) == (("skills",), True)
     assert main(["keys", "add", "own", "--key", KEY]) == 0
     assert main(["keys", "add", "agent", "--token"]) == 0
-    assert make_rules(load_config()).scopes.of(
+    assert make_rules(load_config()).scopes.find(
         Peer(), read_private(str(config.parent / "agent.token"))
     )
     capsys.readouterr()

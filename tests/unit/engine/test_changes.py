@@ -7,7 +7,7 @@ import pytest
 from irclient.errors import NotFound, QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import Reindex
-from irdaemon.engine.changes import jobs_for_changes, jobs_for_hint
+from irdaemon.engine.changes import list_change_jobs, list_hint_jobs
 from irdaemon.source.files import Files
 from irdaemon.source.skills import Skills
 from irdaemon.strategy import strategy_from_spec
@@ -26,7 +26,7 @@ def test_every_corpus_with_a_root_above_the_path_looks_there_and_no_other(tmp_pa
         corpus("apart", tmp_path / "b"),
     ]
     path = tmp_path / "a" / "note.md"
-    jobs = jobs_for_hint(str(path), corpora)
+    jobs = list_hint_jobs(str(path), corpora)
     assert [(job.corpus, job.scan.under) for job in jobs] == [
         ("outer", (str(path),)),
         ("inner", (str(path),)),
@@ -39,14 +39,14 @@ def test_a_lock_or_a_backup_of_an_editor_makes_nothing_due_but_a_directory_of_th
     (tmp_path / "old~").mkdir()
     corpora = [corpus("c", tmp_path)]
     for name in (".#a.md", "a.md~", ".a.md.swp", "4913"):
-        assert jobs_for_changes((str(tmp_path / name),), corpora, {}) == []
-    (job,) = jobs_for_changes((str(tmp_path / "old~"), str(tmp_path / "a.md~")), corpora, {})
+        assert list_change_jobs((str(tmp_path / name),), corpora, {}) == []
+    (job,) = list_change_jobs((str(tmp_path / "old~"), str(tmp_path / "a.md~")), corpora, {})
     assert job.scan.under == (str(tmp_path / "old~"),)
 
 
 def test_a_root_that_is_called_like_a_backup_is_one_all_the_same(tmp_path):
     (tmp_path / "notes~").write_text("x")
-    (job,) = jobs_for_changes((str(tmp_path / "notes~"),), [corpus("c", tmp_path / "notes~")], {})
+    (job,) = list_change_jobs((str(tmp_path / "notes~"),), [corpus("c", tmp_path / "notes~")], {})
     assert job.scan.under == (str(tmp_path / "notes~"),)
 
 
@@ -57,26 +57,26 @@ def test_a_link_is_followed_before_it_is_judged(tmp_path):
     (root / "link").symlink_to(outside)
     (outside / "way-in").symlink_to(root)
     with pytest.raises(NotFound):
-        jobs_for_hint(str(root / "link" / "secret.md"), [corpus("c", root)])
-    (job,) = jobs_for_hint(str(outside / "way-in" / "note.md"), [corpus("c", root)])
+        list_hint_jobs(str(root / "link" / "secret.md"), [corpus("c", root)])
+    (job,) = list_hint_jobs(str(outside / "way-in" / "note.md"), [corpus("c", root)])
     assert job.scan.under == (str(root / "note.md"),)
 
 
 @pytest.mark.parametrize("path", ["", "note.md", "../x", "/a\0b"])
 def test_what_is_no_absolute_path_is_wrong(path, tmp_path):
     with pytest.raises(QueryError):
-        jobs_for_hint(path, [corpus("c", tmp_path)])
+        list_hint_jobs(path, [corpus("c", tmp_path)])
 
 
 def test_a_root_itself_is_scanned_whole(tmp_path):
-    (job,) = jobs_for_hint(str(tmp_path), [corpus("c", tmp_path)])
+    (job,) = list_hint_jobs(str(tmp_path), [corpus("c", tmp_path)])
     assert (job.corpus, job.scan.under) == ("c", ())
 
 
 def test_a_path_elsewhere_is_not_found_nor_is_what_is_above_a_root(tmp_path):
     for path in (tmp_path / "b" / "x", tmp_path, tmp_path / "a" / ".." / "b"):
         with pytest.raises(NotFound, match="nor below one"):
-            jobs_for_hint(str(path), [corpus("c", tmp_path / "a")])
+            list_hint_jobs(str(path), [corpus("c", tmp_path / "a")])
 
 
 def linking(name, *roots, links="direct"):
@@ -85,7 +85,7 @@ def linking(name, *roots, links="direct"):
 
 
 def scans(paths, corpora, links):
-    jobs = jobs_for_changes(tuple(map(str, paths)), corpora, links)
+    jobs = list_change_jobs(tuple(map(str, paths)), corpora, links)
     return {job.corpus: job.scan.under for job in jobs}
 
 
@@ -160,10 +160,10 @@ def test_a_hint_is_taken_by_what_is_scanned_at_intervals_and_not_by_what_is_inde
     tmp_path,
 ):
     path = str(tmp_path / "note.md")
-    (job,) = jobs_for_hint(path, [with_reindex("interval", tmp_path)])
+    (job,) = list_hint_jobs(path, [with_reindex("interval", tmp_path)])
     assert job.scan.under == (path,)
     with pytest.raises(QueryError, match="'c' is indexed by hand only") as refused:
-        jobs_for_hint(path, [with_reindex("manual", tmp_path)])
+        list_hint_jobs(path, [with_reindex("manual", tmp_path)])
     assert refused.value.hint == "irc build c"
     both = [with_reindex("manual", tmp_path), corpus("d", tmp_path)]
-    assert [job.corpus for job in jobs_for_hint(path, both)] == ["d"]
+    assert [job.corpus for job in list_hint_jobs(path, both)] == ["d"]

@@ -7,7 +7,7 @@ import pytest
 
 from irclient.errors import NotFound
 from irdaemon.config.reindex import Reindex, parse_quiet_hours
-from irdaemon.engine.due import due_jobs
+from irdaemon.engine.due import find_due_jobs
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import Failure
@@ -98,7 +98,7 @@ def test_the_first_scan_at_an_interval_does_not_wait_for_the_quiet_hours_and_lat
     clock = At()
     interval = corpus(Reindex("interval", HOUR))
     made = running(interval, clock=clock, quiet=parse_quiet_hours("22:00-06:00"))
-    assert due_jobs(made.state, clock.now) == [Job("reconcile", "m")]
+    assert find_due_jobs(made.state, clock.now) == [Job("reconcile", "m")]
     made.maintain("m")
     made.drain()
     clock.now += 2 * HOUR
@@ -184,7 +184,7 @@ def test_another_try_at_failures_leaves_what_does_not_follow_changes_to_its_next
         made.ledger.failures.put(Failure(name, "/a", "a", "not to be read", "1", NOON))
     made.request(Job("retry"))
     made.step()
-    assert [len(made.state.work.scans(name)) for name in ("m", "n")] == [1, 0]
+    assert [len(made.state.work.list_scans(name)) for name in ("m", "n")] == [1, 0]
 
 
 def test_on_a_battery_what_is_due_says_that_it_waits_for_another_supply():
@@ -243,18 +243,18 @@ def test_at_a_start_every_corpus_is_scanned_but_those_by_hand_the_small_ones_fir
     for name in ("large", "small"):
         made.request(Job("reconcile", name))
     made.drain()
-    at_start = due_jobs(made.state, NOON, at_start=True)
+    at_start = find_due_jobs(made.state, NOON, at_start=True)
     assert [job.corpus for job in at_start] == ["small", "large"]
-    assert due_jobs(made.state, NOON) == []
+    assert find_due_jobs(made.state, NOON) == []
 
 
 def test_a_compaction_that_was_put_off_is_due_until_one_has_begun():
     made = running(corpus(Reindex()))
     made.state.compaction_waits = True
-    assert due_jobs(made.state, NOON) == [Job("compact")]
+    assert find_due_jobs(made.state, NOON) == [Job("compact")]
     made.request(Job("compact"))
     made.drain()
-    assert due_jobs(made.state, NOON) == []
+    assert find_due_jobs(made.state, NOON) == []
 
 
 def test_a_scan_that_is_due_is_requested_while_a_long_job_runs():
@@ -264,7 +264,7 @@ def test_a_scan_that_is_due_is_requested_while_a_long_job_runs():
     made.request(Job("embed", "n"))
     long = made.state.work.take()
     made.progress(long.number).todo = 10_000
-    for job in due_jobs(made.state, clock.now):
+    for job in find_due_jobs(made.state, clock.now):
         made.request(job)
     assert made.state.work.take_before(long).is_scan_of("m")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from irdaemon.config.reindex import Reindex
-from irdaemon.engine.health import Facts, Policy, ProcessHealth, health, lasting
+from irdaemon.engine.health import Facts, Policy, ProcessHealth, format_duration, judge_health
 from irdaemon.engine.queue import FailedJob, Watermarks
 from irdaemon.ledger import Failure
 from irdaemon.types import Problem, RootWatch
@@ -23,7 +23,9 @@ def facts(watermarks=None, **more):
 
 
 def judge(given, *watched, **process):
-    found = health((given,), ProcessHealth(tuple(watched) or (WATCHED,), **process), POLICY, NOW)
+    found = judge_health(
+        (given,), ProcessHealth(tuple(watched) or (WATCHED,), **process), POLICY, NOW
+    )
     return found, found.corpora[0]
 
 
@@ -74,7 +76,7 @@ def test_what_is_scanned_at_an_interval_is_overdue_by_that_and_what_is_by_hand_n
         assert notes.level == level
     put_off = Policy(600, 900, put_off_s=86_400.0)
     given = facts(reindex=daily, scanned_at=NOW - 2.9 * 86_400)
-    assert health((given,), ProcessHealth((WATCHED,)), put_off, NOW).level == "ok"
+    assert judge_health((given,), ProcessHealth((WATCHED,)), put_off, NOW).level == "ok"
 
 
 def test_what_is_watched_of_a_project_in_a_root_may_be_missing():
@@ -91,7 +93,7 @@ def test_what_does_not_follow_changes_need_not_be_watched():
 
 
 def test_without_a_schedule_no_scan_is_overdue():
-    found = health((facts(scanned_at=0.0),), ProcessHealth((WATCHED,)), Policy(600, 0), NOW)
+    found = judge_health((facts(scanned_at=0.0),), ProcessHealth((WATCHED,)), Policy(600, 0), NOW)
     assert found.level == "ok"
 
 
@@ -127,7 +129,7 @@ def test_a_root_just_added_has_a_minute_to_be_watched():
 
 
 def test_a_library_that_watches_nothing_is_not_offline_for_that():
-    assert health((facts(),), ProcessHealth(), POLICY, NOW).level == "ok"
+    assert judge_health((facts(),), ProcessHealth(), POLICY, NOW).level == "ok"
 
 
 def test_a_polled_root_is_named_and_well():
@@ -179,4 +181,4 @@ def test_it_is_plain_data_for_the_wire():
     [(0, "0 s"), (119, "119 s"), (120, "2 min"), (7_200, "2 h"), (172_800, "2 d")],
 )
 def test_a_duration_is_said_in_its_largest_unit(seconds, said):
-    assert lasting(seconds) == said
+    assert format_duration(seconds) == said

@@ -84,7 +84,7 @@ def test_a_whole_look_that_finds_a_change_saw_it():
     work, _ = working()
     work.add(Job("reconcile", "a"))
     job = work.take()
-    work.scanned(job, Report(written=1))
+    work.note_scan(job, Report(written=1))
     work.end(job.number, "done", "")
     watermarks = work.watermarks("a")
     assert (watermarks.changed_at, watermarks.indexed_at) == (100.0, 100.0)
@@ -95,7 +95,7 @@ def test_only_a_routine_look_tells_of_changes_without_an_event():
     for routine, late in ((False, 5), (True, 2)):
         work.add(Job("reconcile", "a", ScanRequest(routine=routine)))
         job = work.take()
-        work.scanned(job, Report(written=5, missed_events=late))
+        work.note_scan(job, Report(written=5, missed_events=late))
         work.end(job.number, "done", "")
     assert work.watermarks("a").missed_events == 2
 
@@ -109,10 +109,10 @@ def test_a_look_that_a_client_asked_for_too_is_no_routine():
 
 def test_what_was_refused_stands_until_a_whole_look_refuses_nothing():
     work, _ = working()
-    work.scanned(change("/x"), Report(refused=1, refusal="full"))
-    work.scanned(change("/y"), Report())
+    work.note_scan(change("/x"), Report(refused=1, refusal="full"))
+    work.note_scan(change("/y"), Report())
     assert (work.watermarks("a").refused, work.watermarks("a").refusal) == (1, "full")
-    work.scanned(Job("reconcile", "a"), Report())
+    work.note_scan(Job("reconcile", "a"), Report())
     assert work.watermarks("a").refused == 0
 
 

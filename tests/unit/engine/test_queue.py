@@ -41,7 +41,7 @@ def test_equal_wishes_become_one_job_that_grants_all():
 def test_changes_of_one_corpus_are_joined_without_repeats_and_apart_from_a_whole_look():
     waiting = queue(change("a", "/x"), Job("reconcile", "a"), change("a", "/y", "/x"))
     assert len(waiting) == 2
-    assert waiting.paths() == 3
+    assert waiting.count_paths() == 3
     assert waiting.take().scan.under == ("/x", "/y")
 
 

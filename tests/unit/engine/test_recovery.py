@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from irclient.errors import NotFound, Unavailable
 from irdaemon.engine import Engine
 from irdaemon.engine.queue import Job
-from irdaemon.engine.recovery import opened
+from irdaemon.engine.recovery import open_ledger
 from irdaemon.engine.upkeep import replace_ledger
 from irdaemon.ledger import ArtifactPage, LedgerError
 from irdaemon.ledger.files import list_set_aside, set_aside
@@ -39,7 +39,9 @@ def look(made):
 
 
 def started(path, items=ITEMS):
-    made, loss = opened(path, lambda ledger: Engine(ledger, [mapped(items)], clock=ticking()), 1.0)
+    made, loss = open_ledger(
+        path, lambda ledger: Engine(ledger, [mapped(items)], clock=ticking()), 1.0
+    )
     made.state.host, made.state.corruption = Writing(), loss
     return made
 
@@ -107,7 +109,7 @@ def test_a_fault_that_is_not_the_ledgers_sets_nothing_aside(path):
         raise ValueError("a fault of our own")
 
     with pytest.raises(ValueError, match="our own"):
-        opened(path, broken, 1.0)
+        open_ledger(path, broken, 1.0)
     assert list_set_aside(path) == []
 
 

@@ -48,8 +48,8 @@ def later(giving, now, seconds):
 
 def test_work_of_a_second_is_followed_by_giving_back_once(running):
     _made, _, giving, now, done = running
-    giving.worked(0.6)
-    giving.worked(0.6)
+    giving.note_work(0.6)
+    giving.note_work(0.6)
     later(giving, now, 5)
     assert not done, "it is not quiet yet"
     later(giving, now, 20)
@@ -60,7 +60,7 @@ def test_work_of_a_second_is_followed_by_giving_back_once(running):
 
 def test_a_small_change_is_followed_by_nothing(running):
     _, _, giving, now, done = running
-    giving.worked(0.1)
+    giving.note_work(0.1)
     later(giving, now, 30)
     assert not done
 
@@ -83,7 +83,7 @@ def test_pages_are_given_back_a_minute_after_the_last_request_and_once(running):
 def test_a_library_gives_nothing_back_by_itself(running):
     made, _, giving, now, done = running
     made.state.host = InProcess()
-    giving.worked(5)
+    giving.note_work(5)
     later(giving, now, 100)
     assert not done
 

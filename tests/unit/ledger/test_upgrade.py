@@ -10,7 +10,7 @@ import pytest
 from irdaemon.config.corpus import Corpus
 from irdaemon.engine import Engine
 from irdaemon.engine.queue import Job
-from irdaemon.engine.recovery import opened
+from irdaemon.engine.recovery import open_ledger
 from irdaemon.ledger import Ledger, LedgerError
 from irdaemon.ledger.files import list_set_aside
 from irdaemon.ledger.schema import MIGRATIONS
@@ -31,7 +31,7 @@ def corpora(notes, tools):
 
 
 def started(path, notes=NOTES, tools=TOOLS):
-    made, loss = opened(path, lambda ledger: Engine(ledger, corpora(notes, tools)), 1.0)
+    made, loss = open_ledger(path, lambda ledger: Engine(ledger, corpora(notes, tools)), 1.0)
     made.state.host, made.state.corruption = Writing(), loss
     return made
 

@@ -11,8 +11,8 @@ from irclient.errors import Denied, NotFound
 from irdaemon.config.clients import ClientConfig
 from irdaemon.engine.queue import Job
 from irdaemon.serve import access
-from irdaemon.serve.access import WHOLE, Peer, Scope, Scopes, digest, make_scope
-from irdaemon.serve.ops import OPS, ServedOp, ServeRules, fill_args, narrow_args, shown
+from irdaemon.serve.access import WHOLE, Peer, Scope, Scopes, hash_token, make_scope
+from irdaemon.serve.ops import OPS, ServedOp, ServeRules, fill_args, filter_result, narrow_args
 from tests.support.corpora import engine, mapped
 from tests.support.serving import handled, unpack_reply
 
@@ -28,7 +28,7 @@ def scopes():
         own=1000,
         by_uid={1001: LIMITED},
         by_key={"k": READER},
-        by_token={digest("the token"): READER},
+        by_token={hash_token("the token"): READER},
     )
 
 
@@ -43,7 +43,7 @@ def scopes():
     ],
 )
 def test_a_token_tells_more_than_a_key_and_a_key_more_than_a_uid(peer, token, expected):
-    assert scopes().of(peer, token) == expected
+    assert scopes().find(peer, token) == expected
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_a_token_tells_more_than_a_key_and_a_key_more_than_a_uid(peer, token, ex
 )
 def test_who_is_not_known_is_denied(peer, token):
     with pytest.raises(Denied):
-        scopes().of(peer, token)
+        scopes().find(peer, token)
 
 
 def test_the_own_uid_may_be_limited_too():
     limited = Scopes(own=1000, by_uid={1000: READER})
-    assert limited.of(Peer(uid=1000)) == READER
+    assert limited.find(Peer(uid=1000)) == READER
 
 
 def test_a_table_without_limits_is_the_whole():
@@ -168,9 +168,9 @@ def test_who_may_write_builds_his_own_corpora_one_by_one():
 
 def test_a_job_of_another_corpus_is_not_found():
     own = {"number": 1, "corpus": "open"}
-    assert shown(LIMITED, OPS["progress"], own) == own
+    assert filter_result(LIMITED, OPS["progress"], own) == own
     with pytest.raises(NotFound, match="no job 2"):
-        shown(LIMITED, OPS["progress"], {"number": 2, "corpus": "secret"})
+        filter_result(LIMITED, OPS["progress"], {"number": 2, "corpus": "secret"})
 
 
 # -- through the engine ---------------------------------------------------------------------------
@@ -245,7 +245,7 @@ def test_who_may_not_have_a_body_is_not_shown_its_opening_words(served, op):
 def test_what_describes_an_artifact_is_shown_at_level_metadata():
     hit = {"kind": "capability", "name": "n", "summary": "what it is for"}
     scope = Scope("a", None, ("metadata",))
-    assert shown(scope, OPS["discover"], {"results": [hit]}) == {"results": [hit]}
+    assert filter_result(scope, OPS["discover"], {"results": [hit]}) == {"results": [hit]}
 
 
 BOTH = "merge pdf files and fill a pdf form for the plan"
@@ -317,9 +317,9 @@ def test_what_a_session_did_is_told_to_the_daemons_own_user_alone():
     fields = {"session_id": "S", "file": ["/w/p.py"], "file_written": [], "commit": ["0a1b2c3"]}
     hit = {"kind": "user_prompt", "name": "n", "summary": "s", "fields": fields}
     answer = {"results": [hit]}
-    assert shown(WHOLE, OPS["discover"], answer) == answer
+    assert filter_result(WHOLE, OPS["discover"], answer) == answer
     for scope in (Scope("a"), LIMITED):
-        (told,) = shown(scope, OPS["search"], answer)["results"]
+        (told,) = filter_result(scope, OPS["search"], answer)["results"]
         assert told["fields"] == {"session_id": "S"}
     with pytest.raises(Denied):
         narrow_args(Scope("a"), OPS["sessions"], fill_args("sessions", {"file": "p.py"}), CORPORA)

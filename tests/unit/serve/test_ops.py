@@ -6,7 +6,7 @@ from irclient.terminal.tables import describe_mismatch
 from irclient.wire import Request, read_reply
 from irdaemon.config.sections import ServeConfig
 from irdaemon.serve.access import WHOLE
-from irdaemon.serve.ops import cost, handle
+from irdaemon.serve.ops import choose_cost, handle
 from tests.support.corpora import engine, mapped
 
 
@@ -24,7 +24,7 @@ from tests.support.corpora import engine, mapped
     ],
 )
 def test_a_query_of_several_rounds_does_not_hold_up_the_loop(args, where):
-    assert cost(Request(1, "discover", {"text": "pdf", **args})) == where
+    assert choose_cost(Request(1, "discover", {"text": "pdf", **args})) == where
 
 
 def test_a_request_of_another_protocol_is_refused_and_the_status_tells_of_it():

@@ -7,10 +7,10 @@ import pytest
 from irclient.types import plain_data
 from irclient.wire import Request, read_reply
 from irdaemon.config.sections import Config, ProjectsConfig, ServeConfig
-from irdaemon.engine.changes import jobs_for_projects
+from irdaemon.engine.changes import list_project_jobs
 from irdaemon.engine.projects import name_part
 from irdaemon.serve.access import WHOLE, Scope
-from irdaemon.serve.ops import cost, handle
+from irdaemon.serve.ops import choose_cost, handle
 from irdaemon.source.projects import Located
 from irdaemon.types import Project
 from tests.support.corpora import LATER, engine, skills, write_skill
@@ -69,7 +69,7 @@ def find(made, scope=WHOLE, **args):
 def test_a_query_from_an_unseen_place_is_a_workers_and_from_a_known_one_the_loops(made, shop):
     def place(path):
         request = Request(1, "discover", {"text": "pdf", "place": path})
-        return cost(request, knows=made.state.projects.is_known)
+        return choose_cost(request, knows=made.state.projects.is_known)
 
     assert place(shop) == "slow"
     assert place("") == "quick"
@@ -78,9 +78,9 @@ def test_a_query_from_an_unseen_place_is_a_workers_and_from_a_known_one_the_loop
 
 
 def test_what_may_narrow_sessions_to_a_time_reads_them_all_and_is_no_loops():
-    assert cost(Request(1, "discover", {"text": "what did we do yesterday"})) == "heavy"
-    assert cost(Request(1, "discover", {"text": "what do we do"})) == "quick"
-    assert cost(Request(1, "discover", {"text": 7})) == "quick"
+    assert choose_cost(Request(1, "discover", {"text": "what did we do yesterday"})) == "heavy"
+    assert choose_cost(Request(1, "discover", {"text": "what do we do"})) == "quick"
+    assert choose_cost(Request(1, "discover", {"text": 7})) == "quick"
 
 
 def test_what_a_project_has_is_found_from_it_once_it_was_read(made, shop):
@@ -240,7 +240,7 @@ def test_a_marker_in_a_project_is_heard_of_where_the_marker_is_watched(made, sho
     made.state.projects.locate(shop)
     made.drain()
     Path(shop, ".noirdaemon").touch()
-    for job in jobs_for_projects((f"{shop}/.noirdaemon",), made.state.projects, made.state.parts):
+    for job in list_project_jobs((f"{shop}/.noirdaemon",), made.state.projects, made.state.parts):
         made.request(job)
     made.drain()
     assert ask(made, "projects") == []

@@ -10,7 +10,7 @@ from irdaemon.library.inmemory import as_documents
 from irdaemon.runtime.deadline import set_deadline
 from irdaemon.serve.access import WHOLE, Scope
 from irdaemon.serve.connections import Sender
-from irdaemon.serve.ops import ServeRules, cost, handle
+from irdaemon.serve.ops import ServeRules, choose_cost, handle
 from tests.support.corpora import engine, mapped
 from tests.support.serving import unpack_reply
 
@@ -28,36 +28,36 @@ def store(**limits):
 
 def test_a_handle_leads_its_own_connection_to_its_documents_and_no_other():
     made = store()
-    handle = made.of(ANN, 0).register(documents("red fish"))
-    assert made.of(ANN, 0).of(handle).documents[0].text == "red fish"
+    handle = made.find(ANN, 0).register(documents("red fish"))
+    assert made.find(ANN, 0).get(handle).documents[0].text == "red fish"
     with pytest.raises(NotFound, match="no documents are registered as"):
-        made.of(BOB, 0).of(handle)
+        made.find(BOB, 0).get(handle)
 
 
 def test_another_client_on_the_same_connection_does_not_see_them():
     made = store()
-    handle = made.of(ANN, 0).register(documents("red fish"))
+    handle = made.find(ANN, 0).register(documents("red fish"))
     with pytest.raises(NotFound):
-        made.of(Sender("ipc:///s", b"1", 7, "agent"), 0).of(handle)
+        made.find(Sender("ipc:///s", b"1", 7, "agent"), 0).get(handle)
 
 
 def test_documents_go_when_their_connection_ends_and_others_stay():
     made = store()
-    mine, handle = made.of(ANN, 0), made.of(BOB, 0).register(documents("blue sea"))
+    mine, handle = made.find(ANN, 0), made.find(BOB, 0).register(documents("blue sea"))
     mine.register(documents("red fish"))
     made.end_connection("ipc:///other", 7)
     assert made.bytes == 16
     made.end_connection("ipc:///s", 7)
     assert (len(made), made.bytes) == (1, 8)
-    assert made.of(BOB, 0).of(handle)
+    assert made.find(BOB, 0).get(handle)
     with pytest.raises(Unavailable, match="the connection has ended"):
         mine.register(documents("too late"))
 
 
 def test_documents_go_after_ten_minutes_without_a_request():
     made = store()
-    made.of(ANN, 0).register(documents("red fish"))
-    made.of(BOB, 0).register(documents("blue sea"))
+    made.find(ANN, 0).register(documents("red fish"))
+    made.find(BOB, 0).register(documents("blue sea"))
     made.note_request(ANN, 500)
     made.expire(601)
     assert (len(made), made.bytes) == (1, 8)
@@ -69,7 +69,7 @@ def test_documents_go_after_ten_minutes_without_a_request():
 
 def test_dropped_documents_are_counted_and_not_found_any_more():
     made = store()
-    mine = made.of(ANN, 0)
+    mine = made.find(ANN, 0)
     handle = mine.register(documents("red fish", "blue sea"))
     assert mine.drop(handle) == 2
     assert made.bytes == 0
@@ -88,7 +88,7 @@ def test_dropped_documents_are_counted_and_not_found_any_more():
 )
 def test_more_than_a_limit_is_refused_and_what_was_dropped_makes_room(limits, message):
     made = store(**limits)
-    mine = made.of(ANN, 0)
+    mine = made.find(ANN, 0)
     handle = mine.register(documents("red fish", "blue sea"))
     with pytest.raises(LimitError, match=message):
         mine.register(documents("red fish", "blue sea"))
@@ -99,11 +99,11 @@ def test_more_than_a_limit_is_refused_and_what_was_dropped_makes_room(limits, me
 
 def test_all_clients_share_one_limit_and_each_has_its_own():
     made = store(bytes=16, all_bytes=20)
-    made.of(ANN, 0).register(documents("red fish", "blue sea"))
+    made.find(ANN, 0).register(documents("red fish", "blue sea"))
     with pytest.raises(LimitError, match="all clients together"):
-        made.of(BOB, 0).register(documents("red fish"))
+        made.find(BOB, 0).register(documents("red fish"))
     made.end_connection("ipc:///s", 7)
-    assert made.of(BOB, 0).register(documents("red fish"))
+    assert made.find(BOB, 0).register(documents("red fish"))
 
 
 def test_meta_counts_as_well():
@@ -113,7 +113,7 @@ def test_meta_counts_as_well():
 def test_a_request_given_up_registers_nothing():
     made = store()
     with set_deadline(0.0), pytest.raises(Unavailable):
-        made.of(ANN, 0).register(documents("red fish"))
+        made.find(ANN, 0).register(documents("red fish"))
     assert made.bytes == 0
 
 
@@ -124,7 +124,7 @@ class Asked:
     """A client of one connection, past its socket."""
 
     def __init__(self, made, client=None, scope=WHOLE):
-        self.engine, self.client, self.scope = made, client or DocumentStore().of(ANN, 0), scope
+        self.engine, self.client, self.scope = made, client or DocumentStore().find(ANN, 0), scope
 
     def __call__(self, op, **args):
         request = wire.Request(1, op, args)
@@ -248,16 +248,16 @@ def test_nothing_else_that_the_daemon_answers_tells_of_documents(served):
 
 
 def test_indexing_and_asking_documents_is_done_by_workers():
-    assert cost(wire.Request(1, "discover_in", {})) == "heavy"
-    assert cost(wire.Request(1, "register_docs", {})) == "heavy"
-    assert cost(wire.Request(1, "drop_docs", {})) == "quick"
+    assert choose_cost(wire.Request(1, "discover_in", {})) == "heavy"
+    assert choose_cost(wire.Request(1, "register_docs", {})) == "heavy"
+    assert choose_cost(wire.Request(1, "drop_docs", {})) == "quick"
 
 
 def test_connections_that_end_give_all_their_room_back():
     made = DocumentStore(DocumentLimits(all_bytes=100))
     for _ in range(50):
-        made.of(ANN, 0).register(documents("red fish" * 5))
-        made.of(BOB, 0).register(documents("blue sea" * 5))
+        made.find(ANN, 0).register(documents("red fish" * 5))
+        made.find(BOB, 0).register(documents("blue sea" * 5))
         made.end_connection(ANN.address, ANN.descriptor)
         made.end_connection(BOB.address, BOB.descriptor)
     assert (made.bytes, len(made)) == (0, 0)

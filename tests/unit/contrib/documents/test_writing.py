@@ -10,7 +10,7 @@ from irdaemon.config.config import parse_config
 from irdaemon.config.corpus import make_corpora
 from irdaemon.contrib.documents import writing
 from irdaemon.serve.access import Scope
-from irdaemon.serve.ops import OPS, fill_args, narrow_args, shown
+from irdaemon.serve.ops import OPS, fill_args, filter_result, narrow_args
 from tests.support.corpora import engine, mapped
 from tests.support.serving import run
 
@@ -153,7 +153,7 @@ def test_a_client_that_may_only_read_and_one_without_that_corpus_write_nothing(m
         op.run(made, limited)
     assert not any(names for _, _, names in os.walk(tmp_path / "irdaemon"))
     allowed = narrow_args(Scope("agent", frozenset({"documents"})), op, args, made.corpora)
-    assert shown(Scope(), op, op.run(made, allowed))["status"] == "stored"
+    assert filter_result(Scope(), op, op.run(made, allowed))["status"] == "stored"
 
 
 # -- roots of the person's own ---------------------------------------------------------------------
