@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         IndexedArtifact,
         IndexedDirectory,
         JobProgress,
+        KnownCure,
         KnownUse,
         ListingReport,
         MaintenanceTask,
@@ -255,6 +256,16 @@ class Operations:
         """Return the turns of sessions that touched a file, newest first.
 
         `file` is an absolute path or the end of one, in whole components; `limit` is 1 to 200.
+        """
+
+    @operation(repeatable=False, addon="recall")
+    def find_cure(
+        self, command: str, output: str, session: str = "", sure: bool = True
+    ) -> list[KnownCure]:
+        """Return how the error of a failed command went away in an earlier session, or nothing.
+
+        `output` is what it said; `sure` is whether it is known to have failed. A session (AGENT:ID)
+        is told of each once.
         """
 
     @operation(addon="usage")

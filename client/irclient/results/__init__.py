@@ -74,6 +74,25 @@ class SessionTouch(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class KnownCure(Result):
+    """How an error went away in an earlier session (AGENT:ID), after a turn with a question.
+
+    `command` was run last before the failed one succeeded, `files` were written, and `more_files`
+    others; without either it was run `again`: `as it was`, or the command line that succeeded.
+    """
+
+    corpus: str
+    artifact_id: str
+    session: str = ""
+    at: float = 0.0
+    question: str = ""
+    command: str = ""
+    files: Sequence[str] = ()
+    more_files: int = 0
+    again: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class StoredRecord(Result):
     """One record of an artifact; `surface_index` is its place in the artifact's plan."""
 

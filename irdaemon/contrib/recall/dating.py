@@ -33,6 +33,8 @@ from irdaemon.engine.state import State
 log = logging.getLogger(__name__)
 
 _AT_ONCE = 200
+# About 40 MB.
+_MOST_RUNS = 200_000
 _RESTS_S, _WAITS_S = 0.2, 60.0
 # Commits are looked for again after so long, and after new ones.
 _COMMITS_EVERY_S = 900.0
@@ -72,6 +74,7 @@ class DatingWork(Background):
                 ]
                 for root in roots:
                     self._check_commits(store, root)
+                store.prune_runs(_MOST_RUNS)
         except (sqlite3.Error, OSError) as error:
             log.warning("files of sessions are not looked at: %s", error)
             return _WAITS_S

@@ -5,28 +5,39 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
-from irclient.types import Disclosure, Hit
+from irclient.results import KnownCure
+from irclient.types import Disclosure, Hit, Selection
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.sections import Config
+from irdaemon.contrib.recall.errors import find_key, list_signatures
+from irdaemon.contrib.recall.failures import Cure, FailedCommand, find_cure
 from irdaemon.contrib.recall.files import Looker
-from irdaemon.contrib.recall.store import DoneTurn, RecallStore
+from irdaemon.contrib.recall.store import DoneRun, DoneTurn, RecallStore
 from irdaemon.contrib.recall.verdicts import Judge
-from irdaemon.engine.observer import Observer
+from irdaemon.discovery.impressions import ClientSession
+from irdaemon.engine.observer import GivenAnswer, Observer
 from irdaemon.engine.state import State
 from irdaemon.ledger import Upsert
 from irdaemon.ledger.files import set_aside
 from irdaemon.ledger.sqlite_errors import is_corrupt
+from irdaemon.source.redact import Redactor
 from irdaemon.source.sessions.artifacts import parse_time
-from irdaemon.types import Artifact
+from irdaemon.types import Artifact, CommandRun, Refused
 
 log = logging.getLogger(__name__)
 
 _TRIED_AGAIN_AFTER_S = 10.0
+# Of a turn; more are run where a program runs them.
+_MOST_RUNS = 300
+_LONGEST_COMMAND = 300
+_MOST_TOLD = 1_000
 
 
 def make_options(config: Config) -> str:
@@ -42,6 +53,8 @@ class RecallObserver(Observer):
         self.path: str = "" if state.ledger.read_only else state.options.addons.get("recall") or ""
         self.looker = Looker(self.list_roots)
         self.judge = Judge(self.path, self.looker)
+        # (session, turn), the oldest first.
+        self._told: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._store: RecallStore | None = None
         self._failed_at = float("-inf")
         self._incomplete: set[str] = set()
@@ -70,6 +83,40 @@ class RecallObserver(Observer):
         found = dict(zip(turns, self.judge.judge(turns), strict=True))
         return [replace(d, verdict=found.get((d.corpus, d.artifact_id))) for d in disclosed]
 
+    def find_cure(self, failed: FailedCommand) -> Cure | None:
+        """Return how the error of a command went away before; None for what was told before.
+
+        A session is told of each once.
+        """
+        if not (self.path and os.path.exists(self.path)):
+            return None
+        try:
+            with closing(RecallStore(self.path, read_only=True)) as store:
+                found = find_cure(store, failed)
+        except (sqlite3.Error, OSError):
+            return None
+        if found is None or (failed.session, found.failure.turn_id) in self._told:
+            return None
+        return found
+
+    def note_told(self, failed: FailedCommand, cure: KnownCure) -> None:
+        """Note that a session was told of a cure, as any answer to it is noted."""
+        self._told[failed.session, cure.artifact_id] = None
+        while len(self._told) > _MOST_TOLD:
+            self._told.popitem(last=False)
+        kind, about = "user_prompt", {"session_id": cure.session.partition(":")[2]}
+        hit = Hit(
+            cure.corpus, cure.artifact_id, cure.question, kind, 1.0, {}, cure.question, "", about
+        )
+        signals: Mapping[str, Any] = {}
+        generation = self._state.snapshot.generation
+        answer = Selection(
+            failed.command, "lexical", (hit,), False, "single", signals, 1, 1, generation, {}, 0.0
+        )
+        given = GivenAnswer("find_cure", ClientSession("", failed.session), "error", answer, None)
+        for addon in self._state.addons.values():
+            addon.note_answer(given)
+
     def _has_turns(self, name: str) -> bool:
         corpus = self._state.corpora.get(name)
         return corpus is not None and _has_sessions(corpus)
@@ -95,8 +142,13 @@ class RecallObserver(Observer):
         """Keep what the turns of a session did that was read."""
         if not (self.path and _has_sessions(corpus)):
             return
+        runs = {each.turn_id: each.runs for each in upsert.turns}
         artifacts = (each.artifact for each in upsert.artifacts)
-        turns = [make_turn(each) for each in artifacts if "worked_until" in each.raw]
+        turns = [
+            make_turn(each, clean_runs(runs.get(each.artifact_id, ()), corpus.redaction))
+            for each in artifacts
+            if "worked_until" in each.raw or runs.get(each.artifact_id)
+        ]
         if turns or not upsert.partial:
             self._keep(
                 corpus.name,
@@ -161,8 +213,28 @@ class RecallObserver(Observer):
                 set_aside(self.path, "corrupt")
 
 
-def make_turn(artifact: Artifact) -> DoneTurn:
-    """Return what a turn did, as its artifact has it."""
+def clean_runs(runs: Sequence[CommandRun], level: str) -> tuple[DoneRun, ...]:
+    """Return what is kept of the commands of a turn: no secrets, and none that only looks."""
+    try:
+        kept = (_clean_run(each, Redactor(level)) for each in runs)
+        return tuple(islice(filter(None, kept), _MOST_RUNS))
+    except Refused:
+        return ()
+
+
+def _clean_run(run: CommandRun, cleaner: Redactor) -> DoneRun | None:
+    if run.wrote:
+        return DoneRun(wrote=cleaner.text(run.wrote))
+    key = find_key(run.command)
+    if not key:
+        return None
+    signatures = tuple(list_signatures(cleaner.text(run.output))) if run.failed else ()
+    command = " ".join(cleaner.text(run.command[:_LONGEST_COMMAND]).split())
+    return DoneRun(cleaner.text(key), command, "", run.failed, signatures)
+
+
+def make_turn(artifact: Artifact, runs: tuple[DoneRun, ...] = ()) -> DoneTurn:
+    """Return what a turn did, as its artifact has it, and what was run in it."""
     raw = artifact.raw
     assert not isinstance(raw, str)  # as turns are read
     written = set(raw.get("file_written") or ())
@@ -174,6 +246,7 @@ def make_turn(artifact: Artifact) -> DoneTurn:
         parse_time(str(raw.get("worked_until") or "")),
         {path: path in written for path in raw.get("file") or ()},
         tuple(raw.get("commit") or ()),
+        runs,
     )
 
 

@@ -8,20 +8,25 @@ from contextlib import closing
 from typing import Any
 
 from irclient.errors import QueryError, Unavailable
-from irclient.results import SessionTouch
+from irclient.results import KnownCure, SessionTouch
 from irclient.types import Verdict
+from irdaemon.contrib.recall.failures import Cure, FailedCommand
 from irdaemon.contrib.recall.observer import RecallObserver, find_observer
 from irdaemon.contrib.recall.store import RecallStore, TouchingTurn
+from irdaemon.discovery.impressions import check_session
 from irdaemon.engine import Engine
 from irdaemon.ledger import Ledger
 from irdaemon.serve import access
 from irdaemon.serve.operations import serves
+from irdaemon.source.redact import Redactor
+from irdaemon.types import Refused
 
 _MOST = 200
 _LONGEST_PATH = 4_096
 # A client that asks for many turns waits longer than for the few of an answer.
 _BUDGET_S = 0.1
 _QUESTION_CHARS = 300
+_MOST_COMMAND, _MOST_OUTPUT = 4_000, 20_000
 
 
 @serves("sessions", "slow", access.refuse_others)
@@ -41,6 +46,46 @@ def sessions(engine: Engine, file: str, limit: int) -> Any:
             for each, verdict in zip(found, verdicts, strict=True)
         ]
     return [row for row in rows if row is not None]
+
+
+@serves("find_cure", "slow", access.refuse_others)
+def find_cure(engine: Engine, command: str, output: str, session: str, sure: bool) -> Any:
+    """Return how the error of a command went away in an earlier session."""
+    observer = find_observer(engine.state)
+    check_session(session)
+    cleaner = Redactor("all")
+    try:
+        cut = cleaner.text(command[:_MOST_COMMAND]), cleaner.text(output[:_MOST_OUTPUT])
+    except Refused:
+        return []
+    failed = FailedCommand(*cut, session, sure)
+    found = observer.find_cure(failed)
+    told = _describe_cure(engine, found) if found else None
+    if told is None:
+        return []
+    observer.note_told(failed, told)
+    return [told]
+
+
+def _describe_cure(engine: Engine, cure: Cure) -> KnownCure | None:
+    """Return a cure with the question of its turn; None where that is held no longer."""
+    past = cure.failure
+    with engine.state.reading() as ledger:
+        touching = TouchingTurn(past.corpus, past.turn_id, past.session, past.at, "", False)
+        turn = describe_turn(ledger, touching, None)
+    if turn is None:
+        return None
+    return KnownCure(
+        past.corpus,
+        past.turn_id,
+        past.session,
+        past.at,
+        turn.question,
+        cure.command,
+        cure.files,
+        cure.more_files,
+        cure.again,
+    )
 
 
 def find_touching(observer: RecallObserver, path: str, limit: int) -> list[TouchingTurn]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from irdaemon.ledger.files import open_private
 from irdaemon.ledger.store import open_to_read
 
-FORMAT = 1
+FORMAT = 2
 TABLES = """
 PRAGMA auto_vacuum = INCREMENTAL;
 PRAGMA journal_mode = WAL;
@@ -26,6 +26,7 @@ CREATE TABLE turns (
     UNIQUE (corpus, turn_id)
 );
 CREATE INDEX turns_by_entry ON turns(corpus, entry);
+CREATE INDEX turns_by_session ON turns(session, at, id);
 CREATE TABLE files (
     turn INTEGER NOT NULL REFERENCES turns(id) ON DELETE CASCADE, path TEXT NOT NULL,
     name TEXT NOT NULL, is_write INTEGER NOT NULL, looked INTEGER NOT NULL DEFAULT 0,
@@ -39,9 +40,20 @@ CREATE TABLE commits (
     turn INTEGER NOT NULL REFERENCES turns(id) ON DELETE CASCADE, hash TEXT NOT NULL,
     is_gone INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (turn, hash)
 ) WITHOUT ROWID;
+CREATE TABLE runs (
+    turn INTEGER NOT NULL REFERENCES turns(id) ON DELETE CASCADE, n INTEGER NOT NULL,
+    key TEXT NOT NULL, command TEXT NOT NULL, wrote TEXT NOT NULL, failed INTEGER NOT NULL,
+    PRIMARY KEY (turn, n)
+) WITHOUT ROWID;
+CREATE TABLE signatures (
+    signature TEXT NOT NULL, turn INTEGER NOT NULL, n INTEGER NOT NULL, rank INTEGER NOT NULL,
+    PRIMARY KEY (signature, turn, n),
+    FOREIGN KEY (turn, n) REFERENCES runs(turn, n) ON DELETE CASCADE
+) WITHOUT ROWID;
+CREATE INDEX signatures_by_run ON signatures(turn, n);
 CREATE TABLE roots (path TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE whole (corpus TEXT PRIMARY KEY) WITHOUT ROWID;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 COMMIT;
 """
 _BUSY_MS = 2_000
@@ -49,6 +61,38 @@ _BUSY_MS = 2_000
 
 class OtherFormat(sqlite3.DatabaseError):
     """The file is of a version that this one does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class DoneRun:
+    """A command that was run, without secrets, by what it does (`key`), or a file that was written.
+
+    `signatures` are those of the error of one that failed, the most telling first.
+    """
+
+    key: str = ""
+    command: str = ""
+    wrote: str = ""
+    failed: bool = False
+    signatures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PastFailure:
+    """A failed run of a turn, and how many signatures it shares with an error, and the best rank.
+
+    `number` is the turn's, `n` the run's place in it.
+    """
+
+    corpus: str
+    turn_id: str
+    session: str
+    at: float
+    number: int
+    n: int
+    key: str
+    shared: int
+    rank: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +109,7 @@ class DoneTurn:
     until: float
     files: Mapping[str, bool] = field(default_factory=dict)
     commits: tuple[str, ...] = ()
+    runs: tuple[DoneRun, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +211,7 @@ class RecallStore:
         found = self._db.execute(
             "SELECT id, until FROM turns WHERE corpus = ? AND turn_id = ?", (corpus, turn.turn_id)
         ).fetchone()
-        if found and found[1] == turn.until and self._list_paths(found[0]) == set(turn.files):
+        if found and found[1] == turn.until and self._has_same(found[0], turn):
             self._db.execute("UPDATE turns SET entry = ? WHERE id = ?", (entry, found[0]))
             return
         if found:
@@ -186,9 +231,20 @@ class RecallStore:
             [(number, each) for each in turn.commits],
         )
 
-    def _list_paths(self, turn: int) -> set[str]:
-        rows = self._db.execute("SELECT path FROM files WHERE turn = ?", (turn,))
-        return {path for (path,) in rows}
+        for n, run in enumerate(turn.runs):
+            self._db.execute(
+                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)",
+                (number, n, run.key, run.command, run.wrote, run.failed),
+            )
+            self._db.executemany(
+                "INSERT OR IGNORE INTO signatures VALUES (?, ?, ?, ?)",
+                [(each, number, n, rank) for rank, each in enumerate(run.signatures)],
+            )
+
+    def _has_same(self, number: int, turn: DoneTurn) -> bool:
+        rows = self._db.execute("SELECT path FROM files WHERE turn = ?", (number,))
+        runs = self._db.execute("SELECT count(*) FROM runs WHERE turn = ?", (number,)).fetchone()
+        return {path for (path,) in rows} == set(turn.files) and runs == (len(turn.runs),)
 
     def forget_entries(self, corpus: str, keys: Iterable[str]) -> None:
         """Forget the turns of entries that are gone."""
@@ -313,8 +369,56 @@ class RecallStore:
         ]
         return [each for each in found if not path.startswith("/") or each.path == path]
 
+    def find_failures(
+        self, signatures: Sequence[str], but_session: str, limit: int
+    ) -> list[PastFailure]:
+        """Return failed runs of other sessions with one of these signatures, newest first."""
+        rows = self._db.execute(
+            "SELECT corpus, turn_id, session, at, runs.turn, runs.n, key, count(*), min(rank)"
+            " FROM signatures JOIN runs ON runs.turn = signatures.turn AND runs.n = signatures.n"
+            " JOIN turns ON turns.id = runs.turn"
+            " WHERE signature IN (SELECT value FROM json_each(?)) AND session != ?"
+            " GROUP BY runs.turn, runs.n ORDER BY at DESC, runs.turn DESC, runs.n DESC LIMIT ?",
+            (json.dumps(list(signatures)), but_session, limit),
+        )
+        return [PastFailure(*row) for row in rows]
+
+    def list_following(self, failure: PastFailure, limit: int) -> list[tuple[str, DoneRun]]:
+        """Return what was run in a session after a failed run, each with the id of its turn."""
+        rows = self._db.execute(
+            "SELECT turn_id, key, command, wrote, failed, (SELECT group_concat(signature) FROM"
+            " signatures WHERE signatures.turn = turns.id AND signatures.n = runs.n)"
+            " FROM turns JOIN runs ON turn = turns.id"
+            " WHERE session = ?1 AND ((at, turns.id) > (?2, ?3) OR (turns.id = ?3 AND n > ?4))"
+            " ORDER BY at, turns.id, n LIMIT ?5",
+            (failure.session, failure.at, failure.number, failure.n, limit),
+        )
+        return [
+            (turn_id, DoneRun(key, command, wrote, bool(failed), tuple((signed or "").split(","))))
+            for turn_id, key, command, wrote, failed, signed in rows
+        ]
+
+    def find_command(self, failure: PastFailure) -> str:
+        """Return the command line of a failed run."""
+        row = self._db.execute(
+            "SELECT command FROM runs WHERE turn = ? AND n = ?", (failure.number, failure.n)
+        ).fetchone()
+        return str(row[0]) if row else ""
+
+    def prune_runs(self, most: int) -> None:
+        """Forget the oldest turns' runs while there are more than so many."""
+        excess = self.count("runs") - most
+        if excess <= 0:
+            return
+        with self.transaction():
+            self._db.execute(
+                "DELETE FROM runs WHERE turn IN (SELECT turn FROM runs JOIN turns ON turns.id ="
+                " turn ORDER BY at, turns.id LIMIT ?)",
+                (excess,),
+            )
+
     def count(self, table: str) -> int:
-        """Count the rows of a table: turns, files or commits."""
+        """Count the rows of a table: turns, files, commits or runs."""
         return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 

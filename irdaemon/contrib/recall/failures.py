@@ -1,0 +1,146 @@
+"""Find out how an error went away the last time: from an earlier session with the same one.
+
+The answer is what lies between the failed command and the next success of the same command in that
+session: the command that was run last, and the files that were written. Where there was no success,
+or the error tells nothing, there is none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from irdaemon.contrib.recall.errors import find_key, find_program, list_signatures
+from irdaemon.contrib.recall.store import DoneRun, PastFailure, RecallStore
+
+_MOST_FAILURES, _MOST_COMPARED, _MOST_FOLLOWING = 50, 9, 400
+# Farther apart the one has nothing to do with the other.
+_MOST_BETWEEN = 60
+_MOST_FILES = 3
+_WELL_KNOWN = 2
+# Options that change what is printed, and no more.
+_SPEAKING = frozenset(
+    """--verbose --quiet --silent --tb --maxfail --color --no-color --colour --stacktrace
+    --backtrace --progress --no-progress --debug --trace --reporter --format""".split()
+)
+# Of the sessions in which an error went away, so many at least did it in one way.
+_LEAST_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCommand:
+    """A command that failed in a session (AGENT:ID), and what it said, without secrets.
+
+    `is_sure` is false where it is not known whether it failed: then only a failure of the very
+    same command counts.
+    """
+
+    command: str
+    output: str
+    session: str = ""
+    is_sure: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Cure:
+    """How an error went away: `failure` is the earlier one, `turn_id` that of the success.
+
+    `command` was run last before it, `files` were written; without either the command itself was
+    run `again`, as it was or otherwise.
+    """
+
+    failure: PastFailure
+    turn_id: str
+    command: str = ""
+    files: tuple[str, ...] = ()
+    more_files: int = 0
+    again: str = ""
+
+
+def find_cure(store: RecallStore, failed: FailedCommand) -> Cure | None:
+    """Return how the error of a command went away in an earlier session; None where it is new."""
+    key, signatures = find_key(failed.command), list_signatures(failed.output)
+    if not (key and signatures):
+        return None
+    found = store.find_failures(signatures, failed.session, _MOST_FAILURES)
+    alike = sorted(
+        (each for each in found if _is_same(each, key, failed.is_sure)),
+        key=lambda each: _rank(each, key),
+    )
+    cures = (_trace_cure(store, past, signatures) for past in alike)
+    return _choose(list(islice(filter(None, cures), _MOST_COMPARED)))
+
+
+def _choose(cures: Sequence[Cure]) -> Cure | None:
+    """Return the cure that most sessions have, of those the first; None where they disagree.
+
+    An error that went away in many ways is several that are worded alike. Those count that are
+    alike in most lines, and where a command was only run again, that if nothing else ever helped.
+    """
+    most = max((each.failure.shared for each in cures), default=0)
+    alike = [each for each in cures if each.failure.shared == most]
+    told = [each for each in alike if not each.again] or alike
+    votes = Counter(map(_name_cure, told))
+    found = max(told, key=lambda each: votes[_name_cure(each)], default=None)
+    return found if found and votes[_name_cure(found)] >= _LEAST_SHARE * len(told) else None
+
+
+def _name_cure(cure: Cure) -> str:
+    """Return what is the same of cures that are alike, in whichever project."""
+    last = cure.files[0].rpartition("/")[2] if cure.files else ""
+    return find_key(cure.command) or last
+
+
+def _rank(past: PastFailure, key: str) -> tuple[int, bool, int, float]:
+    """Return by what earlier errors are ordered: more lines alike, the same command, newer."""
+    return -past.shared, past.key != key, past.rank, -past.at
+
+
+def _is_same(past: PastFailure, key: str, is_sure: bool) -> bool:
+    if not is_sure:
+        return past.key == key
+    # The errors of one program are worded by it; two lines are the same by no chance.
+    return find_program(past.key) == find_program(key) or past.shared >= _WELL_KNOWN
+
+
+def _trace_cure(store: RecallStore, past: PastFailure, signatures: Sequence[str]) -> Cure | None:
+    """Return what was done until the command showed the error no more, where it succeeded later."""
+    between: list[DoneRun] = []
+    gone_at: int | None = None
+    for turn_id, run in store.list_following(past, _MOST_FOLLOWING):
+        if run.key == past.key and not run.failed:
+            return _make_cure(store, past, turn_id, (between[:gone_at], run))
+        if run.key == past.key and gone_at is None and not set(signatures) & set(run.signatures):
+            gone_at = len(between)
+        between.append(run)
+        if len(between) > _MOST_BETWEEN:
+            return None
+    return None
+
+
+def _make_cure(
+    store: RecallStore, past: PastFailure, turn_id: str, way: tuple[Sequence[DoneRun], DoneRun]
+) -> Cure:
+    between, success = way
+    commands = [run.command for run in between if run.key not in ("", past.key) and not run.failed]
+    files = list(dict.fromkeys(_list_written(between)))
+    first = store.find_command(past)
+    if not files and (not commands or _list_switches(success.command) - _list_switches(first)):
+        return Cure(
+            past, turn_id, again="as it was" if success.command == first else success.command
+        )
+    shown, more = tuple(files[:_MOST_FILES]), max(0, len(files) - _MOST_FILES)
+    return Cure(past, turn_id, commands[-1] if commands else "", shown, more)
+
+
+def _list_switches(command: str) -> set[str]:
+    """Return the options of a command line that may change what it does, such as `--fix`."""
+    found = {word.partition("=")[0] for word in command.split() if word.startswith("--")}
+    return found - _SPEAKING
+
+
+def _list_written(between: Sequence[DoneRun]) -> Iterator[str]:
+    """Yield the files that were written, the last one first."""
+    yield from (run.wrote for run in reversed(between) if run.wrote)
