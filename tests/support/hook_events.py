@@ -16,7 +16,7 @@ def load_events(agent):
     return json.loads((FILES / f"{agent}.json").read_text("utf-8"))["events"]
 
 
-def send(home, agent, event, *, moments="compact,subagent", budget_ms=5_000, raw=None):
+def send(home, agent, event, *, moments="compact,subagent,error", budget_ms=5_000, raw=None):
     """Run the hook as an agent would; return what it wrote."""
     event = dict(event)
     name = event.pop("event", "")

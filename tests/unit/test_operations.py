@@ -22,7 +22,7 @@ PROTOCOL = (Path(__file__).parents[2] / "docs/protocol.md").read_text("utf-8")
 # What no command of `irc` needs: `irdaemon reload` and the service do it by a signal, and documents
 # in memory belong to a program that goes on. The hook sends what moments need.
 NO_COMMAND = {"reload", "discover_in", "register_docs", "drop_docs"}
-NO_COMMAND |= {"resume_session", "expect_subagent", "discover_task", "note_moment"}
+NO_COMMAND |= {"resume_session", "expect_subagent", "discover_task", "note_moment", "find_cure"}
 
 
 def section(name):

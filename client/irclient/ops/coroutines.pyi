@@ -1,7 +1,7 @@
 # Made of `Operations` by `python -m tests.golden.coroutines`.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
-from irclient.results import ChangedArtifact, CorpusCoverage, CorpusInfo, CorpusPreview, EntryFailure, Evaluation, ExpectedPrompts, Explanation, ExportedPrompts, FoundDocument, GapReport, Here, ImportedPrompts, IndexedArtifact, IndexedDirectory, JobProgress, KnownUse, ListingReport, MaintenanceTask, OfferPreference, PingReply, ProjectRow, PromptBatch, PromptPlan, PromptWriting, ReadDirectory, SecretLocation, SessionTouch, ShownItem, Status, StoredRecord, TakenPrompts, UsageReport, UsedArtifact, WaitResult, WrittenDocument
+from irclient.results import ChangedArtifact, CorpusCoverage, CorpusInfo, CorpusPreview, EntryFailure, Evaluation, ExpectedPrompts, Explanation, ExportedPrompts, FoundDocument, GapReport, Here, ImportedPrompts, IndexedArtifact, IndexedDirectory, JobProgress, KnownCure, KnownUse, ListingReport, MaintenanceTask, OfferPreference, PingReply, ProjectRow, PromptBatch, PromptPlan, PromptWriting, ReadDirectory, SecretLocation, SessionTouch, ShownItem, Status, StoredRecord, TakenPrompts, UsageReport, UsedArtifact, WaitResult, WrittenDocument
 from irclient.types import Disclosure, Query, Selection
 
 class Coroutines:
@@ -82,6 +82,9 @@ class Coroutines:
         ...
 
     async def sessions(self, file: str, limit: int=20) -> list[SessionTouch]:
+        ...
+
+    async def find_cure(self, command: str, output: str, session: str='', sure: bool=True) -> list[KnownCure]:
         ...
 
     async def usage(self, item: str='') -> UsageReport:

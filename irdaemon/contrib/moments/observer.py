@@ -21,6 +21,8 @@ from irdaemon.source.opening import is_within
 
 log = logging.getLogger(__name__)
 
+# As the hook names them.
+AGENTS = ("claude", "codex", "gemini", "cursor", "copilot")
 _MOST_COUNTED, _COUNTS_KEPT_EVERY_S = 10_000, 10.0
 # What faded comes back with so much more evidence than it ever had when it was offered in vain.
 _BETTER = 1.1
@@ -69,6 +71,12 @@ class MomentsObserver(Observer):
         """Have a change made; return the job's number."""
         self.waiting.append(change)
         return self._state.request(Job("prefer"))
+
+    def count_answer(self, session: str, moment: str, is_told: bool) -> None:
+        """Count an answer to the hook of a session (AGENT:ID); it is written down later."""
+        agent = session.partition(":")[0]
+        counted = agent if agent in AGENTS else "other", moment, "told" if is_told else "silent"
+        self.counted.append(counted)
 
     # -- answers ---------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from irclient.errors import NotFound, QueryError
 from irclient.results import OfferPreference, UsedArtifact
-from irdaemon.contrib.moments.observer import Change, find_observer
+from irdaemon.contrib.moments.observer import AGENTS, Change, find_observer
 from irdaemon.contrib.moments.tasks import MOST_TYPE_CHARS, Task
 from irdaemon.contrib.moments.used import find_used
 from irdaemon.discovery.discover import Trace
@@ -27,9 +27,8 @@ from irdaemon.types import Hit, Query, Selection, SelectSpec
 
 _UNDO = "un"
 # As the hook names them; it is a program of the client's, which the daemon does not import.
-AGENTS = ("claude", "codex", "gemini", "cursor", "copilot")
-COMPACT, SUBAGENT, PROMPT = "compact", "subagent", "prompt"
-MOMENTS = (COMPACT, SUBAGENT)
+COMPACT, SUBAGENT, ERROR, PROMPT = "compact", "subagent", "error", "prompt"
+MOMENTS = (COMPACT, SUBAGENT, ERROR)
 # What comes of an event: something or nothing is said, or it is malformed.
 OUTCOMES = ("told", "silent", "bad")
 # As the prompt hook asks.
@@ -149,7 +148,7 @@ def resume_session(
     wishes = observer.find_preferences(place, to_session=True)
     used = find_used(state, session, transcript, wishes.muted if wishes else ())
     engine.impressions.forget(ClientSession(client, session))
-    _count(engine, session, COMPACT, bool(used))
+    observer.count_answer(session, COMPACT, bool(used))
     return [UsedArtifact(*each) for each in used]
 
 
@@ -178,7 +177,7 @@ def discover_task(
         query = replace(query, select=SelectSpec(max_k=_MOST_OFFERED))
         answers.append(engine.discover(query, traced=traces.append, session=session))
     answer = _join(answers, engine.state.snapshot.generation)
-    _count(engine, session, SUBAGENT, bool(answer.results))
+    find_observer(engine.state).count_answer(session, SUBAGENT, bool(answer.results))
     if texts:
         trace = traces[-1] if len(texts) == 1 and traces else None
         whose = ClientSession("", session)
@@ -204,9 +203,3 @@ def _join(answers: list[Selection], generation: int) -> Selection:
 
 def _name(hit: Hit) -> tuple[str, str]:
     return hit.corpus, hit.artifact_id
-
-
-def _count(engine: Engine, session: str, moment: str, is_told: bool) -> None:
-    agent = session.partition(":")[0]
-    counted = agent if agent in AGENTS else "other", moment, "told" if is_told else "silent"
-    find_observer(engine.state).counted.append(counted)

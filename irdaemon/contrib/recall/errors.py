@@ -15,7 +15,9 @@ from itertools import islice
 from irdaemon.source.sessions.item_uses import drop_heredocs, split_commands
 
 MOST_LINES = 3
-_LONGEST_LINE, _MOST_READ = 400, 600
+_LONGEST_LINE = 400
+# What is read of a long output.
+_FIRST_LINES, _LAST_LINES = 200, 400
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 _TELLING = re.compile(
     r"error|exception|fatal|panic|\b(?:failed|failure|cannot|can't|could not|couldn't|unable"
@@ -109,7 +111,10 @@ def _digest(text: str) -> str:
 
 def _choose_lines(output: str) -> Iterator[str]:
     """Yield the lines that may tell an error: that of an uncaught exception first."""
-    lines = [line.strip() for line in _COLOUR.sub("", output).splitlines()[:_MOST_READ]]
+    whole = _COLOUR.sub("", output).splitlines()
+    if len(whole) > _FIRST_LINES + _LAST_LINES:
+        whole = whole[:_FIRST_LINES] + whole[-_LAST_LINES:]
+    lines = [line.strip() for line in whole]
     raised = [at for at, line in enumerate(lines) if line.startswith("Traceback (most recent")]
     if raised:
         yield next(filter(_is_telling, reversed(lines[raised[-1] :])), "")

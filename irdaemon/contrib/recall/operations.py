@@ -10,6 +10,7 @@ from typing import Any
 from irclient.errors import QueryError, Unavailable
 from irclient.results import KnownCure, SessionTouch
 from irclient.types import Verdict
+from irdaemon.contrib.moments.observer import find_observer as find_moments
 from irdaemon.contrib.recall.failures import Cure, FailedCommand
 from irdaemon.contrib.recall.observer import RecallObserver, find_observer
 from irdaemon.contrib.recall.store import RecallStore, TouchingTurn
@@ -61,6 +62,8 @@ def find_cure(engine: Engine, command: str, output: str, session: str, sure: boo
     failed = FailedCommand(*cut, session, sure)
     found = observer.find_cure(failed)
     told = _describe_cure(engine, found) if found else None
+    if "moments" in engine.state.addons:
+        find_moments(engine.state).count_answer(session, "error", told is not None)
     if told is None:
         return []
     observer.note_told(failed, told)

@@ -6,9 +6,7 @@ with the result; Codex tells the output alone, so that it is not known there whe
 
 from __future__ import annotations
 
-import os
-
-from irclient.agents.hook.context import make_plain
+from irclient.agents.hook.context import make_plain, shorten_path
 from irclient.agents.hook.event import read_text
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
@@ -16,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-FAILED = "failed"
 _SHELLS = ("bash", "shell", "powershell", "run_shell_command", "exec_command", "local_shell")
 _MOST_COMMAND = 4_000
 # Of a long output: how it begins, and how it ends, where most programs say what is wrong.
@@ -37,7 +34,7 @@ class FailureEvent:
     __slots__ = ("command", "cwd", "is_sure", "kind", "name", "output", "session")
 
     def __init__(self, name: str, given: Mapping[str, Any], command: str, output: str):
-        self.kind = FAILED
+        self.kind = "failed"
         self.name = name
         self.session = read_text(given, "session_id", "sessionId", "conversation_id")
         self.cwd = read_text(given, "cwd")
@@ -167,14 +164,11 @@ def _describe_way(cure: Mapping[str, Any]) -> str:
     if command := cure.get("command") or cure.get("again"):
         parts.append(f'"{make_plain(command, _COMMAND)}"')
     if files := cure.get("files"):
-        named = ", ".join(f'"{make_plain(_shorten(each), _PLACE)}"' for each in files[:_MOST_FILES])
+        named = ", ".join(
+            f'"{make_plain(shorten_path(each), _PLACE)}"' for each in files[:_MOST_FILES]
+        )
         more = cure.get("more_files", 0) + max(0, len(files) - _MOST_FILES)
         others = f" and {more} more" if more else ""
         parts.append(f"edits of {named}{others}" if len(files) > 1 else f"an edit of {named}")
     done = " and ".join(parts)
     return f"it was gone with {done}" if cure.get("again") else f"it was gone after {done}"
-
-
-def _shorten(path: str) -> str:
-    home = os.environ.get("HOME", "")
-    return "~" + path[len(home) :] if len(home) > 1 and path.startswith(home + "/") else path

@@ -15,12 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-COMPACT, SUBAGENT = "compact", "subagent"
-MOMENTS = (COMPACT, SUBAGENT)
+    from irclient.agents.hook.failure import FailureEvent
+
+COMPACT, SUBAGENT, ERROR = "compact", "subagent", "error"
+MOMENTS = (COMPACT, SUBAGENT, ERROR)
 
 # What the hook does at an event: name what a session used, note the task of a sub-agent that is
-# about to start, and answer that task where the sub-agent takes context.
-RESTORE, TASK, TAKE = "restore", "task", "take"
+# about to start, answer that task where the sub-agent takes context, and say how the error of a
+# failed command went away before.
+RESTORE, TASK, TAKE, FAILED = "restore", "task", "take", "failed"
 
 # (the agent's name of an event, a matcher or "", what the hook does). An event that is there anyway
 # gets the matcher in place of its own.
@@ -37,6 +40,13 @@ EVENTS: Mapping[str, Mapping[str, tuple[EventRow, ...]]] = {
         "claude": (("PreToolUse", "Agent|Task", TASK), ("SubagentStart", "", TAKE)),
         "codex": (("PreToolUse", ".*spawn_agent", TASK), ("SubagentStart", "", TAKE)),
         "copilot": (("preToolUse", "", TASK), ("subagentStart", "", TAKE)),
+    },
+    ERROR: {
+        "claude": (("PostToolUseFailure", "Bash", FAILED),),
+        "codex": (("PostToolUse", "Bash", FAILED),),
+        "gemini": (("AfterTool", "run_shell_command", FAILED),),
+        "cursor": (("postToolUse", "Shell", FAILED),),
+        "copilot": (("postToolUseFailure", "", FAILED),),
     },
 }
 # Why an agent that has hooks has none for a moment.
@@ -82,7 +92,7 @@ class MomentEvent:
 
 def read_moment(
     moments: tuple[str, ...], agent: str, given: Mapping[str, Any], name: str
-) -> MomentEvent | None:
+) -> MomentEvent | FailureEvent | None:
     """Return the event in an agent's JSON; None where no moment that is on has to do with it.
 
     Raises ValueError for one that lacks what it must have.
@@ -90,6 +100,10 @@ def read_moment(
     kind = find_kind(moments, agent, name)
     if not kind:
         return None
+    if kind == FAILED:
+        from irclient.agents.hook.failure import read_failure
+
+        return read_failure(agent, given, name)
     event = MomentEvent(kind, name, given)
     if kind == RESTORE and event.source not in (COMPACTED, RESUMED):
         return None

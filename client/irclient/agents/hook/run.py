@@ -248,6 +248,17 @@ def _on_take(event: Any, options: HookOptions, deadline: float) -> None:
         _write(make_answer(options.agent, event, context))
 
 
+def _on_failed(event: Any, options: HookOptions, deadline: float) -> None:
+    """Write how the error of a failed command went away in an earlier session, if it did."""
+    from irclient.agents.hook.failure import format_cure
+
+    given = {"command": event.command, "output": event.output, "sure": event.is_sure}
+    found, _ = _ask("find_cure", {**given, "session": _name_session(event, options)}, deadline)
+    if found:
+        at = time.localtime(found[0]["at"])
+        _write(make_answer(options.agent, event, format_cure(found[0], time.localtime(), at)))
+
+
 def _name_session(event: Any, options: HookOptions) -> str:
     return f"{options.agent}:{event.session}"[:_LONGEST_SESSION] if event.session else ""
 
@@ -296,4 +307,5 @@ _HANDLERS = {
     "restore": _on_restore,
     "task": _on_task,
     "take": _on_take,
+    "failed": _on_failed,
 }
