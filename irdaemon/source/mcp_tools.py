@@ -1,4 +1,4 @@
-"""MCP tools: from dumps of `tools/list` answers, or handed over in memory."""
+"""MCP tools: from dumps of `tools/list` answers, or from memory."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from irdaemon.source.tree import (
     is_searched,
     is_within,
     make_entry,
+    make_scan,
 )
 from irdaemon.types import Artifact, Entry, Problem, Reading, Root, Scan, SourceError
 
@@ -61,11 +62,11 @@ class McpTools:
             return _scan_memory(self._memory) if under is None else Scan((), ())
         tops = tuple(resolve_path(root.path) for root in self._roots)
         where = EVERYTHING if under is None else confine_change(under, tops)
-        found, problems = self._dumps()
+        found, problems = self._list_dumps()
         entries = [entry for entry in found if is_within(entry.path, where)]
         if where and not entries and os.path.lexists(where):
             return Scan((), ())
-        return Scan(tuple(entries), (where,), tuple(problems))
+        return make_scan(entries, where, problems)
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read the tools of one dump; definitions without a name are counted as skipped."""
@@ -79,7 +80,7 @@ class McpTools:
         made = (make_artifacts(tools, server) for server, tools in servers.items())
         return Reading(tuple(chain.from_iterable(made)), skipped=skipped)
 
-    def _dumps(self) -> tuple[list[Entry], list[Problem]]:
+    def _list_dumps(self) -> tuple[list[Entry], list[Problem]]:
         problems: list[Problem] = []
         found: dict[str, Entry] = {}
         for root in self._roots:
@@ -88,7 +89,13 @@ class McpTools:
                     found.setdefault(path, make_entry(path, root.scope, os.stat(path)))
                 except OSError as error:
                     problems.append(Problem(path, error.strerror or str(error)))
-        return _drop_repeated(sorted(found.values(), key=lambda entry: entry.key), problems)
+        servers: dict[str, Entry] = {}
+        for entry in sorted(found.values(), key=lambda entry: entry.key):
+            name = _name_server(entry.path)
+            if servers.setdefault(name, entry) is not entry:  # its tools would replace the others
+                reason = f"another dump is named {name!r} already: rename one"
+                problems.append(Problem(entry.path, reason))
+        return list(servers.values()), problems
 
 
 def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
@@ -114,8 +121,7 @@ def _list_files(root: Root, symlinks: Symlinks, problems: list[Problem]) -> Iter
     if os.path.isfile(root.path):
         yield resolve_path(root.path)
         return
-    problem = check_root(root)
-    if problem:
+    if problem := check_root(root):
         problems.append(problem)
         return
     walk = Walk(symlinks)
@@ -123,22 +129,6 @@ def _list_files(root: Root, symlinks: Symlinks, problems: list[Problem]) -> Iter
         dumps = (entry.path for entry in found if entry.name.endswith(".json"))
         yield from (resolve_path(path) for path in dumps if os.path.isfile(path))
     problems.extend(walk.problems)
-
-
-def _drop_repeated(
-    entries: list[Entry], problems: list[Problem]
-) -> tuple[list[Entry], list[Problem]]:
-    """Keep the first dump of each name: two would overwrite each other's tools."""
-    servers: Counter[str] = Counter()
-    kept = []
-    for entry in entries:
-        servers[_name_server(entry.path)] += 1
-        if servers[_name_server(entry.path)] == 1:
-            kept.append(entry)
-        else:
-            reason = f"another dump is named {_name_server(entry.path)!r} already: rename one"
-            problems.append(Problem(entry.path, reason))
-    return kept, problems
 
 
 def _name_server(path: str) -> str:
@@ -198,24 +188,22 @@ def is_tool(tool: object) -> TypeGuard[Mapping[str, Any]]:
 
 
 def read_definition(tool: object, called: str | None = None) -> object:
-    """Return the definition that an object's attributes are; anything else as it is.
+    """Return the attributes of an object as a definition; anything else unchanged.
 
     `called` is the name of an object that describes itself and has none.
     """
     if isinstance(tool, (str, Mapping)):  # a text has a `title`, too
         return tool
     found = {key: getattr(tool, key, None) for key in ("title", "description", *_SCHEMAS)}
-    told = {key: value for key, value in found.items() if value is not None}
-    name = getattr(tool, "name", called if told else None)
-    return {"name": name, **told} if isinstance(name, str) else tool
+    stated = {key: value for key, value in found.items() if value is not None}
+    name = getattr(tool, "name", called if stated else None)
+    return {"name": name, **stated} if isinstance(name, str) else tool
 
 
 def _make_artifact(tool: Mapping[str, Any], server: str, nth: int) -> Artifact:
     name = tool["name"]
     id = (f"{server}/{name}" if server else name) + (f"#{nth}" if nth > 1 else "")
-    schema: Mapping[str, Any] = next(
-        (tool[key] for key in _SCHEMAS if isinstance(tool.get(key), Mapping)), {}
-    )
+    schema = next((_get_mapping(tool, key) for key in _SCHEMAS if _get_mapping(tool, key)), {})
     flags = (DUPLICATE,) if nth > 1 else ()
     return Artifact(
         artifact_id=id,
@@ -236,36 +224,36 @@ def _make_artifact(tool: Mapping[str, Any], server: str, nth: int) -> Artifact:
 def _make_metadata(
     tool: Mapping[str, Any], server: str, schema: Mapping[str, Any]
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {"param_names": list(_list_properties(schema))}
-    found |= {"server": server} if server else {}
-    found |= {"title": _find_title(tool)} if _find_title(tool) else {}
-    hints = tool.get("annotations")
-    read_only = hints.get("readOnlyHint") if isinstance(hints, Mapping) else None
-    return found | ({"read_only": read_only} if isinstance(read_only, bool) else {})
-
-
-def _list_properties(schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    found = schema.get("properties")
-    if not isinstance(found, Mapping):
-        return {}
-    return {str(name): value if isinstance(value, Mapping) else {} for name, value in found.items()}
+    read_only = _get_mapping(tool, "annotations").get("readOnlyHint")
+    stated = {"server": server, "title": _find_title(tool)}
+    return {
+        "param_names": list(map(str, _get_mapping(schema, "properties"))),
+        **{name: text for name, text in stated.items() if text},
+        **({"read_only": read_only} if isinstance(read_only, bool) else {}),
+    }
 
 
 def _collect_words(tool: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    """Name the title and each parameter with what it is for and the values it may take."""
+    """Return the title, and each parameter with its description and possible values."""
     lines = [_find_title(tool)]
-    for name, about in sorted(_list_properties(schema).items()):
-        allowed = about.get("enum")
-        values = [str(value) for value in allowed] if isinstance(allowed, list) else []
-        lines.append(" ".join(filter(None, [name, _get_text(about, "description"), *values])))
+    properties = _get_mapping(schema, "properties")
+    for name in sorted(properties, key=str):
+        parameter = _get_mapping(properties, name)
+        values = parameter.get("enum")
+        words = map(str, values if isinstance(values, list) else [])
+        lines.append(
+            " ".join(filter(None, [str(name), _get_text(parameter, "description"), *words]))
+        )
     return "\n".join(filter(None, lines))
 
 
 def _find_title(tool: Mapping[str, Any]) -> str:
-    hints = tool.get("annotations")
-    return _get_text(tool, "title") or (
-        _get_text(hints, "title") if isinstance(hints, Mapping) else ""
-    )
+    return _get_text(tool, "title") or _get_text(_get_mapping(tool, "annotations"), "title")
+
+
+def _get_mapping(mapping: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = mapping.get(key)
+    return value if isinstance(value, Mapping) else {}
 
 
 def _get_text(mapping: Mapping[str, Any], key: str) -> str:

@@ -21,6 +21,7 @@ from irdaemon.source.tree import (
     is_regular,
     is_within,
     make_entry,
+    make_scan,
     shorten_path,
 )
 from irdaemon.types import Entry, Problem, Reading, Root, Scan
@@ -59,7 +60,7 @@ class Reports:
         return self._roots
 
     def scan(self, under: str | None = None) -> Scan:
-        """Enumerate reports; projects are found by walking the few levels above their docs."""
+        """Enumerate reports, by a walk of the few levels above the docs of projects."""
         tops = tuple(resolve_path(root.path) for root in self._roots)
         where = EVERYTHING if under is None else confine_change(under, tops)
         inside = any(is_within(where, top) for top in tops)
@@ -71,26 +72,21 @@ class Reports:
         left_out = LeftOut()
         for root, top in zip(self._roots, tops, strict=True):
             problem = check_root(Root(top))
-            problems.extend([problem] if problem else self._look(root, top, entries, left_out))
-        found = sorted(
-            (e for e in entries.values() if is_within(e.path, where)), key=lambda e: e.key
-        )
-        counts = left_out.counts if where == EVERYTHING else {}
-        return Scan(tuple(found), (where,), tuple(dict.fromkeys(problems)), counts)
+            problems += [problem] if problem else self._search(root, top, entries, left_out)
+        found = (entry for entry in entries.values() if is_within(entry.path, where))
+        return make_scan(found, where, problems, left_out.counts if where == EVERYTHING else {})
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one report as text."""
-        parts = self._below_root(entry.path)
-        project = _find_project(parts[:-1])
-        return Reading(
-            (read_text(entry, {"path": entry.key, "project": project}, self._max_bytes),)
-        )
+        project = _find_project(self._split_path(entry.path)[:-1])
+        place = {"path": entry.key, "project": project}
+        return Reading((read_text(entry, place, self._max_bytes),))
 
     def expected(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""
-        return Expected(_explain_no_report, self._why_not_into)
+        return Expected(_explain_file, self._explain_directory)
 
-    def _why_not_into(self, seen: SeenPath) -> str | None:
+    def _explain_directory(self, seen: SeenPath) -> str | None:
         parts = tuple(seen.relative.split(os.sep))
         if seen.name.startswith(".") or seen.name in self._left_out:
             return _HIDDEN if _find_project(parts[:-1]) else None
@@ -98,7 +94,7 @@ class Reports:
             return _BELOW
         return "" if _leads_to_docs(parts) else None
 
-    def _look(
+    def _search(
         self, root: Root, top: str, entries: dict[str, Entry], left_out: LeftOut
     ) -> list[Problem]:
         def descend(entry: os.DirEntry[str]) -> bool:
@@ -113,42 +109,29 @@ class Reports:
         walk = Walk(Symlinks.of(self._roots))
         for directory, found in walk.directories(top, descend):
             if _find_project(_split_below(directory, top)):
-                files = [file for file in found if is_regular(file)]
-                reports = [file for file in files if _is_report(file.name)]
-                self._keep(reports, root.scope, entries, walk.problems)
-                _count_left_out(
-                    [file.name for file in files if not _is_report(file.name)], left_out
-                )
+                for file in filter(is_regular, found):
+                    if not _is_report(file.name):
+                        _count_left_out(file.name, left_out)
+                        continue
+                    try:
+                        entry = self._make_entry(file, root.scope)
+                        entries.setdefault(entry.path, entry)
+                    except OSError as error:
+                        walk.problems.append(Problem(file.path, error.strerror or str(error)))
         return walk.problems
 
-    def _keep(
-        self,
-        reports: list[os.DirEntry[str]],
-        scope: str,
-        entries: dict[str, Entry],
-        problems: list[Problem],
-    ) -> None:
-        for file in reports:
-            try:
-                entry = self._entry(file, scope)
-            except OSError as error:
-                problems.append(Problem(file.path, error.strerror or str(error)))
-            else:
-                entries.setdefault(entry.path, entry)
-
-    def _entry(self, file: os.DirEntry[str], scope: str) -> Entry:
-        status = file.stat()
+    def _make_entry(self, file: os.DirEntry[str], scope: str) -> Entry:
         real = resolve_path(file.path)
-        inside = len(self._roots) == 1 and self._below_root(real)
+        inside = len(self._roots) == 1 and self._split_path(real)
         key = "/".join(inside) if inside else shorten_path(real)
-        return make_entry(real, scope, status, key=key)
+        return make_entry(real, scope, file.stat(), key=key)
 
-    def _below_root(self, path: str) -> tuple[str, ...]:
+    def _split_path(self, path: str) -> tuple[str, ...]:
         tops = (resolve_path(root.path) for root in self._roots)
         return next((_split_below(path, top) for top in tops if is_within(path, top)), ())
 
 
-def _explain_no_report(seen: SeenPath) -> str | None:
+def _explain_file(seen: SeenPath) -> str | None:
     if not _find_project(tuple(seen.relative.split(os.sep))[:-1]):
         return None
     if _is_report(seen.name):
@@ -156,24 +139,22 @@ def _explain_no_report(seen: SeenPath) -> str | None:
     return _CAPITALS if seen.name.lower().endswith(_MARKDOWN) else "not Markdown"
 
 
-def _count_left_out(names: list[str], left_out: LeftOut) -> None:
-    """Count files in docs folders that are no reports."""
-    for name in names:
-        if name.lower().endswith(_MARKDOWN):
-            left_out.counts[_CAPITALS] += 1
-        else:
-            left_out.by_suffix("not Markdown", name)
+def _count_left_out(name: str, left_out: LeftOut) -> None:
+    if name.lower().endswith(_MARKDOWN):
+        left_out.counts[_CAPITALS] += 1
+    else:
+        left_out.count_suffix("not Markdown", name)
 
 
 def _split_below(path: str, top: str) -> tuple[str, ...]:
-    """Return the names from `top` down to `path`; none when it does not lie below."""
+    """Return the names from `top` down to `path`; none for a path outside of it."""
     if path == top or not is_within(path, top):
         return ()
     return tuple(os.path.relpath(path, top).split(os.sep))
 
 
 def _find_project(directory: tuple[str, ...]) -> str:
-    """Return the project whose docs a directory lies in, "" when it lies in none."""
+    """Return the project whose docs a directory lies in, "" for none."""
     for level in _PROJECT_LEVELS:
         if any(directory[level : level + len(docs)] == docs for docs in _DOCS):
             return directory[level - 1]

@@ -68,11 +68,11 @@ _SUFFIXES_COUNTED = 20
 
 @dataclass(slots=True)
 class LeftOut:
-    """Count by reason, and by suffix where that is the reason, the files a scan leaves out."""
+    """The counts of files that a scan leaves out, by reason, for some reasons also by suffix."""
 
     counts: Counter[str] = field(default_factory=Counter)
 
-    def by_suffix(self, why: str, name: str) -> None:
+    def count_suffix(self, why: str, name: str) -> None:
         """Count a file under its suffix."""
         suffix = os.path.splitext(name)[1].lower()
         reason = f"{why}: {suffix if _SUFFIX.fullmatch(suffix) else 'no suffix'}"

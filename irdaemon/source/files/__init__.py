@@ -18,10 +18,7 @@ from irdaemon.source.files.asset import (
     stamp_captions,
 )
 from irdaemon.source.files.document import read_text
-from irdaemon.source.files.file_finder import (
-    FileFinder,
-    Filter,
-)
+from irdaemon.source.files.file_finder import FileFinder, Filter
 from irdaemon.source.ignores import Ignores, compile_patterns, ignore_case
 from irdaemon.source.opening import is_within
 from irdaemon.source.options import check_options, get_number, get_strings, get_switch
@@ -52,10 +49,11 @@ _BY_DEFAULT = (*_TEXTS, *(f"**/*{ignore_case(suffix)}" for suffix in sorted(PDFS
 class Files:
     """Enumerate and read the files of directory trees, and roots that are files themselves.
 
-    PDFs and images are read where the extra is installed that does. Options: `pattern`, a glob or a
-    list of globs on the path below the root, in gitignore's syntax (Markdown and other text files,
-    PDFs, images); `exclude`, the same for what to leave out; `gitignore` (true), leave out what git
-    would ignore; `max_bytes` (2,000,000; of PDFs and images 16,000,000), the largest file to read.
+    PDFs and images are read where the extras for them are installed. Options: `pattern`, a glob or
+    a list of globs on the path below the root, in gitignore's syntax (Markdown and other text
+    files, PDFs, images); `exclude`, the same for files to leave out; `gitignore` (true), leave out
+    files that git ignores; `max_bytes` (2,000,000; of PDFs and images 16,000,000), the largest file
+    to read.
     With one root a file's id is its path below it, or the name of a root that is a file; else, and
     in a project, its path in the home directory.
     """
@@ -63,16 +61,16 @@ class Files:
     limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        self._take(roots, check_options("files", options, OPTIONS), _BY_DEFAULT)
+        self._configure(roots, check_options("files", options, OPTIONS), _BY_DEFAULT)
 
-    def _take(
+    def _configure(
         self,
         roots: tuple[Root, ...],
         given: Mapping[str, object],
         by_default: tuple[str, ...],
         unwanted: Mapping[str, GitIgnoreSpec] = _NO_PATTERNS,
     ) -> None:
-        """Take checked options; `unwanted` has patterns of what a reason leaves out."""
+        """Set checked options; `unwanted` has patterns of files to leave out, by reason."""
         self._roots = roots
         self._unwanted = unwanted
         self._wanted = compile_patterns(get_strings(given, "pattern", by_default))
@@ -91,9 +89,13 @@ class Files:
         where = EVERYTHING if under is None else self._confine(under, tops)
         if where is None:
             return Scan((), ())
-        finder = FileFinder(self._filter(tops), Symlinks.of(self._roots))
+        finder = FileFinder(self._make_filter(tops), Symlinks.of(self._roots))
         searched = [_search(finder, top, where) for top in tops]
-        return self._scan(finder, where) if any(searched) or not tops else Scan((), ())
+        if tops and not any(searched):
+            return Scan((), ())
+        found = [file for file in finder.files.values() if is_within(file.path, where)]
+        left_out = finder.left_out.counts if where == EVERYTHING else {}
+        return make_scan(map(self._name_entry, found), where, finder.problems, left_out)
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one file: its text, or that of a PDF or an image."""
@@ -105,14 +107,14 @@ class Files:
 
     def expected(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""
-        wanted = self._filter(self._list_tops())
+        wanted = self._make_filter(self._list_tops())
 
         def file(seen: SeenPath) -> str:
             return "" if seen.path == seen.top else wanted.explain_file(seen.path, seen.relative)
 
         return Expected(file, lambda seen: wanted.explain_directory(seen.path, seen.relative))
 
-    def _filter(self, tops: tuple[Root, ...]) -> Filter:
+    def _make_filter(self, tops: tuple[Root, ...]) -> Filter:
         ignores = Ignores(top.path for top in tops) if self._gitignore else None
         unreadable = list_unreadable_suffixes()
         is_in_project = any(top.within for top in tops)
@@ -125,7 +127,7 @@ class Files:
         return tuple({root.path: root for root in reversed(real)}.values())[::-1]
 
     def _confine(self, under: str, tops: tuple[Root, ...]) -> str | None:
-        """Return the path a change is confined to; None when it is no concern of ours."""
+        """Return the path that a change affects; None when it affects no file of the corpus."""
         if os.path.isfile(under) and any(under == top.path for top in tops):
             return under
         if self._gitignore and os.path.basename(under) == ".gitignore":
@@ -139,11 +141,6 @@ class Files:
         names = [os.path.relpath(where, top) for top in inside] or [os.path.basename(where)]
         return where if any(map(self._wanted.match_file, names)) else None
 
-    def _scan(self, finder: FileFinder, where: str) -> Scan:
-        found = [file for file in finder.files.values() if is_within(file.path, where)]
-        left_out = finder.left_out.counts if where == EVERYTHING else {}
-        return make_scan(map(self._name_entry, found), where, finder.problems, left_out)
-
     def _name_entry(self, found: Entry) -> Entry:
         # A project's documents have one root today and two tomorrow.
         alone = len(self._roots) == 1 and self._roots[0].scope != "project"
@@ -156,18 +153,17 @@ class Files:
 
 
 def _search(finder: FileFinder, top: Root, where: str) -> bool:
-    """Look at what a change can affect of one root; False when it hides the changed path."""
+    """Search the part of a root that a change can affect; False when it hides the changed path."""
     if where == top.path or not is_within(where, top.path):
         finder.search(top, top.path)
         return True
-    if os.path.isdir(where):
-        passes = finder.filter.passes_below(top.path, where)
+    is_directory = os.path.isdir(where)
+    passes = finder.filter.may_search(top.path, where if is_directory else os.path.dirname(where))
+    if is_directory:
         if passes:
             finder.search(top, where)
         return passes
-    relative = os.path.relpath(where, top.path)
-    passes = finder.filter.passes_below(top.path, os.path.dirname(where))
-    passes = passes and not finder.filter.explain_file(where, relative)
-    if passes:
-        finder.keep(where, top.scope)
-    return passes or not os.path.lexists(where)
+    if passes and not finder.filter.explain_file(where, os.path.relpath(where, top.path)):
+        finder.add(where, top.scope)
+        return True
+    return not os.path.lexists(where)

@@ -37,11 +37,11 @@ _APART = "a repository of its own"
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which relative paths count, and which ignore rules apply on top (None: none).
+    """The relative paths that count, and the ignore rules that apply on top (None: none).
 
-    `unreadable` has the suffixes that nothing here reads, each with the command to install what
-    does, `unwanted` patterns of what is left out by the reason that it is called by. What is in a
-    project ends where another repository begins.
+    `unreadable` has the suffixes without a reader, each with the command that installs it,
+    `unwanted` patterns of files to leave out by their reasons. A project ends where another
+    repository begins.
     """
 
     wanted: GitIgnoreSpec
@@ -76,7 +76,7 @@ class Filter:
         ignored = self.ignores and self.ignores.ignores(path, is_directory=True)
         return _IGNORED if ignored else ""
 
-    def passes_below(self, top: str, path: str) -> bool:
+    def may_search(self, top: str, path: str) -> bool:
         """Return whether every directory from a root (exclusive) down to `path` may be searched."""
         inside = os.path.relpath(path, top).split(os.sep) if path != top else []
         steps = ["/".join(inside[: i + 1]) for i in range(len(inside))]
@@ -85,7 +85,7 @@ class Filter:
 
 @dataclass(slots=True)
 class FileFinder:
-    """What one scan has found so far, by real path; the first root to reach a file has it."""
+    """The results of one scan so far, by real path; the first root to reach a file has it."""
 
     filter: Filter
     symlinks: Symlinks
@@ -99,52 +99,44 @@ class FileFinder:
         A root that is a file was named itself: it counts whatever the patterns say.
         """
         if os.path.isfile(start):
-            return self.keep(start, root.scope)
-        problem = check_root(Root(start))
-        if problem:
+            return self.add(start, root.scope)
+        if problem := check_root(Root(start)):
             return self.problems.append(problem)
         walk = Walk(self.symlinks)
 
-        def below_root(directory: str) -> str:
-            """Return what comes before a name below the root, by the links that led there."""
+        def find_prefix(directory: str) -> str:
+            """Return the path of a directory below the root, through the links to it."""
             return os.path.join(walk.reached[directory], "")[len(os.path.join(root.path, "")) :]
 
         def descend(entry: os.DirEntry[str]) -> bool:
-            relative = below_root(os.path.dirname(entry.path)) + entry.name
+            relative = find_prefix(os.path.dirname(entry.path)) + entry.name
             why_not = self.filter.explain_directory(entry.path, relative)
             if why_not:
                 self.left_out.counts[f"directory: {why_not}"] += 1
             return not why_not
 
         for directory, found in walk.directories(start, descend):
-            above = below_root(directory)
+            prefix = find_prefix(directory)
             for entry in found:
-                why_not = self.filter.explain_file(entry.path, above + entry.name)
-                if not why_not:
-                    self._offer(entry, root.scope)
-                elif is_regular(entry):
-                    self._leave_out(entry.name, why_not)
+                why_not = self.filter.explain_file(entry.path, prefix + entry.name)
+                if not is_regular(entry):
+                    if not why_not and not is_directory(entry):
+                        reason = "not a regular file, or a link that leads nowhere"
+                        self.problems.append(Problem(entry.path, reason))
+                elif not why_not:
+                    self.add(entry.path, root.scope)
+                elif why_not == _OUTSIDE or why_not.startswith(_NEEDS):
+                    self.left_out.count_suffix(why_not, entry.name)
+                else:
+                    self.left_out.counts[why_not] += 1
         self.problems.extend(walk.problems)
 
-    def keep(self, path: str, scope: str) -> None:
-        """Note a regular file; one that vanished meanwhile is no longer there to note."""
+    def add(self, path: str, scope: str) -> None:
+        """Add a regular file, unless it has vanished."""
         try:
             status = os.stat(path)
         except OSError:
             return
-        # The directory is real already: to resolve the whole path is dear.
+        # The directory is real already, and it is slow to resolve a whole path.
         real = resolve_path(path) if os.path.islink(path) else path
         self.files.setdefault(real, make_entry(real, scope, status))
-
-    def _leave_out(self, name: str, why: str) -> None:
-        if why == _OUTSIDE or why.startswith(_NEEDS):
-            self.left_out.by_suffix(why, name)
-        else:
-            self.left_out.counts[why] += 1
-
-    def _offer(self, entry: os.DirEntry[str], scope: str) -> None:
-        if is_regular(entry):
-            self.keep(entry.path, scope)
-        elif not is_directory(entry):
-            reason = "not a regular file, or a link that leads nowhere"
-            self.problems.append(Problem(entry.path, reason))
