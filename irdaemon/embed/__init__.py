@@ -1,10 +1,10 @@
 """Embedders: text to unit vectors.
 
-`EMBEDDERS` names the ones that come along, `FAMILIES` those that an optional package or an endpoint
-brings, as "family:model"; "module:attr" names one of your own: a callable without arguments that
-returns an object with `id`, `dim` and `embed`; `read` and `embed_query` are optional there. Its
-`id` names the vector space: two embedders with
-one id must give the same vectors, and vectors of two ids are never compared.
+`EMBEDDERS` names those of this package, `FAMILIES` those of an optional package or an endpoint, as
+"family:model"; "module:attr" names one of your own: a callable without arguments that returns an
+object with `id`, `dim` and `embed`; `read` and `embed_query` are optional there. Its `id` names the
+vector space: two embedders with one id must give the same vectors, and vectors of two ids are never
+compared.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Embedder(Protocol):
 
 
 class Adapted(Embedder):
-    """An embedder of a person's own that has no `read`; its `embed_query` serves where it has one.
+    """A user's embedder without `read`, by its `embed_query` if it has one.
 
-    `embed_query(text)` is for models that embed queries otherwise than documents.
+    `embed_query(text)` is for models that embed queries differently from documents.
     """
 
     def __init__(self, own: Embedder):
@@ -71,7 +71,7 @@ EMBEDDERS: dict[str, str] = {
     "wordllama": "irdaemon.embed.wordllama:WordLlama",
 }
 
-# What comes after the colon is the model; the family's own default where there is nothing.
+# The part after the colon is the model, "" for the family's default.
 FAMILIES: dict[str, str] = {
     "fastembed": "irdaemon.embed.models:FastEmbed",
     "model2vec": "irdaemon.embed.models:Model2Vec",
@@ -91,7 +91,7 @@ def embed_query(embedder: Embedder, text: str) -> QueryVector:
 
 
 def check_embedder(name: str) -> None:
-    """Raise QueryError for a name that means no embedder; loads no model."""
+    """Raise QueryError for an unknown name; loads no model."""
     family = name.partition(":")[0]
     if family not in FAMILIES:
         load("embedder", name, {**EMBEDDERS, **FAMILIES})

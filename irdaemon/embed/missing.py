@@ -1,17 +1,19 @@
-"""Models that may not be installed: their names, and the error where one is not there."""
+"""Models that may not be installed: their names, and the errors for missing ones."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 
 from irclient.errors import Unavailable
 
 
 def import_optional(module: str, extra: str, wanted: object) -> ModuleType:
-    """Import an optional package. Raises Unavailable with the command that brings it."""
+    """Import an optional package. Raises Unavailable with the command that installs it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -23,12 +25,16 @@ def import_optional(module: str, extra: str, wanted: object) -> ModuleType:
         ) from error
 
 
-def make_missing_error(family: str, model: str, error: Exception) -> Unavailable:
-    """Return the error for a model that is not on this machine."""
-    return Unavailable(
-        f"the model {model!r} of {family} is not on this machine: {str(error)[:200]}",
-        f"irdaemon fetch {family}:{model} downloads it",
-    )
+@contextmanager
+def load_model(family: str, model: str) -> Iterator[None]:
+    """Load a model within. Raises Unavailable where it is not on this machine."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError) as error:
+        raise Unavailable(
+            f"the model {model!r} of {family} is not on this machine: {str(error)[:200]}",
+            f"irdaemon fetch {family}:{model} downloads it",
+        ) from error
 
 
 def shorten_name(model: str) -> str:

@@ -1,4 +1,4 @@
-"""Optional models: their names, and the error where one is not there."""
+"""Embedders by optional packages, by endpoints, and by a program's own functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from irclient.errors import QueryError, Unavailable
 from irdaemon.embed import Adapted, Embedder
-from irdaemon.embed.missing import import_optional, make_missing_error, shorten_name
+from irdaemon.embed.missing import import_optional, load_model, shorten_name
 from irdaemon.runtime.model_endpoint import ModelEndpoint
 
 
@@ -68,9 +68,9 @@ class OpenAICompatible(Embedder):
             raise Unavailable(message, "is it an OpenAI-compatible endpoint?") from error
 
 
-# Embedders that a program hands over: objects, and plain functions from texts to vectors.
+# Embedders of a program's own: objects, and plain functions from texts to vectors.
 
-# Texts in, one row of numbers for each out.
+# From texts to one row of numbers for each.
 EmbedTexts = Callable[[Sequence[str]], Any]
 
 
@@ -98,7 +98,7 @@ class FromFunction(Embedder):
 def adopt_embedder(given: object) -> Embedder:
     """Return an embedder made of an object with `embed`, or of a function, by its `id`.
 
-    Raises QueryError for what has no id: vectors are kept by it and compared with no others.
+    Raises QueryError for one without an id: vectors are stored and compared by it.
     """
     id = getattr(given, "id", None)
     embed = getattr(given, "embed", given)
@@ -135,10 +135,8 @@ class SentenceTransformers(Embedder):
         library = import_optional("sentence_transformers", "sentence-transformers", self)
         model = model or _SENTENCE_DEFAULT
         path = os.path.expanduser(model)
-        try:
+        with load_model("sentence-transformers", model):
             self._model = library.SentenceTransformer(path, local_files_only=not download)
-        except (OSError, ValueError) as error:
-            raise make_missing_error("sentence-transformers", model, error) from error
         self.dim = int(self.embed(["dimension"]).shape[1])
         self.id = f"sentence-transformers-{shorten_name(path)}-{self.dim}"
 
@@ -168,10 +166,8 @@ class FastEmbed(Embedder):
     def __init__(self, model: str = "", *, download: bool = False):
         library = import_optional("fastembed", "fastembed", self)
         model = model or _FASTEMBED_DEFAULT
-        try:
+        with load_model("fastembed", model):
             self._model = library.TextEmbedding(model, local_files_only=not download)
-        except (OSError, ValueError, RuntimeError) as error:
-            raise make_missing_error("fastembed", model, error) from error
         self.dim = int(self.embed(["dimension"]).shape[1])
         self.id = f"fastembed-{model.replace('/', '-')}-{self.dim}"
 
@@ -204,11 +200,8 @@ class Model2Vec(Embedder):
         library = import_optional("model2vec", "model2vec", self)
         model = model or _MODEL2VEC_DEFAULT
         path = os.path.expanduser(model)
-        try:
-            with contextlib.nullcontext() if download else _stay_offline():
-                self._model = library.StaticModel.from_pretrained(path)
-        except (OSError, ValueError) as error:
-            raise make_missing_error("model2vec", model, error) from error
+        with load_model("model2vec", model), _stay_offline(not download):
+            self._model = library.StaticModel.from_pretrained(path)
         self.dim = int(self._model.dim)
         self.id = f"model2vec-{shorten_name(path)}-{self.dim}"
 
@@ -221,10 +214,11 @@ class Model2Vec(Embedder):
 
 
 @contextlib.contextmanager
-def _stay_offline() -> Iterator[None]:
-    """Keep the model hub's library off the network meanwhile."""
+def _stay_offline(is_offline: bool) -> Iterator[None]:
+    """Keep the model hub's library off the network within."""
     before = os.environ.get("HF_HUB_OFFLINE")
-    os.environ["HF_HUB_OFFLINE"] = "1"
+    if is_offline:
+        os.environ["HF_HUB_OFFLINE"] = "1"
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""The embedders in use: made once by name, found again by the id that a corpus is pinned to."""
+"""The embedders in use: made once by name, found by the id that a corpus is pinned to."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from irdaemon.runtime.profile import stage
 
 
 class OnDemand(Embedder):
-    """Stand for the embedder that `make` gives; `release` releases it.
+    """Stand for the embedder that `make` returns; `release` releases it.
 
-    `known` is its id and dimension, where vectors of it are there already: it is then made at its
-    first use, which raises Unavailable where another comes out.
+    `known` is its id and dimension, where vectors of it exist already: it is then made at its first
+    use, which raises Unavailable if its id is another one.
     """
 
     def __init__(
@@ -43,11 +43,11 @@ class OnDemand(Embedder):
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text, after making the embedder again if need be; see Embedder."""
-        return self._loaded().embed(texts)
+        return self._load().embed(texts)
 
     def read(self, text: str) -> tuple[NDArray[np.float32], float]:
         """Return a query's vector and the known share, as `embed` does; see Embedder."""
-        return self._loaded().read(text)
+        return self._load().read(text)
 
     def release(self, after_s: float) -> bool:
         """Release the embedder if unused for so long; return whether it is released."""
@@ -56,30 +56,26 @@ class OnDemand(Embedder):
         return self._embedder is None
 
     def release_pages(self) -> None:
-        """Give back what the embedder can have again at once, where it has such."""
+        """Release the memory that the embedder can map again at once, if any."""
         if release := getattr(self._embedder, "release_pages", None):
             release()
 
-    def _loaded(self) -> Embedder:
+    def _load(self) -> Embedder:
         self._used = self._clock()
-        # On two threads at once it is made twice: both are good, one stays.
-        embedder = self._embedder or self._made()
-        self._embedder = embedder
-        return embedder
-
-    def _made(self) -> Embedder:
-        embedder = self._make()
+        # Two threads may both make it: either will do.
+        embedder = self._embedder or self._make()
         if embedder.id != self.id:
             raise Unavailable(
                 f"the vectors are of embedder {self.id!r}, which is {embedder.id!r} now",
                 "build the corpus again",
             )
+        self._embedder = embedder
         return embedder
 
 
 # The stand-in for an embedder that cannot be made now: it embeds nothing, and keeps the error.
 
-# How the id of an embedder that is not there begins.
+# The beginning of the id of a missing embedder.
 ABSENT = "absent:"
 
 
@@ -124,7 +120,7 @@ class Embedders:
         if name not in self._by_name:
             embedder: Embedder
             try:
-                embedder = self._make(name)
+                embedder = OnDemand(partial(make_embedder, name))
             except Unavailable as error:
                 embedder = Absent(name, error)
             self._by_name[name] = self._by_id[embedder.id] = embedder
@@ -133,9 +129,6 @@ class Embedders:
     def find_made(self, embedder_id: str) -> Embedder | None:
         """Return the embedder of an id, where one was made by its name."""
         return self._by_id.get(embedder_id)
-
-    def _make(self, name: str) -> Embedder:
-        return OnDemand(partial(make_embedder, name))
 
     def release_idle(self) -> None:
         """Release the models that were unused for `idle_s`, where that is above 0."""
@@ -152,7 +145,7 @@ class Embedders:
         return [each for each in tuple(self._by_name.values()) if isinstance(each, OnDemand)]
 
     def release_pages(self) -> None:
-        """Give back the pages of models that are mapped; the next query has them again."""
+        """Release the pages of mapped models; the next query maps them again."""
         for embedder in self._list_loadable():
             embedder.release_pages()
 
@@ -169,7 +162,7 @@ class Embedders:
         return old if old.id == served[1] else target
 
     def retry_absent(self) -> None:
-        """Forget the stand-ins: what was missing may have come."""
+        """Forget the stand-ins: missing embedders may be there now."""
         absent = [n for n, each in self._by_name.items() if isinstance(each, Absent)]
         for name in absent:
             del self._by_name[name]

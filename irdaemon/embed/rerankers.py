@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from irclient.errors import Unavailable
-from irdaemon.embed.missing import import_optional, make_missing_error, shorten_name
+from irdaemon.embed.missing import import_optional, load_model, shorten_name
 from irdaemon.runtime.plugins import load
 
 if TYPE_CHECKING:
@@ -61,10 +61,8 @@ class CrossEncoder:
         model = model or _DEFAULT
         path = os.path.expanduser(model)
         self.id = f"cross-encoder-{shorten_name(path)}"
-        try:
+        with load_model("cross-encoder", model):
             self._model = library.CrossEncoder(path, local_files_only=not download)
-        except (OSError, ValueError) as error:
-            raise make_missing_error("cross-encoder", model, error) from error
 
     def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return a probability for each text; see Reranker."""
@@ -84,7 +82,7 @@ def _keep_logits(logits: object) -> object:
 
 
 class NoReranker:
-    """The stand-in where none is configured, or the configured one cannot be made."""
+    """The stand-in for a reranker that is not configured, or cannot be made."""
 
     id = ""
 

@@ -46,8 +46,8 @@ DECOMPOSITION = 8
 class IndexingStrategy(Protocol):
     """Decompose one artifact into an index plan.
 
-    `named` is false where an artifact's name is no name, and must not be searched as one: that of a
-    turn is its first words.
+    `named` is false where an artifact's name must not be searched as one: that of a turn is only
+    its first words.
     """
 
     named: ClassVar[bool]
@@ -98,7 +98,7 @@ def strategy_from_spec(spec: Mapping[str, Any] | None) -> IndexingStrategy | Non
 
 
 def is_named(strategy: IndexingStrategy) -> bool:
-    """Return whether names of artifacts are searched; true for one of a person's own without it."""
+    """Return whether names of artifacts are searched; true for a strategy that does not say."""
     return getattr(strategy, "named", True)
 
 

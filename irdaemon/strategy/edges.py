@@ -1,6 +1,6 @@
-"""Edges: what an artifact refers to, found when it is decomposed.
+"""Edges: the references of an artifact, found when it is decomposed.
 
-They are derived from it like its surfaces, and no part of what makes it stale. A package refers to
+They are derived from it like its surfaces, and do not make it stale. A package refers to
 its dependencies (REF), a skill to its parent (PARENT) and the packages it names (NAMES), a session
 to the skills that were used in it (USED).
 """
@@ -33,7 +33,7 @@ _READ_CHARS = 50_000
 _SEPARATORS = re.compile(r"[-_.]+")
 _IS_NAME = re.compile(r"@?[a-z0-9][a-z0-9._/-]{0,99}")
 
-# What follows these on a line are packages; of the second kind only the first word is one.
+# The words after these on a line are packages; after the second kind only the first word is one.
 _INSTALLS = re.compile(
     r"(?<![\w-])(?:pip3? install|uv (?:pip install|add|tool install)|pipx install|poetry add"
     r"|npm (?:install|i|add)|pnpm (?:add|install)|yarn add|cargo (?:add|install)"
@@ -47,7 +47,7 @@ _FROM = re.compile(r"^[ \t]*from[ \t]+([A-Za-z_]\w*+)[\w.]*+[ \t]+import[ \t]", 
 _REQUIRED = re.compile(r"(?:\bfrom[ \t]+|\brequire\()['\"](@[\w.-]+/[\w.-]+|[A-Za-z][\w.-]*)")
 _CALLED = re.compile(r"`(@?[A-Za-z0-9][\w./@-]*)`[ \t]+(?:package|library|module|crate)\b")
 _CALLED_SO = re.compile(r"\b(?:package|library|crate) `(@?[A-Za-z0-9][\w./@-]*)`")
-# A pattern is looked for only where one of these stands: most texts have none, and that is quick.
+# A pattern is tried only on a text with one of these: most have none, and that check is fast.
 _CUES: Mapping[re.Pattern[str], tuple[str, ...]] = {
     _INSTALLS: (
         "pip install", "pip3 install", "pipx install", "uv add", "uv tool install", "poetry add",
@@ -62,13 +62,13 @@ _CUES: Mapping[re.Pattern[str], tuple[str, ...]] = {
     _CALLED_SO: ("package `", "library `", "crate `"),
 }  # fmt: skip
 _CUE_TABLE = CueTable(list(_CUES.values()))
-# Words of a sentence that goes on behind a command.
+# Words of a sentence that continues after a command.
 _PROSE = frozenset("a an and before first for if in into on once or the then to using with".split())
 _WITH_VALUE = ("-r", "--requirement", "-c", "--constraint", "-e", "-i", "--index-url", "-p")
 
 
 def normalize_name(name: str) -> str:
-    """Return a name or requirement in the one spelling by which links compare names.
+    """Return a name or requirement in the spelling by which links compare names.
 
     That of PEP 503: lower case, without version, extras or marker, every run of `-`, `_` and `.`
     as one `-`.
@@ -98,8 +98,7 @@ def find_edges(
 ) -> tuple[Edge, ...]:
     """Return the edges of an artifact, each once, at most 512.
 
-    An extractor takes the place of all that is found otherwise. Raises QueryError for targets of
-    its that are none.
+    An extractor replaces all other edges. Raises QueryError for an invalid target of it.
     """
     if extractor is not None:
         return _make_edges(extractor(artifact.artifact_id, fields))
@@ -114,11 +113,11 @@ def find_edges(
 def _make_edges(found: Mapping[str, Sequence[Target]]) -> tuple[Edge, ...]:
     if not isinstance(found, Mapping):
         raise QueryError(f"edges are a mapping of types to targets, not {found!r:.60}")
-    edges = (_edge(str(type), target) for type, targets in found.items() for target in targets)
+    edges = (_make_edge(str(type), target) for type, targets in found.items() for target in targets)
     return tuple(dict.fromkeys(edge for edge in edges if edge.target))[:_MOST_EDGES]
 
 
-def _edge(type: str, target: Target) -> Edge:
+def _make_edge(type: str, target: Target) -> Edge:
     if isinstance(target, str):
         return Edge(type, normalize_name(target) if type in BY_NAME else target)
     if isinstance(target, (list, tuple)) and len(target) == 2:
@@ -130,7 +129,7 @@ def _edge(type: str, target: Target) -> Edge:
 def find_named_packages(text: str) -> tuple[str, ...]:
     """Return the packages that a text says to install, imports, or calls packages, at most 32.
 
-    Modules of Python's standard library are none.
+    Modules of Python's standard library do not count.
     """
     text = text[:_READ_CHARS]
     names = (normalize_name(name.rstrip(".,:")) for name in _find_names(text, _list_likely(text)))
@@ -157,7 +156,7 @@ def _find_names(text: str, likely: Collection[re.Pattern[str]]) -> Iterator[str]
 
 
 def _find_installed(words: str) -> Iterator[str]:
-    """Yield the packages among the arguments of a command, up to where a sentence goes on."""
+    """Yield the packages among the arguments of a command, up to the rest of a sentence."""
     before = ""
     for word in words.split():
         if word in _PROSE or word.startswith("#"):
@@ -182,7 +181,7 @@ def _find_modules(text: str) -> Iterator[str]:
 
 
 def _find_lines(word: str, text: str) -> Iterator[int]:
-    """Yield where each line with a word begins."""
+    """Yield the start of each line with a word."""
     at = text.find(word)
     while at >= 0:
         yield text.rfind("\n", 0, at) + 1

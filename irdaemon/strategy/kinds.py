@@ -13,8 +13,8 @@ from irdaemon.types import IndexPlan, Surface
 class Rule:
     """Make a surface of a rule's description, and one per chunk of its text.
 
-    The first is of kind `description`, with the globs it holds for as further words of the lexical
-    leg; a rule that does not describe itself has none. `chunk_size` and `overlap` are in
+    The first is of kind `description`, with the rule's globs as further words of the lexical leg; a
+    rule without a description has none. `chunk_size` and `overlap` are in
     characters; a Markdown heading of level one or two begins a new chunk.
     """
 
@@ -33,37 +33,26 @@ class Rule:
         chunked = Chunked(self.chunk_size, self.overlap, headings=True)
         plan = chunked.decompose(artifact_id, str(parts.get("text") or ""), metadata)
         fields = {"name": str(parts.get("name") or artifact_id), **plan.filter_fields}
-        return IndexPlan(fields, (*self._description(artifact_id, parts), *plan.surfaces))
-
-    def _description(self, artifact_id: str, parts: Mapping[str, Any]) -> tuple[Surface, ...]:
-        described = str(parts.get("description") or "").strip()
-        if not described:
-            return ()
-        text = f"{parts.get('name') or artifact_id}: {described}"
-        globs = " ".join(map(str, parts.get("globs") or ()))
-        return (Surface(artifact_id, "description", text, "field", lexical=globs),)
+        surfaces = plan.surfaces
+        if description := _get_text(parts, "description"):
+            text = f"{parts.get('name') or artifact_id}: {description}"
+            globs = " ".join(map(str, parts.get("globs") or ()))
+            first = Surface(artifact_id, "description", text, "field", lexical=globs)
+            surfaces = (first, *surfaces)
+        return IndexPlan(fields, surfaces)
 
 
 _FIELDS = (
-    "session_id",
-    "project",
-    "cwd",
-    "git_branch",
-    "timestamp",
-    "model",
-    "session_title",
-    "outcome",
-    "file",
-    "file_written",
-    "commit",
-)
+    "session_id", "project", "cwd", "git_branch", "timestamp", "model", "session_title", "outcome",
+    "file", "file_written", "commit",
+)  # fmt: skip
 
 
 class ClaudeTurn:
     """Make a surface of each prompt and one of the final answer.
 
-    A prompt that only continues the conversation makes none, unless nothing else does. With
-    `include_full` one more holds all that the assistant wrote in the turn, where that is more than
+    A prompt that only continues the conversation makes none, unless there would be no surface. With
+    `include_full` one more holds the assistant's whole text in the turn, where that is more than
     the final answer. A title record (`record_type` "session_title") makes one surface.
     """
 
@@ -83,20 +72,20 @@ class ClaudeTurn:
         fields["has_tool_use"] = bool(turn.get("has_tool_use"))
         surfaces = tuple(
             Surface(artifact_id, kind, text, granularity)
-            for kind, text, granularity in self._parts(turn)
+            for kind, text, granularity in self._list_parts(turn)
             if text
         )
         return IndexPlan({**fields, **(metadata or {})}, surfaces)
 
-    def _parts(self, turn: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    def _list_parts(self, turn: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         if turn.get("record_type") == "session_title":
             return [("session_title", _get_text(turn, "session_title"), "field")]
         summary, full = _get_text(turn, "assistant_summary"), _get_text(turn, "assistant_full")
-        asked = [str(each).strip() for each in (turn.get("queued_prompts") or ())]
-        asked.insert(0, _get_text(turn, "user_prompt"))
-        if summary or any(map(has_task, asked)):
-            asked = [each for each in asked if has_task(each)]
-        parts = [("user_prompt", each, "field") for each in asked]
+        queued = (str(each).strip() for each in turn.get("queued_prompts") or ())
+        prompts = [_get_text(turn, "user_prompt"), *queued]
+        if summary or any(map(has_task, prompts)):
+            prompts = [each for each in prompts if has_task(each)]
+        parts = [("user_prompt", each, "field") for each in prompts]
         parts.append(("assistant_summary", summary, "field"))
         if self.include_full and full != summary:
             parts.append(("assistant_full", full, "document"))
@@ -113,9 +102,9 @@ BODY_CHARS = 20_000
 class Skill:
     """Embed name and description only, as one surface of kind `capability`.
 
-    With `read_body` the lexical leg also reads up to 20,000 characters of the body (`text`) and
-    any further words the source offers (`lexical`, such as parameter names): measured, that finds
-    more without touching what is embedded.
+    With `read_body` the lexical leg also reads up to 20,000 characters of the body (`text`) and of
+    further words from the source (`lexical`, such as parameter names): measured, that finds more
+    without a change to the embedded text.
     """
 
     named: ClassVar[bool] = True

@@ -1,7 +1,7 @@
-"""The identity of a strategy: equal only where it decomposes alike, and the same in each process.
+"""The identity of a strategy: equal only for equal decompositions, and the same in each process.
 
-Parameters count by their values, the strategies and functions among them by what they are made of.
-What a strategy keeps under a private name (a cache, a client) counts by its type alone.
+Parameters count by their values, strategies and functions among them by their parts. An attribute
+with a private name (a cache, a client) counts by its type alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DEEPEST = 8
 
 
 def list_attributes(value: object) -> dict[str, Any]:
-    """Return what an object holds, by name, whether it has slots or not."""
+    """Return the attributes of an object, by name, whether it has slots or not."""
     slots = [name for kind in type(value).__mro__ for name in _list_slots(kind)]
     held = {name: getattr(value, name) for name in slots if hasattr(value, name)}
     return {**held, **getattr(value, "__dict__", {})}
@@ -48,7 +48,7 @@ def identify_function(function: object) -> str:
 
 
 def _identify(value: Any, depth: int) -> Any:
-    """Return plain data that is equal for values that do the same."""
+    """Return plain data that is equal for values with the same effect."""
     if isinstance(value, SCALAR):
         return value
     if depth > _DEEPEST:
@@ -66,10 +66,8 @@ def _identify(value: Any, depth: int) -> Any:
 
 def _identify_callable(value: Any, depth: int) -> Any:
     if isinstance(value, partial):
-        return [
-            "partial",
-            *(_identify(p, depth + 1) for p in (value.func, value.args, value.keywords)),
-        ]
+        parts = (value.func, value.args, value.keywords)
+        return ["partial", *(_identify(part, depth + 1) for part in parts)]
     if isinstance(value, MethodType):
         return [value.__qualname__, _identify(value.__self__, depth + 1)]
     if isinstance(value, FunctionType) and "<" in value.__qualname__:

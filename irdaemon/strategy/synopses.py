@@ -1,4 +1,4 @@
-"""A stored synopsis as one more surface, ahead of the others: whoever wrote it."""
+"""A stored synopsis as one more surface, ahead of the others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KIND = "synopsis"
 
 @dataclass(frozen=True, slots=True)
 class SynopsisNote:
-    """Who wrote a synopsis, the kind of its surface, and the digest of what it was made of."""
+    """The author of a synopsis, the kind of its surface, and the digest of its source."""
 
     synthesizer_id: str
     kind: str = KIND
@@ -32,12 +32,12 @@ class SynopsisNote:
 
 
 def is_synopsis(surface: Surface) -> bool:
-    """Return whether a surface was written of an artifact, and is no text of its own."""
+    """Return whether a surface is a synopsis of an artifact, and no text of its own."""
     return "synthesizer_id" in surface.metadata
 
 
 def add_synopsis(plan: IndexPlan, artifact_id: str, text: Any, note: SynopsisNote) -> IndexPlan:
-    """Return a plan with a synopsis ahead; the plan itself where it is empty or no text."""
+    """Return a plan with a synopsis ahead; the plan itself for an empty or invalid synopsis."""
     if not isinstance(text, str) or not text.strip():
         return plan
     surface = Surface(artifact_id, note.kind, text.strip(), "document", note.metadata())

@@ -1,4 +1,4 @@
-"""Program text by its symbols: functions, classes, methods, and what lies between them."""
+"""Program text by its symbols: functions, classes, methods, and the text between them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from irdaemon.runtime.pool import ProcessLimits, run_program
 from irdaemon.strategy.chunked import text_of
 from irdaemon.types import IndexPlan, Surface
 
-# Languages by the suffixes of their files, and what their symbols are read with.
+# Languages by the suffixes of their files, and the parsers of their symbols.
 
 _SUFFIXES = {
     "bash": ".bash .sh",
@@ -66,17 +66,17 @@ _COMMENTS = {
 
 
 def find_language(suffix: str) -> str:
-    """Return the language of files with a suffix (in small letters), "" for one not known."""
+    """Return the language of files with a suffix (in lower case), "" for an unknown one."""
     return _BY_SUFFIX.get(suffix, "")
 
 
 def list_comment_marks(language: str) -> tuple[str, ...]:
-    """Return what a line of a comment, or an attribute, begins with."""
+    """Return the beginnings of lines that are comments or attributes."""
     return _COMMENTS.get(language, ("//", "/*", "*", "@"))
 
 
 def list_outlined_languages() -> tuple[str, ...]:
-    """Return the languages whose symbols can be told with what is installed here, sorted."""
+    """Return the languages with an installed parser of symbols, sorted."""
     if not find_spec("tree_sitter"):
         return ("python",)
     return tuple(sorted(["python", *(n for n, module in _MODULES.items() if find_spec(module))]))
@@ -87,11 +87,11 @@ def list_missing_languages() -> tuple[str, ...]:
     return tuple(sorted(set(_MODULES) - set(list_outlined_languages())))
 
 
-# Ask a child process for the symbols of a text.
+# Get the symbols of a text from a child process.
 #
-# A parser of programs meets texts that were made to stop it: an f-string of one megabyte keeps
-# Python's own busy for 51 seconds, with the interpreter's lock held. So it runs in a process of its
-# own (`outline`), with limits, which reads one text after the other.
+# A parser of programs meets hostile texts: an f-string of one megabyte keeps Python's own busy for
+# 51 seconds, with the interpreter's lock held. So it runs in a process of its own (`outline`), with
+# limits, which reads one text after the other.
 
 # The largest text that is read by default takes a tenth of it.
 _LIMITS = ProcessLimits(10.0, 1024 * MB)
@@ -99,9 +99,9 @@ _OUTPUT = 16 * MB
 
 
 class Symbol(NamedTuple):
-    """A named part of a text: its lines, from 1 on and both in it, and what it lies in.
+    """A named part of a text: its first and last line, from 1 on, and the symbols around it.
 
-    `head` is the last line of what precedes its body.
+    `head` is the last line before its body.
     """
 
     name: str
@@ -113,15 +113,15 @@ class Symbol(NamedTuple):
 
     @property
     def qualified(self) -> str:
-        """Return its name after the names of what it lies in."""
+        """Return its name after the names of the symbols around it."""
         return ".".join((*self.parents, self.name))
 
 
 def list_symbols(text: str, language: str) -> tuple[Symbol, ...] | None:
-    """Return the symbols of a text in its order; None where they cannot be told.
+    """Return the symbols of a text in its order; None where they cannot be parsed.
 
-    The lines of `text` end with line feeds alone. A parser that fails, or exceeds its limits, tells
-    none.
+    The lines of `text` end with line feeds alone. A parser that fails, or exceeds its limits, gives
+    None.
     """
     program = os.path.join(os.path.dirname(__file__), "outline.py")
     request = f"{language}\n{text}".encode("utf-8", "replace")
@@ -136,7 +136,7 @@ def list_symbols(text: str, language: str) -> tuple[Symbol, ...] | None:
 
 _LINE_END = re.compile(r"\r\n?")
 NO_SYMBOLS = "no_symbols"
-# The kind of a surface that is about one symbol.
+# The kind of the surface of a symbol.
 SYMBOL = "symbol"
 
 
@@ -145,10 +145,10 @@ class Code:
 
     A symbol of more than `chunk_size` characters is several, its signature repeated; a class is its
     own without its methods. Metadata: `symbol`, `qualified_name`, `symbol_kind`, `start_line` and
-    `end_line`; the artifact has `language`. Where no symbols can be told, since nothing here reads
-    the language or the text has errors, all is `chunk`s, and `flags` has `no_symbols`. `context` is
-    how many lines around a symbol are shown with it; they are not searched as part of it. What is
-    shown of one language depends on what is installed, which is part of the recipe.
+    `end_line`; the artifact has `language`. Where the symbols cannot be parsed, since the language
+    has no parser here or the text has errors, there are only `chunk`s, and `flags` has
+    `no_symbols`. `context` is the number of lines shown around a symbol; they are not searched as
+    part of it. The installed parsers are part of the recipe.
     """
 
     named: ClassVar[bool] = True
@@ -177,18 +177,16 @@ class Code:
         lines = text.split("\n")
         marks = list_comment_marks(language)
         spans = divide_lines(
-            lines, symbols or (), self.chunk_size, lambda line: _starts_comment(line, marks)
+            lines, symbols or (), self.chunk_size, lambda line: line.lstrip().startswith(marks)
         )
-        pieces = [(span, piece) for span in spans for piece in self._pieces(span, lines)]
-        surfaces = (
-            self._surface(
-                artifact_id, path, span, piece, {"chunk_index": at, "n_chunks": len(pieces)}
-            )
-            for at, (span, piece) in enumerate(pieces)
-        )
+        pieces = [(span, piece) for span in spans for piece in self._split_span(span, lines)]
+        surfaces = []
+        for at, (span, piece) in enumerate(pieces):
+            place = {"chunk_index": at, "n_chunks": len(pieces)}
+            surfaces.append(_make_surface(artifact_id, path, span, piece, place))
         return IndexPlan(fields, tuple(surfaces))
 
-    def _pieces(self, span: LineSpan, lines: list[str]) -> Iterator[str]:
+    def _split_span(self, span: LineSpan, lines: list[str]) -> Iterator[str]:
         """Yield the text of a span, in several parts where it is one long line."""
         if span.start < span.end or len(lines[span.start - 1]) <= self.chunk_size:
             yield span.text(lines)
@@ -197,32 +195,26 @@ class Code:
         for at in range(0, len(line), self.chunk_size):
             yield line[at : at + self.chunk_size]
 
-    def _surface(
-        self, artifact_id: str, path: str, span: LineSpan, text: str, place: Mapping[str, Any]
-    ) -> Surface:
-        lines = {"start_line": span.start, "end_line": span.end}
-        symbol = span.symbol
-        if symbol is None:
-            return Surface(artifact_id, "chunk", text, "chunk", {**place, **lines}, path)
-        named = {
-            "symbol": symbol.name,
-            "qualified_name": symbol.qualified,
-            "symbol_kind": symbol.kind,
-        }
-        words = f"{path} {symbol.qualified}"
-        return Surface(artifact_id, SYMBOL, text, SYMBOL, {**place, **named, **lines}, words)
 
-
-def _starts_comment(line: str, marks: tuple[str, ...]) -> bool:
-    return line.lstrip().startswith(marks)
+def _make_surface(
+    artifact_id: str, path: str, span: LineSpan, text: str, place: Mapping[str, Any]
+) -> Surface:
+    lines = {"start_line": span.start, "end_line": span.end}
+    symbol = span.symbol
+    if symbol is None:
+        return Surface(artifact_id, "chunk", text, "chunk", {**place, **lines}, path)
+    qualified = symbol.qualified
+    names = {"symbol": symbol.name, "qualified_name": qualified, "symbol_kind": symbol.kind}
+    metadata = {**place, **names, **lines}
+    return Surface(artifact_id, SYMBOL, text, SYMBOL, metadata, f"{path} {qualified}")
 
 
 # Divide the lines of a text among its symbols: each line belongs to one span, or is blank.
 
-# Their parts are chunks of their own, however short they are.
+# The parts of these kinds are chunks of their own, however short they are.
 _HOLDERS = frozenset({"class", "interface", "trait", "impl", "enum", "module", "record", "struct"})
 _WORD = re.compile(r"\w")
-# What closes a block in languages without braces says nothing alone.
+# The end of a block in languages without braces is no text of its own.
 _CLOSERS = ("end",)
 # A signature that is repeated may take half of a chunk.
 _MOST_OF_CHUNK = 2
@@ -230,7 +222,7 @@ _MOST_OF_CHUNK = 2
 
 @dataclass(frozen=True, slots=True)
 class LineSpan:
-    """Lines from `start` to `end`, from 1 on and both in it; of which symbol, None for none.
+    """Lines from `start` to `end`, both included, from 1 on, and their symbol, if any.
 
     `head` is repeated before the text of any but the first span of a symbol.
     """
@@ -256,30 +248,27 @@ def divide_lines(
     above a symbol belong to it, and so do attributes.
     """
     tree = _build_tree(lines, symbols, is_comment)
-    for span in _span_range(1, len(lines), None, tree, _Cutting(lines, size)):
-        if _says_something(span, lines):
+    for span in _split_range(1, len(lines), None, tree, _Cutter(lines, size)):
+        own = "\n".join(lines[span.start - 1 : span.end]).strip()
+        if _WORD.search(own) and own not in _CLOSERS:
             yield span
 
 
 @dataclass(slots=True)
-class _Nested:
+class _SymbolNode:
     """A symbol with its first line, comments above it included, and the symbols in it."""
 
     symbol: Symbol
     start: int
-    inner: list[_Nested]
+    inner: list[_SymbolNode]
 
 
 @dataclass(frozen=True, slots=True)
-class _Cutting:
+class _Cutter:
     lines: Sequence[str]
     size: int
 
-    def length(self, start: int, end: int) -> int:
-        """Count the characters of lines."""
-        return sum(len(line) + 1 for line in self.lines[start - 1 : end])
-
-    def head(self, symbol: Symbol) -> str:
+    def get_head(self, symbol: Symbol) -> str:
         """Return the signature of a symbol, "" where it takes too much of a chunk."""
         text = "\n".join(self.lines[symbol.start - 1 : symbol.head])
         return text if len(text) <= self.size // _MOST_OF_CHUNK else ""
@@ -287,13 +276,13 @@ class _Cutting:
 
 def _build_tree(
     lines: Sequence[str], symbols: Sequence[Symbol], is_comment: Callable[[str], bool]
-) -> list[_Nested]:
+) -> list[_SymbolNode]:
     """Return the outermost symbols, each with those inside it.
 
-    One that begins on a line that another of them has already is left to that.
+    One that begins on a line of another one is a part of that.
     """
-    outermost: list[_Nested] = []
-    around: list[_Nested] = []
+    outermost: list[_SymbolNode] = []
+    around: list[_SymbolNode] = []
     taken = 0
     for symbol in symbols:
         while around and around[-1].symbol.end < symbol.end:
@@ -305,16 +294,16 @@ def _build_tree(
         start = symbol.start
         while start > first and is_comment(lines[start - 2]):
             start -= 1
-        part = _Nested(symbol, start, [])
+        part = _SymbolNode(symbol, start, [])
         (around[-1].inner if around else outermost).append(part)
         around.append(part)
         taken = symbol.start
     return _drop_overlaps(outermost)
 
 
-def _drop_overlaps(parts: list[_Nested]) -> list[_Nested]:
+def _drop_overlaps(parts: list[_SymbolNode]) -> list[_SymbolNode]:
     """Return the parts that begin below the end of the one before."""
-    kept: list[_Nested] = []
+    kept: list[_SymbolNode] = []
     for part in parts:
         if not kept or part.start > kept[-1].symbol.end:
             kept.append(part)
@@ -322,45 +311,36 @@ def _drop_overlaps(parts: list[_Nested]) -> list[_Nested]:
     return kept
 
 
-def _span_range(
-    start: int, end: int, owner: Symbol | None, inner: Sequence[_Nested], cutting: _Cutting
+def _split_range(
+    start: int, end: int, owner: Symbol | None, inner: Sequence[_SymbolNode], cutter: _Cutter
 ) -> Iterator[LineSpan]:
-    """Yield the spans of lines that belong to a symbol, None for none, and to those in it."""
+    """Yield the spans of lines that belong to a symbol, if any, and to those in it."""
     at, is_first = start, True
     for part in inner:
         if at < part.start:
-            yield from _cut_span(LineSpan(at, part.start - 1, owner), is_first, cutting)
+            yield from _cut_span(LineSpan(at, part.start - 1, owner), is_first, cutter)
             is_first = False
-        yield from _span_part(part, cutting)
-        at = part.symbol.end + 1
+        symbol = part.symbol
+        length = sum(len(line) + 1 for line in cutter.lines[part.start - 1 : symbol.end])
+        within = part.inner if symbol.kind in _HOLDERS or length > cutter.size else ()
+        yield from _split_range(part.start, symbol.end, symbol, within, cutter)
+        at = symbol.end + 1
     if at <= end:
-        yield from _cut_span(LineSpan(at, end, owner), is_first, cutting)
+        yield from _cut_span(LineSpan(at, end, owner), is_first, cutter)
 
 
-def _span_part(part: _Nested, cutting: _Cutting) -> Iterator[LineSpan]:
-    symbol = part.symbol
-    long = cutting.length(part.start, symbol.end) > cutting.size
-    inner = part.inner if symbol.kind in _HOLDERS or long else ()
-    yield from _span_range(part.start, symbol.end, symbol, inner, cutting)
-
-
-def _cut_span(span: LineSpan, is_first: bool, cutting: _Cutting) -> Iterator[LineSpan]:
-    """Yield a span in pieces of whole lines, of at most so many characters.
+def _cut_span(span: LineSpan, is_first: bool, cutter: _Cutter) -> Iterator[LineSpan]:
+    """Yield a span in pieces of whole lines, of at most `size` characters.
 
     A single line that is longer is a piece.
     """
-    head = cutting.head(span.symbol) if span.symbol else ""
+    head = cutter.get_head(span.symbol) if span.symbol else ""
     at = span.start
     while at <= span.end:
         repeated = "" if is_first else head
-        left = cutting.size - len(repeated) - len(cutting.lines[at - 1])
+        left = cutter.size - len(repeated) - len(cutter.lines[at - 1])
         end = at
-        while end < span.end and (left := left - 1 - len(cutting.lines[end])) >= 0:
+        while end < span.end and (left := left - 1 - len(cutter.lines[end])) >= 0:
             end += 1
         yield LineSpan(at, end, span.symbol, repeated)
         at, is_first = end + 1, False
-
-
-def _says_something(span: LineSpan, lines: Sequence[str]) -> bool:
-    own = "\n".join(lines[span.start - 1 : span.end]).strip()
-    return bool(_WORD.search(own)) and own not in _CLOSERS
