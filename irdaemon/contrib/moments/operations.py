@@ -11,7 +11,7 @@ from typing import Any
 from irclient.errors import NotFound, QueryError
 from irclient.results import OfferPreference, UsedArtifact
 from irdaemon.contrib.moments.observer import AGENTS, Change, find_observer
-from irdaemon.contrib.moments.tasks import MOST_TYPE_CHARS, Task
+from irdaemon.contrib.moments.tasks import MOST_TYPE_CHARS, Task, strip_orders
 from irdaemon.contrib.moments.used import find_used
 from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.impressions import ClientSession, check_session
@@ -31,6 +31,8 @@ COMPACT, SUBAGENT, ERROR, PROMPT = "compact", "subagent", "error", "prompt"
 MOMENTS = (COMPACT, SUBAGENT, ERROR)
 # What comes of an event: something or nothing is said, or it is malformed.
 OUTCOMES = ("told", "silent", "bad")
+# What a sub-agent is told has at least this score: few tasks are of a kind that anything serves.
+_LEAST_SCORE = 0.5
 # As the prompt hook asks.
 _MOST_OFFERED, _MOST_TASK_CHARS = 3, 8_000
 _VERDICTS = {MUTE: "muted", PIN: "pinned"}
@@ -168,14 +170,17 @@ def discover_task(
 ) -> Selection:
     """Answer the task of a sub-agent that starts; of several that it may be, what serves all."""
     check_session(session)
+    if budget_ms <= 0:
+        raise QueryError(f"budget_ms must be above 0, not {budget_ms:g}")
     now = engine.state.clock()
     texts = find_observer(engine.state).tasks.take(session, agent_type[:MOST_TYPE_CHARS], now)
     answers, traces = list[Selection](), list[Trace]()
     for text in texts:
         # With a budget no model is asked, which the loop could not wait for.
-        query = Query(text, budget_ms=max(1.0, budget_ms / len(texts)), place=place)
+        query = Query(strip_orders(text), budget_ms=budget_ms / len(texts), place=place)
         query = replace(query, select=SelectSpec(max_k=_MOST_OFFERED))
         answers.append(engine.discover(query, traced=traces.append, session=session))
+    answers = [_keep_likely(each) for each in answers]
     answer = _join(answers, engine.state.snapshot.generation)
     find_observer(engine.state).count_answer(session, SUBAGENT, bool(answer.results))
     if texts:
@@ -185,6 +190,15 @@ def discover_task(
         for addon in engine.addons.values():
             addon.note_answer(given)
     return answer
+
+
+def _keep_likely(answer: Selection) -> Selection:
+    """Return an answer with its likely hits."""
+    likely = tuple(hit for hit in answer.results if hit.score >= _LEAST_SCORE)
+    if len(likely) == len(answer.results):
+        return answer
+    left = replace(answer, results=likely, n_selected=len(likely))
+    return left if likely else replace(left, abstained=True, reason="below_floor")
 
 
 def _join(answers: list[Selection], generation: int) -> Selection:

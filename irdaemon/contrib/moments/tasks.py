@@ -6,6 +6,7 @@ is not known which of them it is.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
@@ -15,6 +16,15 @@ _KEPT_S = 600.0
 _TOGETHER_S = 5.0
 _MOST_SESSIONS, _MOST_TASKS = 64, 16
 MOST_TYPE_CHARS = 100
+# How an agent begins the sentences that say how to work and to report, and not what is to be done.
+_SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
+_ABOUT_REPORTS = re.compile(
+    r"(?:report|return|respond|reply|answer with|do not|don't|never|your final|your task is|"
+    r"when (?:you are|you're|you have|finished|done)|once (?:you are |you have )?(?:done|finished)|"
+    r"you are working|you are an?\b|work on your own|the following|context:)",
+    re.I,
+)
+_LABEL = re.compile(r"(?:your )?task:\s*", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +75,16 @@ class Tasks:
             held.tasks = [each for each in held.tasks if each not in fitting]
             held.started = 0
         return list(dict.fromkeys(each.text for each in together))
+
+
+def strip_orders(text: str) -> str:
+    """Return a task without what it says of working and reporting; the text where that is all.
+
+    Those words are of every task, and match what is about reports and agents.
+    """
+    sentences = (each.strip() for each in _SENTENCE.split(text))
+    kept = [_LABEL.sub("", s) for s in sentences if s and not _ABOUT_REPORTS.match(s)]
+    return " ".join(filter(None, kept)) or text
 
 
 def _fits(task: Task, agent_type: str) -> bool:

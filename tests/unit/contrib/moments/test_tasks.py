@@ -1,6 +1,8 @@
 """Tasks of sub-agents wait for the sub-agents that take them."""
 
-from irdaemon.contrib.moments.tasks import Task, Tasks
+import pytest
+
+from irdaemon.contrib.moments.tasks import Task, Tasks, strip_orders
 
 
 def given(*tasks):
@@ -46,3 +48,21 @@ def test_few_sessions_and_few_tasks_of_each_are_kept():
     for n in range(64):
         held.note(f"other{n}", Task(0.0, "X", "x"))
     assert held.take("S", "T19", 20.0) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "task"),
+    [
+        ("Fill in the PDF form.", "Fill in the PDF form."),
+        ("Task: Fill in the form. Report back what you did.", "Fill in the form."),
+        (
+            "You are working in /w. Tune the slow query.\n\nReturn a list. Do not commit.",
+            "Tune the slow query.",
+        ),
+        ("Your task is the following.\n\nWrite a changelog\n", "Write a changelog"),
+        ("Report on the sales of May.", "Report on the sales of May."),
+        ("", ""),
+    ],
+)
+def test_what_a_task_says_of_reporting_is_left_out_unless_that_is_all(text, task):
+    assert strip_orders(text) == task
