@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import resource
@@ -23,7 +24,7 @@ _SHED_EVERY_S = 60.0
 _FEWEST_FILES = 256
 # With fewer there is room for some dozens of clients at once.
 _ENOUGH_FILES = 1_024
-_DESCRIPTORS = "/proc/self/fd"
+_DESCRIPTORS = "/dev/fd"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,8 @@ def set_open_files(limits: LimitsConfig) -> None:
     wanted = max(_FEWEST_FILES, limits.open_files)
     if limits.open_files:
         allowed = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+        with contextlib.suppress(OSError, ValueError):  # macOS has a limit beyond the hard one
+            resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 
 
 def describe_process(started: float, socket: str, config: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import plistlib
 import re
 import shutil
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from irdaemon.runtime.memory import MB
 UNIT = "irdaemon.service"
 LABEL = "io.irdaemon"
 _INSTALLED = "@IRDAEMON@"
+# The daemon's own end takes less.
+_GONE_WITHIN_S, _POLL_S = 15.0, 0.1
 _LIMITS = pool.ProcessLimits(timeout_s=60.0, memory=1024 * MB)
 
 
@@ -201,16 +204,24 @@ def _install_agent(make_way: Callable[[], None]) -> str:
     path = agent_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(agent_plist())
-    _run("launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}")
+    _boot_out()
     make_way()
     _run_checked("launchctl", "bootstrap", f"gui/{os.getuid()}", str(path))
     return f"{path} written and started"
+
+
+def _boot_out() -> None:
+    """Stop the agent, and wait until launchd has let go of it: until then it takes no other."""
+    _run("launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}")
+    deadline = time.monotonic() + _GONE_WITHIN_S
+    while status().code == 0 and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
 
 
 def _uninstall_agent() -> str:
     path = agent_path()
     if not path.exists():
         return f"{path} does not exist; nothing to do"
-    _run("launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}")
+    _boot_out()
     path.unlink()
     return f"stopped, {path} removed"

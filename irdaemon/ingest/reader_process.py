@@ -30,6 +30,7 @@ from irdaemon.types import Entry, SourceError
 TIME_S, MEMORY = 10.0, 512 * MB
 # With what child processes of its own may take, each of which has a limit.
 _WITH_WAITING_S = 60.0
+_STATM = "/proc/self/statm"
 
 
 class _TimeUp(BaseException):
@@ -89,11 +90,15 @@ def _limit_time() -> Iterator[None]:
 
 
 def _limit_memory() -> None:
-    """Let this process take so much more than it has; its own children set their limits."""
-    with open("/proc/self/statm", encoding="ascii") as file:
-        size = int(file.read().split()[0]) * resource.getpagesize()
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, most))
+    """Let this process take so much more than it has; its own children set their limits.
+
+    macOS does not say how much that is, and takes no such limit: there its time alone is limited.
+    """
+    with suppress(OSError, ValueError):
+        with open(_STATM, encoding="ascii") as file:
+            size = int(file.read().split()[0]) * resource.getpagesize()
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, most))
 
 
 class _Reply:

@@ -29,12 +29,23 @@ def main(words: Sequence[str]) -> int:
         if os.getppid() != int(parent):  # it ended before the line above
             return NOT_FOUND
     if int(memory):
-        resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
+        limit_memory(int(memory))
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and exec hands that on
     try:
         os.execvp(command[0], command)
     except OSError:
         return NOT_FOUND
+
+
+def limit_memory(size: int) -> None:
+    """Limit the address space, where the system takes such a limit.
+
+    macOS takes none that is lower than what every process has from the start.
+    """
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    except (OSError, ValueError):
+        return
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ that has too many connections cuts all of them; a client that is alive connects 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import logging
 import os
@@ -48,6 +49,8 @@ _OTHER_DESCRIPTORS = 512
 _FEWEST_OTHERS = 96
 # An endpoint that has as many connections as it can have cuts them all: one client must fit.
 _FEWEST_CONNECTIONS = 4
+# What macOS takes at most, although it says that there is no limit.
+_OPEN_MAX = 10_240
 # In place of no limit at all.
 _MANY_DESCRIPTORS = 65_536
 _ZAP_DOMAIN = b"irdaemon"
@@ -358,9 +361,12 @@ def allow_descriptors(connections: int, endpoints: int) -> int:
     `connections` is how many each is to have, 0 for as many as fit.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    soft, fit = fit_descriptors(connections, endpoints, soft, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return fit
+    for most in (hard, _OPEN_MAX):
+        wanted, fit = fit_descriptors(connections, endpoints, soft, most)
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            return fit
+    return fit_descriptors(connections, endpoints, soft, soft)[1]
 
 
 def fit_descriptors(connections: int, endpoints: int, soft: int, hard: int) -> tuple[int, int]:

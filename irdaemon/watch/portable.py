@@ -2,11 +2,14 @@
 
 The system's recursive watches (FSEvents) cost nothing per directory, so pruned directories are
 only left out of the hints. Symlinked directories are watched at their real path; a change of a
-symlinked file's target outside the trees waits for the next scheduled scan.
+symlinked file's target outside the trees waits for the next scheduled scan. So does what the system
+drops under load: watchdog does not say when. macOS names paths as they are on disk, whatever the
+case or the Unicode form in which a root is written.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterator, Mapping
 
@@ -18,7 +21,26 @@ from irdaemon.source.tree import Symlinks, Walk, is_within
 from irdaemon.types import WatchMode
 from irdaemon.watch.limits import Report, Settings, Unwatchable
 
-COUNTED = frozenset({"created", "modified", "deleted", "moved", "closed"})
+COUNTED = frozenset({"created", "modified", "attrib", "deleted", "moved", "closed"})
+_LONGEST_PATH = 1_024
+
+
+def find_spelling(path: str) -> str:
+    """Return a directory's path as macOS names it in events; elsewhere it is the path itself."""
+    command = getattr(fcntl, "F_GETPATH", None)
+    if command is None:
+        return path
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return path
+    try:
+        found = fcntl.fcntl(descriptor, command, bytes(_LONGEST_PATH))
+        return os.fsdecode(found.rstrip(b"\0")) or path
+    except OSError:
+        return path
+    finally:
+        os.close(descriptor)
 
 
 class ObserverBackend(FileSystemEventHandler):
@@ -32,6 +54,8 @@ class ObserverBackend(FileSystemEventHandler):
         self._settings = settings
         self._scheduled: dict[str, ObservedWatch] = {}
         self._root_of: dict[str, str] = {}
+        # Watched trees by the paths that events have, where those differ.
+        self._spelled: dict[str, str] = {}
 
     def start(self) -> None:
         """Start the observer. Raises OSError if the system allows none."""
@@ -79,6 +103,8 @@ class ObserverBackend(FileSystemEventHandler):
         for gone in self._scheduled.keys() - tops.keys():
             self._observer.unschedule(self._scheduled.pop(gone))
         self._root_of = tops
+        spelled = {find_spelling(top): top for top in tops}
+        self._spelled = {path: top for path, top in spelled.items() if path != top}
         unwatched: dict[str, Unwatchable] = {}
         for top in sorted(tops.keys() - self._scheduled.keys()):
             try:
@@ -94,10 +120,18 @@ class ObserverBackend(FileSystemEventHandler):
             event.is_directory and event.event_type == "modified"
         ):
             return
-        for path in (os.fsdecode(event.src_path), os.fsdecode(event.dest_path)):
+        for named in (os.fsdecode(event.src_path), os.fsdecode(event.dest_path)):
+            path = self._respell(named)
             top = self._top_of(path)
             if path and top and not self._left_out(path, top, event):
                 self._report(path, top, self._root_of[top])
+
+    def _respell(self, path: str) -> str:
+        """Return a path of an event as the roots are written."""
+        for spelling, top in self._spelled.items():
+            if is_within(path, spelling):
+                return top + path[len(spelling) :]
+        return path
 
     def _tops(self, roots: Mapping[str, Symlinks]) -> Iterator[tuple[str, str]]:
         """Yield (tree to watch, its root): outermost roots, and link targets outside them."""

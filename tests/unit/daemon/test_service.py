@@ -1,5 +1,6 @@
 """The user service: commands of the machine's own manager."""
 
+import os
 import plistlib
 import sys
 
@@ -104,3 +105,72 @@ def test_a_launch_agent_is_a_property_list_that_starts_this_interpreter():
     agent = plistlib.loads(service.agent_plist())
     assert agent["ProgramArguments"][:4] == [sys.executable, "-m", "irdaemon", "start"]
     assert agent["KeepAlive"] == {"SuccessfulExit": False}
+
+
+@pytest.fixture
+def launchctl(monkeypatch, tmp_path):
+    """Give a Mac: what launchctl was asked for, and its next answers."""
+    asked, answers = [], []
+    monkeypatch.setattr(service.sys, "platform", "darwin")
+    monkeypatch.setattr(service.shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(service.time, "sleep", lambda seconds: None)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    def run(command, bounds):
+        asked.append(" ".join(command[1:]))
+        usual = Finished(113, "Could not find service") if command[1] == "print" else None
+        return answers.pop(0) if answers else usual or Finished(0, "")
+
+    monkeypatch.setattr(service.pool, "run", run)
+    return asked, answers
+
+
+def verbs(asked):
+    return [line.split()[0] for line in asked]
+
+
+def test_an_agent_is_installed_once_the_one_before_is_gone(launchctl):
+    asked, answers = launchctl
+    answers += [Finished(0, ""), Finished(0, "pid = 17"), Finished(0, "pid = 17")]
+    assert "started" in service.install(lambda: asked.append("way is made"))
+    assert service.agent_path().read_bytes() == service.agent_plist()
+    assert verbs(asked) == ["bootout", "print", "print", "print", "way", "bootstrap"]
+    assert asked[-1] == f"bootstrap gui/{os.getuid()} {service.agent_path()}"
+
+
+def test_an_agent_that_launchd_does_not_let_go_of_is_waited_for_a_while_only(
+    launchctl, monkeypatch
+):
+    asked, answers = launchctl
+    clock = iter(range(1_000))
+    monkeypatch.setattr(service.time, "monotonic", lambda: float(next(clock)))
+    answers += [Finished(0, "")] * 30
+    service.install()
+    assert verbs(asked)[-1] == "bootstrap"
+
+
+def test_a_failed_install_of_an_agent_leaves_none_and_one_that_was_there_as_it_was(launchctl):
+    _, answers = launchctl
+    failed = [Finished(0, ""), Finished(113, ""), Finished(5, "Bootstrap failed: 5")]
+    answers += failed
+    with pytest.raises(Unavailable, match="Bootstrap failed: 5"):
+        service.install()
+    assert not service.agent_path().exists()
+    service.agent_path().write_text("mine")
+    answers += failed
+    with pytest.raises(Unavailable):
+        service.install()
+    assert service.agent_path().read_text() == "mine"
+
+
+def test_an_agent_is_restarted_and_found_by_its_pid_and_removed(launchctl):
+    asked, answers = launchctl
+    service.install()
+    asked.clear()
+    assert "restarted by launchd" in service.restart()
+    assert asked == [f"kickstart -k gui/{os.getuid()}/{service.LABEL}"]
+    answers += [Finished(0, "\tstate = running\n\tpid = 17\n")] * 2
+    assert [service.is_service(pid) for pid in (17, 18)] == [True, False]
+    assert "removed" in service.uninstall()
+    assert not service.agent_path().exists()
+    assert "nothing to do" in service.uninstall()

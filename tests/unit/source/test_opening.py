@@ -1,5 +1,6 @@
 """What was checked is what is opened, whoever swaps a link in between."""
 
+import errno
 import os
 from contextlib import closing
 from dataclasses import replace
@@ -28,15 +29,38 @@ from irdaemon.types import Refused, Root, SourceError
 from tests.support.corpora import mapped
 
 OUTSIDE = "quicksilverparagraph"
-WAYS = ("openat2", "step by step")
+WAYS = ("openat2", "step by step", "without O_PATH", "as macOS")
+# That of macOS, which Linux uses for nothing.
+O_NOFOLLOW_ANY = 0x20000000
 ANSWERS = 300
 
 
 @pytest.fixture(params=WAYS)
 def way(request, monkeypatch):
     """Open by the system call, and as on systems that do not have it."""
-    if request.param == WAYS[1]:
+    if request.param != WAYS[0]:
         monkeypatch.setattr(opening, "_has_openat2", lambda: False)
+    if request.param in WAYS[2:]:
+        monkeypatch.delattr(os, "O_PATH")
+        monkeypatch.setattr(opening, "_TO_LOOK", opening._FLAGS)
+    if request.param == WAYS[3]:
+        open_as_macos(monkeypatch)
+
+
+def open_as_macos(monkeypatch):
+    """Have os.open refuse a link in any part of a path by the flag that macOS has for it."""
+    really = os.open
+
+    def open_it(path, flags, *more, **named):
+        if flags & O_NOFOLLOW_ANY:
+            if os.path.realpath(path) != os.path.abspath(path):
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+            flags = (flags & ~O_NOFOLLOW_ANY) | os.O_NOFOLLOW
+        return really(path, flags, *more, **named)
+
+    monkeypatch.setattr(os, "open", open_it)
+    monkeypatch.setattr(os, "O_NOFOLLOW_ANY", O_NOFOLLOW_ANY, raising=False)
+    monkeypatch.setattr(opening.sys, "platform", "darwin")
 
 
 @pytest.fixture
