@@ -15,7 +15,7 @@ import pytest
 
 from irdaemon.watch import portable
 from irdaemon.watch.portable import ObserverBackend
-from tests.integration.watch.test_watcher import Watching, wait_until
+from tests.support.watching import Watching, wait_until
 
 CREATED, REMOVED, META, RENAMED, MODIFIED = 0x100, 0x200, 0x400, 0x800, 0x1000
 ROOT_CHANGED, XATTR, FILE, DIRECTORY = 0x20, 0x8000, 0x10000, 0x20000
