@@ -103,3 +103,13 @@ def test_a_project_that_is_forgotten_has_no_verdicts(recalled):
     with recalled.home.client() as client:
         client.forget_project(str(recalled.app.root))
         until(lambda: not any(each.verdict for each in client.sessions("parser.py")))
+
+
+def test_the_explanation_of_a_turn_says_what_became_of_it(recalled):
+    home = recalled.home
+    until(
+        lambda: (
+            "its 2 files are as they were"
+            in home.irc("explain", QUESTION, "--item", "sessions/S1:u1").stdout
+        )
+    )

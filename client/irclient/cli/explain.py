@@ -16,6 +16,7 @@ from irclient.terminal.hits import REASONS, describe_cut
 from irclient.terminal.output import print_data
 from irclient.terminal.tables import format_moment, shorten
 from irclient.terminal.width import UNCUT, detect_terminal
+from irclient.verdicts import describe_verdict
 
 # What a person sees of an explanation: the verdict and what it hangs on, or every stage.
 
@@ -301,6 +302,8 @@ def _format_item(item: Mapping[str, Any]) -> Iterator[str]:
             yield f"      {prompt}"
     yield from _format_expected(item.get("expected", {}))
     yield from _format_offers(item.get("offers", {}))
+    if became := describe_verdict(item.get("verdict")):
+        yield f"    {became}"
 
 
 def _format_offers(told: Mapping[str, Any]) -> Iterator[str]:

@@ -83,6 +83,14 @@ class RecallObserver(Observer):
         found = dict(zip(turns, self.judge.judge(turns), strict=True))
         return [replace(d, verdict=found.get((d.corpus, d.artifact_id))) for d in disclosed]
 
+    def explain_item(self, query: str, reference: str, place: str | None = "") -> Mapping[str, Any]:
+        """Return what became of a turn of a session."""
+        corpus, _, artifact_id = reference.partition("/")
+        if place is None or not (self.path and self._has_turns(corpus)):
+            return {}
+        (verdict,) = self.judge.judge([(corpus, artifact_id)])
+        return {"verdict": verdict.to_dict()} if verdict else {}
+
     def find_cure(self, failed: FailedCommand) -> Cure | None:
         """Return how the error of a command went away before; None for what was told before.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from irdaemon.source.sessions.calls import ResultState, ToolResult, make_result
@@ -166,7 +167,10 @@ class RolloutStream:
             given = item.get("arguments") or item.get("input") or item.get("action")
             name = item.get("name") or kind.removesuffix("_call")  # the local shell has none
             when = get_text(line.record, "timestamp")
-            self.steps.append(make_call(line.offset, item.get("call_id"), name, given, when))
+            # Both streams of a rollout are given each line.
+            make = _make_call_once if isinstance(given, str) else make_call
+            id, name = get_text(item, "call_id"), clean_text(name)
+            self.steps.append(make(line.offset, id, name, given, when))
         elif kind.endswith("_call_output"):
             self.steps.append(Step("result", line.offset, results=(_read_output(item),)))
         elif kind == "message" and role in ("user", "assistant"):
@@ -204,6 +208,7 @@ class RolloutStream:
 
 
 # Versions that write no object say so before the output; a sandbox that failed says it in a line.
+_make_call_once = lru_cache(maxsize=1)(make_call)
 _EXIT_CODE = re.compile(r"(?:exit code|exited with code):? ?(\d+)", re.I)
 _HEADER = 400
 

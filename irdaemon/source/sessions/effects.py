@@ -30,6 +30,9 @@ _DIRECTORIES = ("workdir", "cwd", "directory", "dir_path", "working_directory")
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.M)
 # Programs whose words are files that they show, after options and one word more for `sed`.
 _SHOW = frozenset("cat head tail less more nl bat wc".split())
+_SHOWS_OR_WRITES = re.compile(
+    rf"\b(?:{'|'.join(sorted(_SHOW))}|sed|tee)\b|(?:^|[^\d&>-])1?>>?\s*[^\s&>|]"
+)
 _WITH_VALUE = frozenset({"-c", "-e", "--lines", "--bytes"})
 _NO_FILE = re.compile(r"[*?$`{}<>|]|://|^[-+]?\d+[a-z,\d$p]*$|^/dev/")
 
@@ -65,7 +68,9 @@ def _find_touches(kind: str, args: Mapping[str, Any], line: str) -> Iterator[Fil
 
 def _read_line(line: str) -> Iterator[FileTouch]:
     """Yield the files that a command line shows by the usual programs, or writes to."""
-    for words in split_commands(drop_heredocs(line)):
+    line = drop_heredocs(line)
+    # To split a line into words takes long, and most name no file in a way that is known.
+    for words in split_commands(line) if _SHOWS_OR_WRITES.search(line) else ():
         program = words[0].rpartition("/")[2] if words else ""
         if program == "cd":
             continue

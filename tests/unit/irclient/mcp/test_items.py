@@ -1,5 +1,5 @@
-from irclient.mcp.items import format_result, make_result
-from irclient.types import Hit, RelatedItem, Selection
+from irclient.mcp.items import format_result, make_payload, make_result
+from irclient.types import Disclosure, Hit, RelatedItem, Selection, Verdict
 
 
 def test_what_belongs_to_an_item_is_named_with_what_disclose_takes():
@@ -52,3 +52,15 @@ def test_an_answer_of_a_project_that_is_being_read_is_no_verdict():
         "Nothing was found yet, and the index is incomplete: ask again in a moment;"
         " still being read: the project shop."
     )
+
+
+def test_a_past_session_says_what_became_of_its_files():
+    verdict = Verdict("changed", 3, changed=("/w/a.py", "/w/b.py"))
+    hit = Hit("sessions", "S:1", "A", "user_prompt", 0.5, {}, "s", "/t", {}, verdict=verdict)
+    answer = Selection("q", "hybrid", (hit,), False, "single", {}, 1, 1, 1, {}, 0.1)
+    assert make_result(answer).items[0].verdict == "2 of its 3 files changed since"
+    assert "(user_prompt, 0.50; 2 of its 3 files changed since)" in format_result(
+        make_result(answer)
+    )
+    disclosed = Disclosure("sessions", "S:1", "body", "A", "/t", "text", verdict=verdict)
+    assert make_payload(disclosed).note == "since then: 2 of its 3 files changed since"
