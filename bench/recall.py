@@ -1,12 +1,13 @@
 """How right the verdicts on recalled turns are: commits of a repository, replayed as sessions.
 
-    python bench/recall.py [--repository PATH] [--commits 300] [--seed 7] [--examples 10]
+    python bench/recall.py [--repository PATH] [--head COMMIT] [--commits 300] [--seed 7]
 
 For commits drawn by the seed a session is written in which an agent read two files and wrote those
 of the commit, and committed them in the turn, or within the hour after it. The gold is git's: the
-file at the commit against the file at HEAD. `clone`: all of it is read for the first time in a
-fresh clone at HEAD, whose files are of now, so that git must tell. `live`: each session is read
-right after its turn, in a checkout of its commit. `no git`: as `clone`, without a repository.
+file at the commit against the file at HEAD, or at another newest commit. `clone`: all of it is read
+for the first time in a fresh clone, whose files are of now, so that git must tell. `live`: each
+session is read right after its turn, in a checkout of its commit. `no git`: as `clone`, without a
+repository. What there was no time to compare counts as said to be the same.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from statistics import quantiles
 
 from irclient.types import Verdict
 from irclient.verdicts import describe_verdict
-from irdaemon.contrib.recall.dating import date_files
+from irdaemon.contrib.recall.dating import RepositoryHistory, date_files
 from irdaemon.contrib.recall.files import Looker
 from irdaemon.contrib.recall.observer import make_turn
 from irdaemon.contrib.recall.store import RecallStore
@@ -239,7 +240,8 @@ def run_clone(
     path, looker = str(work / "recall.sqlite"), Looker(lambda: [str(clone)])
     store = RecallStore(path)
     read_sessions(sessions, store)
-    while date_files(store, looker, str(clone), name_nothing):
+    history = RepositoryHistory(str(clone), store.find_oldest(str(clone)))
+    while date_files(store, looker, history, name_nothing):
         pass
     store.close()
     return judge_all(clone, path, looker, replayed, repository)
@@ -260,7 +262,8 @@ def run_live(repository: Path, replayed: Sequence[Replayed], work: Path) -> Figu
             os.utime(clone / name, (each.until - 1, each.until - 1))
         write_session(sessions, str(clone), each)
         read_sessions(sessions, store)
-        while date_files(store, looker, str(clone), name_nothing):
+        history = RepositoryHistory(str(clone), store.find_oldest(str(clone)))
+        while date_files(store, looker, history, name_nothing):
             pass
     store.close()
     git(clone, "checkout", "-q", head)
@@ -278,20 +281,25 @@ def main() -> None:
     """Print the figures, and examples."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--repository", type=Path, default=Path(__file__).parents[1])
+    options.add_argument("--head", default="HEAD")
     options.add_argument("--commits", type=int, default=300)
     options.add_argument("--seed", type=int, default=7)
     options.add_argument("--examples", type=int, default=10)
     given = options.parse_args()
-    replayed = draw(given.repository, given.commits, given.seed)
-    print(f"{len(replayed)} sessions of commits, seed {given.seed}")
     with tempfile.TemporaryDirectory() as directory:
         work = Path(directory).resolve()
+        repository = work / "repository"
+        git(given.repository, "clone", "-q", str(given.repository), str(repository))
+        git(repository, "checkout", "-q", "--detach", given.head)
+        replayed = draw(repository, given.commits, given.seed)
+        newest = git(repository, "rev-parse", "--short=8", "HEAD").strip()
+        print(f"{len(replayed)} sessions of commits up to {newest}, seed {given.seed}")
         for name in ("clone", "live", "no git"):
             (work / name).mkdir()
-        figures = run_clone(given.repository, replayed, work / "clone", with_git=True)
+        figures = run_clone(repository, replayed, work / "clone", with_git=True)
         print(figures.describe("clone"))
-        print(run_live(given.repository, replayed[:_LIVE], work / "live").describe("live"))
-        lost = run_clone(given.repository, replayed[:_LIVE], work / "no git", with_git=False)
+        print(run_live(repository, replayed[:_LIVE], work / "live").describe("live"))
+        lost = run_clone(repository, replayed[:_LIVE], work / "no git", with_git=False)
         print(lost.describe("no git"))
     for example in pick(figures, given.examples):
         print(example)

@@ -54,6 +54,8 @@ class DatingWork(Background):
     def __init__(self, state: State, observer: RecallObserver):
         self._state, self._observer = state, observer
         self._commits: dict[str, tuple[int, float]] = {}
+        # By root, while there is more to look at than is done at once.
+        self._histories: dict[str, RepositoryHistory] = {}
 
     def is_needed(self) -> bool:
         """Return whether anything is kept of sessions."""
@@ -68,10 +70,7 @@ class DatingWork(Background):
         try:
             with closing(RecallStore(self._observer.path)) as store:
                 store.keep_roots(roots)
-                full = [
-                    date_files(store, self._observer.looker, root, self._find_named)
-                    for root in roots
-                ]
+                full = [self._date_files(store, root) for root in roots]
                 for root in roots:
                     self._check_commits(store, root)
                 store.prune_runs(_MOST_RUNS)
@@ -79,6 +78,16 @@ class DatingWork(Background):
             log.warning("files of sessions are not looked at: %s", error)
             return _WAITS_S
         return _RESTS_S if any(full) else _WAITS_S
+
+    def _date_files(self, store: RecallStore, root: str) -> bool:
+        """Find out what some files below a root were; return whether there may be more."""
+        history = self._histories.pop(root, None) or RepositoryHistory(
+            root, store.find_oldest(root)
+        )
+        is_full = date_files(store, self._observer.looker, history, self._find_named)
+        if is_full:
+            self._histories[root] = history
+        return is_full
 
     def _find_named(self, turns: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[str]]:
         """Return the names in code marks that each turn's text has."""
@@ -104,18 +113,17 @@ class DatingWork(Background):
 def date_files(
     store: RecallStore,
     looker: Looker,
-    root: str,
+    history: RepositoryHistory,
     find_named: Callable[[set[tuple[str, str]]], Mapping[tuple[str, str], Sequence[str]]],
 ) -> bool:
-    """Find out what some files below a root were at their turns; return whether there may be more.
+    """Find out what some files of a repository were at their turns; return whether there is more.
 
     `find_named` gives the names in code marks of turns, by corpus and id.
     """
-    found = store.list_unlooked(root, _AT_ONCE)
+    found = store.list_unlooked(history.root, _AT_ONCE)
     if not found:
         return False
     look, named = looker.look(), find_named({(each.corpus, each.turn_id) for each in found})
-    history = _OfRepository(root, min(each.at or each.until for each in found))
     read = {path: read_file(look, path) for path in {each.path for each in found}}
     store.put_states(
         (
@@ -124,30 +132,30 @@ def date_files(
         )
         for each in found
         # One in a project within is of that.
-        if look.find_root(each.path) in (root, "")
+        if look.find_root(each.path) in (history.root, "")
     )
     return len(found) == _AT_ONCE
 
 
-class _OfRepository:
-    """The history of a repository, read when it is first asked for."""
+class RepositoryHistory:
+    """The history of a repository since a time (Unix seconds), read when it is first asked for."""
 
     def __init__(self, root: str, since: float):
-        self._root, self._since = root, since
+        self.root, self._since = root, since
         self._history: History | None = None
 
     def find(self, touch: Unlooked) -> str:
         """Return the hash of a file after its turn, "" where git cannot tell."""
         if self._history is None:
             self._history = self._read()
-        path = os.path.relpath(touch.path, self._root)
+        path = os.path.relpath(touch.path, self.root)
         return self._history.find_blob(path, touch.is_write, touch.at, touch.until)
 
     def _read(self) -> History:
-        if not has_repository(self._root):
+        if not has_repository(self.root):
             return History()
         try:
-            return read_history(self._root, self._since)
+            return read_history(self.root, self._since)
         except IRError as error:
             log.info("the history of sessions' files is not read: %s", error)
             return History()

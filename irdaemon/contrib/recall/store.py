@@ -281,6 +281,15 @@ class RecallStore:
         )
         return [Unlooked(turn, path, bool(w), *rest) for turn, path, w, *rest in rows]
 
+    def find_oldest(self, root: str) -> float:
+        """Return when the oldest turn began with a file below a directory to look at; 0 without."""
+        (at,) = self._db.execute(
+            "SELECT min(at) FROM files JOIN turns ON turns.id = turn"
+            " WHERE looked = 0 AND path >= ? AND path < ?",
+            _bound(root),
+        ).fetchone()
+        return float(at or 0.0)
+
     def put_states(self, states: Iterable[tuple[int, FileState]]) -> None:
         """Keep what files were at their turns, by the turn's number; each is looked at once."""
         rows = [
