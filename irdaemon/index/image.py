@@ -224,7 +224,8 @@ class Images:
             facts = {"origin": asdict(origin), "generation": generation, **_list_facts(image)}
             write_layout(str(made), facts, _list_arrays(image))
         except BaseException:
-            self._remove(origin.corpus, token)
+            for path in self._directory.glob(f"{made.stem}.*"):
+                path.unlink(missing_ok=True)
             raise
         self._remove_all_but(origin.corpus, token)
 
@@ -279,10 +280,6 @@ class Images:
         for path in self._directory.glob(f"{corpus}@*"):
             if path.stem != kept:
                 path.unlink(missing_ok=True)
-
-    def _remove(self, corpus: str, token: str) -> None:
-        for path in self._directory.glob(f"{corpus}@{token}.*"):
-            path.unlink(missing_ok=True)
 
 
 def _find_rows(

@@ -29,19 +29,17 @@ def join_indexes(own: CorpusIndex | None, part: CorpusIndex, corpus: str) -> Cor
         return replace(part, corpus=corpus)
     if own.elsewhere or part.elsewhere or own.vocabulary is not part.vocabulary:
         return own  # no project's part is kept elsewhere, and terms of two tables do not compare
-    joined = _join(own, part) if part.n_records and own.n_records else _choose(own, part)
-    told = replace(
+    joined = _join(own, part) if part.n_records and own.n_records else own
+    if not own.n_records and part.n_records:
+        joined = part
+    index = replace(
         joined,
         corpus=corpus,
         last_reconcile=_find_last_reconcile(own, part),
         degraded=(*own.degraded, *part.degraded),
         by_hand=own.by_hand and part.by_hand,
     )
-    return replace(told, floors=_choose_floors(own, part, told))
-
-
-def _choose(own: CorpusIndex, part: CorpusIndex) -> CorpusIndex:
-    return part if part.n_records else own
+    return replace(index, floors=_choose_floors(own, part, index))
 
 
 def _join(own: CorpusIndex, part: CorpusIndex) -> CorpusIndex:

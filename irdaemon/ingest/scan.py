@@ -159,15 +159,13 @@ def _trim_to_nameable(path: str) -> str:
 
 def _drop_nameless(scan: Scan) -> Scan:
     """Turn entries whose key or path is not valid UTF-8, which nothing stores, into problems."""
-    named = tuple(entry for entry in scan.entries if _is_storable(entry))
+    named = tuple(
+        each for each in scan.entries if all(make_storable(t) == t for t in (each.key, each.path))
+    )
     if len(named) == len(scan.entries):
         return scan
     nameless = [Problem(make_storable(e.key), NAMELESS) for e in scan.entries if e not in named]
     return replace(scan, entries=named, problems=(*scan.problems, *nameless))
-
-
-def _is_storable(entry: Entry) -> bool:
-    return all(make_storable(each) == each for each in (entry.key, entry.path))
 
 
 def _mark_suspect_roots(ledger: Ledger, corpus: Corpus, request: ScanRequest, scan: Scan) -> Scan:

@@ -106,14 +106,16 @@ class Preferences:
         )
 
     def forget_fading(self, items: Iterable[tuple[str, str]]) -> None:
-        """Drop what is known of items."""
+        """Drop the fading of items."""
         self._store.write_many(
             "DELETE FROM fading WHERE corpus = ? AND artifact_id = ?", list(items)
         )
 
     def add_counts(self, counts: Mapping[Counted, int], at: float) -> None:
         """Add to the counts of a day (UTC), and drop those of 90 days ago."""
-        day, oldest = (_name_day(each) for each in (at, at - KEPT_DAYS * _DAY_S))
+        day, oldest = (
+            time.strftime("%Y-%m-%d", time.gmtime(each)) for each in (at, at - KEPT_DAYS * _DAY_S)
+        )
         with self._store.transaction():
             self._store.run("DELETE FROM moment_counts WHERE day < ?", (oldest,))
             self._store.run_many(
@@ -129,7 +131,3 @@ class Preferences:
             " GROUP BY agent, moment, outcome ORDER BY moment, agent, outcome"
         )
         return {(agent, moment, outcome): n for agent, moment, outcome, n in rows}
-
-
-def _name_day(at: float) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(at))

@@ -214,7 +214,9 @@ class Terms:
         numbers = table.find_all(terms)
         if None in numbers:
             found = zip(terms, numbers, strict=True)
-            self._add(dict.fromkeys(term for term, number in found if number is None))
+            new = dict.fromkeys(term for term, number in found if number is None)
+            rows = [(table.add(term), term) for term in new]
+            self._store.run_many("INSERT INTO terms(id, term) VALUES (?, ?)", rows)
             numbers = table.find_all(terms)
         return numbers
 
@@ -254,7 +256,3 @@ class Terms:
         if unused:
             self._store.write_many("UPDATE terms SET term = ? WHERE id = ?", unused)
             self._table = self._read()
-
-    def _add(self, terms: Iterable[str]) -> None:
-        new = [(self._table.add(term), term) for term in terms]
-        self._store.run_many("INSERT INTO terms(id, term) VALUES (?, ?)", new)

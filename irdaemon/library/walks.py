@@ -7,8 +7,9 @@ it: of vectors and words, of words alone where the corpus has no vectors.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -112,8 +113,9 @@ class CorpusGraph:
             return str(corpus), target
         if edge_type not in BY_NAME or self._built.holds(target):
             return target
-        ids = self._find_ids(normalize_name(target))
-        return next(ids, normalize_name(target))
+        name = normalize_name(target)
+        found = self._built.engine.ledger.links.find_named(name, [self.source], _NAMESAKES)
+        return next((each.artifact_id for each in found), name)
 
     def _make_edges(self, node_id: Target, type: str) -> list[Edge]:
         """Return the edges that would lead to a node, each once."""
@@ -123,10 +125,6 @@ class CorpusGraph:
         held = self._built.engine.ledger.artifacts.get(self.source, target)
         names = [target, held.name] if held else [target]
         return list(dict.fromkeys(Edge(type, normalize_name(name)) for name in names))
-
-    def _find_ids(self, name: str) -> Iterator[str]:
-        found = self._built.engine.ledger.links.find_named(name, [self.source], _NAMESAKES)
-        return (each.artifact_id for each in found)
 
 
 def canonical_node_id(target: Target, *, source: str | None) -> tuple[str | None, str]:
@@ -398,12 +396,8 @@ class _ReverseDependency(_BestFirst):
             hits = (
                 scorer.score_records(scorer.find_positions(node)) if isinstance(node, str) else []
             )
-            known[node] = max(hits, key=_score) if hits else None
+            known[node] = max(hits, key=attrgetter("score"), default=None)
         return known[node]
-
-
-def _score(hit: Hit) -> float:
-    return hit.score
 
 
 def _add_seed(fields: Any, seed: NodeId) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The last sixty minutes: how many answers there were in each, how long they took, who was refused.
+"""The last sixty minutes: the number and durations of answers in each, and refused requests.
 
 In memory only. No lock: of two answers at the very same time one may be missed.
 """
@@ -50,7 +50,8 @@ class AnswerMinutes:
         """Count an answer that took `ms` milliseconds."""
         at = int(now // _MINUTE_S)
         if at not in self._minutes:
-            self._drop_old(at - KEPT + 1)
+            for each in [minute for minute in list(self._minutes) if minute < at - KEPT + 1]:
+                self._minutes.pop(each, None)
         self._minutes.setdefault(at, _Minute()).note(ms)
 
     def to_dict(self, now: float) -> dict[str, Any]:
@@ -67,20 +68,16 @@ class AnswerMinutes:
             "p50": [each.p50() if each else None for each in found],
         }
 
-    def _drop_old(self, first: int) -> None:
-        for each in [minute for minute in list(self._minutes) if minute < first]:
-            self._minutes.pop(each, None)
-
 
 class Refusals:
-    """Remember the requests of other protocols: a few kinds, for an hour."""
+    """The requests of other protocols: a few kinds, for an hour."""
 
     def __init__(self, clock: Callable[[], float]):
         self._clock = clock
         self._kinds: dict[tuple[str, str], dict[str, Any]] = {}
 
     def note(self, protocol: object, op: str, fix: str) -> None:
-        """Count a request that was refused, and what would cure it."""
+        """Count a refused request, with its fix."""
         kind = ("none" if protocol is None else f"{protocol!r:.20}", op[:_OP_CHARS])
         known = self._kinds.get(kind)
         if known is None and len(self._kinds) >= _KINDS:
@@ -90,7 +87,7 @@ class Refusals:
         self._kinds[kind] = found
 
     def list_recent(self) -> list[dict[str, Any]]:
-        """Return what was refused in the last hour, the most frequent first; forget the rest."""
+        """Return the kinds refused in the last hour, most frequent first; forget the others."""
         since = self._clock() - KEPT * _MINUTE_S
         self._kinds = {kind: each for kind, each in self._kinds.items() if each["at"] > since}
         return sorted(self._kinds.values(), key=lambda each: -each["count"])

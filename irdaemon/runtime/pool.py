@@ -344,7 +344,7 @@ def _exchange(repeating: _Repeating, data: bytes, limits: ProcessLimits, most: i
     with selectors.DefaultSelector() as ready:
         ready.register(child.stdin, selectors.EVENT_WRITE)
         ready.register(child.stdout, selectors.EVENT_READ)
-        while len(reply) < _HEAD or len(reply) < _HEAD + _read_length(reply):
+        while len(reply) < _HEAD or len(reply) < _HEAD + int.from_bytes(reply[1:_HEAD], "big"):
             left = until - time.monotonic()
             found = ready.select(left) if left > 0 else []
             if not found:
@@ -363,10 +363,6 @@ def _exchange(repeating: _Repeating, data: bytes, limits: ProcessLimits, most: i
     if reply[:1] != repeat.DONE:
         raise _Unanswered("failed with exit code 1")
     return bytes(reply[_HEAD:])
-
-
-def _read_length(reply: bytearray) -> int:
-    return int.from_bytes(reply[1:_HEAD], "big")
 
 
 # Child processes that work in parallel: each request goes to one of them.

@@ -173,7 +173,8 @@ class _Search:
     def walk_mapping(self, keys: Mapping[str, object], meant: bool, depth: int) -> None:
         """Take a mapping that is a prompt, or holds some."""
         groups = [(each, _read_group(key, meant)) for key, each in keys.items()]
-        parts = [(each, its) for each, its in groups if its is not None and not _is_plain(each)]
+        holders = [(each, its) for each, its in groups if isinstance(each, (list, Mapping))]
+        parts = [(each, its) for each, its in holders if its is not None]
         key = next((key for key in _TEXTS if isinstance(keys.get(key), str)), "")
         if key and not (parts and depth == 0):
             self.add_item(key, keys, meant)
@@ -251,11 +252,6 @@ def _fold(key: object) -> str:
 
 def _fold_keys(value: Mapping[object, object]) -> dict[str, object]:
     return {_fold(key): each for key, each in value.items()}
-
-
-def _is_plain(value: object) -> bool:
-    """Return whether a value holds no others."""
-    return not isinstance(value, (list, Mapping))
 
 
 def _read_group(key: str, meant: bool) -> bool | None:

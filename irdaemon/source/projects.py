@@ -187,8 +187,8 @@ class _AgentSearch:
             directory = os.path.join(found[-1], name)
             if os.path.islink(directory) or not self._may_enter(directory):
                 break
-            if self._is_apart(directory):
-                break
+            if any(os.path.lexists(os.path.join(directory, each)) for each in _FOREIGN):
+                break  # another project
             found.append(directory)
         return found[::-1]
 
@@ -241,6 +241,3 @@ class _AgentSearch:
         if name.startswith(".") or name in _PRUNED or directory in self._closed:
             return False
         return is_text(name) and not self._ignores.ignores(directory, is_directory=True)
-
-    def _is_apart(self, directory: str) -> bool:
-        return any(os.path.lexists(os.path.join(directory, name)) for name in _FOREIGN)

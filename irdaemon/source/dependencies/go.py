@@ -51,7 +51,8 @@ def find_go(files: ProjectFiles) -> Iterator[Dependency]:
     if source is None:
         groups = [[top] for top in files.list_tops(_MANIFEST)]
     else:
-        used = [each.arguments[0] for each in list_directives(source) if _is_use(each)]
+        uses = [each.arguments for each in list_directives(source) if each.verb == "use"]
+        used = [arguments[0] for arguments in uses if arguments]
         named = [files.resolve_named(files.root, each) for each in used[:MOST_MEMBERS]]
         groups = [list(dict.fromkeys([files.root, *filter(None, named)]))]
     for members in groups:
@@ -60,10 +61,6 @@ def find_go(files: ProjectFiles) -> Iterator[Dependency]:
         for member in members:
             workspace.add_member(member)
         yield from workspace.list_dependencies(workspace.find)
-
-
-def _is_use(directive: Directive) -> bool:
-    return directive.verb == "use" and bool(directive.arguments)
 
 
 @dataclass(frozen=True, slots=True)

@@ -308,11 +308,7 @@ def parse_yarn_lock(source: str) -> Lock:
             asked = [each.strip() for each in line.strip(" :\r").replace('"', "").split(",")]
         elif line.startswith("  version"):
             versions.update(dict.fromkeys(asked, line[len("  version") :].strip(' :"\r')))
-    return Lock(versions, _spell_for_yarn)
-
-
-def _spell_for_yarn(wanted: Wanted) -> tuple[str, ...]:
-    return (f"{wanted.name}@npm:{wanted.wanted}", f"{wanted.name}@{wanted.wanted}")
+    return Lock(versions, lambda w: (f"{w.name}@npm:{w.wanted}", f"{w.name}@{w.wanted}"))
 
 
 def parse_bun_lock(source: str) -> Lock:

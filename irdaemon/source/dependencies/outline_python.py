@@ -42,11 +42,8 @@ def outline(source: bytes, package: str) -> list[list[str]] | None:
     stated = list(dict.fromkeys(_list_stated(statements)))
     names = stated or dict.fromkeys(_list_defined(statements, package))
     modules = dict.fromkeys(_list_modules(statements, package))
-    return [_keep(names)[:_MOST_NAMES], list(modules)[:_MOST_MODULES]]
-
-
-def _keep(names: Iterable[str]) -> list[str]:
-    return [each for each in names if each.isidentifier() and len(each) <= _LONGEST_NAME]
+    valid = [each for each in names if each.isidentifier() and len(each) <= _LONGEST_NAME]
+    return [valid[:_MOST_NAMES], list(modules)[:_MOST_MODULES]]
 
 
 def _list_statements(body: Iterable[ast.stmt], depth: int) -> Iterator[ast.stmt]:

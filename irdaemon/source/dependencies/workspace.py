@@ -365,7 +365,8 @@ class _Search:
             if part == "**":
                 reached = [below for each in reached for below in self._list_all(each)]
             else:
-                reached = [b for each in reached for b in self._list(each) if _is_called(b, part)]
+                below = (each for directory in reached for each in self._list(directory))
+                reached = [each for each in below if fnmatchcase(os.path.basename(each), part)]
         return list(dict.fromkeys(reached))
 
     def _list(self, directory: str) -> list[str]:
@@ -380,10 +381,6 @@ class _Search:
         while pending:
             yield (reached := pending.pop())
             pending += self._list(reached)
-
-
-def _is_called(path: str, pattern: str) -> bool:
-    return fnmatchcase(os.path.basename(path), pattern)
 
 
 def _list_alternatives(pattern: str) -> list[str]:

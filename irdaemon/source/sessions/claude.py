@@ -64,7 +64,8 @@ _Opening = tuple[Kind | None, str]
 def _classify_record(record: Mapping[str, Any]) -> _Opening:
     """Classify a user record: a prompt with its text, an interruption, another opening, or None."""
     content = get_object(record, "message").get("content")
-    if any(record.get(flag) for flag in _NOT_TYPED) or _is_tool_result(record, content):
+    is_result = record.get("toolUseResult") is not None or _has_block(content, "tool_result")
+    if is_result or any(record.get(flag) for flag in _NOT_TYPED):
         return None, ""
     text = join_texts(content)
     if record.get("interruptedMessageId") or text.lstrip().startswith(_INTERRUPTED):
@@ -78,16 +79,6 @@ def find_command(content: object) -> str:
     """Return the name of the slash command that a message is, "" for any other message."""
     text = strip_injected(join_texts(content))
     return _read_tag(text, "command-name") if text.startswith(_COMMAND) else ""
-
-
-def _find_typed(text: str) -> str:
-    """Return what a person typed of a text without a record of its own, "" for anything else."""
-    kind, found = _classify_text(text, text)
-    return found if kind == "prompt" else ""
-
-
-def _is_tool_result(record: Mapping[str, Any], content: object) -> bool:
-    return record.get("toolUseResult") is not None or _has_block(content, "tool_result")
 
 
 def _has_block(content: object, kind: str) -> bool:
@@ -288,10 +279,10 @@ class ClaudeQueue:
 
 
 def _find_message(text: str) -> str:
-    """Return what a person typed, "" for a bare command or what a program queued."""
-    message = _find_typed(text)
-    bare_command = message.startswith("/") and len(message.split()) == 1
-    return "" if bare_command else message
+    """Return the prompt in a queued text, "" for a bare command or the text of a program."""
+    kind, message = _classify_text(text, text)
+    is_bare_command = message.startswith("/") and len(message.split()) == 1
+    return message if kind == "prompt" and not is_bare_command else ""
 
 
 _MESSAGES = frozenset({"user", "assistant"})

@@ -56,7 +56,7 @@ class EvalFiles:
             try:
                 text = self._read(path)
                 if not hides_text(text):
-                    yield _load(path, text)
+                    yield json.loads(text) if path.endswith(".json") else parse_strictly(text)
             except FileNotFoundError:
                 continue
             except (SourceError, ValueError, RecursionError, yaml.YAMLError):
@@ -82,7 +82,3 @@ class EvalFiles:
 def _rank(path: str) -> tuple[bool, str]:
     name = os.path.basename(path)
     return not ("trigger" in name or "quer" in name), path
-
-
-def _load(path: str, text: str) -> object:
-    return json.loads(text) if path.endswith(".json") else parse_strictly(text)

@@ -29,8 +29,8 @@ _METHODS_IN = ("class", "interface", "trait", "impl", "enum", "struct", "record"
 _FUNCTION = "function"
 
 
-class _Outlined(NamedTuple):
-    """A symbol: its lines from 1 on, the last line before its body, and what it lies in."""
+class _Symbol(NamedTuple):
+    """A symbol: its lines from 1 on, the last line before its body, and the symbols around it."""
 
     name: str
     kind: str
@@ -155,7 +155,7 @@ def main(request: bytes) -> None:
     sys.stdout.write(json.dumps(None if found is None else [each._asdict() for each in found]))
 
 
-def outline(language: str, text: bytes) -> list[_Outlined] | None:
+def outline(language: str, text: bytes) -> list[_Symbol] | None:
     """Return the symbols of a text in their order; None where they cannot be told."""
     if language == "python":
         found = _of_python(text)
@@ -171,7 +171,7 @@ def outline(language: str, text: bytes) -> list[_Outlined] | None:
 # -- Python --------------------------------------------------------------------------------------
 
 
-def _of_python(text: bytes) -> list[_Outlined] | None:
+def _of_python(text: bytes) -> list[_Symbol] | None:
     warnings.simplefilter("ignore")  # of escapes in texts
     try:
         module = ast.parse(text)
@@ -180,26 +180,26 @@ def _of_python(text: bytes) -> list[_Outlined] | None:
     return sorted(_in_body(module), key=lambda each: (each.start, -each.end))
 
 
-def _in_body(module: ast.Module) -> Iterator[_Outlined]:
+def _in_body(module: ast.Module) -> Iterator[_Symbol]:
     pending: list[tuple[ast.stmt, tuple[str, ...], bool]] = [(s, (), False) for s in module.body]
     while pending:
         node, parents, in_class = pending.pop()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             is_class = isinstance(node, ast.ClassDef)
             kind = "class" if is_class else "method" if in_class else _FUNCTION
-            yield _of_definition(node, kind, parents)
+            yield _make_symbol(node, kind, parents)
             if len(parents) < _DEEPEST:
                 pending += [(each, (*parents, node.name), is_class) for each in node.body]
         else:
             pending += [(each, parents, in_class) for each in _statements(node)]
 
 
-def _of_definition(
+def _make_symbol(
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, kind: str, parents: tuple[str, ...]
-) -> _Outlined:
+) -> _Symbol:
     start = min([node.lineno, *(each.lineno for each in node.decorator_list)])
     head = max(node.lineno, node.body[0].lineno - 1)
-    return _Outlined(node.name, kind, start, node.end_lineno or node.lineno, head, parents)
+    return _Symbol(node.name, kind, start, node.end_lineno or node.lineno, head, parents)
 
 
 def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
@@ -215,7 +215,7 @@ def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
 # -- tree-sitter ---------------------------------------------------------------------------------
 
 
-def _outline_grammar(grammar: _Grammar, text: bytes) -> list[_Outlined] | None:
+def _outline_grammar(grammar: _Grammar, text: bytes) -> list[_Symbol] | None:
     tree_sitter = import_module("tree_sitter")
     language = tree_sitter.Language(getattr(import_module(grammar.module), grammar.function)())
     root = tree_sitter.Parser(language).parse(text).root_node
@@ -229,37 +229,33 @@ def _outline_grammar(grammar: _Grammar, text: bytes) -> list[_Outlined] | None:
     return None if root.has_error and not found else found
 
 
-def _nest_nodes(grammar: _Grammar, nodes: list[Any]) -> Iterator[_Outlined]:
+def _nest_nodes(grammar: _Grammar, nodes: list[Any]) -> Iterator[_Symbol]:
     """Yield nodes as symbols, each with the names of those that it lies in."""
     around: list[tuple[int, str, str]] = []
     for node in sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte)):
         while around and around[-1][0] <= node.start_byte:
             around.pop()
         name = _find_name(node)
-        if not name or len(around) > _DEEPEST or _is_bare(node):
+        # A node of C may only name a type that is defined elsewhere.
+        is_bare = node.type.endswith("_specifier") and node.child_by_field_name("body") is None
+        if not name or len(around) > _DEEPEST or is_bare:
             continue
         kind = _find_kind(node, grammar.kinds[node.type], around[-1][1] if around else "")
         parents = (*(each for _, _, each in around), *_find_receiver(node))
         start, end = _find_lines(node, grammar.wrappers)
-        yield _Outlined(name, kind, start, end, _find_head(node), parents)
+        yield _Symbol(name, kind, start, end, _find_head(node), parents)
         around.append((node.end_byte, kind, name))
 
 
 def _find_lines(node: Any, wrappers: tuple[str, ...]) -> tuple[int, int]:
-    """Return the first and last line of a node with what is written around it alone."""
+    """Return the first and last line of a node with the nodes that wrap nothing else."""
     while node.parent is not None and node.parent.type in wrappers and _is_alone(node):
         node = node.parent
     return node.start_point.row + 1, node.end_point.row + (node.end_point.column > 0)
 
 
 def _is_alone(node: Any) -> bool:
-    others = [each for each in node.parent.named_children if each.type == node.type]
-    return len(others) == 1
-
-
-def _is_bare(node: Any) -> bool:
-    """Return whether a node of C only names a type that is defined elsewhere."""
-    return node.type.endswith("_specifier") and node.child_by_field_name("body") is None
+    return [each.type for each in node.parent.named_children].count(node.type) == 1
 
 
 def _find_kind(node: Any, kind: str, around: str) -> str:
@@ -276,7 +272,7 @@ def _find_kind(node: Any, kind: str, around: str) -> str:
 
 
 def _find_name(node: Any) -> str:
-    """Return what a node is called, "" for nothing."""
+    """Return the name of a node, "" for none."""
     fields = ("name", "property", "left", "declarator", "type")
     named = next(filter(None, map(node.child_by_field_name, fields)), None)
     for _ in range(_DEEPEST):
@@ -302,7 +298,7 @@ def _find_receiver(node: Any) -> Iterator[str]:
 
 
 def _find_head(node: Any) -> int:
-    """Return the last line of what precedes a node's body."""
+    """Return the last line before a node's body."""
     inner = (node, *map(node.child_by_field_name, ("value", "right", "type")))
     bodies = (each.child_by_field_name("body") for each in inner if each is not None)
     body = next(filter(None, bodies), None)
