@@ -139,7 +139,6 @@ clean:
 
 .venv/.installed: .venv/bin/python setup.py pyproject.toml client/pyproject.toml
 	@echo "installing into .venv ..."
-	@$(PIP) "pip>=25.1" # which knows --group
 	@$(PIP) -e "./client[mcp,web]" -e ".[mcp]"
 	@touch $@
 
@@ -155,7 +154,11 @@ clean:
 	  $(PIP) -e ".[graph,wordllama]" 2>.venv/graph.log && touch $@ && exit 0; why="see .venv/graph.log"; fi; \
 	echo "hnswlib is not compiled ($$why): corpora of 50,000 vectors and more are searched more slowly"
 
-.venv/.tested: .venv/.installed | .venv/.graph
+# A pip that knows --group.
+.venv/.groups: .venv/bin/python
+	@$(PIP) "pip>=25.1" && touch $@
+
+.venv/.tested: .venv/.installed .venv/.groups | .venv/.graph
 	@$(PIP) -e "./client[mcp,web]" -e ".[image,mcp,pdf]" --group test
 	@touch $@
 
@@ -168,6 +171,6 @@ examples/node/node_modules: examples/node/package-lock.json
 	@$(PIP) --group lint
 	@touch $@
 
-.venv/.releasing: .venv/.installed
+.venv/.releasing: .venv/.installed .venv/.groups
 	@$(PIP) --group release
 	@touch $@
