@@ -66,3 +66,15 @@ def test_what_cannot_be_done_is_said(skilled):
         ):
             done = skilled.irc(*words)
             assert (done.returncode, said in done.stderr) == (code, True)
+
+
+def test_clashes_and_the_listing_of_codex_are_reported(skilled):
+    for name, of in (("changelog-one", "branch"), ("changelog-two", "release")):
+        skilled.skill(name, f"Write a changelog for readers from the commits of a {of}")
+    with Running(skilled) as running:
+        running.wait_idle()
+        done = skilled.irc("coverage", "--clashes")
+        assert (done.returncode, "of their words" in done.stdout) == (0, True)
+        assert "changelog-two" in done.stdout
+        assert "codex: 0 skills want" in skilled.irc("listing", "--agent", "codex").stdout
+        assert skilled.irc("listing", "--agent", "vim").returncode == 2

@@ -7,14 +7,14 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from irclient.cli.place import PLACE, choose_place
+from irclient.cli.place import PLACE, choose_default_place, choose_place
 from irclient.cli.query import ONE_CORPUS, take_argument
 from irclient.client import Client
 from irclient.errors import QueryError
 from irclient.terminal import tables
 from irclient.terminal.columns import format_table, wrap_line
 from irclient.terminal.exits import COMMITTED, UNHEALTHY
-from irclient.terminal.help import argument, command
+from irclient.terminal.help import argument, command, flag
 from irclient.terminal.hits import quote
 from irclient.terminal.output import note, print_data
 from irclient.terminal.width import UNCUT, clip, count_cells, detect_terminal
@@ -174,6 +174,7 @@ def audit_items(client: Client, options: argparse.Namespace) -> int:
 
 @command(
     ONE_CORPUS,
+    flag("--clashes", "list items that can be mistaken for one another instead"),
 )
 def measure_coverage(client: Client, options: argparse.Namespace) -> int:
     """Show what lies on disk and is not indexed.
@@ -190,12 +191,28 @@ def measure_coverage(client: Client, options: argparse.Namespace) -> int:
 
     # the files that are not, by path
     irc coverage notes --json | jq -r '.[].missing_paths[]'
+
+    # which skills, agents, commands and tools have one name, or say the same?
+    irc coverage --clashes
     """
+    if options.clashes:
+        clashes = client.clashes(options.corpus, choose_default_place())
+        print_data(options, clashes, lambda rows: _format_clashes(rows, detect_terminal().width))
+        return COMMITTED
     client.timeout = max(client.timeout, _WITHIN_S)
     found = client.coverage(options.corpus)
     print_data(options, found, lambda found: _format_coverage(found, detect_terminal().width))
     whole = all(each.missing == 0 and (not each.unchecked or each.ratio is None) for each in found)
     return COMMITTED if whole else UNHEALTHY
+
+
+def _format_clashes(found: Sequence[dict[str, Any]], width: int = UNCUT) -> str:
+    lines = []
+    for each in found:
+        same = "one name" if each["kind"] == "name" else f"{each['share']:.0%} of their words"
+        lines.append(wrap_line(f"{each['name']}: {same}", width))
+        lines += [f"    {quote(reference)}" for reference in each["references"]]
+    return "\n".join(lines) or "no clashes: no two items have one name, or say the same"
 
 
 def _format_coverage(found: Sequence[dict[str, Any]], width: int = UNCUT) -> str:

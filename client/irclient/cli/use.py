@@ -153,24 +153,39 @@ def report_gaps(client: Client, options: argparse.Namespace) -> int:
 
 @command(
     argument(
-        "--context-tokens", type=int, default=0, metavar="N", help="the context's size (200000)"
+        "--agent",
+        choices=("claude", "codex"),
+        default="claude",
+        metavar="AGENT",
+        help="claude (the default) or codex",
+    ),
+    argument(
+        "--context-tokens",
+        type=int,
+        default=0,
+        metavar="N",
+        help="the context's size (200000, of codex 272000)",
     ),
 )
 def report_listing(client: Client, options: argparse.Namespace) -> int:
     """Which skills an agent's own listing has no room for.
 
     Claude Code lists skills to its model in a hundredth of its context, and shows
-    those it has no room for by their names only. This estimates which those are,
-    by the published formula, and what each skill costs.
+    those it has no room for by their names only; Codex has a fiftieth, and cuts
+    the longest descriptions. This estimates which those are, as the programs were
+    read, and what each skill costs.
 
     examples:
-    # with a context of 200,000 tokens
+    # of Claude Code, with a context of 200,000 tokens
     irc listing
 
     # with another
     irc listing --context-tokens 1000000
+
+    # of Codex
+    irc listing --agent codex
     """
-    report = client.listing(options.context_tokens).to_dict()
+    report = client.listing(options.context_tokens, options.agent).to_dict()
     return print_data(options, report, lambda found: format_listing(found, detect_terminal().width))
 
 
@@ -334,14 +349,21 @@ def format_listing(report: Mapping[str, Any], width: int = UNCUT) -> str:
     head = (
         f"{report['agent']}: {format_count(report['skills'], 'skill', 'wants')}"
         f" {report['wanted_chars']:,} characters of {report['budget_chars']:,};"
-        f" {format_count(report['cut'], 'skill', 'is')} listed by name only"
+        f" {format_count(report['cut'], 'skill', 'is')} not listed whole"
     )
     rows = [
-        (e["name"], e["chars"], e["uses"], "whole" if e["whole"] else "name only")
+        (e["name"], e["chars"], e["uses"], _describe_listed(e))
         for e in sorted(report["items"], key=lambda e: e["whole"])
     ]
     parts = [wrap_line(head, width), wrap_line(report["source"], width)]
     return "\n".join([*parts, *([fit_table(_LISTED, rows, width)] if rows else [])])
+
+
+def _describe_listed(row: Mapping[str, Any]) -> str:
+    shown = row.get("shown", 0)
+    if row["whole"]:
+        return "whole"
+    return "left out" if shown < 0 else f"{shown:,} characters" if shown else "name only"
 
 
 def _make_row(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -33,6 +33,7 @@ class Discovery(ToolSet):
 
     offered = (("discover", "discover", READS), ("disclose", "disclose", READS))
     has_titles = True
+    always_loaded = ("discover",)
 
     def add_to(self, tools: Tools) -> None:
         """Offer the tools and the resources."""

@@ -34,6 +34,7 @@ def serve(tools: Tools) -> None:
 
 # Since when a tool's description, and a result, has these.
 _TOOL = {"annotations": "2025-03-26", "title": "2025-06-18", "outputSchema": "2025-06-18"}
+_TOOL |= {"_meta": "2025-06-18"}
 _RESULT = {"structuredContent": "2025-06-18"}
 
 

@@ -98,6 +98,10 @@ class ToolSet:
     offered: tuple[tuple[str, str, ToolAnnotations], ...] = ()
     # Whether a tool's name, as a word, is its title.
     has_titles = False
+    # Those that a client is to show its model from the start: others it may defer until they are
+    # looked for, and a tool that finds things is not looked for. Claude Code knows this, from
+    # 2.1.121 on.
+    always_loaded: tuple[str, ...] = ()
 
     def __init__(self, daemon: DaemonCaller):
         self._daemon = daemon
@@ -112,7 +116,8 @@ class ToolSet:
             run = getattr(self, method)
             about = " ".join((run.__doc__ or "").split())
             title = name.capitalize() if self.has_titles else None
-            tools.add_tool(run, name, title, about, hints)
+            meta = {"anthropic/alwaysLoad": True} if name in self.always_loaded else None
+            tools.add_tool(run, name, title, about, hints, meta=meta)
 
 
 def make_answer(text: str, value: BaseModel) -> CallToolResult:

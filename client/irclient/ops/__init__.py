@@ -18,6 +18,7 @@ from irclient.ops.row import Op
 if TYPE_CHECKING:
     from irclient.results import (
         ChangedArtifact,
+        Clash,
         CorpusCoverage,
         CorpusInfo,
         CorpusPreview,
@@ -302,8 +303,11 @@ class Operations:
         """Return what at least so many prompts needed and did not find, why, and a cure for it."""
 
     @operation(addon="usage")
-    def listing(self, context_tokens: int = 0) -> ListingReport:
-        """Return which skills an agent's own listing has no room for; 0 tokens: the usual."""
+    def listing(self, context_tokens: int = 0, agent: str = "claude") -> ListingReport:
+        """Return which skills the own listing of `claude` or `codex` has no room for.
+
+        0 tokens are the agent's usual context.
+        """
 
     @operation(addon="prompts")
     def prompts(
@@ -400,6 +404,14 @@ class Operations:
     @operation(addon="moments")
     def preferences(self) -> list[OfferPreference]:
         """Return which items are muted and pinned, the newest first, and which faded."""
+
+    @operation(addon="moments")
+    def clashes(self, corpus: str | None = None, place: str = "") -> list[Clash]:
+        """Return items that can be mistaken for one another, of a corpus or of all.
+
+        Those of one name with different texts come first, then pairs whose descriptions share most
+        words. `place` as of disclose.
+        """
 
     @operation(repeatable=False, addon="moments")
     def prefer(

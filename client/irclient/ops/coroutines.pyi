@@ -1,7 +1,7 @@
 # Made of `Operations` by `python -m tests.golden.coroutines`.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
-from irclient.results import ChangedArtifact, CorpusCoverage, CorpusInfo, CorpusPreview, EntryFailure, Evaluation, ExpectedPrompts, Explanation, ExportedPrompts, FoundDocument, GapReport, Here, ImportedPrompts, IndexedArtifact, IndexedDirectory, JobProgress, KnownCure, KnownUse, ListingReport, MaintenanceTask, OfferPreference, PingReply, ProjectRow, PromptBatch, PromptPlan, PromptWriting, ReadDirectory, SecretLocation, SessionTouch, ShownItem, Status, StoredRecord, TakenPrompts, UsageReport, UsedArtifact, WaitResult, WrittenDocument
+from irclient.results import ChangedArtifact, Clash, CorpusCoverage, CorpusInfo, CorpusPreview, EntryFailure, Evaluation, ExpectedPrompts, Explanation, ExportedPrompts, FoundDocument, GapReport, Here, ImportedPrompts, IndexedArtifact, IndexedDirectory, JobProgress, KnownCure, KnownUse, ListingReport, MaintenanceTask, OfferPreference, PingReply, ProjectRow, PromptBatch, PromptPlan, PromptWriting, ReadDirectory, SecretLocation, SessionTouch, ShownItem, Status, StoredRecord, TakenPrompts, UsageReport, UsedArtifact, WaitResult, WrittenDocument
 from irclient.types import Disclosure, Query, Selection
 
 class Coroutines:
@@ -105,7 +105,7 @@ class Coroutines:
     async def gaps(self, least: int=2) -> GapReport:
         ...
 
-    async def listing(self, context_tokens: int=0) -> ListingReport:
+    async def listing(self, context_tokens: int=0, agent: str='claude') -> ListingReport:
         ...
 
     async def prompts(self, corpus: str | None=None, item: str='', place: str='') -> list[ExpectedPrompts]:
@@ -139,6 +139,9 @@ class Coroutines:
         ...
 
     async def preferences(self) -> list[OfferPreference]:
+        ...
+
+    async def clashes(self, corpus: str | None=None, place: str='') -> list[Clash]:
         ...
 
     async def prefer(self, reference: str, verdict: str, place: str='', here: bool=False) -> OfferPreference:

@@ -13,6 +13,9 @@ from typing import Any
 
 from irclient.results.base import Result as Result
 from irclient.results.moments import (
+    Clash as Clash,
+)
+from irclient.results.moments import (
     OfferPreference as OfferPreference,
 )
 from irclient.results.moments import (

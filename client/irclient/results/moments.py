@@ -9,6 +9,19 @@ from irclient.results.base import Result
 
 
 @dataclass(frozen=True, slots=True)
+class Clash(Result):
+    """Items that can be mistaken for one another: `kind` is `name` or `description`.
+
+    `share` is that of the words which their descriptions have in common.
+    """
+
+    kind: str
+    name: str = ""
+    references: Sequence[str] = ()
+    share: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class UsedArtifact(Result):
     """An item that a session used, with the kind of its corpus, and where it lies."""
 

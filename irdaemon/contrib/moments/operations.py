@@ -9,10 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from irclient.errors import NotFound, QueryError
-from irclient.results import OfferPreference, UsedArtifact
+from irclient.results import Clash, OfferPreference, UsedArtifact
+from irdaemon.contrib.moments.clashes import choose_parts, find_clashes
 from irdaemon.contrib.moments.observer import AGENTS, Change, find_observer
 from irdaemon.contrib.moments.tasks import MOST_TYPE_CHARS, Task, strip_orders
 from irdaemon.contrib.moments.used import find_used
+from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.impressions import ClientSession, check_session
 from irdaemon.engine import Engine
@@ -51,6 +53,17 @@ def preferences(engine: Engine) -> list[Any]:
         if each.sessions
     ]
     return [*wishes, *faded]
+
+
+@serves("clashes", "slow", access.refuse_others)
+def clashes(engine: Engine, corpus: str | None, place: str) -> list[Clash]:
+    """Return items that can be mistaken for one another, as they are seen from a place."""
+    scope = find_scope(engine.state, clean_place(place) if place else "")
+    if corpus is not None and corpus not in scope.names:
+        raise unknown_corpus(corpus, scope.names)
+    names = scope.names if corpus is None else [corpus]
+    with engine.state.reading() as ledger:
+        return find_clashes(ledger, choose_parts({n: scope.list_stored(n) for n in names}))
 
 
 @serves("prefer", "slow", access.refuse_others)

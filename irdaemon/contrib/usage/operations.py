@@ -76,8 +76,8 @@ def gaps(engine: Engine, least: int) -> Any:
 
 
 @serves("listing", "slow", access.refuse_others)
-def listing(engine: Engine, context_tokens: int) -> Any:
+def listing(engine: Engine, context_tokens: int, agent: str) -> Any:
     """Return what an agent's own listing of skills has no room for."""
     if not 0 <= context_tokens <= _MOST_TOKENS:
         raise QueryError(f"context_tokens must be 0 to {_MOST_TOKENS:,}, not {context_tokens:,}")
-    return UseReports(engine).listing(context_tokens)
+    return UseReports(engine).listing(context_tokens, agent)

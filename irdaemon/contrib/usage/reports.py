@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from irclient.errors import QueryError, Unavailable
-from irdaemon.contrib.usage.adoption import adoption, listing
+from irdaemon.contrib.usage.adoption import adoption
 from irdaemon.contrib.usage.gaps import LEAST, GapWorld, gaps, reported
+from irdaemon.contrib.usage.listings import make_listing
 from irdaemon.contrib.usage.names import Item, ItemNames, JoinedLog
 from irdaemon.contrib.usage.notes import UsageNotes
 from irdaemon.contrib.usage.observer import find_observer
@@ -78,15 +79,14 @@ class UseReports:
             found = gaps(log, offers, names, world)
         return {"since": since, **reported(found, world, least)}
 
-    def listing(self, context_tokens: int = 0) -> dict[str, Any]:
-        """Return what Claude Code's own listing of skills has no room for."""
+    def listing(self, context_tokens: int = 0, agent: str = "claude") -> dict[str, Any]:
+        """Return what an agent's own listing of skills has no room for."""
         with self._opened() as (store, ledger):
             names = self._names(ledger)
             uses: Counter[Item] = Counter()
             for turn in store.turns(self._since(), only_used=True):
                 uses.update({i for how, what in turn.uses for i in names.meant(how, what)[:1]})
-            given = [context_tokens] if context_tokens else []
-            return listing(ledger, names, uses, *given)
+            return make_listing(ledger, names, uses, context_tokens, agent)
 
     def of_corpus(self, corpus: str) -> list[Use]:
         """Return all uses known of a corpus' items, newest first, with their prompts."""

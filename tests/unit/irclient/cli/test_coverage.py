@@ -23,7 +23,9 @@ class Covered:
 
 
 def run(*found, as_json=False):
-    return measure_coverage.run(Covered(*found), argparse.Namespace(corpus=None, json=as_json))
+    return measure_coverage.run(
+        Covered(*found), argparse.Namespace(clashes=False, corpus=None, json=as_json)
+    )
 
 
 WHOLE = CorpusCoverage("notes", 12, 10, 0, 1.0, {"excluded": 2, "directory: ignored by git": 4})
