@@ -289,6 +289,17 @@ class UsageConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class RecallConfig:
+    """What is kept of what sessions did: files, commits and commands (docs/queries.md).
+
+    `enabled`: keep it, and say of recalled turns whether it is still so. A change holds from the
+    next start; what was kept before stays in recall.sqlite.
+    """
+
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class WebConfig:
     """The page of `irc web`, served by a process that the daemon starts.
 
@@ -330,6 +341,7 @@ class Config:
     documents: DocumentsConfig = field(default_factory=DocumentsConfig)
     models: ModelsConfig = field(default_factory=ModelsConfig)
     usage: UsageConfig = field(default_factory=UsageConfig)
+    recall: RecallConfig = field(default_factory=RecallConfig)
     web: WebConfig = field(default_factory=WebConfig)
     lines: Mapping[str, int] = field(default_factory=dict, compare=False)
 

@@ -51,7 +51,7 @@ _READ_AT_START = (
     "serve.tcp", "serve.shared", "serve.max_connections", "serve.max_message_bytes",
     "health.stale_minutes", "limits.memory_mb", "limits.open_files", "limits.queued_paths",
     "limits.nice", "models.", "prompts.write", "prompts.corpora", "prompts.model", "prompts.batch",
-    "prompts.tokens_a_day", "usage.", "web.",
+    "prompts.tokens_a_day", "usage.", "recall.", "web.",
 )  # fmt: skip
 
 

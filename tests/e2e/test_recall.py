@@ -25,10 +25,8 @@ class Recalled(NamedTuple):
     notes: str
 
 
-@pytest.fixture
-def recalled(home):
-    """Give a daemon that has read a session, in which one file was written and one was read."""
-    app = Checkout(home.path / "code" / "app")
+def write_session(home, app):
+    """Write a session in which a file was read and one was written and committed; return both."""
     app.root.chmod(0o755)
     parser = app.write("src/parser.py", "def parse_line(): ...\n")
     notes = app.write("notes.md", "old\n")
@@ -42,6 +40,14 @@ def recalled(home):
     directory = home.path / ".claude" / "projects" / "-app"
     directory.mkdir(parents=True)
     (directory / "S1.jsonl").write_text("".join(line + "\n" for line in session.lines))
+    return parser, notes
+
+
+@pytest.fixture
+def recalled(home):
+    """Give a daemon that has read that session, and the project that it was in."""
+    app = Checkout(home.path / "code" / "app")
+    parser, notes = write_session(home, app)
     with Running(home) as daemon:
         daemon.wait_idle()
         with home.client() as client:
@@ -113,3 +119,14 @@ def test_the_explanation_of_a_turn_says_what_became_of_it(recalled):
             in home.irc("explain", QUESTION, "--item", "sessions/S1:u1").stdout
         )
     )
+
+
+def test_with_recall_switched_off_nothing_is_kept(home):
+    home.config.write_text(home.config.read_text() + "[recall]\nenabled = false\n")
+    write_session(home, Checkout(home.path / "code" / "app"))
+    with Running(home) as daemon:
+        daemon.wait_idle()
+        said = home.irc("sessions", "src/parser.py")
+        assert said.returncode == 3
+        assert "what sessions did is not kept" in said.stderr
+    assert not (home.path / ".local" / "state" / "irdaemon" / "recall.sqlite").exists()

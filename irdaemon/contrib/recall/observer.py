@@ -41,8 +41,8 @@ _MOST_TOLD = 1_000
 
 
 def make_options(config: Config) -> str:
-    """Return the path of the file that keeps what sessions did."""
-    return config.recall_path
+    """Return the path of the file that keeps what sessions did, "" where none is to."""
+    return config.recall_path if config.recall.enabled else ""
 
 
 class RecallObserver(Observer):

@@ -93,7 +93,9 @@ def _describe_cure(engine: Engine, cure: Cure) -> KnownCure | None:
 
 def find_touching(observer: RecallObserver, path: str, limit: int) -> list[TouchingTurn]:
     """Return the turns that touched a file. Raises Unavailable where that is not known."""
-    if observer.path and not os.path.exists(observer.path):
+    if not observer.path:
+        raise Unavailable("what sessions did is not kept", "enabled = true under [recall]")
+    if not os.path.exists(observer.path):
         return []
     try:
         with closing(RecallStore(observer.path, read_only=True)) as store:

@@ -20,6 +20,7 @@ def test_a_section_is_a_field_of_the_configuration_that_a_file_can_set():
         "documents",
         "models",
         "usage",
+        "recall",
         "web",
     ]
     for name, kind in SECTIONS.items():
