@@ -1,8 +1,14 @@
-"""A number with a noun, and where it is wanted a verb, that agree with it."""
+"""Numbers and durations in words; a noun, and a verb where it is wanted, agree with a number."""
 
 from __future__ import annotations
 
-_IRREGULAR = {"corpus": "corpora", "has": "have", "is": "are", "was": "were"}
+_IRREGULAR = {
+    "corpus": "corpora",
+    "synopsis": "synopses",
+    "has": "have",
+    "is": "are",
+    "was": "were",
+}
 _HISSING = ("s", "x", "ch", "sh")
 
 
@@ -16,6 +22,14 @@ def format_count(number: int, noun: str, verb: str = "") -> str:
     if verb:
         said += f" {verb if one else _IRREGULAR.get(verb) or verb.removesuffix('s')}"
     return said
+
+
+def format_largest_unit(seconds: float) -> str:
+    """Return a duration in the words of its largest unit."""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{int(seconds // length)} {unit}"
+    return f"{int(seconds)} s"
 
 
 def _pluralize(noun: str) -> str:

@@ -12,12 +12,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from irclient.counts import format_largest_unit
 from irdaemon.config.corpus import Corpus
 from irdaemon.daemon.resources import ResourceLimits
 from irdaemon.daemon.schedule import Schedule
 from irdaemon.daemon.threads import BUSY_S, TickThread
 from irdaemon.engine import Engine
-from irdaemon.engine.health import Health, format_duration
+from irdaemon.engine.health import Health
 from irdaemon.engine.projects import Tended
 from irdaemon.watch import Watcher
 
@@ -141,6 +142,6 @@ def find_stuck(heartbeats: Iterable[Heartbeat], now: float, after_s: float) -> t
             found.append(f"the {each.name} died")
         elif after_s and now - each.at > after_s:
             found.append(
-                f"the {each.name} has made no progress for {format_duration(now - each.at)}"
+                f"the {each.name} has made no progress for {format_largest_unit(now - each.at)}"
             )
     return tuple(found)

@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from irclient.counts import format_count
+from irclient.counts import format_count, format_largest_unit
 from irclient.results import MaintenanceTask
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import INTERVAL, MANUAL
 from irdaemon.discovery.calibrate import FEWEST_ARTIFACTS
 from irdaemon.discovery.decide import keep_current_floors, name_reranked_mode
-from irdaemon.engine.health import format_duration
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
 from irdaemon.index import CorpusIndex, Snapshot, floors_are_due
@@ -157,8 +156,8 @@ def _find_scan(state: State, corpus: Corpus, index: CorpusIndex, now: float) -> 
     elif reindex.follows_changes:
         reason = "a change that no event reported would be found"
     else:
-        ago = format_duration(max(0.0, now - scanned_at))
-        reason = f"scanned {ago} ago, due every {format_duration(reindex.every_s)}"
+        ago = format_largest_unit(max(0.0, now - scanned_at))
+        reason = f"scanned {ago} ago, due every {format_largest_unit(reindex.every_s)}"
     due = reindex.is_due(scanned_at, now)
     if reindex.on == INTERVAL and scanned_at is not None:
         return _make_deferrable(state, MaintenanceTask(corpus.name, "scan", due, reason), now)
@@ -166,18 +165,14 @@ def _find_scan(state: State, corpus: Corpus, index: CorpusIndex, now: float) -> 
 
 
 def _find_compaction(state: State, ledger: Ledger) -> MaintenanceTask:
-    every_s, now, last = (
-        state.options.compact_every_s,
-        state.clock(),
-        ledger.find_last_job("compact"),
-    )
-    ago = (
-        f"done {format_duration(max(0.0, now - last))} ago" if last is not None else "not yet done"
-    )
+    every_s, now = state.options.compact_every_s, state.clock()
+    last, ago = ledger.find_last_job("compact"), "not yet done"
+    if last is not None:
+        ago = f"done {format_largest_unit(max(0.0, now - last))} ago"
     if not every_s:
         return MaintenanceTask("", "compact", False, f"{ago}; switched off (compact_minutes = 0)")
     due = last is None or now - last >= every_s
-    task = MaintenanceTask("", "compact", due, f"{ago}, due every {format_duration(every_s)}")
+    task = MaintenanceTask("", "compact", due, f"{ago}, due every {format_largest_unit(every_s)}")
     return _make_deferrable(state, task, now)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from irclient.counts import format_count
+from irclient.counts import format_count, format_largest_unit
 from irclient.types import Plain
 from irdaemon.config.reindex import INTERVAL, MANUAL, Reindex
 from irdaemon.engine.queue import Watermarks
@@ -204,14 +204,14 @@ def _explain_stale(facts: Facts, policy: Policy, now: float) -> Iterator[str]:
     """Yield why a corpus is behind what its source has."""
     marks = facts.watermarks
     if marks.waiting_since is not None and now - marks.waiting_since > policy.stale_s:
-        yield f"changes wait to be indexed since {format_duration(now - marks.waiting_since)}"
+        yield f"changes wait to be indexed since {format_largest_unit(now - marks.waiting_since)}"
     for job in marks.failed_jobs:
         yield f"the last {_KINDS.get(job.kind, job.kind)} failed: {job.reason}"
     if facts.missing:
         yield f"nothing is embedded: {facts.missing}"
     due = _find_overdue(facts.reindex, policy)
     if due and facts.scanned_at is not None and now - facts.scanned_at > due:
-        yield f"the last whole scan ended {format_duration(now - facts.scanned_at)} ago"
+        yield f"the last whole scan ended {format_largest_unit(now - facts.scanned_at)} ago"
     if marks.refused:
         yield f"{format_count(marks.refused, 'new entry', 'is')} not taken in: {marks.refusal}"
     if marks.missed_events:
@@ -240,11 +240,3 @@ def _list_limits(facts: Facts, now: float) -> Iterator[str]:
     if facts.overlong:
         long = format_count(facts.overlong, "line", "was")
         yield f"{facts.name}: {long} too long to be read (line_bytes)"
-
-
-def format_duration(seconds: float) -> str:
-    """Return a duration in the words of its largest unit."""
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{int(seconds // length)} {unit}"
-    return f"{int(seconds)} s"

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any, Literal, TypeVar
 
 from irclient import ops, wire
+from irclient.counts import format_count
 from irclient.errors import QueryError
 from irclient.results import CorpusPreview, PingReply, ShownItem, WaitResult
 from irdaemon import __version__
@@ -187,7 +188,7 @@ def log_slow_query(answer: Selection, query: Query, laps: Laps) -> Selection:
     """Log a slow query by its stages, not by its words: logs hold no text of a client's."""
     if answer.took_ms >= _SLOW_MS:
         stages = ", ".join(f"{name} {lap.ms:.1f}" for name, lap in laps.list_stages())
-        size = f"{len(query.text)} characters, {query.mode}"
+        size = f"{format_count(len(query.text), 'character')}, {query.mode}"
         log.warning("slow query: %.1f ms for %s: %s", answer.took_ms, size, stages)
     return answer
 

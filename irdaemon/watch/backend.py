@@ -66,7 +66,7 @@ class Backend(Protocol):
         ...
 
 
-def native(report: Report, settings: Settings) -> Backend:
+def make_native(report: Report, settings: Settings) -> Backend:
     """Return the backend of this system."""
     # Imported here because watchdog's inotify module cannot be imported where there is none.
     if sys.platform == "linux":

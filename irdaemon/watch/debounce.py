@@ -35,20 +35,20 @@ class Debouncer:
 
     def add(self, path: str, now: float, top: str = "") -> None:
         """Add a path that changed; `top` is the ancestor that may replace it ("": none)."""
-        self._time(path, now)
-        if path in self._waiting or _covered(path, self._waiting):
+        self._note_time(path, now)
+        if path in self._waiting or _is_covered(path, self._waiting):
             return
         self._waiting[path] = top
         self._counts[top] = self._counts.get(top, 0) + 1
         if top and self._counts[top] > self.limit:
             self._collapse(top)
 
-    def due(self, now: float) -> tuple[str, ...]:
+    def take_due(self, now: float) -> tuple[str, ...]:
         """Return the paths to hand over now, sorted, none beneath another; () when none."""
-        deadline = self.next_due()
+        deadline = self.find_next_due()
         if deadline is None or now < deadline:
             return ()
-        paths = sorted(path for path in self._waiting if not _covered(path, self._waiting))
+        paths = sorted(path for path in self._waiting if not _is_covered(path, self._waiting))
         self._waiting.clear()
         self._counts.clear()
         self._urgent = inf
@@ -58,13 +58,13 @@ class Debouncer:
         """Make what waits due now."""
         self._urgent = min(self._urgent, now)
 
-    def next_due(self) -> float | None:
-        """Return when `due` will next give paths, None while nothing waits."""
+    def find_next_due(self) -> float | None:
+        """Return when `take_due` will next give paths, None while nothing waits."""
         if not self._waiting:
             return None
         return min(self._urgent, self._last + self.settle, self._first + self.max_wait)
 
-    def _time(self, path: str, now: float) -> None:
+    def _note_time(self, path: str, now: float) -> None:
         if not self._waiting:
             self._first = now
             if now - self._last >= self.settle:
@@ -81,11 +81,11 @@ class Debouncer:
         self._counts[top] = 1
 
 
-def _covered(path: str, waiting: Container[str]) -> bool:
-    return any(ancestor in waiting for ancestor in _ancestors(path))
+def _is_covered(path: str, waiting: Container[str]) -> bool:
+    return any(ancestor in waiting for ancestor in _list_ancestors(path))
 
 
-def _ancestors(path: str) -> Iterator[str]:
+def _list_ancestors(path: str) -> Iterator[str]:
     above = dirname(path)
     while above != path:
         yield above

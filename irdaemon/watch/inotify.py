@@ -20,18 +20,16 @@ from irdaemon.watch.limits import (
     Report,
     Settings,
     Unwatchable,
-    too_many_directories,
-    watch_budget,
+    explain_too_many,
+    read_watch_budget,
 )
 from irdaemon.watch.watches import Watch, Watches
 
 # Cookies: proof that every event up to a moment has been read.
 #
-# The kernel queues the events of all watches of one inotify descriptor in the order they happen.
-# So
+# The kernel queues the events of all watches of one inotify descriptor in the order they happen. So
 # once the creation of a file in the daemon's own directory is read, every earlier change has been
-# read too. (watchman puts such files into the watched trees; one queue needs none
-# there.)
+# read too. (watchman puts such files into the watched trees; one queue needs none there.)
 
 
 class Cookies:
@@ -52,7 +50,7 @@ class Cookies:
             return False
         return True
 
-    def seen(self, name: str) -> None:
+    def note_seen(self, name: str) -> None:
         """Record that the event of a cookie has been read."""
         if (event := self._awaited.get(name)) is not None:
             event.set()
@@ -76,8 +74,7 @@ class Cookies:
 
 # Watch directory trees recursively: not pruned directories, through links as the walks go.
 #
-# A directory is watched before it is listed, and hinted after: whatever appears meanwhile raises
-# an
+# A directory is watched before it is listed, and hinted after: what appears meanwhile raises an
 # event, is listed, or is seen by the scan that follows the hint.
 
 # Where SQLite writes first, beside a database; a reader of the database opens it as if to write.
@@ -98,7 +95,7 @@ class RecursiveWatches:
 
     def begin(self, symlinks: Mapping[str, Symlinks], unwatched: frozenset[str]) -> None:
         """Start over: which links are followed below each root, and what is not to be entered."""
-        self._links_before, self.links = self.known_links(), {}
+        self._links_before, self.links = self.list_links(), {}
         self._symlinks = symlinks
         self._not_entered = unwatched
 
@@ -106,11 +103,11 @@ class RecursiveWatches:
         """Drop the links of the round before that are gone."""
         self._links_before = {}
 
-    def known_links(self) -> dict[str, str]:
+    def list_links(self) -> dict[str, str]:
         """Return the links that are followed, or were until this round ends, with their targets."""
         return {**self._links_before, **self.links}
 
-    def unlink(self, path: str) -> str:
+    def drop_link(self, path: str) -> str:
         """Drop a link that may be gone; return its target, "" where it was none."""
         target = self.links.pop(path, "")
         if target:
@@ -122,7 +119,7 @@ class RecursiveWatches:
         self._not_entered |= {root}
         self._watches.drop_root(root)
 
-    def excluded(self, path: str) -> bool:
+    def is_excluded(self, path: str) -> bool:
         """Return whether a path is neither watched nor hinted."""
         return path in self._not_entered or any(is_within(path, top) for top in self._ignored)
 
@@ -136,10 +133,10 @@ class RecursiveWatches:
             directory, its_top = pending.pop()
             if os.path.islink(directory):
                 directory = its_top = self._follow(directory, root)
-            if not directory or self.excluded(directory) or not os.path.isdir(directory):
+            if not directory or self.is_excluded(directory) or not os.path.isdir(directory):
                 continue
             if self._watches.add(directory, root, its_top):
-                pending.extend((below, its_top) for below in self._below(directory))
+                pending.extend((below, its_top) for below in self._list_below(directory))
 
     def add_root(self, root: str) -> None:
         """Watch a root and its entry in its parent, so that it stays watched when made again."""
@@ -153,7 +150,7 @@ class RecursiveWatches:
         counted, pending = 0, [root]
         while pending:
             counted += 1
-            pending.extend(p for p in self._below(pending.pop()) if not os.path.islink(p))
+            pending.extend(p for p in self._list_below(pending.pop()) if not os.path.islink(p))
         return counted
 
     def _follow(self, link: str, root: str) -> str:
@@ -165,7 +162,7 @@ class RecursiveWatches:
         if rule.danger(target) or (os.path.isdir(target) and not rule.follows(link, target)):
             return ""
         self.links[link] = target
-        if not self.excluded(target):
+        if not self.is_excluded(target):
             self._watches.add_name(target, root)
         return target
 
@@ -174,7 +171,7 @@ class RecursiveWatches:
         limit = self._symlinks.get(root, Symlinks()).limit
         return bool(limit) and not find_inside(link, limit)
 
-    def _below(self, directory: str) -> Iterator[str]:
+    def _list_below(self, directory: str) -> Iterator[str]:
         """Yield every symlink, and the sub-directories that are not pruned."""
         try:
             with os.scandir(directory) as entries:
@@ -216,7 +213,7 @@ class InotifyBackend:
     def start(self) -> None:
         """Open inotify. Raises OSError if the system allows no more."""
         if self._settings.max_watches is None:
-            self._budget = watch_budget()
+            self._budget = read_watch_budget()
         self._watches = Watches(self, self._budget)
         self._trees = RecursiveWatches(self._watches, self._settings)
 
@@ -242,7 +239,7 @@ class InotifyBackend:
         """Watch exactly these real paths, without those `excluded`; return those that cannot be."""
         self.stale = False
         self._roots = tuple(roots)
-        self._watches.next_generation()
+        self._watches.begin_generation()
         self._trees.begin(roots, excluded)
         unwatched: dict[str, Unwatchable] = {}
         # Innermost first: a directory within nested roots belongs to the nearest.
@@ -260,7 +257,7 @@ class InotifyBackend:
 
     def links(self) -> Mapping[str, str]:
         """Return the links that are followed, with their real targets."""
-        return self._trees.known_links()
+        return self._trees.list_links()
 
     def receives_events(self, timeout: float) -> bool:
         """Return whether an event made now is read within `timeout` seconds, if it can be tried."""
@@ -300,15 +297,15 @@ class InotifyBackend:
         if watch is None:
             return
         if watch.path == self._cookies.directory:
-            self._cookie(event)
+            self._handle_cookie(event)
         elif event.mask & SELF_GONE:
-            self._directory_gone(event, watch)
+            self._handle_gone(event, watch)
         elif event.name:
-            self._changed(event, watch, os.fsdecode(event.name))
+            self._handle_change(event, watch, os.fsdecode(event.name))
 
     def on_watch_deleted(self, wd: WatchDescriptor) -> None:
         """Forget a watch that ended with its directory."""
-        self._watches.ended(wd)
+        self._watches.forget_descriptor(wd)
 
     def on_queue_overflow(self) -> None:
         """Request a rescan of every root: which events were lost is unknown."""
@@ -317,18 +314,18 @@ class InotifyBackend:
         for root in self._roots:
             self._report(root, root, root)
 
-    def _cookie(self, event: InotifyEvent) -> None:
+    def _handle_cookie(self, event: InotifyEvent) -> None:
         if event.mask & SELF_GONE:
             self._watches.drop_one(self._cookies.directory)
             self.stale = True  # the next sync makes it again
         else:
-            self._cookies.seen(os.fsdecode(event.name or b""))
+            self._cookies.note_seen(os.fsdecode(event.name or b""))
 
     def _add_root(self, root: str) -> Unwatchable | None:
         try:
             self._trees.add_root(root)
         except LimitReached:
-            return too_many_directories(self._trees.count(root), self._budget)
+            return explain_too_many(self._trees.count(root), self._budget)
         if os.path.isdir(root) and not self._watches.holds(root):
             return Unwatchable("the directory cannot be read")
         return None
@@ -339,57 +336,57 @@ class InotifyBackend:
         except LimitReached:
             self.stale = True  # the next sync polls the whole root, and reports the reason
 
-    def _changed(self, event: InotifyEvent, watch: Watch, name: str) -> None:
+    def _handle_change(self, event: InotifyEvent, watch: Watch, name: str) -> None:
         path = os.path.join(watch.path, name)
         root, top = watch.root, watch.top
         if watch.names is not None:
             root, top = watch.names.get(name, ""), path
         elif event.is_directory and name in self._settings.pruned:
             return
-        if not root or self._trees.excluded(path):
+        if not root or self._trees.is_excluded(path):
             return
         if event.is_close_write and name.endswith(LOG_ENDING):
             return  # what was written, if anything, has had its own event
         if event.mask & LEFT:
-            self._left(event, path, root)
+            self._handle_departure(event, path, root)
         elif event.mask & ARRIVED:
-            self._arrived(event, path, root, top)
+            self._handle_arrival(event, path, root, top)
         elif event.is_directory and not self._watches.holds(path):
             self._add_tree(path, root, top)  # it may be readable now
         self._report(path, top, root)
 
-    def _left(self, event: InotifyEvent, path: str, root: str) -> None:
+    def _handle_departure(self, event: InotifyEvent, path: str, root: str) -> None:
         if not event.is_directory:
-            self._unlink(path, root)
+            self._drop_link(path, root)
         elif event.is_moved_from:  # before its arrival elsewhere adds it again
             self._watches.drop_tree(path)
             for link in [link for link in list(self._trees.links) if is_within(link, path)]:
-                self._unlink(link, root)
+                self._drop_link(link, root)
         else:
             # It was empty. Searching for descendants at every deletion would make `rm -r` of a
             # large tree quadratic.
             self._watches.drop_one(path)
 
-    def _arrived(self, event: InotifyEvent, path: str, root: str, top: str) -> None:
-        self._unlink(path, root)
+    def _handle_arrival(self, event: InotifyEvent, path: str, root: str, top: str) -> None:
+        self._drop_link(path, root)
         if event.is_directory:
             self._add_tree(path, root, top)
         elif os.path.islink(path):
             self._add_tree(path, root, top)
             if not self._trees.leads_out(path, root):
-                self._relinked(resolve_path(path), root)
+                self._report_target(resolve_path(path), root)
 
-    def _unlink(self, path: str, root: str) -> None:
-        if target := self._trees.unlink(path):
-            self._relinked(target, root)
+    def _drop_link(self, path: str, root: str) -> None:
+        if target := self._trees.drop_link(path):
+            self._report_target(target, root)
 
-    def _relinked(self, target: str, root: str) -> None:
+    def _report_target(self, target: str, root: str) -> None:
         # Editors' lock files are dangling symlinks: they come and go with every edit.
         if os.path.exists(target):
             self._report(target, "", root)
             self.stale = True
 
-    def _directory_gone(self, event: InotifyEvent, watch: Watch) -> None:
+    def _handle_gone(self, event: InotifyEvent, watch: Watch) -> None:
         if event.is_delete_self:
             self._watches.drop_one(watch.path)
         else:

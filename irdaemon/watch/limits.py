@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from irdaemon.source.opening import is_within
@@ -80,7 +80,7 @@ class Mount:
     kind: str
 
 
-def watch_budget(limit_file: str = _WATCHES) -> int | None:
+def read_watch_budget(limit_file: str = _WATCHES) -> int | None:
     """Return how many inotify watches to take at most, None where there is no such limit."""
     try:
         with open(limit_file) as file:
@@ -89,7 +89,7 @@ def watch_budget(limit_file: str = _WATCHES) -> int | None:
         return None
 
 
-def too_many_directories(directories: int, budget: int | None) -> Unwatchable:
+def explain_too_many(directories: int, budget: int | None) -> Unwatchable:
     """Return the reason that a root of so many directories cannot be watched, and what to raise."""
     room = f"than the {budget:,} this daemon may take"
     if budget is None or directories <= budget:
@@ -97,17 +97,17 @@ def too_many_directories(directories: int, budget: int | None) -> Unwatchable:
     wanted = max(524_288, 2 * directories)
     return Unwatchable(
         f"{directories:,} directories need more inotify watches {room};"
-        f" raise it with: {raised_to(wanted)}",
+        f" raise it with: {make_sysctl_command(wanted)}",
         directories,
     )
 
 
-def raised_to(watches: int) -> str:
+def make_sysctl_command(watches: int) -> str:
     """Return the command that allows a user so many inotify watches."""
     return f"sudo sysctl fs.inotify.max_user_watches={watches}"
 
 
-def no_inotify(error: OSError) -> Unwatchable:
+def explain_no_inotify(error: OSError) -> Unwatchable:
     """Return the reason that inotify could not be started."""
     if error.errno == errno.EMFILE:
         raised = "sudo sysctl fs.inotify.max_user_instances=1024"
@@ -117,7 +117,7 @@ def no_inotify(error: OSError) -> Unwatchable:
     return Unwatchable(f"inotify is not available: {error.strerror or error}")
 
 
-def network_kind(path: str, mounts: tuple[Mount, ...]) -> str:
+def find_network_kind(path: str, mounts: tuple[Mount, ...]) -> str:
     """Return the type of the network file system `path` lies on, "" when it is local."""
     holding = [mount for mount in mounts if is_within(path, mount.path)]
     # Of two mounts at one place the later hides the earlier.
@@ -125,22 +125,16 @@ def network_kind(path: str, mounts: tuple[Mount, ...]) -> str:
     return nearest[1].kind if nearest is not None and nearest[1].kind in NETWORK else ""
 
 
-def mounted(mounts_file: str = MOUNTS) -> tuple[Mount, ...]:
+def list_mounts(mounts_file: str = MOUNTS) -> tuple[Mount, ...]:
     """Return the mounts in mount order; none on systems that do not list them."""
     try:
         with open(mounts_file, encoding="utf-8", errors="surrogateescape") as file:
-            return tuple(_mounts(file.read()))
+            rows = [line.split(" ") for line in file.read().splitlines()]
     except OSError:
         return ()
-
-
-def _mounts(text: str) -> Iterator[Mount]:
-    for line in text.splitlines():
-        fields = line.split(" ")
-        if len(fields) > 2:
-            yield Mount(_unescaped(fields[1]), fields[2])
-
-
-def _unescaped(field: str) -> str:
-    """Undo the octal escapes by which the kernel writes spaces and tabs."""
-    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)
+    # The kernel writes spaces and tabs in paths as octal escapes.
+    return tuple(
+        Mount(re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), row[1]), row[2])
+        for row in rows
+        if len(row) > 2
+    )

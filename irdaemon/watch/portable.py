@@ -99,7 +99,7 @@ class ObserverBackend(FileSystemEventHandler):
     ) -> dict[str, Unwatchable]:
         """Watch exactly these real paths and what they link to; return those that cannot be."""
         self.stale = False
-        tops = dict(self._tops(roots))
+        tops = dict(self._list_tops(roots))
         for gone in self._scheduled.keys() - tops.keys():
             self._observer.unschedule(self._scheduled.pop(gone))
         self._root_of = tops
@@ -122,8 +122,9 @@ class ObserverBackend(FileSystemEventHandler):
             return
         for named in (os.fsdecode(event.src_path), os.fsdecode(event.dest_path)):
             path = self._respell(named)
-            top = self._top_of(path)
-            if path and top and not self._left_out(path, top, event):
+            tops = [top for top in self._root_of if is_within(path, top)]
+            top = max(tops, key=len, default="")
+            if path and top and not self._is_left_out(path, top, event):
                 self._report(path, top, self._root_of[top])
 
     def _respell(self, path: str) -> str:
@@ -133,28 +134,24 @@ class ObserverBackend(FileSystemEventHandler):
                 return top + path[len(spelling) :]
         return path
 
-    def _tops(self, roots: Mapping[str, Symlinks]) -> Iterator[tuple[str, str]]:
+    def _list_tops(self, roots: Mapping[str, Symlinks]) -> Iterator[tuple[str, str]]:
         """Yield (tree to watch, its root): outermost roots, and link targets outside them."""
         tops: list[str] = []
         seen: set[str] = set()
         for root in sorted(roots):
             walk = Walk(roots[root], seen=seen)
-            for directory, _ in walk.directories(root, self._descend):
+            for directory, _ in walk.directories(root, self._enters):
                 if not any(is_within(directory, top) for top in tops):
                     tops.append(directory)
                     yield directory, root
 
-    def _descend(self, entry: os.DirEntry[str]) -> bool:
-        return entry.name not in self._settings.pruned and not self._ignored(entry.path)
+    def _enters(self, entry: os.DirEntry[str]) -> bool:
+        return entry.name not in self._settings.pruned and not self._is_ignored(entry.path)
 
-    def _ignored(self, path: str) -> bool:
+    def _is_ignored(self, path: str) -> bool:
         return any(is_within(path, top) for top in self._settings.ignored)
 
-    def _left_out(self, path: str, top: str, event: FileSystemEvent) -> bool:
+    def _is_left_out(self, path: str, top: str, event: FileSystemEvent) -> bool:
         directory = path if event.is_directory else os.path.dirname(path)
         names = directory[len(top) :].split(os.sep)
-        return self._ignored(path) or not self._settings.pruned.isdisjoint(names)
-
-    def _top_of(self, path: str) -> str:
-        tops = [top for top in self._root_of if is_within(path, top)]
-        return max(tops, key=len, default="")
+        return self._is_ignored(path) or not self._settings.pruned.isdisjoint(names)

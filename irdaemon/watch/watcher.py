@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from irdaemon.source.opening import is_within
 from irdaemon.source.tree import Symlinks, resolve_root
 from irdaemon.types import LINK_POLICIES, LinkPolicy, Root, RootWatch
-from irdaemon.watch.backend import Backend, native
+from irdaemon.watch.backend import Backend, make_native
 from irdaemon.watch.debounce import Debouncer
 from irdaemon.watch.limits import (
     MOUNTS,
@@ -23,9 +23,9 @@ from irdaemon.watch.limits import (
     Report,
     Settings,
     Unwatchable,
-    mounted,
-    network_kind,
-    no_inotify,
+    explain_no_inotify,
+    find_network_kind,
+    list_mounts,
 )
 
 # Detect mounts and unmounts below the roots, for which inotify has no event.
@@ -59,7 +59,7 @@ class MountTable:
         before, tops = self._below, tuple(roots)
         self._below = frozenset(
             mount
-            for mount in mounted(self._path)
+            for mount in list_mounts(self._path)
             if any(mount.path != top and is_within(mount.path, top) for top in tops)
         )
         return tuple(sorted({mount.path for mount in before ^ self._below}))
@@ -81,7 +81,7 @@ class RootLocation:
     within: str = ""
 
 
-def locate(roots: Iterable[Root]) -> tuple[RootLocation, ...]:
+def locate_roots(roots: Iterable[Root]) -> tuple[RootLocation, ...]:
     """Return the locations of the given roots, each once, sorted.
 
     Of several policies on links the widest counts: what one corpus reads has to be watched. A root
@@ -94,26 +94,28 @@ def locate(roots: Iterable[Root]) -> tuple[RootLocation, ...]:
             policies[path] = max(root.links, policies.get(path, "none"), key=LINK_POLICIES.index)
             projects[path] = root.within and projects.get(path, root.within)
     return tuple(
-        RootLocation(path, _identity(path), policies[path], projects[path])
+        RootLocation(path, _identify(path), policies[path], projects[path])
         for path in sorted(policies)
     )
 
 
-def changed(before: tuple[RootLocation, ...], now: tuple[RootLocation, ...]) -> tuple[str, ...]:
+def find_changed(
+    before: tuple[RootLocation, ...], now: tuple[RootLocation, ...]
+) -> tuple[str, ...]:
     """Return the paths that are new, or hold something else than before."""
     known = set(before)
     return tuple(location.path for location in now if location not in known)
 
 
-def unwatchable_paths(
+def find_unwatchable(
     locations: tuple[RootLocation, ...], settings: Settings
 ) -> dict[str, Unwatchable]:
     """Return the reason for each path to poll: locations, and network file systems within them."""
     there = [location.path for location in locations if location.identity is not None]
     if settings.polling:
         return dict.fromkeys(there, Unwatchable("polling is set in the configuration"))
-    mounts = mounted()
-    kinds = {path: network_kind(path, mounts) for path in there}
+    mounts = list_mounts()
+    kinds = {path: find_network_kind(path, mounts) for path in there}
     inside = {
         mount.path: mount.kind
         for mount in mounts
@@ -126,7 +128,7 @@ def unwatchable_paths(
     }
 
 
-def _identity(path: str) -> tuple[int, int] | None:
+def _identify(path: str) -> tuple[int, int] | None:
     try:
         status = os.stat(path)
     except (OSError, ValueError):  # a path may hold what no file's name can
@@ -171,9 +173,9 @@ class Delivery:
     def add(self, path: str, top: str) -> None:
         """Add a path, to be handed over when it is due."""
         with self._changed:
-            planned = self._debouncer.next_due()
+            planned = self._debouncer.find_next_due()
             self._debouncer.add(path, time.monotonic(), top)
-            due = self._debouncer.next_due()
+            due = self._debouncer.find_next_due()
             # Waking the thread for an event that only postpones it would cost a context switch
             # for each of the thousands of events in a checkout.
             if planned is None or (due is not None and due < planned):
@@ -183,7 +185,7 @@ class Delivery:
         """Hand over all waiting paths now; return whether that ended within `timeout` seconds."""
         with self._changed:
             self._debouncer.make_due(time.monotonic())
-            until = self._taken + (self._debouncer.next_due() is not None)
+            until = self._taken + (self._debouncer.find_next_due() is not None)
             self._changed.notify_all()
             return self._changed.wait_for(lambda: self._handed >= until, timeout)
 
@@ -200,10 +202,10 @@ class Delivery:
         with self._changed:
             while not self._stopping:
                 now = time.monotonic()
-                if paths := self._debouncer.due(now):
+                if paths := self._debouncer.take_due(now):
                     self._taken += 1
                     return paths
-                due = self._debouncer.next_due()
+                due = self._debouncer.find_next_due()
                 self._changed.wait(None if due is None else max(0.0, due - now))
         return ()
 
@@ -228,7 +230,7 @@ class Watcher:
         self,
         on_dirty: Callable[[tuple[str, ...]], None],
         settings: Settings | None = None,
-        backend: Callable[[Report, Settings], Backend] = native,
+        backend: Callable[[Report, Settings], Backend] = make_native,
     ):
         self._settings = settings or Settings()
         self._on_dirty = on_dirty
@@ -253,7 +255,7 @@ class Watcher:
         with self._lock:
             self._active = True
             self._delivery.start()
-            locations = locate(self._given)
+            locations = locate_roots(self._given)
             self._mounts.changed(location.path for location in locations)
             self._arrange(locations, time.monotonic(), retry=True)
 
@@ -270,7 +272,7 @@ class Watcher:
         """Watch these roots and no others; those already watched stay so."""
         with self._lock:
             self._given = tuple(roots)
-            locations = locate(self._given)
+            locations = locate_roots(self._given)
             if self._active and locations != self._locations:
                 self._arrange(locations, time.monotonic())
 
@@ -284,7 +286,7 @@ class Watcher:
             if not self._active:
                 return
             lost = self._restart_dead() or self._probe(now)
-            locations = locate(self._given)
+            locations = locate_roots(self._given)
             retry = now >= self._retry_at
             remounted = self._remounted(locations)
             if lost or retry or remounted or locations != self._locations:
@@ -312,9 +314,9 @@ class Watcher:
             roots = frozenset(root for root in there if not self._polls_within(root))
         finally:
             self._lock.release()
-        if backend is None or not roots or not backend.caught_up(_left(until)):
+        if backend is None or not roots or not backend.caught_up(_measure_left(until)):
             return frozenset()
-        return roots if self._delivery.flush(_left(until)) else frozenset()
+        return roots if self._delivery.flush(_measure_left(until)) else frozenset()
 
     def links(self) -> Mapping[str, str] | None:
         """Return the links that are followed, with their real targets; None where not known."""
@@ -340,8 +342,8 @@ class Watcher:
         retry: bool = False,
         remounted: tuple[str, ...] = (),
     ) -> None:
-        dirty = changed(self._locations, locations) + remounted
-        polled = unwatchable_paths(locations, self._settings)
+        dirty = find_changed(self._locations, locations) + remounted
+        polled = find_unwatchable(locations, self._settings)
         if not retry:
             polled = {**self._still_unwatchable(locations, dirty), **polled}
         there = tuple(
@@ -374,7 +376,7 @@ class Watcher:
         try:
             backend = self._running or self._start_backend()
         except OSError as error:
-            return dict.fromkeys(paths, no_inotify(error))
+            return dict.fromkeys(paths, explain_no_inotify(error))
         for path in dirty:
             backend.forget(path)
         rules = {each.path: Symlinks(paths, each.links, limit=each.within) for each in there}
@@ -469,5 +471,5 @@ class Watcher:
         return any(is_within(path, root) for path in self._polled)
 
 
-def _left(until: float) -> float:
+def _measure_left(until: float) -> float:
     return max(0.0, until - time.monotonic())

@@ -128,7 +128,7 @@ class Watches:
                 watch.names, watch.seen = {}, self._generation
             watch.names[name] = root
 
-    def next_generation(self) -> None:
+    def begin_generation(self) -> None:
         """Begin a generation at whose end `sweep` drops the watches that were not added again."""
         with self._lock:
             self._generation += 1
@@ -156,7 +156,7 @@ class Watches:
         with self._lock:
             self._drop([w for w in self._by_path.values() if w.root == root and w.names is None])
 
-    def ended(self, descriptor: int) -> None:
+    def forget_descriptor(self, descriptor: int) -> None:
         """Forget a watch the kernel itself removed."""
         with self._lock:
             watch = self._by_descriptor.pop(descriptor, None)

@@ -10,7 +10,7 @@ from pathlib import Path
 from irdaemon.source.opening import is_within
 from irdaemon.types import Root
 from irdaemon.watch import RootWatch, Settings, Watcher
-from irdaemon.watch.backend import native
+from irdaemon.watch.backend import make_native
 
 
 def wait_until(predicate: Callable[[], object], seconds: float = 5.0) -> None:
@@ -23,7 +23,7 @@ def wait_until(predicate: Callable[[], object], seconds: float = 5.0) -> None:
 class Watching:
     """A started watcher and what it handed over."""
 
-    def __init__(self, settings: Settings | None = None, backend=native):
+    def __init__(self, settings: Settings | None = None, backend=make_native):
         self.hints: list[str] = []
         self.watcher = Watcher(self.hints.extend, settings, backend)
         self.now = time.monotonic()

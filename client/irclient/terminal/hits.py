@@ -266,7 +266,7 @@ def format_footer(answer: Mapping[str, Any], to: Terminal) -> str:
         f"legs {'+'.join(fresh.get('legs') or ['none'])}",
     ]
     if rounds := answer.get("rounds"):
-        parts.append(f"{len(rounds)} round{'s' if len(rounds) > 1 else ''}")
+        parts.append(format_count(len(rounds), "round"))
     if fresh.get("pending"):
         parts.append(f"{format_count(fresh['pending'], 'change')} pending")
     if fresh.get("reading"):

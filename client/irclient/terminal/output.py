@@ -38,30 +38,17 @@ def find_lost_output() -> OSError | None:
 
 def add_output(parser: argparse.ArgumentParser, data: bool = True) -> None:
     """Add the options that every command has; `--json` only to one that prints `data`."""
-    if data:
-        parser.add_argument("--json", action="store_true", help="print data as JSON")
-    else:
-        parser.set_defaults(json=False)
-    parser.add_argument(
-        "--timeout",
-        type=parse_seconds,
-        default=10.0,
-        metavar="S",
-        help="give up after S seconds (10)",
-    )
+    parser.set_defaults(json=False, timeout=10.0)
+    add_output_of_action(parser, data)
 
 
-def add_output_of_action(parser: argparse.ArgumentParser) -> None:
+def add_output_of_action(parser: argparse.ArgumentParser, data: bool = True) -> None:
     """Add the same options to an action of a command: they may stand before it or behind it."""
     kept = argparse.SUPPRESS
-    parser.add_argument("--json", action="store_true", default=kept, help="print data as JSON")
-    parser.add_argument(
-        "--timeout",
-        type=parse_seconds,
-        default=kept,
-        metavar="S",
-        help="give up after S seconds (10)",
-    )
+    if data:
+        parser.add_argument("--json", action="store_true", default=kept, help="print data as JSON")
+    about = "give up after S seconds (10)"
+    parser.add_argument("--timeout", type=parse_seconds, default=kept, metavar="S", help=about)
 
 
 def parse_seconds(text: str) -> float:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from irclient.counts import format_count
+from irclient.counts import format_count, format_largest_unit
 from irclient.terminal.columns import TableColumn, fit_table, format_table, wrap_line
 from irclient.terminal.width import UNCUT
 
@@ -186,10 +186,12 @@ _COUNTED = ("name", "kind", "artifacts", "records", "vectors", "failures", "pend
 
 def format_status(state: dict[str, Any], width: int = UNCUT) -> str:
     """Return the daemon's state: who, how long, and one row for each corpus."""
+    resident = state.get("rss_bytes")
+    memory = "" if resident is None else f", {resident / 1e6:,.0f} MB"
     head = (
         f"irdaemon {state['version']}, pid {state['pid']}, up {format_duration(state['uptime_s'])},"
         f" generation {state['generation']}, {format_count(state['queue'], 'job')}"
-        f"{_format_memory(state)}"
+        f"{memory}"
     )
     above = [head, *([DEMO] if state.get("demo") else []), *map(_format_job, state["jobs"])]
     below = [
@@ -341,7 +343,7 @@ def format_floor(found: dict[str, Any]) -> str:
     since = format_moment(found["calibrated_at"])
     return (
         f"{found['at_least']:.2f}, J {found['j']:.2f} on {found['n_inside']} answerable and"
-        f" {found['n_outside']} other {kind} queries, {since}"
+        f" {format_count(found['n_outside'], f'other {kind} query')}, {since}"
         + ("" if found["applied"] else "; not applied, it separates badly")
     )
 
@@ -361,11 +363,7 @@ def _format_scanned(state: dict[str, Any]) -> str:
 
 def format_age(at: float) -> str:
     """Return how long ago a moment, in Unix seconds, was, in the words of the largest unit."""
-    seconds = max(0.0, time.time() - at)
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{int(seconds // length)} {unit}"
-    return f"{int(seconds)} s"
+    return format_largest_unit(max(0.0, time.time() - at))
 
 
 def _format_roots(state: dict[str, Any]) -> str:
@@ -421,11 +419,6 @@ def format_moment(at: float, seconds: bool = False) -> str:
     """Return a moment, in Unix seconds, as the date and time of this place."""
     form = "%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M"
     return time.strftime(form, time.localtime(at))
-
-
-def _format_memory(state: dict[str, Any]) -> str:
-    resident = state.get("rss_bytes")
-    return "" if resident is None else f", {resident / 1e6:,.0f} MB"
 
 
 def format_duration(seconds: float) -> str:

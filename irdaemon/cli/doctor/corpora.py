@@ -14,7 +14,7 @@ from irdaemon.config.sections import Config
 from irdaemon.embed import make_embedder
 from irdaemon.source.files.asset import find_missing_ocr, list_readers
 from irdaemon.strategy.code import list_missing_languages
-from irdaemon.watch.limits import Mount, mounted, network_kind
+from irdaemon.watch.limits import Mount, find_network_kind, list_mounts
 
 
 def check_readers(config: Config) -> Iterable[Finding]:
@@ -54,7 +54,7 @@ def judge_ocr(cure: str) -> Finding:
 
 def check_roots(config: Config) -> Iterable[Finding]:
     """Yield how each root of each corpus is."""
-    corpora, mounts = make_corpora(config), mounted()
+    corpora, mounts = make_corpora(config), list_mounts()
     if not corpora:
         yield note("nothing to index was found here", fix="irc add notes files ~/notes")
     for each in config.corpora:
@@ -74,14 +74,14 @@ def judge_root(corpus: str, path: str, mounts: tuple[Mount, ...]) -> Finding:
         return wrong(f"a root of {corpus} is missing", path, fix)
     if not os.access(path, os.R_OK | (os.X_OK if os.path.isdir(path) else 0)):
         return wrong(f"a root of {corpus} cannot be read", path, f"sudo chmod a+rX {shown}")
-    if kind := network_kind(os.path.realpath(path), mounts):
+    if kind := find_network_kind(os.path.realpath(path), mounts):
         return note(f"a root of {corpus} is on {kind}: it is polled, not watched", path)
     return ok(f"a root of {corpus} is there", path)
 
 
 def check_projects(config: Config) -> Iterable[Finding]:
     """Yield how the places are that [projects] names."""
-    settings, mounts = config.projects, mounted()
+    settings, mounts = config.projects, list_mounts()
     if not settings.enabled:
         yield note("projects are not read: [projects] has enabled = false")
         return
@@ -99,7 +99,7 @@ def judge_project_root(path: str, mounts: tuple[Mount, ...]) -> Finding:
     if not os.path.isdir(path):
         fix = "irdaemon config edit, and take it out of roots of [projects]"
         return wrong("a root of [projects] is no directory", path, fix)
-    if kind := network_kind(os.path.realpath(path), mounts):
+    if kind := find_network_kind(os.path.realpath(path), mounts):
         return note(f"a root of [projects] is on {kind}: projects there are polled", path)
     if os.stat(path).st_uid != os.getuid():
         return note(

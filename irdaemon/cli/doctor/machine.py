@@ -26,7 +26,7 @@ from irdaemon.index.graph import is_available
 from irdaemon.runtime.memory import MB
 from irdaemon.serve.listen import server_keys_path
 from irdaemon.source.tree import Symlinks, Walk, is_searched
-from irdaemon.watch.limits import SHARE, raised_to
+from irdaemon.watch.limits import SHARE, make_sysctl_command
 
 _INOTIFY = "/proc/sys/fs/inotify"
 # Inside a container or another user namespace these are the lower ones.
@@ -82,7 +82,7 @@ def judge_watches(needed: int, limit: int | None, held: int) -> Finding:
     if limit is None:
         return ok(f"{needed:,} directories to watch, without a limit")
     message = f"{needed:,} directories to watch, {limit:,} watches allowed"
-    more = raised_to(max(524_288, 4 * needed))
+    more = make_sysctl_command(max(524_288, 4 * needed))
     if needed > SHARE * limit:
         return wrong(f"{message}: the largest roots are polled instead", f"{_INOTIFY}", more)
     if held > limit * 0.95:

@@ -75,7 +75,8 @@ class Calibration:
 
     def __str__(self) -> str:
         counts = (
-            f"{self.n_inside} answerable and {self.n_outside} unanswerable queries,"
+            f"{format_count(self.n_inside, 'answerable query')} and"
+            f" {format_count(self.n_outside, 'unanswerable query')},"
             f" {self.n_retrieval_miss} whose gold was not retrieved"
         )
         if self.floor is None:
@@ -400,7 +401,8 @@ class Sweep:
         floor = "" if spec.min_score is None else f", min_score {spec.min_score:g}"
         best = f"max_k {spec.max_k}, rel {spec.rel:g}{floor}"
         return (
-            f"Sweep: {len(self.cells)} selectors; best ({self.objective}): {best}\n{self.table()}"
+            f"Sweep: {format_count(len(self.cells), 'selector')};"
+            f" best ({self.objective}): {best}\n{self.table()}"
         )
 
 

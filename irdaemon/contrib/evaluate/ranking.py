@@ -422,7 +422,8 @@ def _read_rows(path: Path, columns: int) -> Iterator[tuple[str, list[str]]]:
     for where, line in read_lines(path):
         fields = line.split()
         if len(fields) != columns:
-            raise QueryError(f"{where}: {len(fields)} fields, not {columns}", "is it of this form?")
+            given = format_count(len(fields), "field")
+            raise QueryError(f"{where}: {given}, not {columns}", "is it of this form?")
         yield where, fields
 
 

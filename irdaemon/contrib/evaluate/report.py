@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from irclient.counts import format_count
 from irclient.errors import QueryError
 from irdaemon.contrib.evaluate.cases import Catalogue, query_id
 from irdaemon.contrib.evaluate.choice import (
@@ -64,7 +65,8 @@ class Comparison:
     def __str__(self) -> str:
         spread = " [{:+.4f}, {:+.4f}]".format(*self.interval) if self.interval else ""
         return (
-            f"{self.measure} {self.difference:+.4f}{spread}, p {self.p:.4f} over {self.n} pairs:"
+            f"{self.measure} {self.difference:+.4f}{spread}, p {self.p:.4f} over"
+            f" {format_count(self.n, 'pair')}:"
             f" {self.better} better, {self.worse} worse"
         )
 

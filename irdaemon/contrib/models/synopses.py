@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from irclient.counts import format_count
 from irclient.errors import IRError, Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.sections import Config
@@ -181,7 +182,7 @@ def take_in(context: JobContext, corpus: Corpus) -> str:
         if each.text:
             synopses.hand_in(corpus.name, each.artifact_id, each.text, each.note.metadata())
     try:
-        return f"{len(mine)} synopses: {reconcile_corpus(context, corpus)}"
+        return f"{format_count(len(mine), 'synopsis')}: {reconcile_corpus(context, corpus)}"
     finally:
         synopses.settle(corpus.name)
 

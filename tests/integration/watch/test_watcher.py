@@ -16,17 +16,17 @@ import pytest
 from irdaemon.source.tree import Symlinks
 from irdaemon.types import Root
 from irdaemon.watch import Settings, Watcher, watcher
-from irdaemon.watch.backend import native
+from irdaemon.watch.backend import make_native
 from irdaemon.watch.limits import (
     Mount,
     Unwatchable,
-    mounted,
-    network_kind,
-    too_many_directories,
-    watch_budget,
+    explain_too_many,
+    find_network_kind,
+    list_mounts,
+    read_watch_budget,
 )
 from irdaemon.watch.portable import ObserverBackend
-from irdaemon.watch.watcher import MountTable, RootLocation, unwatchable_paths
+from irdaemon.watch.watcher import MountTable, RootLocation, find_unwatchable
 from tests.support.watching import Watching, wait_until
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="inotify")
@@ -36,7 +36,7 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="inotify")
 def watching() -> Iterator[Callable[..., Watching]]:
     started: list[Watching] = []
 
-    def start(settings: Settings | None = None, backend=native) -> Watching:
+    def start(settings: Settings | None = None, backend=make_native) -> Watching:
         started.append(Watching(settings, backend))
         return started[-1]
 
@@ -52,7 +52,7 @@ def root(tmp_path: Path) -> Path:
     return path
 
 
-both = pytest.mark.parametrize("backend", [native, ObserverBackend])
+both = pytest.mark.parametrize("backend", [make_native, ObserverBackend])
 
 
 @both
@@ -631,15 +631,15 @@ def test_what_is_mounted_below_a_root_is_noticed_and_elsewhere_is_not(tmp_path):
 
 def test_a_network_file_system_within_a_root_is_polled_separately(monkeypatch, root):
     inside = Mount(str(root / "far"), "nfs4")
-    monkeypatch.setattr(watcher, "mounted", lambda: (Mount("/", "ext4"), inside))
-    found = unwatchable_paths((RootLocation(str(root), (1, 2)),), Settings())
+    monkeypatch.setattr(watcher, "list_mounts", lambda: (Mount("/", "ext4"), inside))
+    found = find_unwatchable((RootLocation(str(root), (1, 2)),), Settings())
     assert list(found) == [str(root / "far")]
     assert "nfs4" in found[str(root / "far")].reason
 
 
 def test_where_other_programs_hold_the_watches_the_reason_says_so():
-    assert "other programs" in too_many_directories(80, 1000).reason
-    assert "than the 1,000" in too_many_directories(2000, 1000).reason
+    assert "other programs" in explain_too_many(80, 1000).reason
+    assert "than the 1,000" in explain_too_many(2000, 1000).reason
 
 
 def test_a_refused_root_is_not_tried_again_before_its_time(watching, root):
@@ -653,25 +653,25 @@ def test_a_refused_root_is_not_tried_again_before_its_time(watching, root):
 
 def test_a_network_file_system_is_told_by_its_nearest_mount():
     mounts = (Mount("/", "ext4"), Mount("/home", "nfs4"), Mount("/home/me/ram", "tmpfs"))
-    assert network_kind("/home/me/notes", mounts) == "nfs4"
-    assert network_kind("/home/me/ram/x", mounts) == ""
-    assert network_kind("/homes", mounts) == ""
+    assert find_network_kind("/home/me/notes", mounts) == "nfs4"
+    assert find_network_kind("/home/me/ram/x", mounts) == ""
+    assert find_network_kind("/homes", mounts) == ""
 
 
 def test_of_two_mounts_at_one_place_the_later_counts():
-    assert network_kind("/m/x", (Mount("/m", "nfs"), Mount("/m", "ext4"))) == ""
+    assert find_network_kind("/m/x", (Mount("/m", "nfs"), Mount("/m", "ext4"))) == ""
 
 
 def test_mounts_with_spaces_in_their_paths_are_read(tmp_path):
     (tmp_path / "mounts").write_text("host:/a /mnt/my\\040notes fuse.sshfs rw 0 0\nbroken\n")
-    assert mounted(str(tmp_path / "mounts")) == (Mount("/mnt/my notes", "fuse.sshfs"),)
+    assert list_mounts(str(tmp_path / "mounts")) == (Mount("/mnt/my notes", "fuse.sshfs"),)
 
 
 def test_a_quarter_of_the_users_watches_is_left_to_other_programs(tmp_path):
     (tmp_path / "limit").write_text("8192\n")
-    assert watch_budget(str(tmp_path / "limit")) == 6144
+    assert read_watch_budget(str(tmp_path / "limit")) == 6144
 
 
 def test_a_system_without_a_watch_limit_has_no_budget(tmp_path):
-    assert watch_budget(str(tmp_path / "none")) is None
-    assert mounted(str(tmp_path / "none")) == ()
+    assert read_watch_budget(str(tmp_path / "none")) is None
+    assert list_mounts(str(tmp_path / "none")) == ()

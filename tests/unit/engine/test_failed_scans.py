@@ -12,7 +12,7 @@ from irdaemon.source.packages import Packages
 from irdaemon.source.sessions import Sessions
 from irdaemon.source.skills import Skills
 from irdaemon.types import Query, Root
-from irdaemon.watch.watcher import locate
+from irdaemon.watch.watcher import locate_roots
 from tests.support.corpora import engine, mapped
 from tests.support.hosts import Writing
 
@@ -193,4 +193,4 @@ def test_a_root_whose_name_no_file_can_have_is_a_problem_of_its_corpus(tmp_path)
     for kind in (Files, Packages, Sessions, Skills):
         scan = kind((Root("/tmp/\0"),), {}).scan()
         assert scan.problems, kind
-    assert locate([Root("/tmp/\0")])[0].identity is None
+    assert locate_roots([Root("/tmp/\0")])[0].identity is None

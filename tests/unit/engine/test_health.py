@@ -2,8 +2,9 @@
 
 import pytest
 
+from irclient.counts import format_largest_unit
 from irdaemon.config.reindex import Reindex
-from irdaemon.engine.health import Facts, Policy, ProcessHealth, format_duration, judge_health
+from irdaemon.engine.health import Facts, Policy, ProcessHealth, judge_health
 from irdaemon.engine.queue import FailedJob, Watermarks
 from irdaemon.ledger import Failure
 from irdaemon.types import Problem, RootWatch
@@ -181,4 +182,4 @@ def test_it_is_plain_data_for_the_wire():
     [(0, "0 s"), (119, "119 s"), (120, "2 min"), (7_200, "2 h"), (172_800, "2 d")],
 )
 def test_a_duration_is_said_in_its_largest_unit(seconds, said):
-    assert format_duration(seconds) == said
+    assert format_largest_unit(seconds) == said

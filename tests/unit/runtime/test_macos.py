@@ -15,7 +15,7 @@ from irdaemon.ingest import reader_process
 from irdaemon.runtime import bounded, memory
 from irdaemon.serve import endpoints
 from irdaemon.watch import backend
-from irdaemon.watch.limits import Settings, mounted, watch_budget
+from irdaemon.watch.limits import Settings, list_mounts, read_watch_budget
 from irdaemon.watch.portable import ObserverBackend
 from irdaemon.watch.watcher import MountTable
 
@@ -90,8 +90,8 @@ def test_open_files_are_counted_and_memory_is_the_most_there_was(macos, monkeypa
 
 
 def test_without_the_kernels_tables_there_is_no_budget_of_watches_and_no_mount():
-    assert watch_budget(NO_SUCH) is None
-    assert mounted(NO_SUCH) == ()
+    assert read_watch_budget(NO_SUCH) is None
+    assert list_mounts(NO_SUCH) == ()
     table = MountTable(NO_SUCH)
     assert not table.may_have_changed()
     assert table.changed(["/"]) == ()

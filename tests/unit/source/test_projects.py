@@ -19,7 +19,7 @@ from irdaemon.source.tree import Symlinks
 from irdaemon.types import Project, Refused, Root, SourceError
 from irdaemon.watch import Settings
 from irdaemon.watch.inotify import RecursiveWatches
-from irdaemon.watch.watcher import locate
+from irdaemon.watch.watcher import locate_roots
 
 SOURCES = {"skills": Skills, "agents": Agents, "commands": Commands, "rules": Rules}
 
@@ -409,7 +409,7 @@ def test_links_out_of_a_project_are_not_watched_either(shop, private, touched):
     (here / "b").symlink_to("../../.agents/skills/b")
     given = find_agent_roots(project(shop))["skills"]
     touched.clear()
-    locations = locate(given)
+    locations = locate_roots(given)
     paths = tuple(each.path for each in locations)
     trees = RecursiveWatches(watched := Watched(), Settings())
     rules = {each.path: Symlinks(paths, each.links, limit=each.within) for each in locations}
@@ -423,11 +423,11 @@ def test_links_out_of_a_project_are_not_watched_either(shop, private, touched):
 def test_a_root_that_leads_out_of_its_project_is_not_watched(shop, private, touched):
     put(shop / ".claude" / "skills" / "own" / "SKILL.md")
     given = find_agent_roots(project(shop))["skills"]
-    assert [each.path for each in locate(given)] == [str(shop / ".claude" / "skills")]
+    assert [each.path for each in locate_roots(given)] == [str(shop / ".claude" / "skills")]
     (shop / ".claude").rename(shop / "before")
     (shop / ".claude").symlink_to(private)
     touched.clear()
-    assert locate(given) == ()
+    assert locate_roots(given) == ()
     assert touched == []
 
 

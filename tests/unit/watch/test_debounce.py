@@ -12,62 +12,62 @@ from irdaemon.watch import Debouncer
 def test_the_first_path_after_quiet_is_due_at_once():
     debouncer = Debouncer()
     debouncer.add("/r/a", 10.0)
-    assert debouncer.due(10.0) == ("/r/a",)
+    assert debouncer.take_due(10.0) == ("/r/a",)
 
 
 def test_nothing_is_due_when_nothing_was_added():
-    assert Debouncer().due(10.0) == ()
-    assert Debouncer().next_due() is None
+    assert Debouncer().take_due(10.0) == ()
+    assert Debouncer().find_next_due() is None
 
 
 def test_a_path_handed_over_is_not_handed_over_again():
     debouncer = Debouncer()
     debouncer.add("/r/a", 10.0)
-    debouncer.due(10.0)
-    assert debouncer.due(99.0) == ()
+    debouncer.take_due(10.0)
+    assert debouncer.take_due(99.0) == ()
 
 
 def test_a_path_changed_again_waits_until_it_has_been_quiet():
     debouncer = Debouncer(settle=0.02)
     debouncer.add("/r/a", 10.0)
-    debouncer.due(10.0)
+    debouncer.take_due(10.0)
     debouncer.add("/r/a", 10.01)
     debouncer.add("/r/a", 10.02)
-    assert debouncer.due(10.03) == ()
-    assert debouncer.due(10.05) == ("/r/a",)
+    assert debouncer.take_due(10.03) == ()
+    assert debouncer.take_due(10.05) == ("/r/a",)
 
 
 def test_the_target_of_an_atomic_save_is_due_at_once_though_a_temporary_file_came_first():
     debouncer = Debouncer()
     debouncer.add("/r/.a.tmp", 10.0)
-    debouncer.due(10.0)
+    debouncer.take_due(10.0)
     debouncer.add("/r/.a.tmp", 10.001)
     debouncer.add("/r/a", 10.005)
-    assert debouncer.due(10.005) == ("/r/.a.tmp", "/r/a")
+    assert debouncer.take_due(10.005) == ("/r/.a.tmp", "/r/a")
 
 
 def test_after_the_first_few_paths_a_burst_waits():
     debouncer = Debouncer(eager=2)
     for path in ("/r/a", "/r/b"):
         debouncer.add(path, 10.0)
-        assert debouncer.due(10.0) == (path,)
+        assert debouncer.take_due(10.0) == (path,)
     debouncer.add("/r/c", 10.0)
-    assert debouncer.due(10.0) == ()
+    assert debouncer.take_due(10.0) == ()
 
 
 def test_an_endless_burst_is_handed_over_after_the_longest_wait():
     debouncer = Debouncer(settle=0.02, max_wait=2.0, eager=0)
     for step in range(199):
         debouncer.add("/r/a", 10.0 + step * 0.01)
-    assert debouncer.due(11.99) == ()
-    assert debouncer.due(12.0) == ("/r/a",)
+    assert debouncer.take_due(11.99) == ()
+    assert debouncer.take_due(12.0) == ("/r/a",)
 
 
 def test_a_path_is_absorbed_by_a_waiting_ancestor_whichever_came_first():
     debouncer = Debouncer()
     for path in ("/r/d/x", "/r/d", "/r/d/y/z", "/r/dd"):
         debouncer.add(path, 10.0)
-    assert debouncer.due(10.0) == ("/r/d", "/r/dd")
+    assert debouncer.take_due(10.0) == ("/r/d", "/r/dd")
 
 
 def test_too_many_paths_under_one_root_become_the_root():
@@ -75,14 +75,14 @@ def test_too_many_paths_under_one_root_become_the_root():
     debouncer.add("/q/kept", 10.0, "/q")
     for number in range(4):
         debouncer.add(f"/r/{number}", 10.0, "/r")
-    assert debouncer.due(10.0) == ("/q/kept", "/r")
+    assert debouncer.take_due(10.0) == ("/q/kept", "/r")
 
 
 def test_as_many_paths_as_the_limit_stay_themselves():
     debouncer = Debouncer(limit=3)
     for number in range(3):
         debouncer.add(f"/r/{number}", 10.0, "/r")
-    assert debouncer.due(10.0) == ("/r/0", "/r/1", "/r/2")
+    assert debouncer.take_due(10.0) == ("/r/0", "/r/1", "/r/2")
 
 
 NAMES = st.sampled_from(["a", "b", "a-b"])
@@ -106,8 +106,8 @@ class Played:
     handed: list[tuple[float, tuple[str, ...]]] = field(default_factory=list)
 
     def until(self, now: float) -> None:
-        while (due := self.debouncer.next_due()) is not None and due <= now:
-            self.handed.append((due, self.debouncer.due(due)))
+        while (due := self.debouncer.find_next_due()) is not None and due <= now:
+            self.handed.append((due, self.debouncer.take_due(due)))
 
     def play(self, steps: list[tuple[str, float]]) -> Played:
         now = 100.0

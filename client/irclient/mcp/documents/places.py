@@ -127,7 +127,8 @@ def _format_overview(seen: Overview) -> Iterator[str]:
         yield f"- {directory.path}: {directory.documents:,}"
     if seen.asset_types:
         yield ", ".join(f"{count:,} {name}" for name, count in seen.asset_types.items())
-    yield (f"{seen.documents:,} documents, {seen.chunks:,} chunks, {seen.embeddings:,} embeddings")
+    counts = {"document": seen.documents, "chunk": seen.chunks, "embedding": seen.embeddings}
+    yield ", ".join(format_count(count, noun) for noun, count in counts.items())
 
 
 _NOT_FORCED = """\
