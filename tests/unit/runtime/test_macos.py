@@ -40,7 +40,7 @@ def macos(monkeypatch, tmp_path):
 
 
 def test_trees_are_watched_by_the_observer_of_the_system(macos):
-    made = backend.native(lambda *hint: None, Settings())
+    made = backend.make_native(lambda *hint: None, Settings())
     assert isinstance(made, ObserverBackend)
     assert (made.caught_up(0.0), made.receives_events(0.0), made.directories("/")) == (
         *(False, True, 0),
