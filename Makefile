@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help run test lint bench bench-large bench-build bench-quality bench-daily bench-homes bench-projects bench-prompts pack bench-learn bench-library bench-engines bench-paired peer peer-library release-check accept stats clean
+.PHONY: help run test lint bench bench-large bench-build bench-quality bench-daily bench-homes bench-projects bench-prompts pack bench-moments bench-learn bench-library bench-engines bench-paired peer peer-library release-check accept stats clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
@@ -19,6 +19,7 @@ help:
 	@echo "make bench-prompts  measure what expected prompts gain, on labelled sets"
 	@echo "make pack   check the source of the knowledge pack, pack/*.jsonl, and pack it"
 	@echo "make bench-library  ask the same of irdaemon and of Agent Library"
+	@echo "make bench-moments  measure the hook's further moments, on generated sessions in the homes"
 	@echo "make bench-learn  measure what simulated uses teach, on labelled sets"
 	@echo "make bench-engines  measure a generated corpus in memory and in other engines"
 	@echo "make bench-paired  compare speed with another version (ARGS=PYTHON_OF_THE_OTHER)"
@@ -86,6 +87,9 @@ pack: .venv/.installed
 
 bench-library: .venv/.installed
 	@$(BIN)/python bench/agent_library.py
+
+bench-moments: .venv/.installed
+	@$(BIN)/python bench/moments.py $(ARGS)
 
 bench-learn: .venv/.installed
 	@$(BIN)/python bench/learn.py $(ARGS)

@@ -227,7 +227,16 @@ class Reader:
         self._store.check_corpora(valid.corpora)
         snapshot, valid = self._narrow(valid, offering=True)
         others = list_others(self._state, valid.place, item) if of_projects else ()
-        return explain(snapshot, valid, self._state.models, item, others)
+        explained = explain(snapshot, valid, self._state.models, item, others)
+        # It is explained as without them: what would be offered is muted, or comes behind a pin.
+        wishes = self._find_preferences(valid.place, to_session=False)
+        muted = [
+            f"{corpus['corpus']}/{each['artifact_id']}"
+            for corpus in explained["corpora"]
+            for each in corpus["candidates"]
+            if (corpus["corpus"], each.get("artifact_id")) in wishes.muted
+        ]
+        return {**explained, "muted": muted} if muted else explained
 
 
 class QueryEngine:

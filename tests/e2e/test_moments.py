@@ -147,6 +147,23 @@ def test_a_sub_agent_is_told_what_applies_to_its_own_task(home, agent, task, tak
     assert send(home, agent, events[take]) == ""  # it is told to one sub-agent
 
 
+def test_what_a_sub_agent_is_told_leaves_no_trace_where_it_must_not(home):
+    (home.path / "private").mkdir(exist_ok=True)
+    (home.path / "private" / ".noirdaemon").touch()
+    events = load_events("claude")
+
+    def answers():
+        return home.answer("usage")["answers"]
+
+    before, there = answers(), {"session_id": "quiet", "cwd": str(home.path / "private")}
+    send(home, "claude", change(events["task"], **there))
+    assert "fill-pdf-form" in sent(home, "claude", change(events["take"], **there))
+    send(home, "claude", change(events["task"], session_id="loud"))
+    assert "fill-pdf-form" in sent(home, "claude", change(events["take"], session_id="loud"))
+    until(lambda: answers() > before)
+    assert answers() == before + 1
+
+
 def test_a_task_that_nothing_serves_gets_nothing(home):
     events = load_events("claude")
     given = {**events["task"]["tool_input"], "prompt": "Water the geraniums on the balcony"}

@@ -30,6 +30,7 @@ def test_what_is_muted_is_offered_nowhere_and_is_found_and_given(skilled):
         assert asks(skilled, ASKED, session="after") == ""
         assert "muted: never offered" in skilled.irc("search", ASKED).stdout
         assert "qpdf" in skilled.irc("disclose", "skills/pdf-forms").stdout
+        assert "muted, and left out of answers" in skilled.irc("explain", ASKED).stdout
         assert (
             "muted: never offered"
             in skilled.irc("explain", ASKED, "--item", "skills/pdf-forms").stdout

@@ -89,6 +89,7 @@ def explain_answer(client: Client, options: argparse.Namespace) -> int:
 def format_explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
     """Return the verdict, in about ten lines: what applies, what was asked, and what comes next."""
     lines = [*_format_verdict(explained["selection"]), *_format_project(explained)]
+    lines += _format_muted(explained)
     if "item" in explained:
         lines += _format_item(explained["item"])
     lines += [
@@ -119,6 +120,12 @@ def _format_project(explained: Mapping[str, Any]) -> Iterator[str]:
     if project := explained.get("project"):
         held = (f"{name} {count:,}" for name, count in project["artifacts"].items())
         yield f"of {project['name']}: {', '.join(held) or 'nothing yet'}"
+
+
+def _format_muted(explained: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is muted among the candidates: an answer is made without it."""
+    if muted := explained.get("muted"):
+        yield f"muted, and left out of answers: {', '.join(muted)}"
 
 
 def _describe_query(analysis: Mapping[str, Any]) -> str:
@@ -164,7 +171,8 @@ def _format_next(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def format_whole_explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
     """Return every stage as text: the verdict, the words, each corpus with its candidates."""
-    blocks = [_fold(_format_selection(explained["selection"]), width)]
+    verdict = [*_format_selection(explained["selection"]), *_format_muted(explained)]
+    blocks = [_fold(verdict, width)]
     words = _format_analysis(explained["analysis"])
     blocks.append(_fold([*_format_project(explained), *words, *_format_cut(explained)], width))
     for corpus in explained["corpora"]:

@@ -438,11 +438,16 @@ class Operations:
 
     @operation(repeatable=False, addon="moments")
     def discover_task(
-        self, session: str, agent_type: str = "", place: str = "", budget_ms: float = 100.0
+        self,
+        session: str,
+        agent_type: str = "",
+        place: str = "",
+        budget_ms: float = 100.0,
+        noted: bool = True,
     ) -> Selection:
         """Return what applies to the task of a sub-agent that starts, as `expect_subagent` has it.
 
-        Where it may be one of several, what applies to all of them.
+        Where it may be one of several, what applies to all of them; `noted` as of discover.
         """
 
     @operation(repeatable=False, addon="moments")

@@ -153,7 +153,7 @@ class Coroutines:
     async def expect_subagent(self, session: str, agent_type: str, task: str) -> int:
         ...
 
-    async def discover_task(self, session: str, agent_type: str='', place: str='', budget_ms: float=100.0) -> Selection:
+    async def discover_task(self, session: str, agent_type: str='', place: str='', budget_ms: float=100.0, noted: bool=True) -> Selection:
         ...
 
     async def note_moment(self, agent: str, moment: str, outcome: str) -> int:

@@ -544,7 +544,8 @@ class Explanation(Result):
 
     `stages` are in the order in which they began: `{stage, at_ms, ms, n}`, of which `n` times took
     `ms` in all. A stage within another is in both. `project` is the one that was asked from, where
-    there is one: `{name, root, artifacts}`, the last with a number for each corpus.
+    there is one: `{name, root, artifacts}`, the last with a number for each corpus. `muted` are
+    candidates that answers leave out.
     """
 
     query: str
@@ -555,6 +556,7 @@ class Explanation(Result):
     stages: Sequence[Mapping[str, Any]] = ()
     item: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
     project: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
+    muted: Sequence[str] | None = field(default=None, metadata=_OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True)

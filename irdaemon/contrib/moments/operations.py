@@ -23,6 +23,7 @@ from irdaemon.engine.scope import PlaceScope, find_owner, find_scope, tell_owner
 from irdaemon.ledger import Preference
 from irdaemon.ledger.preferences import MUTE, PIN
 from irdaemon.serve import access
+from irdaemon.serve.access import Args
 from irdaemon.serve.operations import serves
 from irdaemon.source.projects import clean_place
 from irdaemon.types import Hit, Query, Selection, SelectSpec
@@ -178,10 +179,10 @@ def expect_subagent(engine: Engine, session: str, agent_type: str, task: str) ->
 
 
 @serves("discover_task", "quick", access.refuse_others)
-def discover_task(
-    engine: Engine, session: str, agent_type: str, place: str, budget_ms: float
-) -> Selection:
+def discover_task(engine: Engine, args: Args) -> Selection:
     """Answer the task of a sub-agent that starts; of several that it may be, what serves all."""
+    session, agent_type, place = args["session"], args["agent_type"], args["place"]
+    budget_ms = args["budget_ms"]
     check_session(session)
     if budget_ms <= 0:
         raise QueryError(f"budget_ms must be above 0, not {budget_ms:g}")
@@ -196,7 +197,7 @@ def discover_task(
     answers = [_keep_likely(each) for each in answers]
     answer = _join(answers, engine.state.snapshot.generation)
     find_observer(engine.state).count_answer(session, SUBAGENT, bool(answer.results))
-    if texts:
+    if texts and args["noted"]:
         trace = traces[-1] if len(texts) == 1 and traces else None
         whose = ClientSession("", session)
         given = GivenAnswer("discover_task", whose, SUBAGENT, answer, trace)

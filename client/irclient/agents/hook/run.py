@@ -233,12 +233,13 @@ def _on_task(event: Any, options: HookOptions, deadline: float) -> None:
 def _on_take(event: Any, options: HookOptions, deadline: float) -> None:
     """Write the items that apply to the task of a sub-agent that starts."""
     from irclient.agents.hook.context import format_matches
-    from irclient.places import check_place
+    from irclient.places import check_place, may_be_noted
 
     left_ms = (deadline - time.monotonic()) * 1e3
     given = {
         "session": _name_session(event, options),
         "agent_type": event.agent_type,
+        "noted": may_be_noted(event.cwd),
         "place": check_place(event.cwd),
         "budget_ms": max(1.0, left_ms * _DAEMONS_SHARE),
     }
