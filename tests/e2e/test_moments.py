@@ -1,7 +1,9 @@
 """The hook at further moments: recorded events of each agent, answered by a real daemon."""
 
 import json
+import sqlite3
 import time
+from contextlib import closing
 
 import pytest
 
@@ -152,16 +154,19 @@ def test_what_a_sub_agent_is_told_leaves_no_trace_where_it_must_not(home):
     (home.path / "private" / ".noirdaemon").touch()
     events = load_events("claude")
 
-    def answers():
-        return home.answer("usage")["answers"]
+    def count_noted(session):
+        path = home.path / ".local" / "state" / "irdaemon" / "usage.sqlite"
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+            statement = "SELECT count(*) FROM offers WHERE session = ?"
+            return db.execute(statement, (session,)).fetchone()[0]
 
-    before, there = answers(), {"session_id": "quiet", "cwd": str(home.path / "private")}
+    there = {"session_id": "quiet", "cwd": str(home.path / "private")}
     send(home, "claude", change(events["task"], **there))
     assert "fill-pdf-form" in sent(home, "claude", change(events["take"], **there))
     send(home, "claude", change(events["task"], session_id="loud"))
     assert "fill-pdf-form" in sent(home, "claude", change(events["take"], session_id="loud"))
-    until(lambda: answers() > before)
-    assert answers() == before + 1
+    until(lambda: count_noted("claude:loud") == 1)
+    assert count_noted("claude:quiet") == 0
 
 
 def test_a_task_that_nothing_serves_gets_nothing(home):
