@@ -23,7 +23,7 @@ _LEFT_OUT = "IRDAEMON_ADDONS_LEFT_OUT"
 
 
 class AddOn(NamedTuple):
-    """What an add-on brings. All of it is named, and imported when it is first needed.
+    """The parts of an add-on, by name: each is imported when it is first needed.
 
     `operations` are modules whose functions are marked by `serves`, see irdaemon.serve.operations;
     `observer` makes its part beside an engine, of a State: see irdaemon.engine.observer. `options`

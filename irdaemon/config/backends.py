@@ -1,4 +1,4 @@
-"""Where the index of a corpus lies: in this daemon's memory, and in an engine for others to search.
+"""The places of a corpus' index: this daemon's memory, and an engine for others to search.
 
 An engine is named by its URL, or by those of several servers among which corpora are divided. No
 password stands in a URL: the file is read by programs and shown on screens.
@@ -37,7 +37,7 @@ Backend = str | tuple[str, ...]
 class BackendAddress:
     """An engine: the URLs of its servers, and the variable that holds their password, "" for none.
 
-    Two with the same servers are equal, in whatever order those are named.
+    Two with the same servers are equal, in any order.
     """
 
     urls: tuple[str, ...]

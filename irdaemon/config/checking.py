@@ -68,7 +68,7 @@ class ConfigText:
 
         No path and no name may: a terminal would be misled, and no system allows a NUL in them.
         """
-        found = next(_control_characters(value, ""), None)
+        found = next(_find_control_characters(value, ""), None)
         if found is None:
             return ""
         key, code = found
@@ -122,14 +122,14 @@ class Setting:
         return self.where.error(self.table, self.key, message, hint)
 
 
-def _control_characters(value: Any, key: str) -> Iterator[tuple[str, int]]:
+def _find_control_characters(value: Any, key: str) -> Iterator[tuple[str, int]]:
     """Yield each control character in a value by its code point, with the key it is set under."""
     if isinstance(value, str):
         yield from ((key, ord(each[0])) for each in _CONTROL.finditer(value))
     elif isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from _control_characters(name, key)
-            yield from _control_characters(inner, key or name)
+            yield from _find_control_characters(name, key)
+            yield from _find_control_characters(inner, key or name)
     elif isinstance(value, list):
         for inner in value:
-            yield from _control_characters(inner, key)
+            yield from _find_control_characters(inner, key)

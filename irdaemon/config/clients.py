@@ -49,7 +49,7 @@ def is_key(text: str) -> bool:
 
 def parse_clients(tables: Sequence[Any], where: ConfigText) -> tuple[ClientConfig, ...]:
     """Build the clients of a file. Raises an error that names the wrong key."""
-    clients = tuple(_client(where.typed("", "client", table, dict), where) for table in tables)
+    clients = tuple(_make_client(where.typed("", "client", table, dict), where) for table in tables)
     for key in ("name", *_KNOWN_BY):
         values = [value for each in clients if (value := getattr(each, key)) not in ("", None)]
         for value in values:
@@ -58,7 +58,7 @@ def parse_clients(tables: Sequence[Any], where: ConfigText) -> tuple[ClientConfi
     return clients
 
 
-def _client(data: Mapping[str, Any], where: ConfigText) -> ClientConfig:
+def _make_client(data: Mapping[str, Any], where: ConfigText) -> ClientConfig:
     for key, value in data.items():
         where.check_key("client", key, tuple(_TYPES))
         where.typed("client", key, value, _TYPES[key])

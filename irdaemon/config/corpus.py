@@ -34,7 +34,7 @@ from irdaemon.types import LinkPolicy, Problem, Project, Root
 
 @dataclass(frozen=True, slots=True)
 class KindDefaults:
-    """What holds for the corpora of a kind.
+    """The defaults for the corpora of a kind.
 
     `strategy` is the spec of theirs where they name none, and `redact` the level of redaction: what
     is published is there to be read, and its passwords are samples, but no key or token belongs in

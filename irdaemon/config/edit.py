@@ -61,17 +61,17 @@ class ConfigFile:
 
         Without a kind and roots one that is found by itself is switched on again.
         """
-        return self._edit(self._adding(name, kind, roots, options))
+        return self._write_edit(self._make_addition(name, kind, roots, options))
 
     def with_corpus(self, name: str, kind: str, roots: Sequence[str]) -> Config:
         """Return the configuration that `add_corpus` would make, and write nothing."""
-        return self._result(self._adding(name, kind, roots, _NO_OPTIONS))[0]
+        return self._apply_edit(self._make_addition(name, kind, roots, _NO_OPTIONS))[0]
 
-    def _adding(
+    def _make_addition(
         self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any]
     ) -> Edit:
         """Return the edit that adds a corpus. Raises QueryError for a kind that names code."""
-        kind = kind or _kind_of(name)
+        kind = kind or _find_kind(name)
         if ":" in kind:
             raise QueryError(
                 f"a source of one's own ({kind!r}) cannot be added from here",
@@ -79,7 +79,7 @@ class ConfigFile:
             )
 
         def edit(document: TOMLDocument) -> None:
-            corpora = _corpora(document)
+            corpora = _get_corpora(document)
             there = corpora.get(name)
             if there is not None and (not isinstance(there, Mapping) or there.get("enabled", True)):
                 raise QueryError(
@@ -99,7 +99,7 @@ class ConfigFile:
         """Remove a corpus from the file; one that is found by itself is disabled there instead."""
 
         def edit(document: TOMLDocument) -> None:
-            corpora = _corpora(document)
+            corpora = _get_corpora(document)
             found = KNOWN_KINDS if document.get("known", True) else ()
             if name not in corpora and name not in found:
                 near = did_you_mean(name, [*corpora, *found])
@@ -112,7 +112,7 @@ class ConfigFile:
                 table["enabled"] = False
                 corpora[name] = table
 
-        return self._edit(edit)
+        return self._write_edit(edit)
 
     def add_client(self, client: ClientConfig) -> Config:
         """Write a [[client]] table into the file and return the new configuration."""
@@ -123,15 +123,15 @@ class ConfigFile:
                 value = getattr(client, each.name)
                 if value != each.default:
                     table[each.name] = list(value) if isinstance(value, tuple) else value
-            _clients(document).append(table)
+            _get_clients(document).append(table)
 
-        return self._edit(edit)
+        return self._write_edit(edit)
 
     def remove_client(self, name: str) -> Config:
         """Take a [[client]] table out of the file."""
 
         def edit(document: TOMLDocument) -> None:
-            clients = _clients(document)
+            clients = _get_clients(document)
             names = [client.get("name") for client in clients]
             if name not in names:
                 message = f"the configuration has no client {name!r}"
@@ -140,14 +140,14 @@ class ConfigFile:
             if not clients:  # it would be written as `client = []`, to which no table can be added
                 del document["client"]
 
-        return self._edit(edit)
+        return self._write_edit(edit)
 
     def set(self, key: str, value: str) -> Config:
         """Set one key of the file, and return the new configuration.
 
         `key` is dotted, `value` as TOML writes it; one that TOML cannot read is a text.
         """
-        *above, last = _parts(key)
+        *above, last = _split_key(key)
 
         def edit(document: TOMLDocument) -> None:
             table: Any = document
@@ -157,52 +157,52 @@ class ConfigFile:
                 table = _step_into(table, part, key)
             table[last] = _value(value)
 
-        return self._edit(edit)
+        return self._write_edit(edit)
 
     def unset(self, key: str) -> Config:
         """Take one key, or a whole table, out of the file, and return the new configuration."""
-        *above, last = _parts(key)
+        *above, last = _split_key(key)
 
         def edit(document: TOMLDocument) -> None:
             table: Any = document
             for part in above:
                 table = _step_into(table, part, key) if part in table else {}
             if last not in table:
-                near = did_you_mean(key, dict(_flat("", document.unwrap())))
+                near = did_you_mean(key, dict(_flatten("", document.unwrap())))
                 message = f"{self.path} does not set {key!r}{near}"
                 raise NotFound(message, "irdaemon config list shows what it sets")
             del table[last]
 
-        return self._edit(edit)
+        return self._write_edit(edit)
 
     def begin(self, text: str, *, replace: bool) -> bool:
         """Write the whole file; return False, writing nothing, where one must stay."""
-        with _locked(self.path):
+        with _lock_file(self.path):
             if os.path.lexists(self.path) and not replace:
                 return False
-            with _nothing_written():
+            with _report_unchanged():
                 self._check_text(text)
             write_privately(self.path, text)
         return True
 
     def exchange(self, before: str, after: str) -> None:
         """Write the whole file again, unless it holds another text than `before`."""
-        with _locked(self.path):
-            with _nothing_written():
+        with _lock_file(self.path):
+            with _report_unchanged():
                 self._check_text(after)
             if (read_text(self.path) or "") != before:
                 message = f"{self.path} has changed in the meantime and is left as it is now"
                 raise ConfigError(message, "irdaemon config edit starts from its present content")
             write_privately(self.path, after)
 
-    def _edit(self, edit: Edit) -> Config:
-        with _locked(self.path):
-            with _nothing_written():
-                changed, text = self._result(edit)
+    def _write_edit(self, edit: Edit) -> Config:
+        with _lock_file(self.path):
+            with _report_unchanged():
+                changed, text = self._apply_edit(edit)
             write_privately(self.path, text)
         return changed
 
-    def _result(self, edit: Edit) -> tuple[Config, str]:
+    def _apply_edit(self, edit: Edit) -> tuple[Config, str]:
         """Return the configuration after an edit, and its text.
 
         A file that is refused as it is may be edited to one that is not.
@@ -218,11 +218,11 @@ class ConfigFile:
         try:
             changed = self._check_text(text)
         except ConfigError as error:
-            raise self._by_its_line(before, error) from error
+            raise self._locate_error(before, error) from error
         self._check_problems(before, changed)
         return changed, text
 
-    def _by_its_line(self, before: str, error: ConfigError) -> ConfigError:
+    def _locate_error(self, before: str, error: ConfigError) -> ConfigError:
         """Return an error with the line where it is in the file, if what is wrong was so before."""
         try:
             self._check_text(before)
@@ -252,10 +252,10 @@ def settings(path: str) -> dict[str, str]:
     """Return what a file sets, by dotted key, each value as TOML writes it. Raises ConfigError."""
     text = read_text(path) or ""
     parse_config(text, path)
-    return dict(_flat("", toml.parse_toml(text)))
+    return dict(_flatten("", toml.parse_toml(text)))
 
 
-def _kind_of(name: str) -> str:
+def _find_kind(name: str) -> str:
     """Return the kind of the corpus that is found under a name. Raises QueryError for none."""
     if name in KNOWN_KINDS:
         return name
@@ -273,19 +273,19 @@ def _step_into(table: Any, part: str, key: str) -> Any:
     return found
 
 
-def _flat(above: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _flatten(above: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, value in table.items():
         key = f"{above}.{name}" if above else name
         if isinstance(value, dict):
-            yield from _flat(key, value)
+            yield from _flatten(key, value)
         elif isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
             for number, each in enumerate(value):
-                yield from _flat(f"{key}.{number}", each)
+                yield from _flatten(f"{key}.{number}", each)
         else:
             yield key, str(tomlkit.item(value).as_string())
 
 
-def _parts(key: str) -> list[str]:
+def _split_key(key: str) -> list[str]:
     """Return the parts of a dotted key; one with quotes may hold dots."""
     try:
         below: Any = toml.parse_toml(f"{key} = 0") if "\n" not in key else None
@@ -308,14 +308,14 @@ def _value(text: str) -> Any:
     return found["value"] if len(found) == 1 else text
 
 
-def _clients(document: TOMLDocument) -> AoT:
+def _get_clients(document: TOMLDocument) -> AoT:
     clients = document.setdefault("client", tomlkit.aot())
     if not isinstance(clients, AoT):
         raise QueryError("the configuration's clients are not written as [[client]] tables")
     return clients
 
 
-def _corpora(document: TOMLDocument) -> Table | OutOfOrderTableProxy:
+def _get_corpora(document: TOMLDocument) -> Table | OutOfOrderTableProxy:
     if "corpora" not in document:
         document["corpora"] = tomlkit.table(is_super_table=True)
     corpora = document["corpora"]
@@ -326,7 +326,7 @@ def _corpora(document: TOMLDocument) -> Table | OutOfOrderTableProxy:
 
 
 @contextlib.contextmanager
-def _nothing_written() -> Iterator[None]:
+def _report_unchanged() -> Iterator[None]:
     """Have an error of the checks inside say that the file is as it was."""
     try:
         yield
@@ -335,7 +335,7 @@ def _nothing_written() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _locked(path: str) -> Iterator[None]:
+def _lock_file(path: str) -> Iterator[None]:
     """Lock a file against edits by other processes and other threads.
 
     Raises ConfigError where its directory cannot be written, or another edit does not end.
@@ -347,7 +347,7 @@ def _locked(path: str) -> Iterator[None]:
         os.makedirs(directory, mode=0o700, exist_ok=True)
         descriptor = os.open(lock, flags, 0o600)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise _make_unwritable_error(path, error) from error
     try:
         _wait_for(descriptor, path, lock)
         yield
@@ -367,7 +367,7 @@ def _wait_for(descriptor: int, path: str, lock: str) -> None:
                     f"fuser {lock} shows which; try again when it has ended",
                 ) from error
         except OSError as error:
-            raise _unwritable(path, error) from error
+            raise _make_unwritable_error(path, error) from error
         time.sleep(_POLL_S)
 
 
@@ -379,7 +379,7 @@ def write_privately(path: str, text: str) -> None:
     try:
         _replace(os.path.realpath(path), text)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise _make_unwritable_error(path, error) from error
 
 
 def _replace(path: str, text: str) -> None:
@@ -397,7 +397,7 @@ def _replace(path: str, text: str) -> None:
         raise
 
 
-def _unwritable(path: str, error: OSError) -> ConfigError:
+def _make_unwritable_error(path: str, error: OSError) -> ConfigError:
     return ConfigError(
         f"{path} cannot be written: {error.strerror or error}",
         "ls -ld and lsattr -d show why, for it and its directory; chmod u+w, chattr -i or more room"

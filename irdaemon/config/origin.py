@@ -1,4 +1,4 @@
-"""Where each setting comes from: the environment, a line of the file, or its default."""
+"""The origin of each setting: the environment, a line of the file, or its default."""
 
 from __future__ import annotations
 
@@ -32,22 +32,23 @@ def effective_settings(path: str, env: Mapping[str, str]) -> dict[str, Effective
     apply_environment(parse_config(text, path), env)
     where = ConfigText(path, text)
     found = {
-        key: EffectiveSetting(value, _line(where, key)) for key, value in settings(path).items()
+        key: EffectiveSetting(value, _find_line(where, key))
+        for key, value in settings(path).items()
     }
     for name, key in ENVIRONMENT.items():
         if value := env.get(name):
             written = json.dumps(value) if key == "fusion" else value
             found[f"search.{key}"] = EffectiveSetting(written, name)
-    return found | {key: each for key, each in _defaults() if key not in found}
+    return found | {key: each for key, each in _list_defaults() if key not in found}
 
 
-def _line(where: ConfigText, key: str) -> str:
+def _find_line(where: ConfigText, key: str) -> str:
     table, _, name = key.rpartition(".")
     line = where.line_of(table, name) or where.line_of("", table.partition(".")[0])
     return f"{where.path}:{line}" if line else where.path
 
 
-def _defaults() -> Iterator[tuple[str, EffectiveSetting]]:
+def _list_defaults() -> Iterator[tuple[str, EffectiveSetting]]:
     plain = Config("", "")
     for key in _TOP:
         yield key, EffectiveSetting(json.dumps(getattr(plain, key)), DEFAULT)

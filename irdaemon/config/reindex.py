@@ -1,4 +1,4 @@
-"""When a corpus is scanned without being asked for, and during which hours of the day."""
+"""The times at which a corpus is scanned by itself, and the hours of the day for that."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HOURS = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)-([01]?\d|2[0-3]):([0-5]\d)")
 
 @dataclass(frozen=True, slots=True)
 class Reindex:
-    """What has a corpus scanned: each change, so many seconds since the last time, or a person."""
+    """The trigger of a corpus' scans: each change, an interval in seconds, or a person."""
 
     on: str = CHANGE
     every_s: float = 24 * 60 * 60.0

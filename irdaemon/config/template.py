@@ -56,12 +56,12 @@ _CLIENT = """
 
 def initial_config(path: str | None = None) -> tuple[str, str]:
     """Return the path and the text of a new configuration file."""
-    found = "".join(_corpus(kind) for kind in KNOWN_KINDS)
-    sections = "".join(_section(name, kind) for name, kind in SECTIONS.items())
+    found = "".join(_write_corpus(kind) for kind in KNOWN_KINDS)
+    sections = "".join(_write_section(name, kind) for name, kind in SECTIONS.items())
     return os.path.abspath(path or config_path()), _HEAD + found + _EXAMPLE + sections + _CLIENT
 
 
-def _corpus(kind: str) -> str:
+def _write_corpus(kind: str) -> str:
     roots = known_roots(kind)
     lines = [f"\n# {kind}: found here" if roots else f"\n# {kind}: nothing found here"]
     lines += [f"#   {root.path}" for root in roots]
@@ -69,17 +69,17 @@ def _corpus(kind: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _section(name: str, kind: type[Any]) -> str:
+def _write_section(name: str, kind: type[Any]) -> str:
     about = "".join(
         f"# {line}".rstrip() + "\n" for line in inspect.cleandoc(kind.__doc__ or "").splitlines()
     )
-    values = "".join(f"# {f.name} = {_toml(f.default)}\n" for f in fields(kind))
+    values = "".join(f"# {f.name} = {_write_value(f.default)}\n" for f in fields(kind))
     return f"\n{about}# [{name}]\n{values}"
 
 
-def _toml(value: Any) -> str:
+def _write_value(value: Any) -> str:
     if isinstance(value, str):
         return f'"{value}"'
     if isinstance(value, tuple):
-        return f"[{', '.join(map(_toml, value))}]"
+        return f"[{', '.join(map(_write_value, value))}]"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -124,7 +124,7 @@ def adopt_embedder(given: object) -> Embedder:
 
 _SENTENCE_DEFAULT = "all-MiniLM-L6-v2"
 _SENTENCE_BATCH = 32
-# These models read a few hundred tokens; what comes later is cut off by them in any case.
+# These models read a few hundred tokens, and cut off the rest.
 _SENTENCE_CHARS = 4_000
 
 

@@ -105,7 +105,7 @@ _VECTORS_REMEMBERED = 256
 class Embedders:
     """Make, hold and call embedders; one that cannot be made is held by a stand-in.
 
-    With `idle_s` above 0, a model unused for so many seconds is released until it is needed again;
+    With `idle_s` above 0, a model unused for that many seconds is released until its next use;
     `release_all` releases all at once. `given` are held as they are, by their names.
     """
 

@@ -1,4 +1,4 @@
-"""The vector of a text beside prompts that are expected of it."""
+"""The vector of a text with its expected prompts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from irdaemon.embed import Embedder
 class PromptedText(NamedTuple):
     """A text to embed, the prompts expected of it with their weights, and their vectors' share.
 
-    `common` is the key of what is taken off the prompts, "" for nothing.
+    `common` is the key of the part subtracted from the prompts, "" for none.
     """
 
     text: str
@@ -27,7 +27,7 @@ class PromptedText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Common:
-    """What prompts of any kind have in common: some of them, and how far that is to be taken off.
+    """The common part of prompts of any kind: some of them, and the share of it to subtract.
 
     Prompts are worded alike. Their vectors are nearer to any request than a description is, so
     that what was used before would stand before what fits; less their mean they are not.
@@ -38,13 +38,13 @@ class Common:
 
     @property
     def key(self) -> str:
-        """Return what tells one from another."""
+        """Return a digest that differs between different ones."""
         packed = "\0".join((str(self.taken_off), *self.prompts)).encode("utf-8", "replace")
         return blake2b(packed, digest_size=8).hexdigest() if self.prompts else ""
 
 
 NOTHING_COMMON = Common()
-# So much of what an item's prompts weigh its near misses may take away.
+# The most of an item's prompts' weight that its near misses may take away.
 _MOST_MISSED = np.float32(0.5)
 
 
@@ -67,7 +67,7 @@ def embed_prompted(
     for row, each in enumerate(texts):
         if each.prompts:
             weights = np.array([weight for _, weight in each.prompts], np.float32)
-            if not (weights > 0).any():  # what is not meant says nothing of what is
+            if not (weights > 0).any():  # near misses alone say nothing of the item
                 place += len(weights)
                 continue
             weights = _limit_misses(weights)
@@ -79,7 +79,7 @@ def embed_prompted(
 
 
 def _limit_misses(weights: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the weights with what is not meant at most half of what is, however much that is."""
+    """Return the weights, those of near misses scaled to at most half of the others."""
     meant, missed = weights[weights > 0].sum(), -weights[weights < 0].sum()
     if missed <= _MOST_MISSED * meant:
         return weights

@@ -44,7 +44,7 @@ class WordLlama(Embedder):
         from tokenizers import Tokenizer
 
         folder = _find_folder()
-        # Half precision, as in the file, and mapped: only what is used is in memory.
+        # Half precision, as in the file, and mapped: only the used pages are in memory.
         self._file, self._rows = _map_matrix(folder / "weights" / f"{_MODEL}_256.safetensors")
         names = folder / "tokenizers" / f"{_MODEL}_tokenizer_config.json"
         self._tokenizer = Tokenizer.from_file(str(names))
@@ -78,7 +78,7 @@ class WordLlama(Embedder):
             whole = piece.startswith(_WORD_START) and not text[end : end + 1].isalnum()
             latin = part.isascii() or max(part) < _BEYOND_LATIN
             known += size if latin and (size > _SHORT_PIECE or whole) else 0
-        return self._mean(encoding.ids), known / total if total else 0.0
+        return self._compute_mean(encoding.ids), known / total if total else 0.0
 
     def _embed_batch(self, out: NDArray[np.float32], texts: Sequence[str]) -> None:
         encoded = self._tokenizer.encode_batch_fast(
@@ -86,7 +86,7 @@ class WordLlama(Embedder):
         )
         self._sum_into(out, [encoding.ids for encoding in encoded])
 
-    def _mean(self, ids: Sequence[int]) -> NDArray[np.float32]:
+    def _compute_mean(self, ids: Sequence[int]) -> NDArray[np.float32]:
         """Return the vector of one text, as `_sum_into` makes it."""
         summed = self._rows.take(ids, axis=0, mode="clip").astype(np.float32).sum(axis=0)
         norm = np.linalg.norm(summed)

@@ -55,7 +55,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """What is to be known of the whole corpus where an index has a part of it.
+    """Facts of the whole corpus for an index of a part of it.
 
     `eligible` counts the records that the filters of the query let through.
     """
@@ -72,7 +72,7 @@ class Elsewhere(Protocol):
         ...
 
     def having(self, artifact_ids: tuple[str, ...]) -> Elsewhere:
-        """Return the same corpus, of which every part has these artifacts, whatever the query."""
+        """Return the same corpus, of which every part has these artifacts for every query."""
         ...
 
     def count_records(self, word: str) -> int:
@@ -304,7 +304,7 @@ class KnownWords(Mapping[str, int]):
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """How records are searched: the recipe they are made by, the embedder's id and dimension."""
+    """The space of a search: the recipe of its records, the embedder's id and dimension."""
 
     recipe: str
     embedder: str

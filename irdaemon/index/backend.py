@@ -33,7 +33,7 @@ class LeaseLost(Unavailable):
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What is to be known of a whole corpus, as of one generation.
+    """Facts of a whole corpus, as of one generation.
 
     `ledger` is the identity of the ledger whose row numbers and term ids are used, `holder` who
     writes it (user@host). `mean_length` is the one that BM25 is computed with. `fields` has up to a
@@ -103,10 +103,10 @@ class SentRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IndexDelta:
-    """What takes a corpus from one generation of a backend to the next, in one transaction.
+    """The changes from one generation of a backend to the next, in one transaction.
 
     `totals` are those after it. `base` is the generation that it follows, 0 for a corpus sent
-    whole, in place of whatever there was. `gone` are row numbers of artifacts. `artifacts` and
+    whole, in place of the previous one. `gone` are row numbers of artifacts. `artifacts` and
     `records` are those that came, in the order of row numbers and surfaces: there may be more of
     them than memory holds, and they can be gone through again. `vectors` are those of earlier
     records that had none, by digest. `words` are terms that may be new with their ids, `df` how
@@ -126,13 +126,13 @@ class IndexDelta:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a query needs of a corpus.
+    """The request of a query to a corpus.
 
     `ranked` are the words that records are ranked by, `others` more that it asks about. `depth` is
     how many records each leg gives, and all that tie with the last. `where` is a valid filter,
     `surfaces` the kinds that count, none for all. `names` are keys of names (`rows.name_key`):
     artifacts that have one come with all of their records that the filter lets through, and so do
-    those of the ids in `including`, whatever the filter says. `k1` and `b` are BM25's.
+    those of the ids in `including`, even against the filter. `k1` and `b` are BM25's.
     """
 
     ranked: tuple[str, ...]

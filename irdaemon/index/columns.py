@@ -1,6 +1,6 @@
 """Filter columns: for one field, its distinct values and each record's value among them.
 
-A predicate is evaluated once per distinct value, whatever the number of records. The columns are
+A predicate is evaluated once per distinct value, for any number of records. The columns are
 built together when a filter first names a field; from then on each generation adds what is new.
 """
 
@@ -156,7 +156,7 @@ def _lengthen(column: Column, end: int) -> Column:
 def _copy(column: Column) -> Column:
     """Return a column whose values may grow by themselves.
 
-    The writer may add some meanwhile: a value comes before its code, so it is copied after it.
+    The writer may add some at any time: a value comes before its code, so it is copied after it.
     """
     compound, code_of = list(column.compound), dict(column.code_of)
     return Column(column.codes, list(column.values), code_of, compound)

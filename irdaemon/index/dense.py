@@ -20,7 +20,7 @@ from irdaemon.index.rows import Rows
 
 # The largest of many scores, found without sorting or partitioning all of them.
 
-# A sample that holds about so many of the wanted scores gives the threshold for a first pass,
+# A sample that holds about this many of the wanted scores gives the threshold for a first pass,
 # which lets through some times as many as are wanted, or this share of all.
 _IN_SAMPLE = 16
 _WIDER = 4
@@ -43,7 +43,7 @@ def find_top(scores: NDArray[np.float32], depth: int, above: float = _LOWEST) ->
 
 
 def find_least(scores: NDArray[np.float32], depth: int) -> np.float32:
-    """Return the `depth`th largest of at least so many scores."""
+    """Return the `depth`th largest of at least `depth` scores."""
     least: np.float32 = np.partition(scores, len(scores) - depth)[len(scores) - depth]
     return least
 
@@ -101,11 +101,11 @@ class Dense:
 
         And of all that tie with the last of them.
         """
-        positions, cosines = self._near(vector, depth)
+        positions, cosines = self._find_near(vector, depth)
         best = find_top(cosines, depth)
         return positions[best], cosines[best]
 
-    def _near(self, vector: NDArray[np.float32], depth: int) -> Scored:
+    def _find_near(self, vector: NDArray[np.float32], depth: int) -> Scored:
         """Return positions that hold the nearest, and their cosines; else those of all records."""
         if self.graph is not None:
             positions = self.candidates(vector, depth)
@@ -223,9 +223,9 @@ def graph_is_due(dense: Dense, above: int) -> bool:
 # are. bench/HISTORY.md has the figures.
 
 WIDTH = 128
-# Below so many vectors the whole product costs no more.
+# Below this many vectors the whole product costs no more.
 FEWEST = 8_000
-# The axes are found in so many vectors, and again when there are twice as many as then.
+# The axes are found in this many vectors, and again when there are twice as many as then.
 _SAMPLED = 10_000
 _GROWN = 2
 # A first look helps where it sees this share of the squared length.
@@ -270,9 +270,9 @@ class Prefix:
             helps = bool(power[:WIDTH].sum() >= _LEAST_SEEN * power.sum())
             heads, none = Growing.of(np.zeros((0, WIDTH), np.float32)), np.zeros(0, np.bool_)
             previous = cls(axes, power, heads, none, rows.epoch, embedded, helps)
-        return previous._with(rows) if previous.helps else previous
+        return previous._extend(rows) if previous.helps else previous
 
-    def _with(self, rows: Rows) -> Prefix:
+    def _extend(self, rows: Rows) -> Prefix:
         """Return the prefix with what has been embedded since."""
         before, end = len(self.embedded), len(rows.embedded)
         heads = self.heads.append(Growing.of(np.zeros((end - before, WIDTH), np.float32)))
@@ -296,7 +296,7 @@ class Prefix:
             return None
         turned = self.axes @ vector
         seen = self.heads.array @ turned[:WIDTH]
-        likely = self._scored(rows, vector, find_top(seen, depth))
+        likely = self._score_positions(rows, vector, find_top(seen, depth))
         if len(likely[0]) < depth:
             return None
         spread = self.power * turned * turned
@@ -305,10 +305,12 @@ class Prefix:
         least = float(find_least(likely[1], depth)) * share - _DEVIATIONS * math.sqrt(rest * share)
         positions = np.flatnonzero(seen >= least)
         return (
-            self._scored(rows, vector, positions) if len(positions) <= _MOST * len(seen) else None
+            self._score_positions(rows, vector, positions)
+            if len(positions) <= _MOST * len(seen)
+            else None
         )
 
-    def _scored(
+    def _score_positions(
         self, rows: Rows, vector: NDArray[np.float32], positions: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         held = positions[self.embedded[positions]]

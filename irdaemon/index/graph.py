@@ -36,7 +36,7 @@ class Graph:
 
 
 def is_available() -> bool:
-    """Return whether graphs can be built here. It is found out anew each time."""
+    """Return whether graphs can be built here, checked each time."""
     try:
         _import_library()
     except ImportError:

@@ -64,7 +64,7 @@ class Growing:
 
 
 def _make_room(size: int, like: NDArray[Any]) -> NDArray[Any]:
-    """Return a buffer for more than so many rows; what of it is not written takes no memory."""
+    """Return a buffer for more than a number of rows; its unwritten part takes no memory."""
     return np.empty((int(size * _ROOM), *like.shape[1:]), like.dtype)
 
 

@@ -44,7 +44,7 @@ _ROOM_ROWS = 1024
 
 
 class _Place(NamedTuple):
-    """Where an array lies: `room` counts the rows it may grow to, `offset` the bytes before it."""
+    """The place of an array: it may grow to `room` rows, after `offset` bytes."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -179,7 +179,7 @@ _DRIFT = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What an image is made from: the ledger's identity, the corpus, and its vector space."""
+    """The origin of an image: the ledger's identity, the corpus, and its vector space."""
 
     ledger: int
     corpus: str

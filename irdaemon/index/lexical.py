@@ -2,7 +2,7 @@
 
 The score of a record is the sum over query terms of idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b *
 length / mean)), with idf = ln(1 + (N - df + 0.5) / (df + 0.5)) (Robertson and Zaragoza 2009,
-Lucene's idf). Statistics are those of the whole corpus, whatever a query filters.
+Lucene's idf). Statistics are those of the whole corpus, also for a filtered query.
 
 Everything but idf is kept beside each posting, in a base and, for newer records, a small tail that
 each change rebuilds; idf is counted at the query, without what is gone. So a change costs what
@@ -149,7 +149,7 @@ def _are_few(term_ids: NDArray[np.int32]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TermCounts:
-    """How many records hold each term: `values[t]` term t, and none a term beyond."""
+    """The number of records with each term: `values[t]` for term t, 0 beyond."""
 
     values: NDArray[np.int64]
 

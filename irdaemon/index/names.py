@@ -34,7 +34,7 @@ _LONGEST_NAME = 200
 _MOST_NAMES = 256
 # The idf of a word that one record in twenty holds.
 _MORE_TO_IT = 3.0
-# Keys are sorted again once so many are not in the order, and this share of those that are.
+# Keys are sorted again once this many are unsorted, and this share of the sorted ones.
 _UNSORTED = 1_000
 _UNSORTED_SHARE = 0.02
 
@@ -87,13 +87,13 @@ class Names:
         Of the artifact's name and the symbol's it is the one that is covered more.
         """
         owners = self.rows.artifact_of.array[positions]
-        covered = self._covered(terms, self.rows.names, owners)
+        covered = self._compute_coverage(terms, self.rows.names, owners)
         if not self.rows.symbols.values[0].size:
             return covered
-        of_symbols = self._covered(terms, self.rows.symbols, positions)
+        of_symbols = self._compute_coverage(terms, self.rows.symbols, positions)
         return np.maximum(covered, of_symbols)
 
-    def _covered(
+    def _compute_coverage(
         self, terms: Sequence[int], names: Ragged, rows: NDArray[np.integer]
     ) -> NDArray[np.float32]:
         places, of = names.of_rows(rows)

@@ -35,7 +35,7 @@ from irdaemon.text import tokenize_name
 # Rows of what is gone are carried along until they are this many, and this share of all.
 _MOST_GONE = 256
 _GONE_SHARE = 0.2
-# Up to so many vectors are read one by one; for more, all of the embedder's are read.
+# Up to this many vectors are read one by one; for more, all of the embedder's are read.
 _LOOKED_UP = 1_000
 _READ_AT_ONCE = 2_000
 _NO_FIELDS = b"\x80"
@@ -53,7 +53,7 @@ RAGGED = {"terms": 2, "names": 1, "symbols": 1}
 
 
 class Card(NamedTuple):
-    """What an answer shows of an artifact. `packed` holds its fields, `content` its hash."""
+    """An artifact as an answer shows it. `packed` holds its fields, `content` its hash."""
 
     artifact_id: str
     name: str
@@ -70,7 +70,7 @@ class Card(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What an answer shows of a record: `text` is the beginning of its text.
+    """A record as an answer shows it: `text` is the beginning of its text.
 
     `packed` holds the surface's own metadata.
     """
@@ -237,7 +237,7 @@ class Rows:
         if last_tombstone != self.last_tombstone:
             rows = replace(rows, last_tombstone=last_tombstone)
         if rows._has_too_many_gone():
-            rows = rows._lay_out_again()
+            rows = rows._compact()
         return rows._add_vectors(ledger, embedder)
 
     def recounted(self, changed: Mapping[int, Recounted]) -> Rows:
@@ -285,7 +285,7 @@ class Rows:
         )
 
     def without_vectors(self, dim: int) -> Rows:
-        """Return the same rows in a vector space of so many dimensions that none is embedded in."""
+        """Return the same rows in an empty vector space of a dimension."""
         n = len(self.present)
         vectors = Growing.of(np.zeros((n, dim), np.float32))
         return replace(self, vectors=vectors, embedded=np.zeros(n, np.bool_))
@@ -331,7 +331,7 @@ class Rows:
         everything = len(self.present) + len(self.alive)
         return gone > max(_MOST_GONE, _GONE_SHARE * everything)
 
-    def _lay_out_again(self) -> Rows:
+    def _compact(self) -> Rows:
         """Return the rows without what is gone, in arrays of their own."""
         position = np.cumsum(self.alive, dtype=np.int32) - 1
         kept: dict[str, Any] = {

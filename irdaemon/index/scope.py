@@ -85,7 +85,7 @@ def _choose_floors(own: CorpusIndex, part: CorpusIndex, joined: CorpusIndex) -> 
 
 
 class Scopes:
-    """What projects see of corpora, kept as long as neither the person's nor theirs changes.
+    """The corpora as projects see them, kept as long as neither the person's nor theirs change.
 
     Any thread may ask: at worst two make the same.
     """

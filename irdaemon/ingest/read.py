@@ -59,7 +59,7 @@ _TELLING = 16
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """What may be kept of a reading, where its secrets are, and the projects it is about.
+    """The storable part of a reading, the places of its secrets, and the projects it is about.
 
     `skipped` counts by reason what was left out; `projects` maps each directory to whether it had
     opted out at this reading. `turns` are a session's, but for those about a project that has, and

@@ -1,7 +1,7 @@
 """Read entries in a child process: what `bulk` starts, so that the writer need not read them.
 
 An entry may take so much time of the processor and so much memory. One that stops in code which
-does not look for signals ends the process, as does one that waits for ever.
+does not check for signals ends the process, as does one that waits forever.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _limit_time() -> Iterator[None]:
 
 
 def _limit_memory() -> None:
-    """Let this process take so much more than it has; its own children set their limits.
+    """Limit the memory that this process may still take; its children set their own limits.
 
     macOS does not say how much that is, and takes no such limit: there its time alone is limited.
     """
@@ -102,7 +102,7 @@ def _limit_memory() -> None:
 
 
 class _Reply:
-    """What is handed over of one request: all its records share one table of terms."""
+    """The reply to one request: all its records share one table of terms."""
 
     def __init__(self) -> None:
         self._terms: list[str] = []

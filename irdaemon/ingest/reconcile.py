@@ -36,7 +36,7 @@ _REPORTED_WITHIN_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class ScanObserver:
-    """What is told of a scan while it runs.
+    """The observer of a scan while it runs.
 
     `advance` is called with (entries done, entries to do) before each transaction; it may raise,
     and it may run another scan: an entry which that scan stored or forgot is left as it is then. It
@@ -51,7 +51,7 @@ class ScanObserver:
 
 @dataclass(slots=True)
 class Report:
-    """What one reconcile did.
+    """The results of one reconcile.
 
     `outdated`: something was stored by another recipe before. `refused` counts the new entries that
     a limit kept out, `refusal` names the limit. `missed_events` counts the changed entries that are

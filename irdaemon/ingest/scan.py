@@ -91,7 +91,7 @@ NAMELESS = "its name is not valid UTF-8"
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """How to scan a corpus: at which changed paths (none: everywhere), and how thoroughly.
+    """A request to scan a corpus: the changed paths (none: all), and how thoroughly.
 
     `full` reads every entry again, with `from_start` also what a file held at the last reading;
     `prune` forgets what a missing or empty root no longer has;

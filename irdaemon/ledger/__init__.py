@@ -104,7 +104,7 @@ class Ledger:
         return self._store.format
 
     def hold_snapshot(self) -> AbstractContextManager[None]:
-        """Read one consistent snapshot inside the block, whatever is written meanwhile."""
+        """Read one consistent snapshot inside the block, while others may write."""
         return self._store.hold_snapshot()
 
     def transaction(self) -> AbstractContextManager[None]:

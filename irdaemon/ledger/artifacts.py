@@ -43,7 +43,7 @@ class Pins:
     def put(self, pins: Iterable[Pin]) -> None:
         """Note what was disclosed, in place of what was before; the oldest beyond the limit go.
 
-        What was forgotten meanwhile is not noted.
+        Artifacts forgotten since are left out.
         """
         with self._store.transaction():
             for pin in pins:

@@ -23,7 +23,7 @@ class BackupError(IRError):
 def back_up(ledger_path: str, file: str, *, replace: bool = False) -> int:
     """Write a ledger as it is at this moment into a private file; return its size in bytes.
 
-    A daemon may go on writing meanwhile. Raises BackupError for a file that exists, unless it may
+    A daemon may write during the copy. Raises BackupError for a file that exists, unless it may
     be replaced, and for one that cannot be written.
     """
     target = os.path.abspath(file)

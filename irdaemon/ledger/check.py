@@ -90,7 +90,7 @@ def check(store: Store) -> list[IntegrityProblem]:
 
 
 def _check_file(store: Store) -> list[str]:
-    """Return what is wrong with the file as a whole: its pages, its tables."""
+    """Return the faults of the file as a whole: its pages, its tables."""
     try:
         if store.format > len(MIGRATIONS):
             raise LedgerError(
@@ -134,7 +134,7 @@ def _check_schema(store: Store) -> Iterator[str]:
 
 
 def find_foreign(store: Store) -> list[tuple[str, str]]:
-    """Return type and name of what no migration made, such as a trigger that would run."""
+    """Return type and name of foreign parts, such as a trigger that would run."""
     wanted = make_pattern(store.format)
     return [key for key, sql in read_schema(store).items() if wanted.get(key) != sql]
 
@@ -154,7 +154,7 @@ def make_pattern(version: int) -> Schema:
 
 
 def read_schema(store: Store) -> Schema:
-    """Return what a ledger is made of."""
+    """Return the schema of a ledger."""
     return _normalize_schema(store.all(_SCHEMA))
 
 
@@ -256,7 +256,7 @@ def _read_records(store: Store) -> Iterator[_StoredRecord]:
 
 
 def _find_record_problem(at: int, record: _StoredRecord, words: int) -> str:
-    """Return what is wrong with the record at a place of its artifact's plan; "" for nothing."""
+    """Return the fault of the record at a place of its artifact's plan; "" for none."""
     if record.surface_index != at:
         return "a record is missing or there twice"
     if record.prompts is not None and not _are_counted(record.prompts, words):
@@ -289,7 +289,7 @@ def _are_prompts(packed: bytes) -> bool:
 
 
 def _are_counted(packed: bytes, words: int) -> bool:
-    """Return whether this is what a record keeps that prompts count for."""
+    """Return whether this is the form in which a record keeps the prompts that count for it."""
     try:
         prompts, share, common, ids, counts = msgpack.unpackb(packed)
         return (
@@ -355,7 +355,7 @@ JSON_COLUMNS: Mapping[tuple[str, str], Callable[[Any], object]] = {
 
 
 def find_garbled_texts(store: Store, table: str, column: str) -> list[str]:
-    """Return the texts in a column of JSON that do not decode to what is kept there."""
+    """Return the texts in a column of JSON that do not decode to the type of the column."""
     may_be_empty = "" if (table, column) in _MAY_BE_EMPTY else None
     return [
         text
@@ -401,7 +401,7 @@ def count_rows(store: Store, rows: str) -> int:
     return store.read_number(f"SELECT count(*) FROM {rows}")
 
 
-# Repair a ledger: drop what cannot be right, and mark what it was read from to be read again.
+# Repair a ledger: drop invalid rows, and mark their entries to be read again.
 #
 # The sources have all of it, so nothing is guessed: a doubtful row is dropped.
 
@@ -449,7 +449,7 @@ def repair(store: Store) -> int:
 
 
 def _repair_schema(store: Store) -> None:
-    """Drop what no migration made and make what is missing, before a trigger can run."""
+    """Drop foreign parts and make missing ones, before a trigger can run."""
     for kind, name in sorted(find_foreign(store), key=lambda each: _DROPPED.index(each[0])):
         quoted = name.replace('"', '""')
         store.run(f'DROP {kind} "{quoted}"')

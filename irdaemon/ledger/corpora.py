@@ -52,11 +52,11 @@ class Corpora:
         )
 
     def put_spec(self, name: str, spec: Mapping[str, Any]) -> None:
-        """Keep what a corpus was made of, plain data, in place of what was kept before."""
+        """Store the spec of a corpus' source, plain data, in place of the previous one."""
         self._store.write("UPDATE corpora SET spec = ? WHERE name = ?", (json.dumps(spec), name))
 
     def read_spec(self, name: str) -> dict[str, Any] | None:
-        """Return what a corpus was made of; None where that was not kept."""
+        """Return the spec of a corpus' source; None where none is stored."""
         row = self._store.one("SELECT spec FROM corpora WHERE name = ?", (name,))
         return json.loads(row[0]) if row and row[0] else None
 
@@ -117,7 +117,7 @@ class Corpora:
             self._scanned_at.clear()
 
     def drop_mended(self, name: str, scan: Scan) -> None:
-        """Drop the problems of `name` that a scan of a part looked for and did not find again."""
+        """Drop the problems of `name` in a scanned part that the scan did not find again."""
         _, known = self.read_state(name)
         left = [problem for problem in known if not is_authoritative(problem.path, scan)]
         if len(left) < len(known):

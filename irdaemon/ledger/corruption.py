@@ -25,7 +25,7 @@ class Corruption:
 
 
 def describe_corruption(path: str, error: BaseException) -> str:
-    """Return what is corrupt about a ledger that gave an error; "" where it is not the cause.
+    """Return the corruption of a ledger that gave an error; "" where that is not the cause.
 
     Where SQLite does not name it the whole file is checked: seconds for a large ledger.
     """

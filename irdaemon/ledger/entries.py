@@ -165,13 +165,13 @@ class Entries:
 
     def count_under(self, corpus: str, top: str) -> int:
         """Count the known entries at or under a path."""
-        condition, values = _under(corpus, top)
+        condition, values = _make_condition(corpus, top)
         return self._store.read_number(f"SELECT count(*) FROM entries WHERE {condition}", values)
 
     def _find_scanned(self, corpus: str, scan: Scan) -> Iterable[KnownEntry]:
         rows: dict[str, tuple[Any, ...]] = {}
         for top in scan.covered:
-            condition, values = _under(corpus, top)
+            condition, values = _make_condition(corpus, top)
             for row in self._store.all(f"SELECT {_COLUMNS} FROM entries WHERE {condition}", values):
                 rows[row[0]] = row
         # An entry that is new here may be known from another path.
@@ -359,7 +359,7 @@ _UNDER = "corpus = ? AND path >= ? AND path < ? AND (path = ? OR path >= ?)"
 _EVERYWHERE = "corpus = ?"
 
 
-def _under(corpus: str, top: str) -> tuple[str, tuple[str, ...]]:
+def _make_condition(corpus: str, top: str) -> tuple[str, tuple[str, ...]]:
     """Return the condition for the entries at or under a path, and its values."""
     if not top:
         return _EVERYWHERE, (corpus,)

@@ -84,7 +84,7 @@ def list_set_aside(path: str, why: str = "*") -> list[str]:
 def copy_database(source: sqlite3.Connection, directory: str) -> Iterator[str]:
     """Copy a database into a new private file of a directory, on the disk, and give its path.
 
-    The copy is of one moment, whatever is written meanwhile, and needs no log beside it. Unless it
+    The copy is of one moment, while others may write, and needs no log beside it. Unless it
     was moved it is removed in the end; that of a process that was killed by `drop_dead_copies`.
     """
     drop_dead_copies(directory)

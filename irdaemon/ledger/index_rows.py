@@ -1,4 +1,4 @@
-"""What the index is built from: the rows beyond those that it has, and those deleted since."""
+"""The rows that an index is built from: new ones, and those deleted since."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Vectors:
         return dict(self._store.select_in(statement, digests, embedder))
 
     def find_dimension(self, embedder: str) -> int:
-        """Return how many numbers a vector of an embedder has; 0 where there is none."""
+        """Return the dimension of an embedder's vectors; 0 where there are none."""
         row = self._store.one(
             "SELECT length(vector) FROM vectors WHERE embedder = ? LIMIT 1", (embedder,)
         )

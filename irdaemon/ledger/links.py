@@ -47,7 +47,7 @@ class ArtifactLinks:
             " ORDER BY artifact, place",
             (entry,),
         ):
-            held.setdefault(row, []).append(_edge(*edge))
+            held.setdefault(row, []).append(_make_edge(*edge))
         for each in artifacts:
             row = rows[each.artifact.artifact_id]
             if held.get(row, []) != list(each.edges):
@@ -64,13 +64,13 @@ class ArtifactLinks:
             " WHERE artifacts.corpus = ? AND artifact_id = ? ORDER BY place",
             (corpus, artifact_id),
         )
-        return [_edge(*row) for row in rows]
+        return [_make_edge(*row) for row in rows]
 
     def find_named(self, name: str, corpora: Sequence[str], limit: int) -> list[StoredArtifact]:
         """Return the artifacts of some corpora that are called by a link's name, by id; no body."""
         return self._find_linked(
             f"SELECT {_LINKED_COLUMNS} FROM artifacts"
-            f" WHERE {LINK_NAME} = ? AND {HAS_LINK_NAME} AND {_one_of(corpora)}"
+            f" WHERE {LINK_NAME} = ? AND {HAS_LINK_NAME} AND {_make_condition(corpora)}"
             " ORDER BY artifacts.corpus, artifact_id LIMIT ?",
             (name, *corpora, limit),
         )
@@ -86,7 +86,7 @@ class ArtifactLinks:
         """
         return self._find_linked(
             f"SELECT {_LINKED_COLUMNS} FROM links JOIN artifacts ON artifacts.id = links.artifact"
-            f" WHERE target = ? AND type = ? AND links.corpus = '' AND {_one_of(corpora)}"
+            f" WHERE target = ? AND type = ? AND links.corpus = '' AND {_make_condition(corpora)}"
             " GROUP BY artifacts.id ORDER BY artifacts.id DESC LIMIT ?",
             (target, type, *corpora, limit),
         )
@@ -114,9 +114,9 @@ class ArtifactLinks:
         return [StoredArtifact.unpack(row) for row in self._store.all(statement, values)]
 
 
-def _edge(type: str, corpus: str, target: str) -> Edge:
+def _make_edge(type: str, corpus: str, target: str) -> Edge:
     return Edge(type, target, corpus)
 
 
-def _one_of(corpora: Sequence[str]) -> str:
+def _make_condition(corpora: Sequence[str]) -> str:
     return f"artifacts.corpus IN ({', '.join('?' for _ in corpora)})"

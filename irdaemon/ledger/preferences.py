@@ -1,4 +1,4 @@
-"""What the person wants offered never or first, what faded, and how often moments came."""
+"""The items that a person wants never or first, those that faded, and the counts of moments."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class Fading:
-    """How an item's offers went since a time (Unix seconds), while it had this content.
+    """The results of an item's offers since a time (Unix seconds), while it had this content.
 
     `sessions` were offered it in vain, 0 where it has not faded; `evidence` is the most it had in
     one of these offers.

@@ -332,7 +332,9 @@ class ExpectedPrompts:
         text, ids, counts, known = row
         if known:
             ids, counts = msgpack.unpackb(known)[3:]
-        return text, dict(zip(_ids(ids).tolist(), _counts(counts).tolist(), strict=True))
+        return text, dict(
+            zip(_unpack_ids(ids).tolist(), _unpack_counts(counts).tolist(), strict=True)
+        )
 
     def keep_only(self, corpus: str, pairs: Collection[tuple[str, str]]) -> int:
         """Forget, in both states, what use taught not of an (artifact, session) of these."""
@@ -461,7 +463,9 @@ class ExpectedPrompts:
             return (digest_text(data), *own, None)
         prompts = [[prompt.text, prompt.weight] for prompt in expected.prompts]
         packed: bytes = msgpack.packb([prompts, expected.rate.share, common, *own])
-        counts = dict(zip(_ids(own[0]).tolist(), _counts(own[1]).tolist(), strict=True))
+        counts = dict(
+            zip(_unpack_ids(own[0]).tolist(), _unpack_counts(own[1]).tolist(), strict=True)
+        )
         for number, count in self.count_added(expected).items():
             counts[number] = counts.get(number, 0.0) + count
         ids = np.array(list(counts), np.int32).tobytes()
@@ -533,9 +537,9 @@ def unpack_prompts(packed: bytes) -> tuple[list[tuple[str, float]], float, str]:
     return [(text, weight) for text, weight in prompts], share, common
 
 
-def _ids(packed: bytes) -> NDArray[np.int32]:
+def _unpack_ids(packed: bytes) -> NDArray[np.int32]:
     return np.frombuffer(packed, np.int32)
 
 
-def _counts(packed: bytes) -> NDArray[np.float32]:
+def _unpack_counts(packed: bytes) -> NDArray[np.float32]:
     return np.frombuffer(packed, np.float32)

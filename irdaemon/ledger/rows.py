@@ -16,7 +16,7 @@ from irdaemon.types import Artifact, Edge, Entry, SessionTurn, Surface
 
 @dataclass(frozen=True, slots=True)
 class KnownEntry:
-    """What the ledger remembers of an entry; see `irdaemon.types.Entry`."""
+    """An entry as the ledger knows it; see `irdaemon.types.Entry`."""
 
     key: str
     path: str
@@ -28,7 +28,7 @@ class KnownEntry:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What a scan changes: entries to read, keys that are gone, entries left as they are."""
+    """The changes of a scan: entries to read, keys that are gone, unchanged entries."""
 
     stale: tuple[Entry, ...]
     gone: tuple[str, ...]
@@ -68,7 +68,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedPrompt:
-    """What somebody types who needs an artifact: its redacted text, and what it weighs (to 1).
+    """An expected prompt for an artifact: its redacted text, and its weight (up to 1).
 
     One with a negative weight is near and means another. `session` and `at` are of a use.
     """
@@ -81,7 +81,7 @@ class ExpectedPrompt:
 
 @dataclass(frozen=True, slots=True)
 class PromptRate:
-    """How much expected prompts count beside a record's own text.
+    """The weight of expected prompts beside a record's own text.
 
     Each of a prompt's words counts `words` of one in the text; the vector is, to a share of
     `share`, that of the prompts.
@@ -141,7 +141,7 @@ class Decomposed:
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """Where a secret lies: the line of a file, from 1 on (0: not known), and of what kind it is."""
+    """The place of a secret: the line of a file, from 1 on (0: unknown), and its kind."""
 
     path: str
     line: int
@@ -240,7 +240,7 @@ class ArtifactPage:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How much of a corpus the ledger holds; `vectors` counts records that have theirs."""
+    """The size of a corpus in the ledger; `vectors` counts records that have theirs."""
 
     artifacts: int
     records: int

@@ -66,5 +66,5 @@ def _is_truncated(error: BaseException) -> bool:
 
 
 def _get_code(error: BaseException) -> int:
-    # The low byte is the kind of error, what is above it the detail.
+    # The low byte is the kind of error, the higher ones the detail.
     return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -157,7 +157,7 @@ class Store:
 
     def has_log_grown(self) -> bool:
         """Return whether the write-ahead log holds more than `fold_log` left of it."""
-        return self.path != IN_MEMORY and self._log_size() != self._folded_size
+        return self.path != IN_MEMORY and self._measure_log() != self._folded_size
 
     def fold_log(self) -> bool:
         """Empty the write-ahead log, waiting for no reader; return whether none was in the way."""
@@ -170,10 +170,10 @@ class Store:
             # The first write into an empty log waits for the disk: better now than at a change.
             with self.transaction():
                 self.run("UPDATE counters SET value = value WHERE name = 'generation'")
-            self._folded_size = self._log_size()
+            self._folded_size = self._measure_log()
         return not busy
 
-    def _log_size(self) -> int:
+    def _measure_log(self) -> int:
         try:
             return os.stat(f"{self.path}-wal").st_size
         except OSError:
@@ -181,7 +181,7 @@ class Store:
 
     @contextmanager
     def hold_snapshot(self) -> Iterator[None]:
-        """Read one consistent snapshot inside the block, whatever is written meanwhile."""
+        """Read one consistent snapshot inside the block, while others may write."""
         self._db.execute("BEGIN")
         try:
             yield

@@ -47,7 +47,7 @@ class Synopses:
         )
 
     def settle(self, corpus: str) -> None:
-        """Drop what was handed in of a corpus: its entries were read."""
+        """Drop the synopses handed in for a corpus: its entries were read."""
         self._handed_in = {key: each for key, each in self._handed_in.items() if key[0] != corpus}
 
     def count_requests(self, day: int) -> int:

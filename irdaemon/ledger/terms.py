@@ -239,7 +239,7 @@ class Terms:
         return {word: number for word, number in found if not word.startswith(_BLANK)}
 
     def adopt(self, vocabulary: Mapping[str, int]) -> None:
-        """Take over the ids of another ledger, while there are none here."""
+        """Copy the ids of another ledger into an empty one."""
         self._store.run_many("INSERT INTO terms(term, id) VALUES (?, ?)", vocabulary.items())
         self._table = Vocabulary.from_numbers(vocabulary)
 

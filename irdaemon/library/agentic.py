@@ -149,7 +149,7 @@ def _check_hits(chunks: Sequence[Any]) -> Sequence[Hit]:
 
 
 class OnInsufficientPolicy(StrEnum):
-    """What is returned where no round was sufficient: the best one's chunks, or none."""
+    """The result where no round was sufficient: the best one's chunks, or none."""
 
     BEST_EFFORT = "best_effort"
     EMPTY = "empty"
@@ -157,7 +157,7 @@ class OnInsufficientPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RetrievalResult(Plain):
-    """What a bounded retrieval found.
+    """The results of a bounded retrieval.
 
     `round_idx` is the number (from 0) of the round that is kept; `top_k`, `candidate_chunks`,
     `selected_chunks` and `evaluation` are that round's, `evaluation` None where its evaluator

@@ -57,7 +57,7 @@ _IN_MEMORY = "its source lives in the memory of the program that built it"
 
 @dataclass(frozen=True, slots=True)
 class CorpusSpec:
-    """What a corpus was made of.
+    """The source of a corpus.
 
     `version` is that of the irdaemon that built it. `options` and `roots` make its source again,
     `strategy` its strategy; `why_not` is why it cannot be built again from them, "" where it can.

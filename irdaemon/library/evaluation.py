@@ -357,7 +357,7 @@ def calibrate_min_score(
         _make_runs(corpus, cases, Query("", k=k, mode=mode)), sensitivity_weight, floor_grid
     )
     if persist:
-        _persist(corpus, cases or ())
+        _store_floors(corpus, cases or ())
     return made
 
 
@@ -501,7 +501,7 @@ def _make_searcher(corpus: Evaluated, custom: Selector | None) -> Searcher:
     return searcher
 
 
-def _persist(corpus: Evaluated, cases: Sequence[Case]) -> None:
+def _store_floors(corpus: Evaluated, cases: Sequence[Case]) -> None:
     built = find_built(corpus) if isinstance(corpus, str) else corpus
     if not isinstance(built, Built):
         raise QueryError("a floor belongs to one built corpus", "give its handle, or its name")

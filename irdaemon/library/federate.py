@@ -31,7 +31,7 @@ from irdaemon.library.built import Built
 from irdaemon.library.reranking import NOT_RERANKED, Reranking
 from irdaemon.types import Hit, Query, Selection, Tuning
 
-# Fuse: hits of several sources become one order by their ranks, whatever made their scores.
+# Fuse: hits of several sources become one order by their ranks, not by their scores.
 
 # Names what a hit is, the same for hits of several sources that are one thing; "" or None: itself.
 Identity = Callable[[Hit], Hashable]

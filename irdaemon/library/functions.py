@@ -62,13 +62,15 @@ class BoundSearch:
         self._search = search
         self._known = tuple(signature(search).parameters)[2:]
         self.corpus = corpus
-        self.defaults = self._checked(defaults)
+        self.defaults = self._check_keywords(defaults)
 
     def __call__(self, query: str, **overrides: Any) -> tuple[Hit, ...]:
         """Return the hits of a query."""
-        return self._search(self.corpus, query, **{**self.defaults, **self._checked(overrides)})
+        return self._search(
+            self.corpus, query, **{**self.defaults, **self._check_keywords(overrides)}
+        )
 
-    def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _check_keywords(self, given: Mapping[str, Any]) -> dict[str, Any]:
         for name in given:
             if name not in self._known:
                 raise QueryError(
@@ -286,7 +288,7 @@ def search(
     corpus (see `dependency_evidence_boost`); they then stand in the order of the sums.
     `formulate` is a function from the query to a wording or several, of which each is searched: an
     artifact counts once, at its best evidence; none means the query itself. A reranker judges by
-    the query, whatever the wording that found a candidate.
+    the query, not by the wording that found a candidate.
 
     Of a list of corpora the `k` best of all: by "confidence" (what is most unusual for its corpus
     comes first), "rrf" (by ranks: weight / (merge_rrf_k + rank)), "score" (by evidence; needs one
@@ -385,7 +387,7 @@ def disclose(
     """
     if loader is not None and store is not None:
         raise QueryError("give a loader or a store, not both")
-    hits = chosen if isinstance(chosen, Sequence) else _hits(chosen)
+    hits = chosen if isinstance(chosen, Sequence) else _get_hits(chosen)
     extent = expand if callable(expand) else parse_expand(expand)
     body_of = _choose_body_reader(loader, store)
     found = [(find_origin(hit), hit) for hit in hits]
@@ -471,7 +473,7 @@ def retrievers(**defaults: Any) -> Mapping[str, BoundSearch]:
     return BoundSearches(search, defaults)
 
 
-def _hits(chosen: Choice | Selection) -> Sequence[Hit]:
+def _get_hits(chosen: Choice | Selection) -> Sequence[Hit]:
     return chosen.results if isinstance(chosen, Selection) else chosen.hits
 
 

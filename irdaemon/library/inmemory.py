@@ -255,9 +255,9 @@ class DocsTool:
                 f"unknown schema {kind!r}{did_you_mean(str(kind), _SCHEMAS)}",
                 f"schemas: {', '.join(_SCHEMAS)}",
             )
-        return _SCHEMAS[kind](self.__name__, self.__doc__ or "", self._parameters())
+        return _SCHEMAS[kind](self.__name__, self.__doc__ or "", self._make_parameters())
 
-    def _parameters(self) -> Schema:
+    def _make_parameters(self) -> Schema:
         return {
             "type": "object",
             "properties": {

@@ -60,7 +60,7 @@ def calibrate(
     def vector(text: str) -> QueryVector | None:
         return engine.state.embedders.embed_fresh(text, index.embedder)
 
-    trial = run_reread_trial(engine.snapshot, built.name, vector, _no_pause, rereading)
+    trial = run_reread_trial(engine.snapshot, built.name, vector, _go_on, rereading)
     if trial is None:
         raise QueryError(
             f"corpus {built.name!r} is too small to calibrate",
@@ -73,7 +73,7 @@ def calibrate(
     return floor
 
 
-def _no_pause() -> None:
+def _go_on() -> None:
     """Go on: nothing waits for the caller's thread."""
 
 

@@ -1,4 +1,4 @@
-"""What asks a language model: selectors, synopses and formulators, each with a model of your own.
+"""Selectors, synopses and formulators that ask a language model of your own.
 
 A function of the caller's is asked, or an endpoint: BASE_URL#MODEL, by default that of [models] in
 the configuration. Nothing is asked before its first use. docs/models.md says what is sent.

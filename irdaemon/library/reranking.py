@@ -89,7 +89,7 @@ class FromScores:
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
-    """What a call asks to be read again: by what, None for not at all, and which text of each.
+    """The reranking that a call asks for: the reranker, None for none, and the text to read.
 
     `text` is "surface", "artifact" or a function; of a whole artifact the first `chars` characters
     are read.

@@ -336,7 +336,7 @@ class _CollapsedTree(_BestFirst):
 
 @dataclass(frozen=True, slots=True)
 class _Dependent:
-    """A node at so many steps from the seed that it was reached from."""
+    """A node with the number of its steps from the seed."""
 
     node: NodeId
     seed: NodeId

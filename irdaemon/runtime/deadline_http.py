@@ -1,7 +1,7 @@
-"""One POST over HTTP that takes no longer than allowed, whatever the server does.
+"""One POST over HTTP that never takes longer than allowed.
 
 The library's own timeouts are for each read alone, so a server that sends a byte now and then would
-hold a caller for ever: here every read gets what is left of the whole time. Proxies are those of
+hold a caller forever: here every read gets the rest of the whole time. Proxies are those of
 the environment; redirects are not followed.
 """
 
@@ -21,7 +21,7 @@ _MOST_BYTES = 64 * 1024 * 1024
 
 
 def describe_failure(url: str, error: Exception) -> tuple[str, str]:
-    """Return what to say of an answer that did not come, or is no JSON."""
+    """Return the message and hint for an answer that did not come, or is not JSON."""
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(reason, TimeoutError):
         return f"{url} did not answer in time", "is it up?"
@@ -43,7 +43,7 @@ def send_post(url: str, content: bytes, headers: Mapping[str, str], timeout_s: f
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Take a redirect for a refusal: texts and keys go to the address that was configured."""
+    """Refuse redirects: texts and keys only go to the configured address."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -64,7 +64,7 @@ class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
 
 
 class _Connection(http.client.HTTPConnection):
-    """A connection of which every read and write has what is left until a deadline."""
+    """A connection whose reads and writes all end at a deadline."""
 
     def __init__(self, host: str, *, deadline: float, timeout: float):
         super().__init__(host, timeout=timeout)
@@ -100,7 +100,7 @@ class _Socket:
 
 
 class _Reader(io.RawIOBase):
-    """What comes from a socket, until a deadline."""
+    """The bytes from a socket, until a deadline."""
 
     def __init__(self, sock: Any, raw: Any, deadline: float):
         self._sock = sock

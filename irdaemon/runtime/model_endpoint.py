@@ -63,13 +63,13 @@ class ModelEndpoint:
         content = json.dumps({"model": self.model, **body}).encode()
         for turn in range(tries):
             try:
-                answer = send_post(url, content, self._headers(), timeout_s)
+                answer = send_post(url, content, self._make_headers(), timeout_s)
                 return json.loads(answer)
             except HTTPError as error:
                 error.close()  # it is the answer too, with its connection
                 if error.code not in _BUSY or turn == tries - 1:
                     message = f"{url} refused ({error.code} {error.reason})"
-                    raise Unavailable(message, self._advice(error.code)) from error
+                    raise Unavailable(message, self._advise(error.code)) from error
                 time.sleep(0.2 * 2**turn)
             except TimeoutError as error:
                 raise Unavailable(f"{url} did not answer in time", "is it up?") from error
@@ -103,13 +103,13 @@ class ModelEndpoint:
         except ValueError:
             return host in _LOCAL_NAMES
 
-    def _headers(self) -> dict[str, str]:
+    def _make_headers(self) -> dict[str, str]:
         headers = {"Content-Type": "application/json"}
         if key := os.environ.get(self.key_env):
             headers["Authorization"] = f"Bearer {key}"
         return headers
 
-    def _advice(self, code: int) -> str:
+    def _advise(self, code: int) -> str:
         if code in (401, 403):
             return f"set {self.key_env} for the daemon"
         return "check the address, and that the endpoint has the model" if code == 404 else ""

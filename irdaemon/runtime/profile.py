@@ -1,4 +1,4 @@
-"""Where the time goes: the last durations of every stage of queries and jobs, in milliseconds.
+"""A profile: the last durations of every stage of queries and jobs, in milliseconds.
 
     with stage("lexical"):
         ...

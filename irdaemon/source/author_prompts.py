@@ -1,4 +1,4 @@
-"""What an item's author expects to be typed by who needs it: of its front matter and eval files.
+"""The prompts that an item's author expects: of its front matter and eval files.
 
 Each author has a format of their own. So a value is walked by what its keys say: a list under one
 of `_EITHER`, `_MEANT` or `_MISSED` holds prompts, near misses or both, a mapping with a text under
@@ -20,7 +20,7 @@ MOST = 50
 # A longer one is left out whole: the half of a secret would not be recognised as one.
 LONGEST = 1_000
 _LONGEST_TEXT = 8 * LONGEST
-# What is looked at of all that an author wrote: an alias in YAML repeats what it stands for.
+# How much of an author's values is read: an alias in YAML repeats its value.
 _MOST_PARTS = 5_000
 _DEEPEST = 4
 
@@ -36,10 +36,10 @@ class AuthorPrompts:
 def find_author_prompts(
     names: Iterable[str], fields: Fields, evals: Iterable[object] = ()
 ) -> AuthorPrompts:
-    """Return what an author states of the item of these names.
+    """Return the prompts that an author states for the item of these names.
 
     `fields` are its front matter, `evals` the values of its eval files, those that matter most
-    first. Never raises, whatever those are.
+    first. Never raises.
     """
     search = _Search(tuple(names))
     search.take_front(fields)
@@ -117,7 +117,7 @@ _LONGEST_KEY = 64
 
 @dataclass(slots=True)
 class _Search:
-    """What was found so far, by whether it is meant: each line once, whatever its case."""
+    """The results so far, by whether they are meant: each line once, regardless of case."""
 
     names: tuple[str, ...]
     found: dict[bool, dict[str, str]] = field(default_factory=lambda: {True: {}, False: {}})
@@ -132,7 +132,7 @@ class _Search:
         return self.left <= 0 or all(len(lines) >= MOST for lines in self.found.values())
 
     def finish(self) -> AuthorPrompts:
-        """Return what was found; near misses alone tell nothing of what an item is for."""
+        """Return the findings; near misses alone do not say what an item is for."""
         meant, missed = self.found[True], self.found[False]
         if not meant:
             return AuthorPrompts()
@@ -211,7 +211,7 @@ class _Search:
         return not last or last in map(_fold, self.names)
 
     def add(self, text: str, meant: bool) -> None:
-        """Add a line of prompt, unless it is none, or says no more than the item's name."""
+        """Add a prompt, unless it is invalid, or says no more than the item's name."""
         line = _read_line(text) if len(text) <= _LONGEST_TEXT else ""
         lines = self.found[meant]
         if not 1 < len(line) <= LONGEST or len(lines) >= MOST:
@@ -255,7 +255,7 @@ def _fold_keys(value: Mapping[object, object]) -> dict[str, object]:
 
 
 def _read_group(key: str, meant: bool) -> bool | None:
-    """Return whether what is under a key is meant, None for what holds no prompts."""
+    """Return whether the prompts under a key are meant, None for a key without prompts."""
     if key in _EITHER:
         return meant
     if _MISSED.fullmatch(key):
@@ -264,7 +264,7 @@ def _read_group(key: str, meant: bool) -> bool | None:
 
 
 def _read_verdict(value: object) -> bool | None:
-    """Return what a value says of whether something is meant, None where it says nothing of it."""
+    """Return whether a value says that something is meant, None where it does not say."""
     if isinstance(value, bool):
         return value
     if not isinstance(value, str) or len(value) > _LONGEST_VERDICT:

@@ -1,4 +1,4 @@
-"""What a corpus should hold, told by the paths of files alone: the measure of its coverage.
+"""The expected contents of a corpus by the paths of files alone: the measure of its coverage.
 
 A source that finds files has a method `expected`. A walk of the roots asks it about each file
 and directory met; how the source itself finds them plays no part, so that its mistakes show.
@@ -40,7 +40,7 @@ class SeenPath:
         return self.relative.count(os.sep)
 
 
-# Why something is left out, "" where it is not, None where it is of no concern and not counted.
+# The reason for which something is left out, "" where it is not, None where it is not counted.
 Judge = Callable[[SeenPath], str | None]
 
 
@@ -67,7 +67,7 @@ class Expected:
 
 
 def explain_skip(seen: SeenPath, max_depth: int) -> str:
-    """Return why a directory is not looked into by sources that look a few levels deep."""
+    """Return why a directory is not searched by sources that search a few levels deep."""
     if seen.name in PRUNED:
         return PRUNED_REASON
     return f"deeper than {max_depth} levels" if seen.depth >= max_depth else ""

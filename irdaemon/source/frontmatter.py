@@ -1,4 +1,4 @@
-"""Split a Markdown file into its YAML frontmatter and its body, whatever state they are in.
+"""Split a Markdown file into its YAML frontmatter and its body, even invalid ones.
 
 Fields are mappings, lists and strings; the functions at the end take typed values out of them.
 """
@@ -33,7 +33,7 @@ class Front:
 
 
 def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
-    """Decode UTF-8 with Unix line ends and no byte order mark; flag what had to be replaced."""
+    """Decode UTF-8 with Unix line ends and no byte order mark; flag replaced bytes."""
     try:
         text, flags = data.decode("utf-8-sig"), ()
     except UnicodeDecodeError:
@@ -130,5 +130,5 @@ def is_hidden(fields: Fields) -> bool:
 
 
 def drop_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what is empty: a skill that states no licence has no such field."""
+    """Return the fields without empty ones: a skill without a licence has no such field."""
     return {key: value for key, value in fields.items() if value}

@@ -23,7 +23,7 @@ _LIMIT = 1_000_000
 _MOST_PATTERNS = 10_000
 # How a star is written in the regular expression of a pattern, and any one character.
 _STAR, _CHARACTER = "[^/]*", "[^/]"
-# With so many `**` that can end anywhere, a path is compared in every way that they may lie in it.
+# With more `**` that can end anywhere, a path is compared in too many ways.
 _MOST_DEEP = 3
 
 
@@ -53,7 +53,7 @@ class Ignores:
     def ignores(self, path: str, is_directory: bool) -> bool:
         """Return whether an absolute path is ignored, its parent directory not being so."""
         asked = path + "/" if is_directory else path
-        for rules in self._chain(os.path.dirname(path)) or ():
+        for rules in self._list_rules(os.path.dirname(path)) or ():
             verdict = rules.verdict(asked)
             if verdict is not None:
                 return verdict
@@ -71,7 +71,7 @@ class Ignores:
             path = os.path.dirname(path)
         return False
 
-    def _chain(self, directory: str) -> tuple[_Rules, ...] | None:
+    def _list_rules(self, directory: str) -> tuple[_Rules, ...] | None:
         """Return the rules that apply in a directory, strongest first; None outside any scope."""
         pending: list[str] = []
         while directory not in self._chains:
@@ -82,7 +82,7 @@ class Ignores:
             directory = parent
         above = self._chains.get(directory)
         for each in reversed(pending):
-            above = self._chains[each] = self._gather(each, above)
+            above = self._chains[each] = self._read_rules_of(each, above)
         return above
 
     def _begins_at(self, directory: str) -> bool:
@@ -107,7 +107,7 @@ class Ignores:
             return ""
         return os.path.join(resolve_path(common), "info", "exclude")
 
-    def _gather(
+    def _read_rules_of(
         self, directory: str, above: tuple[_Rules, ...] | None
     ) -> tuple[_Rules, ...] | None:
         own = _read_rules(directory, os.path.join(directory, ".gitignore"))
@@ -122,7 +122,7 @@ class Ignores:
 def compile_patterns(lines: Iterable[str]) -> GitIgnoreSpec:
     """Compile gitignore-style patterns, passing over those git would not understand.
 
-    None takes long for a path, whatever it is made of: a star matches as little as it can, and for
+    No pattern takes long for any path: a star matches as little as it can, and for
     good; of a pattern with more `**` than are tried, the beginning stands for all below it.
     """
     from pathspec import GitIgnoreSpec

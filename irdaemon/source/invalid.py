@@ -8,7 +8,7 @@ from irdaemon.types import Entry, Problem, Reading, Root, Scan
 
 
 class InvalidSource:
-    """Stand for a source that cannot be made; what was indexed of it before is kept."""
+    """Stand for a source that cannot be made; its indexed entries are kept."""
 
     limits: ClassVar[tuple[str, ...]] = ()
 

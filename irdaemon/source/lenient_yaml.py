@@ -1,4 +1,4 @@
-"""Read YAML as people write it: strictly first, then key by key, repairing only what is broken.
+"""Read YAML as people write it: strictly first, then key by key, repairing only broken parts.
 
 Every scalar stays the text it was: a version of 1.10 is not the number 1.1, `no` is not false and
 a date needs no conversion. Nesting is bounded, because libyaml's composer overflows the stack on

@@ -31,7 +31,7 @@ AGENT_DIRECTORIES = tuple(
 MARKER = ".noirdaemon"
 
 _REQUIREMENTS = re.compile(r"requirements.*\.txt\Z")
-# How many names of a directory are looked at for those.
+# How many names of a directory are checked for those.
 _NAMES = 10_000
 _LINKS = 40
 # Directories of the system are no projects themselves, wherever HOME and the roots lie.
@@ -61,7 +61,7 @@ class _BadPlace(Exception):
 
 
 def read_mounts(path: str = "/proc/self/mounts") -> Mounts | None:
-    """Return what is mounted; None where the system does not say."""
+    """Return the mounts; None where the system does not say."""
     try:
         with open(path, "rb") as file:
             return parse_mounts(file.read())
@@ -139,7 +139,7 @@ def resolve_place(
 
 
 class Locator:
-    """Locate projects by the rules of one request; `mounts` is what is mounted, None: unknown."""
+    """Locate projects by the rules of one request; `mounts` is None where they are unknown."""
 
     def __init__(self, request: Mapping[str, Any], mounts: Mounts | None):
         self._mounts = mounts or []
@@ -296,7 +296,7 @@ def _list_requirements(directory: str) -> list[str]:
 
 
 def explain_writers(path: str, status: os.stat_result) -> str:
-    """Return who beside its owner may write into a directory, "" where nobody may."""
+    """Return who except its owner may write into a directory, "" for nobody."""
     if status.st_mode & stat.S_IWOTH:
         return "everybody"
     if status.st_mode & stat.S_IWGRP and not _is_private_group(path, status):
@@ -335,7 +335,7 @@ def locate(request: Mapping[str, Any], mounts: Mounts | None) -> dict[str, Any]:
         return {"reason": str(none)}
     except _BadPlace as bad:
         return {"problem": str(bad)}
-    except OSError as error:  # something on the way changed meanwhile
+    except OSError as error:  # something on the way has changed
         return {"reason": f"it cannot be looked at: {error.strerror}"}
     return {"root": root, "marks": marks, "place": place}
 

@@ -67,7 +67,7 @@ def make_artifact(id: str, parts: Mapping[str, Any], metadata: Mapping[str, Any]
 
 
 def stamp_content(value: object) -> str:
-    """Fingerprint a value by what it holds, whatever the order of its keys."""
+    """Fingerprint a value by its content, regardless of the order of its keys."""
     return hashlib.sha256(write_canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -2,7 +2,7 @@
 
 A parser of Markdown takes a kilobyte for each mark of a text, so that two megabytes of headings
 take two gigabytes. What is longer than some pages is parsed in a child process, with limits: there
-this file is run as a program, which prints JSON, a list of headings or why there is none.
+this file is run as a program, which prints JSON: a list of headings, or the reason of a failure.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Titles and opening paragraphs stand at the beginning; parsing the rest would only cost time.
 _HEAD = 3_000
-# Blocks alone are found in time linear in a text, whatever it is: so much takes .3 s at the most.
+# Blocks alone are found in time linear in a text: this many characters take .3 s at the most.
 LONGEST_HERE = 65_536
 LIMITS = ProcessLimits(10.0, 512 * MB)
 MOST_PARTS = 200_000
@@ -42,7 +42,7 @@ class _TooMany(Exception):
 
 
 class _Parts(list["Token"]):
-    """The parts of a text, at most so many."""
+    """The parts of a text, up to a limit."""
 
     def append(self, part: Token) -> None:
         """Add a part. Raises _TooMany."""
@@ -100,7 +100,7 @@ def _list_headings(text: str) -> list[Heading]:
 
 
 def _print_headings() -> None:
-    """Print the headings of the text on stdin, or what it has too much of."""
+    """Print the headings of the text on stdin, or the limit that it exceeds."""
     try:
         found: list[Heading] | str = _list_headings(sys.stdin.buffer.read().decode("utf-8"))
     except _TooMany:

@@ -23,7 +23,7 @@ from typing import BinaryIO
 from irdaemon.types import Refused, SourceError
 
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-# To look at what is there without opening it, where the system can.
+# To get the status of a file without opening it, where the system can.
 _TO_LOOK = os.O_PATH | os.O_CLOEXEC if hasattr(os, "O_PATH") else _FLAGS
 _TRIES = 8
 # The errors by which nothing is at a real path; the last also of a link that
@@ -145,10 +145,10 @@ def read_regular(path: str, limit: int) -> bytes:
     """
     with open_bounded(path, limit) as file:
         try:
-            # A read makes room for all that it is asked for.
+            # A read allocates the size that it is called with.
             size = os.fstat(file.fileno()).st_size
             data = file.read(size + 1)
-            if len(data) > size:  # it has grown meanwhile
+            if len(data) > size:  # it has grown
                 data += file.read(limit + 1)
             return data[:limit]
         except OSError as error:

@@ -31,7 +31,7 @@ _READ_CHARS = 4_000
 
 
 class PackEntry(NamedTuple):
-    """What the pack has of one item: in a sentence what that is, and its prompts."""
+    """An item of the pack: a sentence about it, and its prompts."""
 
     about: str
     prompts: tuple[str, ...]
@@ -42,7 +42,7 @@ def find_packed(
 ) -> tuple[str, ...]:
     """Return the prompts that the pack has of an artifact, none where it has none that fit.
 
-    `text` is what is searched of it.
+    `text` is its searchable text.
     """
     kind, name = _identify(corpus_kind, name, fields)
     entry = find_entry(kind, name) if kind else None

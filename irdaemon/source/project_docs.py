@@ -1,4 +1,4 @@
-"""The documents of a project: what it holds for people to read before they work on it.
+"""The documents of a project: those for people to read before they work on it.
 
 They are read by a corpus of kind `files`, as text alone. What hosts load by themselves (CLAUDE.md,
 AGENTS.md) is none, nor is what git ignores, nor what is not meant to be shown (`.env*`). A link at

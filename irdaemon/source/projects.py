@@ -1,4 +1,4 @@
-"""Projects: which one a place lies in, and where agents keep what is for it alone.
+"""Projects: the one that a place lies in, and the places where agents keep files for it alone.
 
 A checkout is another person's text. What is a project is decided by a child process, so that no
 file system can hold up the daemon; what it must be like is written at `locate_project`.
@@ -95,7 +95,7 @@ class Located:
 def clean_place(place: str) -> str:
     """Return a place as a path without `.`, `..` and repeated slashes; no file is touched.
 
-    Raises QueryError for what is no absolute path.
+    Raises QueryError unless it is an absolute path.
     """
     hint = "pass the absolute path of a directory"
     if not isinstance(place, str):
@@ -114,7 +114,7 @@ def clean_place(place: str) -> str:
 
 
 def locate_project(place: str, rules: PlaceRules) -> Located:
-    """Return the project that a cleaned place lies in, or why there is none.
+    """Return the project that a cleaned place lies in, or the reason why it lies in none.
 
     A child process looks, for 200 ms at most. Raises nothing.
     """
@@ -134,7 +134,7 @@ def locate_project(place: str, rules: PlaceRules) -> Located:
 
 
 def name_project(root: str) -> str:
-    """Return what a project is called: its directory's name, without what is not seen."""
+    """Return the name of a project: that of its directory, without invisible characters."""
     name = " ".join(drop_hidden(os.path.basename(root)).split())
     return name[:_NAME_CHARS] or "project"
 

@@ -1,4 +1,4 @@
-"""Records: what a function of the user's own returns."""
+"""Records: the results of a user's own function."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Records:
 
     Options: `fetcher`, "module:attribute" (required; it runs with the daemon's rights); `id_key`
     ("id"); `text_key` ("text"); `metadata_keys`, the keys to filter on. The fetcher is asked
-    once a scan; what it returned is kept until the next, so that reading does not ask again.
-    When it fails, or returns nothing at all, what is known stays.
+    once a scan; its records are kept until the next, so that reading does not ask again.
+    When it fails, or returns nothing, the known records stay.
     """
 
     limits: ClassVar[tuple[str, ...]] = ()
@@ -70,7 +70,7 @@ class Records:
             return self._make_failed_scan(f"{type(error).__name__}: {error}")
         if not records:
             return self._make_failed_scan("returned no records; those known before are kept")
-        self._fetched, problems = self._by_id(records)
+        self._fetched, problems = self._key_records(records)
         entries = [Entry(id, "", stamp_content(self._fetched[id])) for id in sorted(self._fetched)]
         return Scan(tuple(entries), ("",), tuple(problems))
 
@@ -82,9 +82,9 @@ class Records:
         if record is None:
             raise FileNotFoundError(entry.key)
         metadata = {key: simplify(record[key]) for key in self._metadata_keys if key in record}
-        return Reading((make_artifact(entry.key, self._parts(record), metadata),))
+        return Reading((make_artifact(entry.key, self._make_parts(record), metadata),))
 
-    def _parts(self, record: Record) -> dict[str, Any]:
+    def _make_parts(self, record: Record) -> dict[str, Any]:
         parts = {str(key): simplify(record[key]) for key in record}
         if self._text_key in record:
             parts["text"] = parts[self._text_key]
@@ -92,7 +92,7 @@ class Records:
             parts.setdefault("name", parts["title"])
         return parts
 
-    def _by_id(self, records: list[Any]) -> tuple[dict[str, Record], list[Problem]]:
+    def _key_records(self, records: list[Any]) -> tuple[dict[str, Record], list[Problem]]:
         found: dict[str, Record] = {}
         problems: list[Problem] = []
         for position, record in enumerate(records):

@@ -2,7 +2,7 @@
 
 Rules: links to directories are followed by the policy of `symlinks`, each real directory once; a
 directory that cannot be listed is a problem, and the walk goes on; what is found is reported with
-real paths, in a deterministic order. What vanishes meanwhile counts as gone.
+real paths, in a deterministic order. A file that vanishes during a walk counts as gone.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def is_editor_file(name: str) -> bool:
     return name.endswith(_EDITORS_ENDINGS) or bool(_EDITORS.match(name))
 
 
-# Suffixes are names that any user may give: only ordinary ones are told apart, and not too many.
+# Suffixes are names that any user may give: only ordinary ones are counted apart, and not too many.
 _SUFFIX = re.compile(r"\.\w{1,12}", re.ASCII)
 _SUFFIXES_COUNTED = 20
 
@@ -157,12 +157,12 @@ class Walk:
         """Return the entries of a directory that count, sorted; why it has none is a problem."""
         try:
             with os.scandir(directory) as found:
-                return [e for e in sorted(found, key=lambda e: e.name) if self._counts(e)]
+                return [e for e in sorted(found, key=lambda e: e.name) if self._is_counted(e)]
         except (OSError, ValueError) as error:
             self.problems.append(Problem(directory, _explain(error)))
             return []
 
-    def _counts(self, entry: os.DirEntry[str]) -> bool:
+    def _is_counted(self, entry: os.DirEntry[str]) -> bool:
         """Leave out editors' files, and as a problem a name that is not text.
 
         That can be neither stored nor shown.
@@ -187,7 +187,7 @@ class Walk:
     def _is_inside_project(self, entry: os.DirEntry[str], ignores: Ignores) -> bool:
         """Return whether an entry is the project's: not mounted there, and not ignored by git.
 
-        This comes first: to ask whether a link is a directory asks about what it leads to.
+        This comes first: to ask whether a link is a directory reads the status of its target.
         """
         if is_link(entry) and not find_inside(entry.path, self.symlinks.limit):
             reason = "a link leads out of the project; it is not followed"
@@ -257,9 +257,9 @@ def resolve_root(root: Root) -> str:
 
 
 def find_inside(path: str, top: str) -> str:
-    """Return the real path of what lies in a real directory, "" where a link leads out of that.
+    """Return the real path of a path in a real directory, "" where a link leads out of that.
 
-    What a link leads to out there is not asked for: it may be another machine's.
+    The target of a link out of it is not read: another machine may serve it.
     """
 
     def is_beside(here: str) -> bool:
@@ -342,7 +342,7 @@ class Symlinks:
 
     `within` are further directories into which a link may lead. What a policy allows is written at
     `LinkPolicy`. `limit` is the root of the project that the roots belong to, "" for none: a link
-    out of it is not looked at.
+    out of it is not read.
     """
 
     roots: tuple[str, ...] = ()
@@ -359,11 +359,11 @@ class Symlinks:
         return cls(tuple(tops), policy, limit=given[0].within if given else "")
 
     def with_top(self, path: str) -> Symlinks:
-        """Return the rule that also lets links lead to what lies below `path`."""
+        """Return the rule that also follows links to paths below `path`."""
         return replace(self, within=(*self.within, path))
 
     def danger(self, target: str) -> str:
-        """Return why no link may lead to a directory, whatever the policy; "" where one may."""
+        """Return why no link may lead to a directory under any policy; "" where one may."""
         if self._is_inside(target):
             return ""
         if any(is_within(target, top) for top in KERNEL):

@@ -34,14 +34,14 @@ def text_of(raw: Any, text_key: str | None = None) -> str:
 
 
 def get_lexical_words(raw: Any) -> str:
-    """Return what a source offers for the lexical leg alone, "" for nothing."""
+    """Return the text of a source for the lexical leg alone, "" for none."""
     return str(raw.get("lexical") or "") if isinstance(raw, Mapping) else ""
 
 
 class WholeText:
     """Make one surface of the whole text; blank text makes none.
 
-    The lexical leg also reads what the source offers beside it (`lexical`).
+    The lexical leg also reads the source's further words (`lexical`).
     """
 
     named: ClassVar[bool] = True
@@ -158,6 +158,16 @@ def choose_counter(token_model: str | None) -> Callable[[str], int]:
     return counted
 
 
+def split_text(
+    text: str, chunk_size: int, overlap: int, max_tokens: int | None, token_model: str | None
+) -> list[str]:
+    """Return the chunks of a text, each of at most `max_tokens` where that is given."""
+    chunks = chunk_text(text, chunk_size, overlap)
+    if max_tokens is None:
+        return chunks
+    return halve_chunks(chunks, max_tokens, choose_counter(token_model))
+
+
 class Chunked:
     """Make one surface per chunk of the text; of a text in pages none reaches over two.
 
@@ -201,7 +211,8 @@ class Chunked:
         ]
         if pages := _split_pages(text, fields):
             parts = [({"page": number}, page) for number, page in pages]
-        chunks = [(place, chunk) for place, part in parts for chunk in self._chunks(part)]
+        limits = (self.chunk_size, self.overlap, self.max_tokens, self.token_model)
+        chunks = [(place, chunk) for place, part in parts for chunk in split_text(part, *limits)]
         first = raw.get(FIRST_LINE) if isinstance(raw, Mapping) and not pages else None
         if isinstance(first, int):
             lines = number_lines(text, [chunk for _, chunk in chunks], self.overlap)
@@ -209,18 +220,12 @@ class Chunked:
                 ({**place, "start_line": start + first, "end_line": end + first}, chunk)
                 for (place, chunk), (start, end) in zip(chunks, lines, strict=True)
             ]
-        surfaces = tuple(self._surfaces(artifact_id, chunks))
+        surfaces = tuple(self._make_surfaces(artifact_id, chunks))
         if surfaces and (words := get_lexical_words(raw)):
             surfaces = (replace(surfaces[0], lexical=words), *surfaces[1:])
         return IndexPlan(fields, surfaces)
 
-    def _chunks(self, text: str) -> list[str]:
-        chunks = chunk_text(text, self.chunk_size, self.overlap)
-        if self.max_tokens is None:
-            return chunks
-        return halve_chunks(chunks, self.max_tokens, choose_counter(self.token_model))
-
-    def _surfaces(
+    def _make_surfaces(
         self, artifact_id: str, chunks: list[tuple[dict[str, Any], str]]
     ) -> Iterator[Surface]:
         for index, (place, chunk) in enumerate(chunks):

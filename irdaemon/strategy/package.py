@@ -1,4 +1,4 @@
-"""A package: its description, its README in chunks, and optionally what it depends on.
+"""A package: its description, its README in chunks, and optionally its dependencies.
 
 A project's dependency is the same thing in one record, however long its README.
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
-from irdaemon.strategy.chunked import choose_counter, chunk_text, halve_chunks
+from irdaemon.strategy.chunked import split_text
 from irdaemon.types import IndexPlan, Surface
 
 _END_OF_NAME = re.compile(r"[<>=!~;@\[ (]")
@@ -81,37 +81,26 @@ class Package:
         keywords = " ".join((metadata or {}).get("keywords") or ())
         surfaces = [
             Surface(artifact_id, "description", described, "field", lexical=keywords),
-            *self._readme(artifact_id, readme),
-            *self._deps(artifact_id, deps),
+            *self._make_readme_surfaces(artifact_id, readme),
+            *self._make_dep_surfaces(artifact_id, deps),
         ]
         return IndexPlan(fields, tuple(s for s in surfaces if s.text.strip()))
 
-    def _readme(self, artifact_id: str, readme: str) -> list[Surface]:
-        chunks = chunk_text(readme, self.chunk_size, self.overlap)
-        if self.max_tokens is not None:
-            chunks = halve_chunks(chunks, self.max_tokens, choose_counter(self.token_model))
+    def _make_readme_surfaces(self, artifact_id: str, readme: str) -> list[Surface]:
+        limits = (self.chunk_size, self.overlap, self.max_tokens, self.token_model)
+        chunks = split_text(readme, *limits)
+        places = ({"chunk_index": at, "n_chunks": len(chunks)} for at in range(len(chunks)))
         return [
-            Surface(
-                artifact_id,
-                "readme_chunk",
-                chunk,
-                "chunk",
-                {"chunk_index": index, "n_chunks": len(chunks)},
-            )
-            for index, chunk in enumerate(chunks)
+            Surface(artifact_id, "readme_chunk", chunk, "chunk", place)
+            for chunk, place in zip(chunks, places, strict=True)
         ]
 
-    def _deps(self, artifact_id: str, deps: list[str]) -> list[Surface]:
-        if not self.embed_deps:
-            return []
-        return [
-            Surface(
-                artifact_id, "deps", (self.deps_template or describe_dependencies)(deps), "field"
-            )
-        ]
+    def _make_dep_surfaces(self, artifact_id: str, deps: list[str]) -> list[Surface]:
+        write = self.deps_template or describe_dependencies
+        return [Surface(artifact_id, "deps", write(deps), "field")] if self.embed_deps else []
 
 
-# The kind of the surface of what a package says itself.
+# The kind of the surface of a package's own words.
 OWN_WORDS = "own_words"
 # More keywords than these describe nothing.
 _MOST_KEYWORDS = 20

@@ -40,7 +40,7 @@ class CueTable:
     def find_possible(self, text: str) -> list[bool]:
         """Return for each group whether one of its strings may stand in a text.
 
-        It is False only where none does. Of a short text nothing is told: all are True.
+        It is False only where none does. For a short text all are True.
         """
         if len(text) < _SHORTEST:
             return self._untold

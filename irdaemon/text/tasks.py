@@ -16,7 +16,7 @@ import re
 
 from irdaemon.text import STOP_WORDS
 
-# A prompt longer than this has a task, whatever its words: a conversation is continued in fewer.
+# A longer prompt has a task, with any words: a conversation is continued in fewer.
 _LONGEST = 200
 
 _CONVERSATION = """
@@ -76,7 +76,7 @@ _CODE = re.compile(
     r"|\b[a-z]+[A-Z]\w*\b"
     r"|[@#$]\w+"
 )
-# "rename a to b": both are names, whatever they mean.
+# "rename a to b": both are names, with any meaning.
 _RENAMED = re.compile(
     r"\b(rename|swap|replace|change|switch)\s+(?:the\s+)?(?:\w+\s+)?\w+\s+(?:to|with|by|into)\s+\w+",
     re.IGNORECASE,
@@ -87,14 +87,14 @@ _CONTRACTED = re.compile(r"^[cdjlmnst]'|(?:n't|'(?:s|re|ll|ve|d|m))$")
 
 def has_task(prompt: str) -> bool:
     """Return False for a prompt that only continues a conversation or orders a small edit."""
-    return len(prompt) > _LONGEST or any(map(_says_something, _words(prompt)))
+    return len(prompt) > _LONGEST or any(map(_names_task, _list_words(prompt)))
 
 
-def _words(prompt: str) -> list[str]:
+def _list_words(prompt: str) -> list[str]:
     plain = _PHRASES.sub(" ", _RENAMED.sub(r"\1", _CODE.sub(" ", prompt.replace("\u2019", "'"))))
     return _WORD.findall(plain.lower())
 
 
-def _says_something(word: str) -> bool:
+def _names_task(word: str) -> bool:
     bare = _CONTRACTED.sub("", word)
     return len(bare) > 1 and not {bare, bare.removesuffix("s")} & _WITHOUT_TASK

@@ -1,4 +1,4 @@
-"""The dependencies source: what a project depends on directly, in the versions it has.
+"""The dependencies source: a project's direct dependencies, in the versions it has.
 
 Manifests, locks and installed packages are parsed; nothing in them is executed or imported, and no
 directory of installed packages is listed. An entry's stamp holds what was found of its dependency,
@@ -44,7 +44,7 @@ __all__ = ["ECOSYSTEMS", "Dependencies", "Dependency", "Found", "Options", "find
 
 @dataclass(frozen=True, slots=True)
 class _Ecosystem:
-    """How dependencies are found, and how the text of one is read from its directory.
+    """The functions that find dependencies and read the text of one from its directory.
 
     The status of the files `stamped` there shows that it has changed.
     """
@@ -118,7 +118,7 @@ class Dependencies:
         return tuple(self._notes)
 
     def find(self) -> tuple[Found, ...]:
-        """Return what is found of each root and ecosystem."""
+        """Return the findings of each root and ecosystem."""
         return tuple(found for _, found in self._find_all())
 
     def scan(self, under: str | None = None) -> Scan:
@@ -150,7 +150,7 @@ class Dependencies:
         return Reading((_make_artifact(entry, _parse_stamp(entry.stamp), whole=whole),))
 
     def _find_all(self) -> Iterator[tuple[str, Found]]:
-        """Yield the real path of each root with what is found there, by ecosystem."""
+        """Yield the real path of each root with its findings, by ecosystem."""
         for top in self._list_tops():
             for ecosystem in ECOSYSTEMS:
                 yield top, find_dependencies(top, ecosystem, self._options)

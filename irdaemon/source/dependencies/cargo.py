@@ -84,7 +84,7 @@ class _Workspace(Workspace):
         return self.files.parse(os.path.join(directory, _MANIFEST), parse_toml) or {}
 
     def _inherit(self, name: str, spec: object) -> Mapping[str, object]:
-        """Return what a dependency is asked for with, here or in the workspace."""
+        """Return the specification of a dependency, here or in the workspace."""
         if as_table(spec).get("workspace") is True:
             spec = as_table(self.table.get("dependencies")).get(name)
         return {"version": spec} if isinstance(spec, str) else as_table(spec)
@@ -162,7 +162,7 @@ class CargoLock:
 
 
 def parse_cargo_lock(source: str) -> CargoLock:
-    """Parse a Cargo.lock line by line, as cargo writes it; any other text gives what it can."""
+    """Parse a Cargo.lock line by line, as cargo writes it; other lines are ignored."""
     versions: dict[str, list[str]] = {}
     needs: dict[str, dict[str, str]] = {}
     name, in_list = "", False

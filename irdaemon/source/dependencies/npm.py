@@ -1,4 +1,4 @@
-"""Find the dependencies of npm's packages: package.json, what is installed, and the locks."""
+"""Find the dependencies of npm's packages: package.json, installed packages, and the locks."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class _Workspace(Workspace):
                     self.files.left_out["no name of a package of npm"] += 1
 
     def _read_range(self, name: str, wanted: object) -> str:
-        """Return the range that is asked for, looked up in a catalog where it names one."""
+        """Return the wanted range, looked up in a catalog where it names one."""
         if isinstance(wanted, str) and wanted.startswith("catalog:"):
             catalog = self.catalogs.get(wanted.removeprefix("catalog:"), {})
             wanted = catalog.get(name, wanted)
@@ -134,7 +134,7 @@ class _Workspace(Workspace):
         return None
 
     def _find_locked(self, request: Request) -> str:
-        """Return the locked version of what a member asks for; "" for none."""
+        """Return the locked version of a member's requirement; "" for none."""
         if self.locks is None:
             self.locks = read_locks(self.files, self.top)
         member = os.path.relpath(request.member, self.top)
@@ -191,7 +191,7 @@ def read_npm(directory: str) -> PackageText:
 # The locks of npm, pnpm, Yarn and Bun.
 #
 # All but npm's and Bun's, which are JSON, are read line by line as their programs write them: a
-# lock that is cut or edited gives what is left of it.
+# lock that is cut or edited gives the rest of its entries.
 
 # A comma before what closes a list, outside of strings.
 _TRAILING = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\Z))|,(?=\s*+[}\]])', re.DOTALL)
@@ -200,7 +200,7 @@ _PNPM_SECTIONS = ("dependencies", "devDependencies", "optionalDependencies")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a member asks for; `member` is its path relative to the lock, "" beside it."""
+    """A requirement of a member; `member` is its path relative to the lock, "" beside it."""
 
     member: str
     name: str
@@ -300,7 +300,7 @@ def _list_yaml_values(source: str) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def parse_yarn_lock(source: str) -> Lock:
-    """Parse yarn.lock of Yarn 1 or later: versions by what was asked for."""
+    """Parse yarn.lock of Yarn 1 or later: versions by requirements."""
     versions: dict[str, str] = {}
     asked: list[str] = []
     for line in split_lines(source):
@@ -359,7 +359,7 @@ _STARRED = re.compile(
     r"""^[ \t]*export[ \t]+(?:type[ \t]+)?\*[ \t]+from[ \t]+["'](\.[^"'\n]{1,200})["']""",
     re.MULTILINE,
 )
-# `export = name`, and what a namespace of that name declares.
+# `export = name`, and the declarations of a namespace of that name.
 _WHOLE = re.compile(r"^[ \t]*export[ \t]*=[ \t]*([A-Za-z_$][\w$]*)", re.MULTILINE)
 _IN_NAMESPACE = re.compile(
     r"^[ \t]{1,8}(?:export[ \t]+)?(?:function|const|class|interface|type)[ \t]+([A-Za-z_$][\w$]*)",
@@ -387,7 +387,7 @@ def list_declared(directory: str, content: Mapping[str, object]) -> list[str]:
 
 
 def _choose_declarations(content: Mapping[str, object]) -> list[str]:
-    """Return the files that may declare what a package's entry exports, the likeliest first."""
+    """Return the files that may declare the exports of a package, the likeliest first."""
     stated = [content.get("types"), content.get("typings")]
     stated += _list_types(as_table(content.get("exports")).get("."), 4)
     named = [each for each in stated if isinstance(each, str)]

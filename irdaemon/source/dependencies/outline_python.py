@@ -57,7 +57,7 @@ def _list_statements(body: Iterable[ast.stmt], depth: int) -> Iterator[ast.stmt]
 
 
 def _list_stated(statements: Iterable[ast.stmt]) -> Iterator[str]:
-    """Yield what is put into `__all__` as it is written."""
+    """Yield the names that literals put into `__all__`."""
     for statement in statements:
         match statement:
             case (

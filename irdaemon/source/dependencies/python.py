@@ -71,7 +71,7 @@ def find_python(files: ProjectFiles) -> Iterator[Dependency]:
     checkout = _Checkout("pypi", files, files.root)
     checkout.members[files.root] = None
     _read_members(checkout)
-    if not checkout.requests:  # the packages of several languages lie beside each other
+    if not checkout.requests:  # the packages of several languages are siblings
         beside = sorted(entry.path for entry in list_directories(files.root))
         checkout.members.update(dict.fromkeys(beside))
         _read_members(checkout)
@@ -103,11 +103,11 @@ class _Checkout(Workspace):
     paths: int = 0
 
     def ask(self, asked: Requirement | None, directory: str, manifest: str, dev: bool) -> None:
-        """Add what a manifest (a path) asks for; a line that names nothing is counted."""
+        """Add a requirement of a manifest (a path); a line that names nothing is counted."""
         if asked is None:
             self.files.left_out[_NO_NAME] += 1
             return
-        # Like a missing peer, what is for another system counts only where it is installed.
+        # Like a missing peer, a requirement of another system counts only where it is installed.
         foreign, shown = not applies_here(asked.marker), self.files.shorten(manifest)
         wanted = clean_version(asked.wanted)
         request = Request(asked.name, wanted, directory, shown, dev, foreign)
@@ -131,7 +131,7 @@ class _Checkout(Workspace):
         return real
 
     def read_requirements(self, path: str, use: str = "") -> RequirementsFile | None:
-        """Return what a file of requirements asks for.
+        """Return the contents of a file of requirements.
 
         None where it was read for that use, and beyond the most that are read of a project.
         """
@@ -246,7 +246,7 @@ def _add_own(checkout: _Checkout, stated: list[tuple[str, Manifest]]) -> None:
 
 
 def _read_manifest(checkout: _Checkout, directory: str, name: str) -> Manifest | None:
-    """Return what a manifest says; None where it defines no package."""
+    """Return the facts of a manifest; None where it defines no package."""
     path, (parse, limit) = os.path.join(directory, name), MANIFESTS[name]
     if name != _PYPROJECT:
         return checkout.files.parse(path, parse, limit)
@@ -387,7 +387,7 @@ _LOCKED_VERSION = re.compile(r"""^version[ \t]*=[ \t]*["']([^"'\n]+)["']""", re.
 
 
 def parse_lock(source: str, path: str) -> tuple[dict[str, str], str]:
-    """Return versions by normalised name, the highest of each, and what is wrong with the lock."""
+    """Return versions by normalised name, the highest of each, and the fault of the lock."""
     if path.endswith("Pipfile.lock"):
         try:
             pairs, problem = list(_list_pipfile_versions(source, path)), ""

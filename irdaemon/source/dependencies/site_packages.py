@@ -1,4 +1,4 @@
-"""Find what is installed in a Python environment, and read the text of a distribution.
+"""Find the packages of a Python environment, and read the text of a distribution.
 
 Of an environment only its site-packages directory is listed. A link in it may lead anywhere: what
 is a link there is not read.
@@ -52,7 +52,7 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """What is installed: its version, and the real path of its metadata, mostly a directory."""
+    """An installed package: its version, and the real path of its metadata, mostly a directory."""
 
     version: str
     path: str
@@ -132,7 +132,7 @@ MANIFESTS: Mapping[str, tuple[Callable[[str, str], Manifest | None], int]] = {
     "setup.cfg": (python.parse_setup_cfg, MANIFEST_LIMIT),
     "setup.py": (python.parse_setup_py, python.SETUP_PY_LIMIT),
 }
-# The README is part of it; what comes after so much is not shown.
+# The README is part of it; the text beyond this limit is not shown.
 _HEADER_CHARS, _README_CHARS = 128 * 1024, 20_000
 _METADATA_LIMIT = 16 * MB
 
@@ -192,7 +192,7 @@ _MODULE_LIMIT = 128 * 1024
 _MOST_MODULES = 5
 _MOST_READ = 8
 _MOST_NAMES = 300
-# With fewer names than these, the modules of a package are what is imported from it.
+# With fewer names than this, the modules of a package count as its names.
 _FEW_NAMES = 10
 _NO_MODULES = frozenset({"tests", "test", "docs", "examples", "benchmarks"})
 _ENDINGS = (".py", ".pyi", ".so", ".pyd")

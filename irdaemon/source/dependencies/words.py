@@ -1,4 +1,4 @@
-"""Read what a package says in its own words, beside its README: see `read_words`.
+"""Read a package's own words, besides its README: see `read_words`.
 
 A few of its files are read, those that lie highest first, and of each the beginning. Doc comments,
 messages of errors and names of tests are found by patterns, in time linear in the length of a text,
@@ -23,7 +23,7 @@ MOST_SENTENCES, MOST_WORDS = 300, 4_000
 # How many files of a package are read, how many bytes of them all, and at least of each.
 _MOST_FILES, _MOST_BYTES, _LEAST_BYTES = 100, 256 * 1024, 32 * 1024
 _MOST_TEST_FILES, _TEST_BYTES = 8, 64 * 1024
-# How far they are looked for.
+# The limits of the search for them.
 _MOST_DIRECTORIES, _MOST_LISTED, _DEEPEST = 60, 1_500, 4
 # How many of each kind come first; the rest of the sentences are of any kind.
 _MOST_DOCS, _MOST_ERRORS, _MOST_TESTS = 140, 100, 40

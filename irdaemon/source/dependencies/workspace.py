@@ -1,4 +1,4 @@
-"""Workspaces: the packages of a project that are built together, and what they ask for.
+"""Workspaces: the packages of a project that are built together, and their requirements.
 
 A checkout is another person's text. From its manifests come names that the ecosystem allows, and
 versions; a path counts only where it leads back into the project.
@@ -37,7 +37,7 @@ MOST_EXPORTS = 300
 _LINE = re.compile(r"[^\n]+")
 _LINE_CHARS = 32_768
 _CUT = "it ends in the middle of a line; versions that it has lost are unknown"
-# How far members of a workspace are looked for.
+# The limits of the search for members of a workspace.
 _MOST_LISTED = 5_000
 _MOST_PATTERNS = 1_000
 _MOST_ALTERNATIVES = 64
@@ -50,7 +50,7 @@ Origin = Literal["installed", "locked", "range"]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to look: the `environment` of Python, "" for the project's own, and the most to find."""
+    """Options of a search: Python's `environment` ("": the project's own), and the most to find."""
 
     environment: str = ""
     max: int = 20_000
@@ -95,7 +95,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class PackageText:
-    """What is read of a dependency: its manifest, its README, and the names it exports.
+    """The text of a dependency: its manifest, its README, and the names it exports.
 
     `pointer` is the file or directory that shows it.
     """
@@ -130,7 +130,7 @@ def clean_version(value: object) -> str:
 
 @dataclass(slots=True)
 class ProjectFiles:
-    """Read the files of a project, and collect what is to be said about them.
+    """Read the files of a project, and collect the problems and notes about them.
 
     `root` is a real path. Nothing is opened outside of it, and no manifest that git ignores.
     """
@@ -288,7 +288,7 @@ class ProjectFiles:
 class Workspace:
     """Packages that are built together.
 
-    `own` are those packages, `requests` what they ask for, both by name.
+    `own` are those packages, `requests` their requirements, both by name.
     """
 
     ecosystem: str

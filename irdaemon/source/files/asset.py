@@ -24,7 +24,7 @@ from irdaemon.types import Artifact, Entry, Refused, SourceError
 #
 # A parser of such files meets hostile ones, and may loop, fill the memory or crash. So it runs in a
 # process of its own (`extract_pdf`, `extract_image`), for a bounded time with bounded memory, on
-# the bytes of the file that was checked; what it prints is bounded, and is data. Whatever becomes
+# the bytes of the file that was checked; its output is bounded, and is data. Whatever becomes
 # of it is one file's failure. A process reads several files, one after the other (`pool`). No
 # parser is imported here.
 
@@ -38,7 +38,7 @@ MAX_BYTES = 16_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """A kind of file: what its reader imports, the extra that has it, and the reader."""
+    """A kind of file: the module of its reader, the extra that has it, and the reader."""
 
     name: str
     module: str
@@ -60,7 +60,7 @@ _FORMATS = {
     **dict.fromkeys(IMAGES, _Format("image", "PIL", "image", "extract_image.py")),
 }
 
-# Why a reader gave nothing: what is said, what helps, and whether what was known is forgotten.
+# The failures of readers: the message, the hint, and whether the known text is forgotten.
 _FAILURES = {
     "encrypted": ("encrypted with a password", "save it without one, or exclude it", True),
     "cipher": ("encrypted in a way that cannot be read here", "", False),
@@ -75,7 +75,7 @@ _FAILURES = {
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """The text of a file, pages apart by form feeds; what it states; the SHA-256 of its bytes."""
+    """The text of a file, pages apart by form feeds; its metadata; the SHA-256 of its bytes."""
 
     text: str
     fields: Mapping[str, Any]
@@ -130,7 +130,7 @@ def extract_text(path: str, max_bytes: int) -> Extraction:
 
 
 def _parse_answer(path: str, printed: bytes, digest: str) -> Extraction:
-    """Return what a reader printed; nothing about its form is taken for granted."""
+    """Return the output of a reader; its form is checked."""
     try:
         found = json.loads(printed)
         if failure := found.get("failure"):
@@ -152,13 +152,13 @@ def _make_failure(path: str, failure: str) -> SourceError:
     return (Refused if forgotten else SourceError)(f"{path}: {said}", cure)
 
 
-# Captions: what a person wrote about an image, in a file beside it that is called like it.
+# Captions: a person's text about an image, in a file beside it with the same stem.
 #
 # `beans.txt`, `beans.md` and `beans.json` belong to `beans.jpg`. A link is not followed.
 
 _SUFFIXES = (".txt", ".md", ".json")
 _MAX_BYTES = 100_000
-# A page about a subject may be called like its picture: its beginning says what is to be seen.
+# A page about a subject may have the name of its picture: its beginning describes that.
 _CHARS = 2_000
 _DEEPEST = 8
 
@@ -170,7 +170,7 @@ def read_captions(image: str) -> str:
 
 def stamp_captions(image: Entry) -> Entry:
     """Return the entry of an image with a stamp that its captions change too."""
-    found = [status for path in _list_captions(image.path) if (status := _status(path))]
+    found = [status for path in _list_captions(image.path) if (status := _read_status(path))]
     stamp = " ".join([image.stamp, *map(make_stamp, found)])
     mtime_ns = max([image.mtime_ns, *(status.st_mtime_ns for status in found)])
     return replace(image, stamp=stamp, mtime_ns=mtime_ns)
@@ -187,7 +187,7 @@ def _list_captions(image: str) -> list[str]:
     return [os.path.splitext(image)[0] + suffix for suffix in _SUFFIXES]
 
 
-def _status(path: str) -> os.stat_result | None:
+def _read_status(path: str) -> os.stat_result | None:
     try:
         return os.lstat(path)
     except OSError:

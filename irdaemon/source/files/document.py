@@ -48,7 +48,7 @@ _BLANKS_AND_MARK = b"\xef\xbb\xbf\t\n\r "
 
 
 def detect_binary(data: bytes) -> str:
-    """Return what a file is by its first bytes, "" for text of any encoding without NUL bytes."""
+    """Return the kind of a file by its first bytes, "" for text of any encoding without NULs."""
     named = next((kind for start, kind in _SIGNATURES if data.startswith(start)), "")
     return named or _detect_pdf(data) or _detect_unknown(data)
 
@@ -77,9 +77,9 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-# When a document was written, as ISO 8601: what it says of itself, else when its file changed.
+# The date of a document, as ISO 8601: as it states it, else the change of its file.
 
-# The newest first: what was updated since is found by that.
+# The newest first: updated documents are found by that.
 _STATED = ("updated", "date")
 _SECOND_NS = 1_000_000_000
 
@@ -121,7 +121,7 @@ def read_text(entry: Entry, place: Mapping[str, object], max_bytes: int) -> Arti
     """Read one text file; `place` (with its relative `path`) joins the metadata.
 
     Raises FileNotFoundError when it is gone, SourceError when it is too large or unreadable,
-    Refused when it is not text: what it held before is forgotten.
+    Refused when it is not text: its known text is forgotten.
     """
     data = read_regular(entry.path, max_bytes)
     if kind := detect_binary(data):

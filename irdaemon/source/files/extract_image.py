@@ -27,7 +27,7 @@ _OCR_S = 12
 _MOST_CHARS = 20_000
 _TAG_CHARS = 2_000
 _LEAST_WORD = 2
-# The tags that hold what a person or a camera wrote; the others hold numbers.
+# The tags with texts of a person or a camera; the others hold numbers.
 _TAGS = (
     "ImageDescription",
     "XPTitle",
@@ -45,11 +45,11 @@ _CONTROLS = {code: " " for code in range(32) if code != 10}
 
 
 def main(file: BinaryIO) -> None:
-    """Print what an image states, or why it cannot be read."""
+    """Print the text and metadata of an image, or why it cannot be read."""
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     Image.MAX_IMAGE_PIXELS = _MOST_PIXELS
     try:
-        found = _extracted(file)
+        found = _extract(file)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         found = {"failure": "pixels"}
     except MemoryError:
@@ -59,25 +59,25 @@ def main(file: BinaryIO) -> None:
     sys.stdout.buffer.write(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-def _extracted(file: BinaryIO) -> dict[str, Any]:
+def _extract(file: BinaryIO) -> dict[str, Any]:
     with Image.open(file) as image:
         width, height = image.size
-        # All of it: what is cut short shows only then. Text behind the pixels is read as well.
+        # All of it: only then a truncated file fails. Text behind the pixels is read as well.
         image.load()
-        texts = [*_comments(image), *_exif(image)]
+        texts = [*_list_comments(image), *_list_tags(image)]
         fields = {
             "width": width,
             "height": height,
             "format": str(image.format or ""),
-            **_date(image),
+            **_find_date(image),
         }
-        seen = _seen(image)
-    text = "\n".join(dict.fromkeys(filter(None, map(_plain, [*texts, seen]))))
+        seen = _read_picture(image)
+    text = "\n".join(dict.fromkeys(filter(None, map(_clean, [*texts, seen]))))
     flags = ["ocr"] if seen else []
     return {"text": text[:_MOST_CHARS], "fields": fields, "flags": flags}
 
 
-def _comments(image: Image.Image) -> Iterator[str]:
+def _list_comments(image: Image.Image) -> Iterator[str]:
     """Yield the texts of a PNG, and the comment of a JPEG or a GIF."""
     comment = image.info.get("comment", "")
     yield comment.decode("utf-8", "replace") if isinstance(comment, bytes) else str(comment)
@@ -86,20 +86,20 @@ def _comments(image: Image.Image) -> Iterator[str]:
             yield f"{name}: {str(value)[:_TAG_CHARS]}"
 
 
-def _exif(image: Image.Image) -> Iterator[str]:
+def _list_tags(image: Image.Image) -> Iterator[str]:
     held = {ExifTags.TAGS.get(tag, ""): value for tag, value in image.getexif().items()}
     for name in _TAGS:
-        yield _tag_text(name, held.get(name))
-    yield " ".join(_tag_text(name, held.get(name)) for name in _TAGS_OF_CAMERA)
+        yield _decode_tag(name, held.get(name))
+    yield " ".join(_decode_tag(name, held.get(name)) for name in _TAGS_OF_CAMERA)
 
 
-def _tag_text(name: str, value: Any) -> str:
+def _decode_tag(name: str, value: Any) -> str:
     if isinstance(value, bytes):
         value = value.decode("utf-16-le" if name in _UTF16_TAGS else "utf-8", "replace")
     return value[:_TAG_CHARS] if isinstance(value, str) else ""
 
 
-def _date(image: Image.Image) -> dict[str, str]:
+def _find_date(image: Image.Image) -> dict[str, str]:
     """Return when a photograph was taken, as its camera wrote it: 2026:09:01 12:30:00."""
     exif = image.getexif()
     stated = exif.get_ifd(ExifTags.IFD.Exif).get(ExifTags.Base.DateTimeOriginal)
@@ -111,7 +111,7 @@ def _date(image: Image.Image) -> dict[str, str]:
     return {"date": f"{digits[:4]}-{digits[4:6]}-{digits[6:]}" + (f"T{time[:8]}" if time else "")}
 
 
-def _seen(image: Image.Image) -> str:
+def _read_picture(image: Image.Image) -> str:
     """Return the text in the picture, "" where nothing here reads it or it takes too long."""
     if image.width * image.height > _OCR_PIXELS or not shutil.which("tesseract"):
         return ""
@@ -128,7 +128,7 @@ def _seen(image: Image.Image) -> str:
     return text if sum(map(str.isalnum, text)) >= _LEAST_WORD else ""
 
 
-def _plain(text: str) -> str:
+def _clean(text: str) -> str:
     return "\n".join(
         " ".join(line.split()) for line in text.translate(_CONTROLS).split("\n")
     ).strip()

@@ -30,9 +30,9 @@ class _Failure(Exception):
 
 
 def main(file: BinaryIO) -> None:
-    """Print what a PDF holds, or why it cannot be read."""
+    """Print the text and metadata of a PDF, or why it cannot be read."""
     try:
-        found = _extracted(file)
+        found = _extract(file)
     except _Failure as failure:
         found = {"failure": str(failure)}
     except MemoryError:
@@ -46,14 +46,14 @@ def main(file: BinaryIO) -> None:
     sys.stdout.buffer.write(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-def _extracted(file: BinaryIO) -> dict[str, Any]:
+def _extract(file: BinaryIO) -> dict[str, Any]:
     reader = PdfReader(file)
     if reader.is_encrypted and not reader.decrypt(""):
         raise _Failure("encrypted")
     n_pages = len(reader.pages)
     if n_pages > _MOST_PAGES:
         raise _Failure("pages")
-    texts = [_page_text(reader, number) for number in range(n_pages)]
+    texts = [_read_page(reader, number) for number in range(n_pages)]
     pages = [text or "" for text in texts]
     if None in texts and not any(map(str.strip, pages)):
         raise _Failure("damaged")
@@ -62,11 +62,11 @@ def _extracted(file: BinaryIO) -> dict[str, Any]:
     if sum(map(len, pages)) > _MOST_CHARS:
         raise _Failure("long")
     flags = ["unread_pages"] if None in texts else []
-    fields = {"n_pages": n_pages, **_metadata(reader)}
+    fields = {"n_pages": n_pages, **_read_metadata(reader)}
     return {"text": "\n\f\n".join(pages), "fields": fields, "flags": flags}
 
 
-def _page_text(reader: PdfReader, number: int) -> str | None:
+def _read_page(reader: PdfReader, number: int) -> str | None:
     """Return the text of a page; None where it cannot be read, which the others survive."""
     try:
         return reader.pages[number].extract_text().translate(_CONTROLS)
@@ -76,7 +76,7 @@ def _page_text(reader: PdfReader, number: int) -> str | None:
         return None
 
 
-def _metadata(reader: PdfReader) -> dict[str, str]:
+def _read_metadata(reader: PdfReader) -> dict[str, str]:
     """Return the title, author and date that a PDF states, each where it can be read."""
     stated = reader.metadata
     if stated is None:
@@ -86,11 +86,11 @@ def _metadata(reader: PdfReader) -> dict[str, str]:
         "author": lambda: stated.author,
         "date": lambda: stated.creation_date and stated.creation_date.isoformat(),
     }
-    found = {name: _one_line(read) for name, read in wanted.items()}
+    found = {name: _read_field(read) for name, read in wanted.items()}
     return {k: value for k, value in found.items() if value and value not in _PLACEHOLDERS}
 
 
-def _one_line(read: Callable[[], Any]) -> str:
+def _read_field(read: Callable[[], Any]) -> str:
     try:
         return " ".join(str(read() or "").translate(_CONTROLS).split())[:_LINE_CHARS]
     except (PyPdfError, ValueError, TypeError, AttributeError):

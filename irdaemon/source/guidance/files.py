@@ -82,7 +82,7 @@ class Kind:
         for product, pattern in self.places:
             if _compile_pattern(pattern).match_file(path):
                 return product
-        if not (own or (self._in_plugin(path) if in_plugin is None else in_plugin)):
+        if not (own or (self._is_in_plugin(path) if in_plugin is None else in_plugin)):
             return ""
         return next((product for product, ending in self.endings if path.endswith(ending)), "")
 
@@ -90,7 +90,7 @@ class Kind:
         """Return whether a file has a name that files of this kind have."""
         return os.path.basename(path).endswith(_list_endings(self))
 
-    def _in_plugin(self, path: str) -> bool:
+    def _is_in_plugin(self, path: str) -> bool:
         parts = path.split("/")
         above = ("/".join(parts[:i]) for i, part in enumerate(parts[:-1]) if part in self.folders)
         return any(os.path.isdir(os.path.join(each, MANIFEST_FOLDER)) for each in above)

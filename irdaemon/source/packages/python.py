@@ -49,7 +49,7 @@ def parse_pyproject(source: str, path: str) -> Manifest | None:
 
 
 def describe_pyproject(content: Mapping[str, object]) -> Manifest | None:
-    """Return what a pyproject.toml says; None when it only configures tools, and no package."""
+    """Return the manifest in a pyproject.toml; None when it only configures tools."""
     poetry = as_table(as_table(content.get("tool")).get("poetry"))
     if not (poetry or "project" in content or "build-system" in content):
         return None

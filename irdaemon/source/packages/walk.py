@@ -126,7 +126,7 @@ _NODE_MODULES = "node_modules"
 
 @dataclass(frozen=True, slots=True)
 class WalkLimits:
-    """How far to walk: directory-name patterns to leave out, and depth below a root."""
+    """The limits of a walk: patterns of directory names to leave out, and the depth."""
 
     exclude: tuple[str, ...] = ()
     max_depth: int = 8
@@ -178,7 +178,7 @@ class PackageScan:
             self.found += list_packages(directory, listing, scope)
 
     def scan_installed(self, root: Root, only: str = "") -> None:
-        """Find what is installed in a root, or in `only` one path of it."""
+        """Find the installed packages of a root, or of `only` one path of it."""
         modules = os.path.basename(root.path) == _NODE_MODULES
         entries = self._list_modules(root) if modules else self._list_distributions(root)
         self.found += (entry for entry in entries if is_within(entry.path, only))
@@ -197,7 +197,7 @@ class PackageScan:
             yield from list_packages(directory, listing, root.scope, (NPM,))
 
     def result(self, covered: tuple[str, ...]) -> Scan:
-        """Return what was found, in the order of the keys."""
+        """Return the scan, in the order of the keys."""
         ordered = tuple(sorted(self.found, key=lambda entry: entry.key))
         return Scan(ordered, covered, tuple(self.walk.problems))
 
@@ -230,7 +230,7 @@ def scan_packages(roots: tuple[Root, ...], limits: WalkLimits, under: str | None
 
 
 def _scan_inside(search: PackageScan, root: Root, under: str) -> tuple[str, ...]:
-    """Scan what lies at, or belongs to, a path inside a root; return what that covers."""
+    """Scan the entries at, or around, a path inside a root; return the paths that this covers."""
     if not is_installed(root.path):
         return _scan_project(search, root, under)
     package = _find_installed_package(root.path, under)

@@ -90,18 +90,18 @@ class Sessions:
 
         Databases are left out: only their tables tell which sessions they hold.
         """
-        return Expected(self._why_no_session, _explain_skipped)
+        return Expected(self._explain_file, _explain_directory)
 
-    def _why_no_session(self, seen: SeenPath) -> str | None:
+    def _explain_file(self, seen: SeenPath) -> str | None:
         if not _may_be_sessions(seen.path) or is_store(seen.path):
             return None
         try:
             changed_at = os.stat(seen.path).st_mtime
         except OSError:
             return None
-        return "older than since_days" if changed_at < self._since() else ""
+        return "older than since_days" if changed_at < self._compute_since() else ""
 
-    def _since(self) -> float:
+    def _compute_since(self) -> float:
         return time.time() - self._since_days * _DAY if self._since_days > 0 else 0.0
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
@@ -134,7 +134,7 @@ class Sessions:
 
     def _scan_file(self, walk: Walk, path: str, scope: str) -> list[Entry]:
         """Return the entries in a file: none when it just vanished or is too old."""
-        since = self._since()
+        since = self._compute_since()
         try:
             real = follow_link(path, walk.symlinks.roots, by_name=True)
             if is_store(real):
@@ -154,7 +154,7 @@ def _may_hold_sessions(entry: os.DirEntry[str]) -> bool:
     return is_searched(entry) and entry.name not in _NOT_SESSIONS
 
 
-def _explain_skipped(seen: SeenPath) -> str:
+def _explain_directory(seen: SeenPath) -> str:
     if seen.name in PRUNED:
         return PRUNED_REASON
     return "outputs and notes of sessions" if seen.name in _NOT_SESSIONS else ""

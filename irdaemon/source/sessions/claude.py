@@ -70,7 +70,7 @@ def _classify_record(record: Mapping[str, Any]) -> _Opening:
     text = join_texts(content)
     if record.get("interruptedMessageId") or text.lstrip().startswith(_INTERRUPTED):
         return "stopped", ""
-    if not _from_person(record):
+    if not _is_from_person(record):
         return "other", ""
     return _classify_text(text, content)
 
@@ -85,7 +85,7 @@ def _has_block(content: object, kind: str) -> bool:
     return any(block.get("type") == kind for block in list_blocks(content))
 
 
-def _from_person(record: Mapping[str, Any]) -> bool:
+def _is_from_person(record: Mapping[str, Any]) -> bool:
     kind = get_object(record, "origin").get("kind")
     asked = kind in (None, "human") and record.get("promptSource") != "system"
     return asked and not record.get("teamName")
@@ -243,7 +243,7 @@ class ClaudeQueue:
         return not (self.waiting or self.older)
 
     def open_turn(self, prompt: str) -> None:
-        """Note a prompt: it waits no more, and what has waited for a whole turn was forgotten."""
+        """Open a turn: drop its prompt, and the texts that have waited for a whole turn."""
         self.older = [text for text in self.waiting if text != prompt]
         self.waiting = []
 

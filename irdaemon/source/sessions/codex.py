@@ -61,7 +61,7 @@ _REQUEST = "## My request for Codex:"
 class RolloutStream:
     """One of the two streams of a rollout, as its lines come in.
 
-    `openings` keeps, by the offset at which a turn may open, what was known before it; `region`
+    `openings` keeps, by the offset at which a turn may open, the context before it; `region`
     is such an offset not yet followed by a prompt. `turn_id` is that of the turn under way,
     `next_id` that of the one announced; `last_text` is the last text of the agent in the turn.
     """

@@ -62,7 +62,7 @@ def read_transcript(reader: LineReader, start: Start) -> Transcript:
 
 
 def find_query(text: str) -> str:
-    """Return what a person typed of a message, which Cursor puts context around."""
+    """Return the typed part of a message, which Cursor wraps in context."""
     _, opened, rest = text.partition(_OPEN)
     inner, closed, _ = rest.rpartition(_CLOSE)
     return strip_injected(inner if opened and closed else text)

@@ -38,7 +38,7 @@ _NO_FILE = re.compile(r"[*?$`{}<>|]|://|^[-+]?\d+[a-z,\d$p]*$|^/dev/")
 
 
 def read_tool_call(id: object, name: object, given: object) -> ToolCall | None:
-    """Return what a tool call is to do; None where it touches no file and runs nothing."""
+    """Return the effects of a tool call; None where it touches no file and runs nothing."""
     kind = clean_text(name, ID_LENGTH).rpartition("__")[2].lower()
     args = parse_arguments(given)
     line = find_command_line(args) if kind in SHELLS else ""
@@ -81,7 +81,7 @@ def _read_line(line: str) -> Iterator[FileTouch]:
             yield from (FileTouch(word, True) for word in _list_files(words[1:]) if word)
         elif program == "sed":
             is_write = any(word.startswith(("-i", "--in-place")) for word in words)
-            given = list(_list_files(words[1:]))  # the first is what it is to do
+            given = list(_list_files(words[1:]))  # the first is its script
             yield from (FileTouch(word, is_write) for word in given[1:] if word)
 
 

@@ -123,7 +123,7 @@ def _fold_chat(chat: _Chat, skipped: Counter[str], start: Start) -> Transcript:
 
 
 def _add_prompt(log: SessionLog, at: int, key: str, message: Mapping[str, Any]) -> None:
-    # What was shown is what was typed; the content has files pasted into it.
+    # The displayed text is the typed one; the content has files pasted into it.
     shown = _join_content(message, "displayContent") or _join_content(message, "content")
     text = strip_injected(shown)
     if not text.startswith(_INJECTED):

@@ -46,7 +46,7 @@ class SessionLog:
         return last is not None and last.kind == "text"
 
     def ask(self, at: int, key: str, text: str, when: str = "", kind: Kind = "prompt") -> None:
-        """Add what a person typed, if anything."""
+        """Add a prompt, if any."""
         if text:
             setting = Setting(self.session.id, self.session.cwd, self.branch, when)
             self.steps.append(Step(kind, at, text, key, setting=setting))

@@ -48,7 +48,7 @@ class SessionInfo:
 
 @dataclass(frozen=True, slots=True)
 class TurnContext:
-    """What the lines before a turn state about it, where the turn's own lines do not repeat it.
+    """The facts about a turn that only the lines before it state.
 
     `prompts` counts the prompts so far; `stream` names the one of a rollout's two streams in use;
     `marked` is true where the file marks the ends of its turns.
@@ -64,7 +64,7 @@ class TurnContext:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a read ended. `resume` is 0 when the next one must begin at the start."""
+    """The end of a read. `resume` is 0 when the next one must begin at the start."""
 
     agent: str
     kind: StreamKind
@@ -261,7 +261,7 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Where and when a prompt was given. `timestamp` is kept as found."""
+    """The place and time of a prompt. `timestamp` is kept as found."""
 
     session_id: str = ""
     cwd: str = ""
@@ -313,7 +313,7 @@ class Turn:
 
     @property
     def prompt(self) -> str:
-        """Return what was asked, "" when a person asked nothing."""
+        """Return the prompt, "" when a person asked nothing."""
         return "\n\n".join(self.prompts)
 
     @property
@@ -478,7 +478,7 @@ class BranchNode:
     """A record that has a place in the tree. `parent` is "" for a root.
 
     `before` is the main record written before it, `is_main` false for a sub-agent's record,
-    `is_message` true for what can end the branch.
+    `is_message` true for a record that can end the branch.
     """
 
     uuid: str
@@ -546,7 +546,7 @@ class SessionFilter:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where reading begins: at the start of the file, or (`is_tail`) at the last known turn.
+    """The start of a read: that of the file, or (`is_tail`) the last known turn.
 
     `path` is the file's, for what only lies beside it.
     """

@@ -62,7 +62,7 @@ class Skills(PluginSource):
     def scan(self, under: str | None = None) -> Scan:
         """Enumerate skills; of plugin stores, the deciding JSON files are read.
 
-        A change to what a link leads to is recognised when it is a SKILL.md, a directory that
+        A change to the target of a link is recognised when it is a SKILL.md, a directory that
         holds one, or a directory that vanished.
         """
         where = EVERYTHING if under is None else self._confine(under)
@@ -78,7 +78,7 @@ class Skills(PluginSource):
         return _merge_scans(where, near, far)
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
-        """Read one skill, whatever state its frontmatter is in."""
+        """Read one skill, even with invalid frontmatter."""
         plugin = find_plugin(entry.path, self._list_stores()) if entry.scope == "plugin" else ""
         return Reading((read_skill(entry, plugin, self._max_bytes, self._project),))
 

@@ -156,9 +156,9 @@ def main(request: bytes) -> None:
 
 
 def outline(language: str, text: bytes) -> list[_Symbol] | None:
-    """Return the symbols of a text in their order; None where they cannot be told."""
+    """Return the symbols of a text in their order; None where they cannot be parsed."""
     if language == "python":
-        found = _of_python(text)
+        found = _outline_python(text)
         if found is not None:
             return found
     grammar = _GRAMMARS.get(language)
@@ -171,16 +171,16 @@ def outline(language: str, text: bytes) -> list[_Symbol] | None:
 # -- Python --------------------------------------------------------------------------------------
 
 
-def _of_python(text: bytes) -> list[_Symbol] | None:
+def _outline_python(text: bytes) -> list[_Symbol] | None:
     warnings.simplefilter("ignore")  # of escapes in texts
     try:
         module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return sorted(_in_body(module), key=lambda each: (each.start, -each.end))
+    return sorted(_list_in_body(module), key=lambda each: (each.start, -each.end))
 
 
-def _in_body(module: ast.Module) -> Iterator[_Symbol]:
+def _list_in_body(module: ast.Module) -> Iterator[_Symbol]:
     pending: list[tuple[ast.stmt, tuple[str, ...], bool]] = [(s, (), False) for s in module.body]
     while pending:
         node, parents, in_class = pending.pop()
@@ -191,7 +191,7 @@ def _in_body(module: ast.Module) -> Iterator[_Symbol]:
             if len(parents) < _DEEPEST:
                 pending += [(each, (*parents, node.name), is_class) for each in node.body]
         else:
-            pending += [(each, parents, in_class) for each in _statements(node)]
+            pending += [(each, parents, in_class) for each in _list_statements(node)]
 
 
 def _make_symbol(
@@ -202,7 +202,7 @@ def _make_symbol(
     return _Symbol(node.name, kind, start, node.end_lineno or node.lineno, head, parents)
 
 
-def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
+def _list_statements(node: ast.stmt) -> Iterator[ast.stmt]:
     """Yield the statements in a compound one that is no definition."""
     for part in ("body", "orelse", "finalbody", "handlers", "cases"):
         for each in getattr(node, part, ()):
