@@ -1,7 +1,7 @@
 """Pinned items: offered first where they are likely, at a lower bar than others.
 
 One comes first where its corpus has at least half of the confidence that an offer takes, and where
-it has at least half of the best evidence there. A prompt without a task gets none.
+it has at least four fifths of the best evidence there. A prompt without a task gets none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from irdaemon.discovery.retrieve import Candidate
 from irdaemon.types import Hit
 
 # The shares of what an offer takes: of its corpus' floor, and of the best evidence there.
-_OF_FLOOR, _OF_BEST = 0.5, 0.5
+# In two labelled homes a skill pinned at random comes first for 4% of the prompts that do not want
+# it (at half the evidence 10%), and nine of ten that half would bring up are still brought up.
+_OF_FLOOR, _OF_BEST = 0.5, 0.8
 
 
 def offer_pinned(

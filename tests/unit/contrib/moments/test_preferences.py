@@ -97,7 +97,7 @@ def test_a_preference_holds_below_its_place_and_the_nearest_one_counts(made, tmp
 
 
 def test_a_pinned_item_comes_before_a_better_one():
-    items = {"fill": tool("Fill a pdf form"), "sign": tool("Sign and fill a form as pdf")}
+    items = {"fill": tool("Fill a pdf form"), "filler": tool("Fill a pdf form quickly")}
     made = engine_of({**items, "deploy": TOOLS["deploy"]})
     first, *_ = offered(made)
     (second,) = set(items) - {first}
