@@ -12,7 +12,7 @@ from irclient.prompts import LineProblem, read_record
 from irdaemon.contrib.prompts.given import make_expected
 from irdaemon.contrib.prompts.jobs import serve_new
 from irdaemon.contrib.usage.learning import Learning
-from irdaemon.contrib.usage.taught import given_uses
+from irdaemon.contrib.usage.taught import parse_uses
 from irdaemon.discovery.calibrate import (
     FEWEST_ARTIFACTS,
     make_reread_floor,
@@ -88,7 +88,7 @@ def learn(corpus: Built | str, uses: Iterable[Use | Mapping[str, Any]]) -> Learn
     Raises QueryError for what is no use, Unavailable for a corpus that is open for reading only.
     """
     built = find_built(corpus)
-    report = _make_learning(built).learn(given_uses(uses))
+    report = _make_learning(built).learn(parse_uses(uses))
     built.engine.drain()
     return report
 

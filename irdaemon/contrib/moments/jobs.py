@@ -86,7 +86,7 @@ class _Vain:
 def _list_used(names: ItemNames, turns: Iterable[KeptTurn]) -> set[Item]:
     """Return the items that any session used."""
     uses = {use for turn in turns for use in turn.uses}
-    return {item for use in uses for item in names.meant(*use)}
+    return {item for use in uses for item in names.resolve_use(*use)}
 
 
 def _count_offers(

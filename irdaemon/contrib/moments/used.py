@@ -71,7 +71,7 @@ def _resolve(
     kinds = {name: c.kind if c.kind in _KINDS else "" for name, c in stored.items()}
     names, found = ItemNames(ledger, kinds), dict[Item, UsedItem]()
     for use in uses:
-        for name, artifact_id in names.meant(*use)[:1]:
+        for name, artifact_id in names.resolve_use(*use)[:1]:
             held = stored[name]
             item = held.part_of or name, artifact_id
             artifact = ledger.artifacts.get(name, artifact_id)

@@ -11,7 +11,7 @@ ADDON = AddOn(
     jobs={
         "learn": ("irdaemon.contrib.usage.jobs:learn_corpus", 3, True),
         "roll_back": ("irdaemon.contrib.usage.jobs:roll_back_corpus", 3, True),
-        "unlearn": ("irdaemon.contrib.usage.jobs:unlearn", 3, False),
+        "unlearn": ("irdaemon.contrib.usage.jobs:forget_learned", 3, False),
     },
     observer="irdaemon.contrib.usage.observer:UsageObserver",
     options="irdaemon.contrib.usage.observer:make_options",

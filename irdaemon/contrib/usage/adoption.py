@@ -24,7 +24,7 @@ from irdaemon.contrib.usage.store import Offer
 _Z = 1.959964
 
 
-def interval(part: int, whole: int) -> tuple[float, float]:
+def compute_interval(part: int, whole: int) -> tuple[float, float]:
     """Return Wilson's 95% interval of a share; (0.0, 1.0) where nothing was counted."""
     if not whole:
         return 0.0, 1.0
@@ -36,9 +36,9 @@ def interval(part: int, whole: int) -> tuple[float, float]:
     return max(0.0, middle - spread), min(1.0, middle + spread)
 
 
-def share_of(part: int, whole: int) -> dict[str, float | None]:
+def describe_share(part: int, whole: int) -> dict[str, float | None]:
     """Return a share with its interval, rounded; None where nothing was counted."""
-    low, high = interval(part, whole)
+    low, high = compute_interval(part, whole)
     share = round(part / whole, 4) if whole else None
     return {"share": share, "low": round(low, 4), "high": round(high, 4)}
 
@@ -69,11 +69,11 @@ class _Tally:
         return {
             "offered": self.offered,
             "adopted": self.adopted,
-            **share_of(self.adopted, self.offered),
+            **describe_share(self.adopted, self.offered),
         }
 
 
-def adoption(
+def report_adoption(
     log: JoinedLog, offers: list[Offer], names: ItemNames, item: str = ""
 ) -> dict[str, Any]:
     """Return the report of use: adoption by item, agent, wording and week, and what stands out.
@@ -81,8 +81,8 @@ def adoption(
     `item` (CORPUS/ID) narrows the rows of items to one.
     """
     uses = list(log.uses())
-    items, by = _tallied(log, offers, uses)
-    rows = [_row(names, key, tally) for key, tally in _most_used(items)]
+    items, by = _tally(log, offers, uses)
+    rows = [_describe_tally(names, key, tally) for key, tally in _sort_by_use(items)]
     return {
         "answers": len(offers),
         "abstained": sum(each.abstained for each in offers),
@@ -94,13 +94,13 @@ def adoption(
         "adoption": [
             {"by": kind, "name": name, **tally.to_dict()} for (kind, name), tally in by.items()
         ],
-        "not_installed": _not_installed(uses),
-        **_unused(names, items, offers),
-        "context": _context(offers),
+        "not_installed": _list_not_installed(uses),
+        **_list_unused(names, items, offers),
+        "context": _measure_context(offers),
     }
 
 
-def _tallied(
+def _tally(
     log: JoinedLog, offers: Iterable[Offer], uses: Iterable[JoinedUse]
 ) -> tuple[dict[Item, _Tally], dict[tuple[str, str], _Tally]]:
     items: dict[Item, _Tally] = defaultdict(_Tally)
@@ -118,7 +118,7 @@ def _tallied(
             tally.uses += 1
             tally.states[use.state] += 1
             tally.last_used = max(tally.last_used, use.turn.at)
-    for offer, item in _first_offers(offers):
+    for offer, item in _list_first_offers(offers):
         later = used.get((offer.session, item), 0.0)
         adopted = later >= offer.at - 60
         agent = offer.session.partition(":")[0]
@@ -133,7 +133,7 @@ def _tallied(
     return items, by
 
 
-def _first_offers(offers: Iterable[Offer]) -> Iterator[tuple[Offer, Item]]:
+def _list_first_offers(offers: Iterable[Offer]) -> Iterator[tuple[Offer, Item]]:
     """Yield what was offered to each session, each item once; without a session none joins."""
     known: set[tuple[str, Item]] = set()
     for offer in offers:
@@ -144,14 +144,14 @@ def _first_offers(offers: Iterable[Offer]) -> Iterator[tuple[Offer, Item]]:
                 yield offer, key[1]
 
 
-def _most_used(items: Mapping[Item, _Tally]) -> list[tuple[Item, _Tally]]:
+def _sort_by_use(items: Mapping[Item, _Tally]) -> list[tuple[Item, _Tally]]:
     return sorted(
         ((item, tally) for item, tally in items.items() if tally.uses or tally.offered),
         key=lambda each: (-each[1].uses, -each[1].offered, each[0]),
     )
 
 
-def _row(names: ItemNames, item: Item, tally: _Tally) -> dict[str, Any]:
+def _describe_tally(names: ItemNames, item: Item, tally: _Tally) -> dict[str, Any]:
     named = names.by_item.get(item)
     return {
         "reference": "/".join(item),
@@ -165,7 +165,7 @@ def _row(names: ItemNames, item: Item, tally: _Tally) -> dict[str, Any]:
     }
 
 
-def _not_installed(uses: Iterable[JoinedUse]) -> list[dict[str, Any]]:
+def _list_not_installed(uses: Iterable[JoinedUse]) -> list[dict[str, Any]]:
     """Return what transcripts use by names that nothing indexed has, the most frequent first."""
     counts = Counter((each.how, each.what) for each in uses if each.state == "not_installed")
     return [
@@ -174,7 +174,7 @@ def _not_installed(uses: Iterable[JoinedUse]) -> list[dict[str, Any]]:
     ]
 
 
-def _unused(
+def _list_unused(
     names: ItemNames, items: Mapping[Item, _Tally], offers: Iterable[Offer]
 ) -> dict[str, Any]:
     """Return which items were never offered nor used, and which were offered and never used."""
@@ -189,7 +189,7 @@ def _unused(
     }
 
 
-def _context(offers: Iterable[Offer]) -> dict[str, int]:
+def _measure_context(offers: Iterable[Offer]) -> dict[str, int]:
     """Return about how much of agents' context the offers took, in all and of what was shown."""
     shown = [each for offer in offers for each in offer.items if each.verdict == "offered"]
     chars = sum(each.chars for each in shown)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from irdaemon.config.sections import Config
-from irdaemon.contrib.usage.store import restore_usage, save_usage, saved_beside
+from irdaemon.contrib.usage.store import find_saved, restore_usage, save_usage
 
 
 def back_up(config: Config, file: str) -> tuple[str, int]:
     """Write the log of use beside a ledger's backup; return where, and its size: 0 for none."""
-    return saved_beside(file), save_usage(config.usage_path, file, replace=True)
+    return find_saved(file), save_usage(config.usage_path, file, replace=True)
 
 
 def restore(config: Config, file: str) -> str | None:

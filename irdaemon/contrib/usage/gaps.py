@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from irdaemon.contrib.usage.names import MISSED, Item, ItemNames, JoinedLog, JoinedUse, missed_by
+from irdaemon.contrib.usage.names import MISSED, Item, ItemNames, JoinedLog, JoinedUse, name_miss
 from irdaemon.contrib.usage.offers import ConsideredItem
 from irdaemon.contrib.usage.store import KeptTurn, Offer
 from irdaemon.discovery.discover import NO_TASK
@@ -59,11 +59,11 @@ class GapWorld:
         self._ask = ask
         self.replayed = 0
 
-    def prompt_of(self, turn: KeptTurn) -> str:
+    def read_prompt(self, turn: KeptTurn) -> str:
         """Return what was asked in a turn, as it was indexed; "" where it no longer is."""
         return "\n\n".join(self._ledger.artifacts.list_prompts(turn.corpus, turn.turn_id))
 
-    def words_of(self, item: Item) -> set[str]:
+    def list_words(self, item: Item) -> set[str]:
         """Return the words that are indexed of an item."""
         return {
             word
@@ -78,21 +78,23 @@ class GapWorld:
         self.replayed += 1
         found = next((each for each in self._ask(prompt) if each[:2] in items), None)
         offered = found is not None and found.verdict == "offered"
-        return "offered" if offered else missed_by(found), found
+        return "offered" if offered else name_miss(found), found
 
 
-def gaps(
+def find_gaps(
     log: JoinedLog, offers: Iterable[Offer], names: ItemNames, world: GapWorld
 ) -> list[dict[str, Any]]:
     """Return the gaps, those of most prompts first."""
-    missed = _missed_items(log, world)
-    found = [_of_item(item, prompts, names, world) for item, prompts in missed.items()]
-    found += [_of_cluster(each) for each in _clusters(_unanswered(log, offers, world))]
-    found += _not_indexed(log)
+    missed = _list_missed(log, world)
+    found = [_describe_item(item, prompts, names, world) for item, prompts in missed.items()]
+    found += [
+        _describe_cluster(each) for each in _cluster_prompts(_list_unanswered(log, offers, world))
+    ]
+    found += _list_not_indexed(log)
     return sorted(found, key=lambda each: (-each["prompts"], each["kind"], each["reference"]))
 
 
-def reported(
+def make_report(
     found: Sequence[dict[str, Any]], world: GapWorld, least: int = LEAST
 ) -> dict[str, Any]:
     """Return the gaps that so many prompts show at least, and how many prompts show others."""
@@ -104,42 +106,41 @@ def reported(
     }
 
 
-def _not_indexed(log: JoinedLog) -> list[dict[str, Any]]:
+def _list_not_indexed(log: JoinedLog) -> list[dict[str, Any]]:
     """Return what was used by a name that nothing indexed has."""
     used: dict[str, list[JoinedUse]] = {}
     for use in log.uses():
         if use.state == "not_installed":
             used.setdefault(use.what, []).append(use)
-    return [_of_name(name, uses) for name, uses in used.items()]
-
-
-def _of_name(name: str, uses: Sequence[JoinedUse]) -> dict[str, Any]:
-    return {
-        "kind": "not_indexed",
-        "reference": "",
-        "name": name,
-        **_counted([]),
-        "prompts": len(uses),
-        "sessions": len({each.turn.entry for each in uses}),
-        "states": {"not_installed": len(uses)},
-        "words": [],
-        "cure": f"nothing indexed is called {name}: irc add its directory, or install it",
-    }
+    return [
+        {
+            "kind": "not_indexed",
+            "reference": "",
+            "name": name,
+            **_count_prompts([]),
+            "prompts": len(uses),
+            "sessions": len({each.turn.entry for each in uses}),
+            "states": {"not_installed": len(uses)},
+            "words": [],
+            "cure": f"nothing indexed is called {name}: irc add its directory, or install it",
+        }
+        for name, uses in used.items()
+    ]
 
 
 # -- items that were used and not offered --------------------------------------------------------
 
 
-def _missed_items(log: JoinedLog, world: GapWorld) -> dict[Item, list[MissedPrompt]]:
+def _list_missed(log: JoinedLog, world: GapWorld) -> dict[Item, list[MissedPrompt]]:
     missed: dict[Item, list[MissedPrompt]] = {}
     for use in log.uses():
-        if use.state in (*MISSED, "unjoined") and (prompt := _missed(use, world)):
+        if use.state in (*MISSED, "unjoined") and (prompt := _find_missed(use, world)):
             missed.setdefault(use.items[0], []).append(prompt)
     return missed
 
 
-def _missed(use: JoinedUse, world: GapWorld) -> MissedPrompt | None:
-    text = world.prompt_of(use.turn)
+def _find_missed(use: JoinedUse, world: GapWorld) -> MissedPrompt | None:
+    text = world.read_prompt(use.turn)
     if not text:
         return None
     if use.state != "unjoined":
@@ -151,40 +152,36 @@ def _missed(use: JoinedUse, world: GapWorld) -> MissedPrompt | None:
     return MissedPrompt(text, use.turn.entry, state, "", considered, replayed=True)
 
 
-def _of_item(
+def _describe_item(
     item: Item, prompts: Sequence[MissedPrompt], names: ItemNames, world: GapWorld
 ) -> dict[str, Any]:
-    lacking = _lacking(prompts, world.words_of(item))
+    lacking = _list_lacking(prompts, world.list_words(item))
     named = names.by_item.get(item)
     return {
         "kind": "missed",
         "reference": "/".join(item),
         "name": named.name if named else item[1],
-        **_counted(prompts),
+        **_count_prompts(prompts),
         "words": lacking,
-        "cure": _cure("/".join(item), prompts, lacking),
+        "cure": _suggest_cure("/".join(item), prompts, lacking),
     }
 
 
-def _lacking(prompts: Sequence[MissedPrompt], known: set[str]) -> list[str]:
+def _list_lacking(prompts: Sequence[MissedPrompt], known: set[str]) -> list[str]:
     """Return the words that two prompts or more have and an item lacks, the most frequent first."""
     counts: Counter[str] = Counter()
     spelt: dict[str, str] = {}
     for prompt in prompts:
-        forms = _forms(prompt.text)
+        # The terms of the words that say what the prompt is about.
+        words = (word.lower() for word in _WORD.findall(prompt.text) if has_task(word))
+        forms = {term: word for word in words for term in tokenize(word)}
         spelt |= {term: word for term, word in forms.items() if term not in spelt}
         counts.update(term for term in forms if term not in known)
     shared = min(LEAST, len(prompts))
     return [spelt[term] for term, count in counts.most_common() if count >= shared][:_WORDS]
 
 
-def _forms(text: str) -> dict[str, str]:
-    """Return the terms of the words in a text that say what it is about, each with its word."""
-    words = (word.lower() for word in _WORD.findall(text) if has_task(word))
-    return {term: word for word in words for term in tokenize(word)}
-
-
-def _cure(reference: str, prompts: Sequence[MissedPrompt], lacking: Sequence[str]) -> str:
+def _suggest_cure(reference: str, prompts: Sequence[MissedPrompt], lacking: Sequence[str]) -> str:
     worst = Counter(each.state for each in prompts).most_common(1)[0][0]
     if lacking:
         return f"add to the description of {reference}: {', '.join(lacking)}"
@@ -196,19 +193,21 @@ def _cure(reference: str, prompts: Sequence[MissedPrompt], lacking: Sequence[str
 # -- prompts that nothing was offered for --------------------------------------------------------
 
 
-def _unanswered(log: JoinedLog, offers: Iterable[Offer], world: GapWorld) -> Iterator[MissedPrompt]:
+def _list_unanswered(
+    log: JoinedLog, offers: Iterable[Offer], world: GapWorld
+) -> Iterator[MissedPrompt]:
     """Yield the prompts with a task for which nothing was offered, and nothing used."""
     turns = {digest: turn for turn in log.turns for digest in (*turn.own, *turn.asked)}
     for offer in {each.digest: each for each in offers if each.abstained}.values():
         turn = turns.get(offer.digest)
-        text = offer.text or (world.prompt_of(turn) if turn else "")
+        text = offer.text or (world.read_prompt(turn) if turn else "")
         used = turn is not None and bool(turn.uses)
         if text and not used and offer.reason not in _NO_GAP and has_task(text):
             best = max(offer.items, key=lambda each: each.evidence, default=None)
             yield MissedPrompt(text, offer.session, "nothing_found", offer.reason, best)
 
 
-def _clusters(prompts: Iterable[MissedPrompt]) -> list[list[MissedPrompt]]:
+def _cluster_prompts(prompts: Iterable[MissedPrompt]) -> list[list[MissedPrompt]]:
     """Put prompts together that share words with the first of a cluster."""
     clusters: list[tuple[set[str], list[MissedPrompt]]] = []
     for prompt in prompts:
@@ -222,8 +221,8 @@ def _clusters(prompts: Iterable[MissedPrompt]) -> list[list[MissedPrompt]]:
     return [members for _, members in clusters]
 
 
-def _of_cluster(prompts: Sequence[MissedPrompt]) -> dict[str, Any]:
-    words = _lacking(prompts, set())
+def _describe_cluster(prompts: Sequence[MissedPrompt]) -> dict[str, Any]:
+    words = _list_lacking(prompts, set())
     best = Counter(
         f"{p.considered.corpus}/{p.considered.artifact_id}" for p in prompts if p.considered
     )
@@ -236,13 +235,13 @@ def _of_cluster(prompts: Sequence[MissedPrompt]) -> dict[str, Any]:
         "kind": "nothing_found",
         "reference": nearest,
         "name": "",
-        **_counted(prompts),
+        **_count_prompts(prompts),
         "words": words,
         "cure": cure,
     }
 
 
-def _counted(prompts: Sequence[MissedPrompt]) -> dict[str, Any]:
+def _count_prompts(prompts: Sequence[MissedPrompt]) -> dict[str, Any]:
     """Return how many prompts and sessions there were, why they were missed, and examples."""
     evidence = [each.considered.evidence for each in prompts if each.considered]
     return {
@@ -253,10 +252,10 @@ def _counted(prompts: Sequence[MissedPrompt]) -> dict[str, Any]:
         "verdicts": dict(Counter(each.considered.verdict for each in prompts if each.considered)),
         "evidence": max(evidence, default=0.0),
         "replayed": sum(each.replayed for each in prompts),
-        "examples": [_shortened(each.text) for each in prompts[:_EXAMPLES]],
+        "examples": [_shorten(each.text) for each in prompts[:_EXAMPLES]],
     }
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text[: 2 * _EXAMPLE_CHARS].split())
     return line if len(line) <= _EXAMPLE_CHARS else line[: _EXAMPLE_CHARS - 1] + "…"

@@ -9,7 +9,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.usage.learning import NOT_LEARNED, RULE, Learning
 from irdaemon.contrib.usage.names import ItemNames
 from irdaemon.contrib.usage.observer import find_observer
-from irdaemon.contrib.usage.taught import of_corpus
+from irdaemon.contrib.usage.taught import list_uses
 from irdaemon.engine.publish import JobContext
 from irdaemon.engine.state import State
 from irdaemon.types import Use
@@ -28,7 +28,7 @@ def learn_corpus(context: JobContext, corpus: Corpus) -> str:
     if _is_incomplete(state):
         return "not all transcripts were searched for uses"
     learning = Learning(state, context.publisher, corpus, context.pause)
-    uses = _known_uses(state, corpus)
+    uses = _list_known_uses(state, corpus)
     learning.keep_attested(uses)
     seen = RULE + hashlib.blake2b(repr(uses).encode("utf-8", "replace"), digest_size=8).hexdigest()
     noted = ledger.prompts.read_state(name)
@@ -45,7 +45,7 @@ def roll_back_corpus(context: JobContext, corpus: Corpus) -> str:
     return f"{format_count(changed, 'artifact', 'is')} as before"
 
 
-def unlearn(context: JobContext) -> str:
+def forget_learned(context: JobContext) -> str:
     """Forget what is to be forgotten of use, in what was learned and in what was imported."""
     state, forgotten = context.state, 0
     while find_observer(state).unlearned:
@@ -66,11 +66,11 @@ def _is_incomplete(state: State) -> bool:
     return notes is not None and any(map(notes.must_read_all, sessions))
 
 
-def _known_uses(state: State, corpus: Corpus) -> list[Use]:
+def _list_known_uses(state: State, corpus: Corpus) -> list[Use]:
     """Return the uses that transcripts tell of and those brought from elsewhere."""
     imported = state.ledger.prompts.list_imported(corpus.name)
     if (notes := find_observer(state).notes) is None:
         return imported
     with notes.reading() as store:
         names = ItemNames(state.ledger, {name: c.kind for name, c in state.corpora.items()})
-        return [*of_corpus(store, state.ledger, names, corpus.name), *imported]
+        return [*list_uses(store, state.ledger, names, corpus.name), *imported]

@@ -10,12 +10,12 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.usage.taught import (
     RATES,
     Prompts,
-    attested,
-    learned,
-    newest_fifth,
-    newest_of_each,
-    taught,
-    weights_of,
+    attest,
+    make_expected,
+    split_newest_fifth,
+    split_newest_of_each,
+    teach,
+    weigh_uses,
 )
 from irdaemon.discovery.query import ParsedQuery, analyse_query, embed_question
 from irdaemon.embed import Embedder
@@ -68,45 +68,44 @@ class Learning:
         names = self._names()
         known = [use for use in uses if any(id in names for id in use.gold)]
         now = self.state.clock()
-        prompts, held_out = _trial(known, names, now)
+        prompts, held_out = _split_uses(known, names, now)
         if len(known) < FEWEST_USES or not prompts or not held_out:
-            return self._noted(LearnReport("not enough yet", len(known)))
-        everything = taught(known, names, now)
+            return self._note(LearnReport("not enough yet", len(known)))
+        everything = teach(known, names, now)
         seen = [_is_of(use, prompts) for use in held_out]
-        weights = weights_of(seen, sum(_is_of(use, everything) for use in known) / len(known))
+        weights = weigh_uses(seen, sum(_is_of(use, everything) for use in known) / len(known))
         base = self._index_with({})
         asked = [Asked(use.prompt, use.gold) for use in held_out]
         before = measure_each(base, asked, self._rank)
         tried = []
         for rate in RATES:
-            candidate = self._index_with(learned(prompts, rate))
+            candidate = self._index_with(make_expected(prompts, rate))
             found = measure_gain(before, measure_each(candidate, asked, self._rank), weights)
             tried.append((found, candidate, rate))
         best, candidate, rate = max(tried, key=lambda each: each[0].mean)
         if not best.better:
-            return self._noted(_report("no better", known, best))
+            return self._note(_make_report("no better", known, best))
         own = compare_own_cases(base, candidate, self._rank)
         if own.worse:
-            return self._noted(_report("worse elsewhere", known, best, own))
-        wanted = learned(everything, rate)
+            return self._note(_make_report("worse elsewhere", known, best, own))
+        wanted = make_expected(everything, rate)
         changed = self._publish(wanted)
         outcome = "published" if changed else "unchanged"
-        return self._noted(_report(outcome, known, best, own, wanted))
+        return self._note(_make_report(outcome, known, best, own, wanted))
 
     def roll_back(self) -> int:
         """Serve what was served before; return how many artifacts change."""
-        learned = self.state.ledger.prompts
-        changed = learned.roll_back(self.corpus.name)
+        prompts = self.state.ledger.prompts
+        changed = prompts.roll_back(self.corpus.name)
         self.show(changed)
-        learned.put_state(
-            self.corpus.name, {**learned.read_state(self.corpus.name), "outcome": "rolled back"}
-        )
+        noted = prompts.read_state(self.corpus.name)
+        prompts.put_state(self.corpus.name, {**noted, "outcome": "rolled back"})
         return changed
 
     def keep_attested(self, uses: Sequence[Use]) -> None:
         """Forget what was learned of an artifact and a session that uses no longer attest."""
         names = {id: "" for use in uses for id in use.gold} | self._names()
-        attesting = attested(uses, names, self.state.clock())
+        attesting = attest(uses, names, self.state.clock())
         pairs = {(id, each.session) for id, prompts in attesting.items() for each in prompts}
         self.show(self.state.ledger.prompts.keep_only(self.corpus.name, pairs))
 
@@ -143,7 +142,7 @@ class Learning:
         """Publish an index with what has changed, with its vectors where they are few."""
         show_changed(self.state, self.publisher, self.corpus, changed)
 
-    def _noted(self, report: LearnReport) -> LearnReport:
+    def _note(self, report: LearnReport) -> LearnReport:
         told: dict[str, Any] = {**report.to_dict(), "at": self.state.clock()}
         self.state.ledger.prompts.put_state(self.corpus.name, told)
         return report
@@ -198,14 +197,16 @@ def explain_learned(state: State, text: str, reference: str) -> dict[str, Any] |
 # -- what is told --------------------------------------------------------------------------------
 
 
-def _trial(uses: Sequence[Use], names: Mapping[str, str], now: float) -> tuple[Prompts, list[Use]]:
+def _split_uses(
+    uses: Sequence[Use], names: Mapping[str, str], now: float
+) -> tuple[Prompts, list[Use]]:
     """Return what the older uses teach, and the newest, which judge it; nothing where none can.
 
     The newest fifth judges, unless hardly any of it is of what the older teach.
     """
-    for split in (newest_fifth, newest_of_each):
+    for split in (split_newest_fifth, split_newest_of_each):
         older, newest = split(uses, now)
-        prompts, held_out = taught(older, names, now), newest[:MOST_ASKED]
+        prompts, held_out = teach(older, names, now), newest[:MOST_ASKED]
         if sum(_is_of(use, prompts) for use in held_out) >= min(_FEW, len(held_out) / 10 + 1):
             return prompts, held_out
     return {}, []
@@ -215,7 +216,7 @@ def _is_of(use: Use, prompts: Prompts) -> bool:
     return any(id in prompts for id in use.gold)
 
 
-def _report(
+def _make_report(
     outcome: str,
     uses: Sequence[Use],
     found: Gain,

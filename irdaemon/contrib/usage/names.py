@@ -54,13 +54,13 @@ class NamedItem:
         """Return CORPUS/ID."""
         return f"{self.corpus}/{self.artifact_id}"
 
-    def called(self) -> set[str]:
+    def list_names(self) -> set[str]:
         """Return the names that a transcript may have for it."""
         if self.kind == "packages":
             ecosystem = self.fields.get("ecosystem", "")
-            return {_package(f"{ecosystem}:{self.name}")}
+            return {_normalize_package(f"{ecosystem}:{self.name}")}
         if self.kind == "mcp_tools":
-            return _tool_names(self.artifact_id, self.name, str(self.fields.get("server", "")))
+            return _list_tool_names(self.artifact_id, self.name, str(self.fields.get("server", "")))
         names = {self.name}
         if self.kind == "skills":
             names.add(os.path.basename(os.path.dirname(self.pointer)))
@@ -81,25 +81,25 @@ class ItemNames:
         ]
         self.by_item = {(each.corpus, each.artifact_id): each for each in self.items}
         self._named: dict[tuple[str, str], list[NamedItem]] = {}
-        for item in sorted(self.items, key=_nearness):
-            for name in item.called():
+        for item in sorted(self.items, key=_rank_nearness):
+            for name in item.list_names():
                 self._named.setdefault((item.kind, name), []).append(item)
         self._by_pointer = {each.pointer: each for each in self.items if each.pointer}
 
-    def meant(self, how: str, what: str) -> tuple[Item, ...]:
+    def resolve_use(self, how: str, what: str) -> tuple[Item, ...]:
         """Return the items that a use means, the nearest first; none where nothing is so called."""
         if how == "disclosed":
-            return self._referenced(what)
+            return self._find_referenced(what)
         if how in _BY_PATH:
-            found = self._at(what)
+            found = self._find_at(what)
             return ((found.corpus, found.artifact_id),) if found else ()
-        name = _package(what) if how == "package" else what
+        name = _normalize_package(what) if how == "package" else what
         for kind in _MEANT.get(how, ()):
-            if named := self._named.get((kind, name)) or self._without_prefix(kind, name):
+            if named := self._named.get((kind, name)) or self._drop_prefix(kind, name):
                 return tuple((each.corpus, each.artifact_id) for each in named)
         return ()
 
-    def _without_prefix(self, kind: str, name: str) -> list[NamedItem]:
+    def _drop_prefix(self, kind: str, name: str) -> list[NamedItem]:
         """Return the only item whose name follows a prefix that is no plugin's."""
         prefix, colon, rest = name.partition(":")
         if not colon or kind not in ("skills", "commands"):
@@ -108,7 +108,7 @@ class ItemNames:
         fits = [each for each in named if prefix in each.artifact_id.split("/")]
         return fits or (named if len(named) == 1 else [])
 
-    def _at(self, path: str) -> NamedItem | None:
+    def _find_at(self, path: str) -> NamedItem | None:
         """Return the item at a path; of a relative one, the only item whose path ends so."""
         whole = os.path.expanduser(path)
         if os.path.isabs(whole):
@@ -117,7 +117,7 @@ class ItemNames:
         ends = [each for pointer, each in self._by_pointer.items() if pointer.endswith(end)]
         return ends[0] if len(ends) == 1 and end.count("/") > 1 else None
 
-    def _referenced(self, reference: str) -> tuple[Item, ...]:
+    def _find_referenced(self, reference: str) -> tuple[Item, ...]:
         corpus, _, rest = reference.removeprefix("skill://").partition("/")
         if corpus not in self._corpora or not rest:
             return ()
@@ -127,18 +127,18 @@ class ItemNames:
         return tuple((corpus, each.artifact_id) for each in named)
 
 
-def _nearness(item: NamedItem) -> tuple[int, str]:
+def _rank_nearness(item: NamedItem) -> tuple[int, str]:
     scope = str(item.fields.get("scope", "other"))
     return _SCOPES.index(scope) if scope in _SCOPES else len(_SCOPES), item.artifact_id
 
 
-def _package(what: str) -> str:
+def _normalize_package(what: str) -> str:
     """Return ECOSYSTEM:NAME as it is compared: Python's names are alike in case and signs."""
     ecosystem, _, name = what.partition(":")
     return f"{ecosystem}:{_APART.sub('-', name).lower()}" if ecosystem == "pypi" else what
 
 
-def _tool_names(id: str, name: str, server: str) -> set[str]:
+def _list_tool_names(id: str, name: str, server: str) -> set[str]:
     """Return what a tool goes by: without its server only where its name is no common word."""
     joined = {f"{server}{sign}{name}" for sign in ("/", "_", "-", "__")} if server else set[str]()
     alone = {name} if _APART.search(name) else set[str]()
@@ -201,14 +201,14 @@ class JoinedLog:
         A tool or command of the agent's own, which means no item, does not count.
         """
         for turn in self.turns:
-            offers = self.offers_of(turn)
-            before = [each for each in self.of_session[turn.session] if each.at <= _end(turn)]
+            offers = self.list_offers(turn)
+            before = [each for each in self.of_session[turn.session] if each.at <= _find_end(turn)]
             for how, what in turn.uses:
-                items = self._names.meant(how, what)
+                items = self._names.resolve_use(how, what)
                 if items or not is_built_in(how, what):
-                    yield _joined((turn, how, what), items, offers, before)
+                    yield _join((turn, how, what), items, offers, before)
 
-    def offers_of(self, turn: KeptTurn) -> list[Offer]:
+    def list_offers(self, turn: KeptTurn) -> list[Offer]:
         """Return the answers that a turn was given: to its prompts, and to its agent's queries."""
         own = [o for o in self.of_session[turn.session] if o.digest in turn.own]
         asked = [
@@ -220,11 +220,11 @@ class JoinedLog:
         return [*own, *(each for each in asked if each not in own)]
 
 
-def _end(turn: KeptTurn) -> float:
+def _find_end(turn: KeptTurn) -> float:
     return turn.at + _CLOCKS_S
 
 
-def _joined(
+def _join(
     use: tuple[KeptTurn, str, str],
     items: tuple[Item, ...],
     offers: Sequence[Offer],
@@ -233,20 +233,20 @@ def _joined(
     if not items:
         return JoinedUse(*use, items, "not_installed")
     for offer in (*offers, *before):
-        if found := _considered(offer, items, lambda each: each.verdict in _OFFERED):
+        if found := _find_considered(offer, items, lambda each: each.verdict in _OFFERED):
             return JoinedUse(*use, items, "offered", found, offer)
     if not offers:
         return JoinedUse(*use, items, "unjoined")
     for offer in offers:
-        if found := _considered(offer, items, lambda each: True):
-            return JoinedUse(*use, items, missed_by(found), found, offer)
+        if found := _find_considered(offer, items, lambda each: True):
+            return JoinedUse(*use, items, name_miss(found), found, offer)
     return JoinedUse(*use, items, "absent", None, offers[0])
 
 
 _OFFERED = ("offered", "shown_before")
 
 
-def missed_by(considered: ConsideredItem | None) -> UseState:
+def name_miss(considered: ConsideredItem | None) -> UseState:
     """Return by how much an item that was not offered was missed."""
     if considered is None:
         return "absent"
@@ -254,7 +254,7 @@ def missed_by(considered: ConsideredItem | None) -> UseState:
     return "near_miss" if near else "buried"
 
 
-def _considered(
+def _find_considered(
     offer: Offer, items: tuple[Item, ...], wanted: Callable[[ConsideredItem], bool]
 ) -> ConsideredItem | None:
     return next((each for each in offer.items if each[:2] in items and wanted(each)), None)

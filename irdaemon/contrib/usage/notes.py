@@ -52,7 +52,7 @@ class DigestKey:
     """
 
     def __init__(self, path: str):
-        self._key = _read(path) or _made(path)
+        self._key = _read_key(path) or _make_key(path)
 
     def digest(self, text: str) -> bytes:
         """Return the digest of what a person typed of a text; white space makes no difference."""
@@ -61,7 +61,7 @@ class DigestKey:
         return whole[:_DIGEST_BYTES]
 
 
-def _read(path: str) -> bytes:
+def _read_key(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
             key = file.read(_KEY_BYTES + 1)
@@ -70,7 +70,7 @@ def _read(path: str) -> bytes:
     return key if len(key) == _KEY_BYTES else b""
 
 
-def _made(path: str) -> bytes:
+def _make_key(path: str) -> bytes:
     key = secrets.token_bytes(_KEY_BYTES)
     temporary = f"{path}.new"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -121,14 +121,14 @@ class UsageNotes:
         now = self._clock()
         if 0 <= now - self._failed_at < _TRIED_AGAIN_AFTER_S:
             return
-        if waiting := self._offers.taken():
-            done = self._written(lambda store: store.put_offers(self._kept(waiting)))
+        if waiting := self._offers.take_all():
+            done = self._write(lambda store: store.put_offers(self._make_offers(waiting)))
             if not done:
                 self._offers.put_back(waiting)
                 return
         if not 0 <= now - self._pruned_at < _PRUNED_EVERY_S:
             self._pruned_at = now
-            self._written(lambda store: _pruned(store, corpora, now))
+            self._write(lambda store: _prune(store, corpora, now))
 
     def read(self, corpus: str, upsert: Upsert) -> None:
         """Keep the turns of a session that was read."""
@@ -136,49 +136,51 @@ class UsageNotes:
             return
         place = corpus, upsert.entry.key
         latest = upsert.entry.mtime_ns / 1e9
-        done = self._written(
+        done = self._write(
             lambda store: store.put_turns(
-                place, [self._turn(place, turn, latest) for turn in upsert.turns], upsert.partial
+                place,
+                [self._make_turn(place, turn, latest) for turn in upsert.turns],
+                upsert.partial,
             )
         )
         if not done:
             self._incomplete.add(corpus)
 
-    def forgotten(self, corpus: str, keys: Sequence[str]) -> None:
+    def forget_sessions(self, corpus: str, keys: Sequence[str]) -> None:
         """Forget sessions whose files are gone."""
-        if keys and not self._written(lambda store: store.forget_entries(corpus, keys)):
+        if keys and not self._write(lambda store: store.forget_entries(corpus, keys)):
             self._incomplete.add(corpus)
 
     def must_read_all(self, corpus: str) -> bool:
         """Return whether transcripts of a corpus are missing here, so that all are read again."""
         whole = [True]
-        self._written(lambda store: whole.append(store.is_whole(corpus)))
+        self._write(lambda store: whole.append(store.is_whole(corpus)))
         return not whole[-1] or corpus in self._incomplete
 
-    def all_read(self, corpus: str) -> None:
+    def note_all_read(self, corpus: str) -> None:
         """Note that all transcripts of a corpus were read."""
-        if self._written(lambda store: store.set_whole(corpus, True)):
+        if self._write(lambda store: store.set_whole(corpus, True)):
             self._incomplete.discard(corpus)
 
     def close(self) -> None:
         """Write what waits, and close the file."""
-        if waiting := self._offers.taken():
-            self._written(lambda store: store.put_offers(self._kept(waiting)))
+        if waiting := self._offers.take_all():
+            self._write(lambda store: store.put_offers(self._make_offers(waiting)))
         if self._store is not None:
             self._store.close()
             self._store = None
 
-    def _written(self, write: Callable[[UsageStore], Any]) -> bool:
+    def _write(self, write: Callable[[UsageStore], Any]) -> bool:
         """Write with the file open, made again if it is damaged; return whether that was done."""
         try:
-            write(self._opened())
+            write(self._open())
             self.problem = ""
             return True
         except (sqlite3.Error, OSError) as error:
-            self._fail(error)
+            self._note_failure(error)
             return False
 
-    def _opened(self) -> UsageStore:
+    def _open(self) -> UsageStore:
         if self._store is not None and not os.path.exists(self.options.path):
             self._store.close()
             self._store = None
@@ -188,7 +190,7 @@ class UsageNotes:
             self._store = _open_or_create(self.options.path)
         return self._store
 
-    def _fail(self, error: sqlite3.Error | OSError) -> None:
+    def _note_failure(self, error: sqlite3.Error | OSError) -> None:
         self._failed_at = self._clock()
         if str(error) != self.problem:
             log.warning("use is not noted: %s", error)
@@ -201,29 +203,29 @@ class UsageNotes:
             with suppress(OSError):
                 set_aside(self.options.path, "corrupt")
 
-    def _digest(self, text: str) -> bytes:
+    def _hash(self, text: str) -> bytes:
         assert self._key is not None  # made with the file
         return self._key.digest(text)
 
-    def _kept(self, answers: Iterable[NotedAnswer]) -> list[Offer]:
+    def _make_offers(self, answers: Iterable[NotedAnswer]) -> list[Offer]:
         return [
             Offer(
                 at=each.at,
                 op=each.op,
                 client=each.session.client,
                 session=each.session.name,
-                digest=self._digest(each.answer.query),
+                digest=self._hash(each.answer.query),
                 generation=each.answer.generation,
                 variant=each.variant,
                 reason=each.answer.reason,
                 floors=each.floors(),
                 items=tuple(each.items()),
-                text=_clean(each.answer.query) if self.options.text else None,
+                text=_redact(each.answer.query) if self.options.text else None,
             )
             for each in answers
         ]
 
-    def _turn(self, place: tuple[str, str], turn: SessionTurn, latest: float) -> KeptTurn:
+    def _make_turn(self, place: tuple[str, str], turn: SessionTurn, latest: float) -> KeptTurn:
         """Return a turn as it is kept; one from the future is of the time it was read at."""
         now = self._clock()
         at = turn.at or latest or now
@@ -233,8 +235,8 @@ class UsageNotes:
             turn.turn_id,
             turn.session,
             now if at > now + _FUTURE_S else at,
-            frozenset(map(self._digest, turn.prompts)),
-            frozenset(map(self._digest, asked)),
+            frozenset(map(self._hash, turn.prompts)),
+            frozenset(map(self._hash, asked)),
             tuple((use.how, use.what) for use in turn.uses if use.how != "asked"),
         )
 
@@ -257,7 +259,7 @@ class UsageNotes:
 
     def drop_waiting(self) -> None:
         """Drop the answers that were noted and are not written yet."""
-        self._offers.taken()
+        self._offers.take_all()
 
     def facts(self) -> dict[str, Any]:
         """Return what is kept, where, and for how long."""
@@ -271,7 +273,7 @@ class UsageNotes:
         }
         with suppress(sqlite3.Error, OSError), read_usage(self.options.path) as store:
             facts |= {each: store.count(each) for each in ("offers", "turns", "uses")}
-            facts |= {"bytes": store.size(), "since": store.oldest_offer()}
+            facts |= {"bytes": store.size(), "since": store.find_oldest_offer()}
         return facts
 
 
@@ -287,12 +289,12 @@ def _open_or_create(path: str) -> UsageStore:
         return UsageStore(path)
 
 
-def _pruned(store: UsageStore, corpora: Collection[str], now: float) -> None:
+def _prune(store: UsageStore, corpora: Collection[str], now: float) -> None:
     store.keep_corpora(corpora)
     store.prune(now)
 
 
-def _clean(text: str) -> str:
+def _redact(text: str) -> str:
     try:
         return Redactor("all").text(text)
     except Refused:

@@ -63,7 +63,7 @@ class UsageObserver(Observer):
             return
         variant = given.variant[:_VARIANT_CHARS]
         noted = NotedAnswer(self._state.clock(), given.op, given.session, variant, given.selection)
-        self.notes.note(noted.with_trace(given.trace) if given.trace else noted)
+        self.notes.note(noted.add_trace(given.trace) if given.trace else noted)
 
     def explain_item(self, query: str, reference: str, place: str | None = "") -> Mapping[str, Any]:
         """Return the prompts learned of an item, and its scores without them."""
@@ -102,12 +102,12 @@ class UsageObserver(Observer):
     def note_gone(self, corpus: Corpus, keys: Sequence[str]) -> None:
         """Forget sessions whose files are gone."""
         if self.notes is not None and _has_sessions(corpus):
-            self.notes.forgotten(corpus.name, keys)
+            self.notes.forget_sessions(corpus.name, keys)
 
     def note_all_read(self, corpus: Corpus) -> None:
         """Note that the log has every transcript of a corpus."""
         if self.notes is not None:
-            self.notes.all_read(corpus.name)
+            self.notes.note_all_read(corpus.name)
 
     def note_scan(self, corpus: Corpus, report: Report) -> None:
         """Have what was learned from sessions that are gone forgotten."""

@@ -69,7 +69,7 @@ class NotedAnswer:
     selected: tuple[Hit, ...] = field(default=(), repr=False)
     ranked: tuple[RankedCorpus, ...] = field(default=(), repr=False)
 
-    def with_trace(self, trace: Trace) -> NotedAnswer:
+    def add_trace(self, trace: Trace) -> NotedAnswer:
         """Return it with what counts of its trace: a whole one is too large to be kept waiting."""
         rankings = trace.merged.rankings
         each_of = -(-MOST_ITEMS // max(1, len(rankings)))
@@ -101,11 +101,11 @@ class NotedAnswer:
         ranks = dict(self._ranks())
         verdict: Verdict = "ranked" if self.op == "search" else "offered"
         for hit in self.answer.results:
-            yield _of_hit(hit, verdict, ranks)
+            yield _make_item(hit, verdict, ranks)
         if self.op != "search":
             for hit in self.selected:
-                yield _of_hit(hit, "shown_before", ranks)
-        yield from _passed_over(self.ranked)
+                yield _make_item(hit, "shown_before", ranks)
+        yield from _list_passed_over(self.ranked)
 
     def _ranks(self) -> Iterator[tuple[Item, int]]:
         for corpus, _, candidates in self.ranked:
@@ -113,13 +113,13 @@ class NotedAnswer:
                 yield (corpus, each.card.artifact_id), rank
 
 
-def _of_hit(hit: Hit, verdict: Verdict, ranks: dict[Item, int]) -> ConsideredItem:
+def _make_item(hit: Hit, verdict: Verdict, ranks: dict[Item, int]) -> ConsideredItem:
     chars = len(hit.name) + len(hit.summary) + len(hit.pointer) + len(hit.artifact_id) + _AROUND
     rank = ranks.get((hit.corpus, hit.artifact_id), 0)
     return ConsideredItem(hit.corpus, hit.artifact_id, round(hit.score, 4), verdict, rank, chars)
 
 
-def _passed_over(ranked: Sequence[RankedCorpus]) -> Iterator[ConsideredItem]:
+def _list_passed_over(ranked: Sequence[RankedCorpus]) -> Iterator[ConsideredItem]:
     """Yield what was not committed, the first of every corpus before the second of any."""
     for at in range(MOST_ITEMS):
         for corpus, above_floor, candidates in ranked:
@@ -143,7 +143,7 @@ class Offers:
         if not has_private(answer.answer.query):
             self._waiting.append(answer)
 
-    def taken(self) -> list[NotedAnswer]:
+    def take_all(self) -> list[NotedAnswer]:
         """Return what waits, oldest first, and empty the queue."""
         return [self._waiting.popleft() for _ in range(len(self._waiting))]
 

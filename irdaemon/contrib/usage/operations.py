@@ -8,7 +8,7 @@ from typing import Any
 from irclient.errors import QueryError
 from irdaemon.contrib.usage.observer import find_observer
 from irdaemon.contrib.usage.reports import UseReports
-from irdaemon.contrib.usage.taught import given_uses
+from irdaemon.contrib.usage.taught import parse_uses
 from irdaemon.engine import Engine
 from irdaemon.engine.queue import Job
 from irdaemon.serve import access
@@ -46,7 +46,7 @@ def usage_import(engine: Engine, uses: list[Any], corpus: str | None) -> Any:
     """Have uses from elsewhere learned from; return the numbers of the jobs."""
     redact = Redactor("all").text
     by_corpus: dict[str, list[Use]] = {}
-    for use in given_uses(uses):
+    for use in parse_uses(uses):
         name = use.corpus or corpus or ""
         if not name:
             raise QueryError("a use without a corpus", 'give one: {"corpus": "skills", ...}, or -c')

@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from irclient.errors import QueryError, Unavailable
-from irdaemon.contrib.usage.adoption import adoption
-from irdaemon.contrib.usage.gaps import LEAST, GapWorld, gaps, reported
+from irdaemon.contrib.usage.adoption import report_adoption
+from irdaemon.contrib.usage.gaps import LEAST, GapWorld, find_gaps, make_report
 from irdaemon.contrib.usage.listings import make_listing
 from irdaemon.contrib.usage.names import Item, ItemNames, JoinedLog
 from irdaemon.contrib.usage.notes import UsageNotes
 from irdaemon.contrib.usage.observer import find_observer
 from irdaemon.contrib.usage.offers import ConsideredItem, NotedAnswer
 from irdaemon.contrib.usage.store import KEPT_DAYS, Offer, UsageStore
-from irdaemon.contrib.usage.taught import of_corpus
+from irdaemon.contrib.usage.taught import list_uses
 from irdaemon.discovery.disclose import resolve_reference
 from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.impressions import ClientSession
@@ -30,7 +30,7 @@ _DAY = 24 * 60 * 60
 _MOST_OFFERED = 3
 
 
-def _own(offers: list[Offer]) -> list[Offer]:
+def _keep_own(offers: list[Offer]) -> list[Offer]:
     """Return the answers to the daemon's own user: sessions of other clients are not theirs."""
     return [offer for offer in offers if not offer.client]
 
@@ -44,16 +44,16 @@ class UseReports:
 
     def usage(self, item: str = "") -> dict[str, Any]:
         """Return adoption by item, agent and wording, of one item on request (CORPUS/ID)."""
-        with self._opened() as (store, ledger):
+        with self._open() as (store, ledger):
             wanted = "/".join(resolve_reference(ledger, item, self._state.corpora)) if item else ""
-            names, since = self._names(ledger), self._since()
-            offers = _own(store.offers(since))
+            names, since = self._make_names(ledger), self._find_since()
+            offers = _keep_own(store.offers(since))
             log = JoinedLog(store.turns(since), offers, names)
-            found = adoption(log, offers, names, wanted)
+            found = report_adoption(log, offers, names, wanted)
         told = {"since": since, "until": self._state.clock(), "kept_days": KEPT_DAYS}
-        return {**told, **found, "learned": self._learned()}
+        return {**told, **found, "learned": self._list_learned()}
 
-    def _learned(self) -> list[dict[str, Any]]:
+    def _list_learned(self) -> list[dict[str, Any]]:
         """Return what came of learning in each corpus, where anything was tried."""
         found = []
         with self._state.reading() as ledger:
@@ -71,27 +71,29 @@ class UseReports:
         Listed is what at least so many prompts show. One for which no answer is known is asked
         again.
         """
-        with self._opened() as (store, ledger):
-            names, since = self._names(ledger), self._since()
-            offers = _own(store.offers(since))
+        with self._open() as (store, ledger):
+            names, since = self._make_names(ledger), self._find_since()
+            offers = _keep_own(store.offers(since))
             log = JoinedLog(store.turns(since), offers, names)
-            world = GapWorld(ledger, self._considered)
-            found = gaps(log, offers, names, world)
-        return {"since": since, **reported(found, world, least)}
+            world = GapWorld(ledger, self._list_considered)
+            found = find_gaps(log, offers, names, world)
+        return {"since": since, **make_report(found, world, least)}
 
     def listing(self, context_tokens: int = 0, agent: str = "claude") -> dict[str, Any]:
         """Return what an agent's own listing of skills has no room for."""
-        with self._opened() as (store, ledger):
-            names = self._names(ledger)
+        with self._open() as (store, ledger):
+            names = self._make_names(ledger)
             uses: Counter[Item] = Counter()
-            for turn in store.turns(self._since(), only_used=True):
-                uses.update({i for how, what in turn.uses for i in names.meant(how, what)[:1]})
+            for turn in store.turns(self._find_since(), only_used=True):
+                uses.update(
+                    {i for how, what in turn.uses for i in names.resolve_use(how, what)[:1]}
+                )
             return make_listing(ledger, names, uses, context_tokens, agent)
 
     def of_corpus(self, corpus: str) -> list[Use]:
         """Return all uses known of a corpus' items, newest first, with their prompts."""
-        with self._opened() as (store, ledger):
-            return list(of_corpus(store, ledger, self._names(ledger), corpus))
+        with self._open() as (store, ledger):
+            return list(list_uses(store, ledger, self._make_names(ledger), corpus))
 
     def forget(self, item: str = "", session: str = "", everything: bool = False) -> int:
         """Forget what is noted of an item, of a session (AGENT:ID) or at all; return how much.
@@ -100,7 +102,7 @@ class UseReports:
         """
         if bool(item) + bool(session) + everything != 1:
             raise QueryError("say what to forget", "one of --item, --session and --all")
-        notes, now = self._notes(), self._state.clock()
+        notes, now = self._get_notes(), self._state.clock()
         notes.drop_waiting()
         try:
             store = notes.changing()
@@ -118,33 +120,33 @@ class UseReports:
     def _forget_item(self, store: UsageStore, item: str, now: float) -> int:
         with self._state.reading() as ledger:
             found = resolve_reference(ledger, item, self._state.corpora)
-            names = self._names(ledger)
+            names = self._make_names(ledger)
             uses = {use for turn in store.turns(only_used=True) for use in turn.uses}
-            meant = [use for use in uses if found in names.meant(*use)[:1]]
+            meant = [use for use in uses if found in names.resolve_use(*use)[:1]]
         find_observer(self._state).request_unlearning(*found, "")
         return store.forget_item(found, meant, now)
 
-    def _considered(self, prompt: str) -> list[ConsideredItem]:
+    def _list_considered(self, prompt: str) -> list[ConsideredItem]:
         """Return what an answer to the prompt hook would consider now; it is not noted."""
         traces = list[Trace]()
         wanted = Query(prompt, select=SelectSpec(max_k=_MOST_OFFERED))
         answer = self._reader.discover(wanted, traced=traces.append)
         asked = NotedAnswer(0.0, "discover", ClientSession("", ""), "", answer)
-        return asked.with_trace(traces[-1]).items()
+        return asked.add_trace(traces[-1]).items()
 
     @contextmanager
-    def _opened(self) -> Iterator[tuple[UsageStore, Ledger]]:
-        with self._notes().reading() as store, self._state.reading() as ledger:
+    def _open(self) -> Iterator[tuple[UsageStore, Ledger]]:
+        with self._get_notes().reading() as store, self._state.reading() as ledger:
             yield store, ledger
 
-    def _notes(self) -> UsageNotes:
+    def _get_notes(self) -> UsageNotes:
         notes = find_observer(self._state).notes
         if notes is None:
             raise Unavailable("use is not noted here", "enabled = true under [usage]")
         return notes
 
-    def _names(self, ledger: Ledger) -> ItemNames:
+    def _make_names(self, ledger: Ledger) -> ItemNames:
         return ItemNames(ledger, {name: c.kind for name, c in self._state.corpora.items()})
 
-    def _since(self) -> float:
+    def _find_since(self) -> float:
         return self._state.clock() - KEPT_DAYS * _DAY

@@ -98,7 +98,7 @@ class KeptTurn:
     uses: tuple[tuple[str, str], ...] = ()
 
 
-def offer_row(offer: Offer) -> tuple[Any, ...]:
+def make_offer_row(offer: Offer) -> tuple[Any, ...]:
     """Return an answer as the values of its columns, but for its number."""
     return (
         offer.at,
@@ -110,17 +110,17 @@ def offer_row(offer: Offer) -> tuple[Any, ...]:
         offer.variant,
         offer.reason,
         json.dumps(offer.floors),
-        packed_items(offer.items),
+        pack_items(offer.items),
         offer.text,
     )
 
 
-def packed_items(items: Iterable[ConsideredItem]) -> bytes:
+def pack_items(items: Iterable[ConsideredItem]) -> bytes:
     """Return items as one value, compressed: ids are paths, and much alike."""
     return zlib.compress(msgpack.packb([list(each) for each in items]), 1)
 
 
-def offer_of(row: tuple[Any, ...]) -> Offer:
+def read_offer(row: tuple[Any, ...]) -> Offer:
     """Return the answer in a row."""
     at, op, client, session, digest, generation, variant, reason, floors, items, text, id = row
     considered = tuple(ConsideredItem(*each) for each in msgpack.unpackb(zlib.decompress(items)))
@@ -147,7 +147,7 @@ class UsageStore:
         self.path = path
         self._db = open_to_read(path) if read_only else open_private(path, TABLES)
         self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-        if self._one("PRAGMA user_version") != FORMAT:
+        if self._select_one("PRAGMA user_version") != FORMAT:
             self._db.close()
             raise OtherFormat(f"{path} is of another format")
 
@@ -171,8 +171,8 @@ class UsageStore:
 
     def put_offers(self, offers: Iterable[Offer]) -> None:
         """Keep answers, but for those to sessions that were forgotten."""
-        gone = {value for kind, value, _ in self._forgotten() if kind == "session"}
-        rows = [offer_row(each) for each in offers if each.session not in gone]
+        gone = {value for kind, value, _ in self._list_forgotten() if kind == "session"}
+        rows = [make_offer_row(each) for each in offers if each.session not in gone]
         with self.transaction():
             self._db.executemany(
                 "INSERT INTO offers(at, op, client, session, digest, generation, variant, reason,"
@@ -186,11 +186,11 @@ class UsageStore:
         Where they are only `partial`, other turns of it stay. What was forgotten stays so. A
         session that the entry no longer has goes with its offers.
         """
-        kept = [each for each in map(self._allowed, turns) if each is not None]
+        kept = [each for each in map(self._filter_forgotten, turns) if each is not None]
         with self.transaction():
             if not partial:
                 sessions = {each.session for each in kept}
-                self._forget_sessions(self._sessions_of(entry) - sessions)
+                self._forget_sessions(self._list_sessions(entry) - sessions)
                 self._db.execute("DELETE FROM turns WHERE corpus = ? AND entry = ?", entry)
             for turn in kept:
                 self._put_turn(turn)
@@ -199,7 +199,7 @@ class UsageStore:
         """Forget entries that are gone: their turns, and the offers to their sessions."""
         with self.transaction():
             for key in keys:
-                self._forget_sessions(self._sessions_of((corpus, key)))
+                self._forget_sessions(self._list_sessions((corpus, key)))
                 self._db.execute("DELETE FROM turns WHERE corpus = ? AND entry = ?", (corpus, key))
 
     def keep_corpora(self, corpora: Iterable[str]) -> None:
@@ -214,7 +214,7 @@ class UsageStore:
 
     def is_whole(self, corpus: str) -> bool:
         """Return whether all transcripts of a corpus were read into this file."""
-        return bool(self._one("SELECT count(*) FROM whole WHERE corpus = ?", corpus))
+        return bool(self._select_one("SELECT count(*) FROM whole WHERE corpus = ?", corpus))
 
     def set_whole(self, corpus: str, whole: bool) -> None:
         """Note that all transcripts of a corpus were read, or that some were not."""
@@ -240,7 +240,7 @@ class UsageStore:
             "SELECT (SELECT count(*) FROM offers WHERE session = ?1) + (SELECT count(*) FROM turns"
             " JOIN uses ON uses.turn = turns.id WHERE session = ?1)"
         )
-        count = self._one(statement, session)
+        count = self._select_one(statement, session)
         with self.transaction():
             self._forget_sessions({session})
             self._db.execute("DELETE FROM turns WHERE session = ?", (session,))
@@ -254,7 +254,7 @@ class UsageStore:
     ) -> int:
         """Forget that an item (corpus, id) was offered, and uses of it under these names."""
         changed = [
-            (packed_items(i for i in offer.items if i[:2] != item), offer.id)
+            (pack_items(i for i in offer.items if i[:2] != item), offer.id)
             for offer in self.offers()
             if any(i[:2] == item for i in offer.items)
         ]
@@ -294,10 +294,10 @@ class UsageStore:
         self._db.executescript("PRAGMA incremental_vacuum")  # execute() would free one page
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
-    def _allowed(self, turn: KeptTurn) -> KeptTurn | None:
+    def _filter_forgotten(self, turn: KeptTurn) -> KeptTurn | None:
         """Return what of a turn may be kept: nothing that a person had forgotten."""
         uses = set(turn.uses)
-        for kind, value, at in self._forgotten():
+        for kind, value, at in self._list_forgotten():
             if turn.at > at:
                 continue
             if kind == "all" or (kind == "session" and value == turn.session):
@@ -307,10 +307,10 @@ class UsageStore:
                 uses.discard((how, what))
         return replace(turn, uses=tuple(use for use in turn.uses if use in uses))
 
-    def _forgotten(self) -> list[tuple[str, str, float]]:
+    def _list_forgotten(self) -> list[tuple[str, str, float]]:
         return self._db.execute("SELECT kind, value, at FROM forgotten").fetchall()
 
-    def _sessions_of(self, entry: tuple[str, str]) -> set[str]:
+    def _list_sessions(self, entry: tuple[str, str]) -> set[str]:
         rows = self._db.execute(
             "SELECT DISTINCT session FROM turns WHERE corpus = ? AND entry = ?", entry
         )
@@ -350,7 +350,7 @@ class UsageStore:
             " text, id FROM offers WHERE at >= ? ORDER BY at, id",
             (since,),
         )
-        return [offer_of(row) for row in rows]
+        return [read_offer(row) for row in rows]
 
     def turns(self, since: float = 0.0, only_used: bool = False) -> list[KeptTurn]:
         """Return the turns since a time, newest first; on request only those with uses."""
@@ -361,8 +361,8 @@ class UsageStore:
             " ORDER BY at DESC, id DESC",
             (since,),
         ).fetchall()
-        own, asked = self._digests(since, 1), self._digests(since, 0)
-        uses = self._uses(since)
+        own, asked = self._read_digests(since, 1), self._read_digests(since, 0)
+        uses = self._read_uses(since)
         return [
             KeptTurn(
                 *(corpus, entry, turn_id, session, at),
@@ -400,7 +400,7 @@ class UsageStore:
             for id, corpus, entry, turn_id, session, at in rows
         ]
 
-    def _digests(self, since: float, own: int) -> dict[int, list[bytes]]:
+    def _read_digests(self, since: float, own: int) -> dict[int, list[bytes]]:
         found: dict[int, list[bytes]] = {}
         for turn, digest in self._db.execute(
             "SELECT turn, digest FROM asked JOIN turns ON turns.id = turn"
@@ -410,7 +410,7 @@ class UsageStore:
             found.setdefault(turn, []).append(digest)
         return found
 
-    def _uses(self, since: float) -> dict[int, list[tuple[str, str]]]:
+    def _read_uses(self, since: float) -> dict[int, list[tuple[str, str]]]:
         found: dict[int, list[tuple[str, str]]] = {}
         for turn, how, what in self._db.execute(
             "SELECT turn, how, what FROM uses JOIN turns ON turns.id = turn WHERE at >= ?", (since,)
@@ -420,18 +420,18 @@ class UsageStore:
 
     def count(self, table: str) -> int:
         """Count the rows of a table: offers, turns or uses."""
-        return self._one(f"SELECT count(*) FROM {table}")
+        return self._select_one(f"SELECT count(*) FROM {table}")
 
-    def oldest_offer(self) -> float | None:
+    def find_oldest_offer(self) -> float | None:
         """Return when the oldest answer that is kept was given; None without one."""
         (at,) = self._db.execute("SELECT min(at) FROM offers").fetchone()
         return None if at is None else float(at)
 
     def size(self) -> int:
         """Return the size of the file in bytes, without its log."""
-        return self._one("PRAGMA page_count") * self._one("PRAGMA page_size")
+        return self._select_one("PRAGMA page_count") * self._select_one("PRAGMA page_size")
 
-    def _one(self, statement: str, *values: Any) -> int:
+    def _select_one(self, statement: str, *values: Any) -> int:
         return int(self._db.execute(statement, values).fetchone()[0])
 
 
@@ -450,7 +450,7 @@ def read_usage(path: str) -> Iterator[UsageStore]:
 _NOTHING = "the ledger's part is done"
 
 
-def saved_beside(file: str) -> str:
+def find_saved(file: str) -> str:
     """Return the path of the log of use that belongs to a ledger's backup."""
     return f"{file}.usage"
 
@@ -463,7 +463,7 @@ def save_usage(usage_path: str, file: str, *, replace: bool = False) -> int:
     """
     if not os.path.exists(usage_path):
         return 0
-    target = os.path.abspath(saved_beside(file))
+    target = os.path.abspath(find_saved(file))
     if os.path.isdir(target) or (os.path.lexists(target) and not replace):
         raise BackupError(f"{target} exists already", "--force replaces a file, not a directory")
     try:
@@ -481,7 +481,7 @@ def restore_usage(file: str, usage_path: str) -> str | None:
     Returns where the one before lies now, None where there was none, or none beside the backup. No
     process may have it open. Raises BackupError for a file that is not one.
     """
-    kept = os.path.abspath(saved_beside(file))
+    kept = os.path.abspath(find_saved(file))
     if not os.path.exists(kept):
         return None
     try:

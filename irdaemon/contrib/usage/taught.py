@@ -30,10 +30,10 @@ _HOW = 'a use is {"prompt": "...", "gold": ["id"], "session": "...", "at": "2026
 _KEYS = ("prompt", "gold", "session", "at", "corpus")
 
 
-def given_uses(given: Iterable[Use | Mapping[str, Any]]) -> list[Use]:
+def parse_uses(given: Iterable[Use | Mapping[str, Any]]) -> list[Use]:
     """Return uses out of records; Raises QueryError naming the first that is invalid."""
     return [
-        each if isinstance(each, Use) else _use(each, f"use {number}")
+        each if isinstance(each, Use) else _parse_use(each, f"use {number}")
         for number, each in enumerate(given, start=1)
     ]
 
@@ -58,10 +58,10 @@ def _read(path: str) -> Iterator[Use]:
                 record = json.loads(line)
             except ValueError as error:
                 raise QueryError(f"{where}: not JSON: {error}", _HOW) from error
-            yield _use(record, where)
+            yield _parse_use(record, where)
 
 
-def _use(record: Any, where: str) -> Use:
+def _parse_use(record: Any, where: str) -> Use:
     if not isinstance(record, Mapping):
         raise QueryError(f"{where}: not an object but {record!r:.60}", _HOW)
     if unknown := [key for key in record if key not in _KEYS]:
@@ -77,11 +77,11 @@ def _use(record: Any, where: str) -> Use:
         if not isinstance(text, str):
             raise QueryError(f"{where}: `{key}` must be text, not {text!r:.60}", _HOW)
     return Use(
-        prompt, tuple(ids), texts["session"], _time(record.get("at"), where), texts["corpus"]
+        prompt, tuple(ids), texts["session"], _parse_time(record.get("at"), where), texts["corpus"]
     )
 
 
-def _time(at: Any, where: str) -> float:
+def _parse_time(at: Any, where: str) -> float:
     if at is None or at == "":
         return 0.0
     if isinstance(at, (int, float)) and not isinstance(at, bool):
@@ -96,7 +96,7 @@ def _time(at: Any, where: str) -> float:
 # Uses of a corpus' items with the prompts that led to them, as learning from use wants them.
 
 
-def of_corpus(store: UsageStore, ledger: Ledger, names: ItemNames, corpus: str) -> Iterator[Use]:
+def list_uses(store: UsageStore, ledger: Ledger, names: ItemNames, corpus: str) -> Iterator[Use]:
     """Yield all uses known of a corpus' items, newest first, one for each turn.
 
     The prompt is read from the turn's own records in the ledger, so a use whose session is no
@@ -104,7 +104,7 @@ def of_corpus(store: UsageStore, ledger: Ledger, names: ItemNames, corpus: str) 
     the nearest counts.
     """
     for turn in store.turns(only_used=True):
-        meant = [names.meant(how, what)[:1] for how, what in turn.uses]
+        meant = [names.resolve_use(how, what)[:1] for how, what in turn.uses]
         gold = dict.fromkeys(id for items in meant for name, id in items if name == corpus)
         if not gold:
             continue
@@ -116,12 +116,12 @@ def of_corpus(store: UsageStore, ledger: Ledger, names: ItemNames, corpus: str) 
 # The gate: whether what was learned finds more of the newest uses, and loses nothing else.
 #
 # Uses are judged in order of time: prompts out of the older four fifths are counted in, and the
-# newest fifth is asked with and without them (`weights_of` says what each of those counts). What is
+# newest fifth is asked with and without them (`weigh_uses` says what each of those counts). What is
 # learned has to rank them better, and must not rank the corpus' own cases worse: the queries that
 # calibration makes of its texts.
 
 
-def weights_of(learned: Sequence[bool], share: float) -> list[float]:
+def weigh_uses(learned: Sequence[bool], share: float) -> list[float]:
     """Return what each held-out use counts, by whether anything was learned of what it used.
 
     The older four fifths teach less than all uses do: a use whose artifact is not learned of yet
@@ -156,7 +156,7 @@ class _Dated(NamedTuple):
     use: Use
 
 
-def taught(
+def teach(
     uses: Iterable[Use], names: Mapping[str, str], now: float
 ) -> dict[str, tuple[ExpectedPrompt, ...]]:
     """Return the prompts that uses teach of the artifacts in `names` (id -> name), newest first.
@@ -164,17 +164,17 @@ def taught(
     A use weighs one, shared by the artifacts it was of, and half of that each 90 days before the
     newest use. Uses without a time, or of the future (`now` is Unix seconds), count as the newest.
     """
-    return {id: _distinct(each)[:MOST_PROMPTS] for id, each in attested(uses, names, now).items()}
+    return {id: _drop_repeats(each)[:MOST_PROMPTS] for id, each in attest(uses, names, now).items()}
 
 
-def attested(
+def attest(
     uses: Iterable[Use], names: Mapping[str, str], now: float
 ) -> dict[str, tuple[ExpectedPrompt, ...]]:
     """Return the newest prompt of each session for the artifacts that enough sessions used.
 
-    Arguments, weights and order are those of `taught`, which keeps the newest few.
+    Arguments, weights and order are those of `teach`, which keeps the newest few.
     """
-    dated = _by_age(uses, now)
+    dated = _sort_by_age(uses, now)
     newest = dated[0].at if dated else now
     found: dict[str, list[ExpectedPrompt]] = {}
     counted: dict[str, set[str]] = {}
@@ -195,25 +195,25 @@ def attested(
     return {id: tuple(each) for id, each in found.items() if len(each) >= FEWEST_SESSIONS}
 
 
-def learned(prompts: Prompts, rate: PromptRate) -> dict[str, Expected]:
+def make_expected(prompts: Prompts, rate: PromptRate) -> dict[str, Expected]:
     """Return what prompts teach at a rate."""
     return {id: Expected(tuple(each), rate) for id, each in prompts.items()}
 
 
-def newest_fifth(uses: Iterable[Use], now: float) -> tuple[list[Use], list[Use]]:
+def split_newest_fifth(uses: Iterable[Use], now: float) -> tuple[list[Use], list[Use]]:
     """Return the older four fifths of uses and the newest fifth, by time."""
-    dated = _by_age(uses, now)
+    dated = _sort_by_age(uses, now)
     n = len(dated) // 5
     return [each.use for each in dated[n:]], [each.use for each in dated[:n]]
 
 
-def newest_of_each(uses: Iterable[Use], now: float) -> tuple[list[Use], list[Use]]:
+def split_newest_of_each(uses: Iterable[Use], now: float) -> tuple[list[Use], list[Use]]:
     """Return all uses but the newest of each artifact that has more than enough, and those.
 
     At most a fifth of the uses. It shows what is learned where artifacts are used one after
     another, so that the newest fifth is of others than the rest.
     """
-    dated = _by_age(uses, now)
+    dated = _sort_by_age(uses, now)
     left = Counter(id for each in dated for id in set(each.use.gold))
     kept: list[Use] = []
     newest: list[Use] = []
@@ -227,20 +227,20 @@ def newest_of_each(uses: Iterable[Use], now: float) -> tuple[list[Use], list[Use
     return kept, newest
 
 
-def _by_age(uses: Iterable[Use], now: float) -> list[_Dated]:
+def _sort_by_age(uses: Iterable[Use], now: float) -> list[_Dated]:
     """Return uses with their times, the newest first; those of one time in no order of theirs."""
     dated = [
-        _Dated(min(use.at, now) if use.at > 0 else now, _shuffled(use, number), use)
+        _Dated(min(use.at, now) if use.at > 0 else now, _hash_use(use, number), use)
         for number, use in enumerate(uses)
     ]
     return sorted(dated, key=lambda each: (each.at, each.order), reverse=True)
 
 
-def _shuffled(use: Use, number: int) -> bytes:
+def _hash_use(use: Use, number: int) -> bytes:
     return blake2b(f"{use.prompt}\0{number}".encode("utf-8", "replace"), digest_size=8).digest()
 
 
-def _distinct(prompts: Sequence[ExpectedPrompt]) -> tuple[ExpectedPrompt, ...]:
+def _drop_repeats(prompts: Sequence[ExpectedPrompt]) -> tuple[ExpectedPrompt, ...]:
     """Return each text once, the newest of equal ones, in their order."""
     return tuple({each.text.casefold(): each for each in reversed(prompts)}.values())[::-1]
 

@@ -1,6 +1,6 @@
 """The report on what was offered and used."""
 
-from irdaemon.contrib.usage.adoption import adoption
+from irdaemon.contrib.usage.adoption import report_adoption
 from irdaemon.contrib.usage.names import JoinedLog, NamedItem
 from tests.support.usage import NOW, considered, offer, turn
 
@@ -13,12 +13,12 @@ class Names:
         self.items = kept
         self.by_item = {(each.corpus, each.artifact_id): each for each in kept}
 
-    def meant(self, how, what):
+    def resolve_use(self, how, what):
         return (("skills", what),) if ("skills", what) in self.by_item else ()
 
 
 def report(turns, offers, names, item=""):
-    return adoption(JoinedLog(turns, offers, names), offers, names, item)
+    return report_adoption(JoinedLog(turns, offers, names), offers, names, item)
 
 
 def test_an_item_is_adopted_where_its_session_used_it_after_the_offer():

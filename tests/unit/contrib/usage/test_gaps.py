@@ -1,6 +1,6 @@
 """What was needed and not found."""
 
-from irdaemon.contrib.usage.gaps import LEAST, GapWorld, gaps, reported
+from irdaemon.contrib.usage.gaps import LEAST, GapWorld, find_gaps, make_report
 from irdaemon.contrib.usage.names import JoinedLog
 from tests.support.usage import considered, offer, turn
 
@@ -16,7 +16,7 @@ class Names:
     def __init__(self):
         self.by_item = {}
 
-    def meant(self, how, what):
+    def resolve_use(self, how, what):
         return (("skills", what),) if what != "gone" else ()
 
 
@@ -34,7 +34,9 @@ class Ledger:
 
 def found(turns, offers, ask=lambda prompt: [], least=LEAST):
     names, world = Names(), GapWorld(Ledger(), ask)
-    return reported(gaps(JoinedLog(turns, offers, names), offers, names, world), world, least)
+    return make_report(
+        find_gaps(JoinedLog(turns, offers, names), offers, names, world), world, least
+    )
 
 
 def of(session, *uses, digest):

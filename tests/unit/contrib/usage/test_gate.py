@@ -1,4 +1,4 @@
-from irdaemon.contrib.usage.taught import weights_of
+from irdaemon.contrib.usage.taught import weigh_uses
 from irdaemon.engine.trial import Asked, measure_each, measure_gain
 
 
@@ -20,14 +20,14 @@ def test_a_loss_within_the_interval_of_what_it_was_is_not_worse_and_one_beyond_i
 
 
 def test_uses_of_what_is_not_learned_of_yet_count_as_often_as_they_will_among_all():
-    weights = weights_of([True, False, False, False], 0.75)
+    weights = weigh_uses([True, False, False, False], 0.75)
     assert [round(each / sum(weights), 4) for each in weights] == [0.75, 0.0833, 0.0833, 0.0833]
     assert measure_gain([0.5] * 4, [0.7, 0.4, 0.4, 0.4], weights).better
     assert not measure_gain([0.5] * 4, [0.7, 0.4, 0.4, 0.4]).better
 
 
 def test_where_all_or_none_is_learned_of_every_use_counts_the_same():
-    assert weights_of([True, True], 0.9) == weights_of([False, False], 0.1) == [1.0, 1.0]
+    assert weigh_uses([True, True], 0.9) == weigh_uses([False, False], 0.1) == [1.0, 1.0]
 
 
 def test_without_queries_nothing_is_gained():

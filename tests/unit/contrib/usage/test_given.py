@@ -1,14 +1,14 @@
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.contrib.usage.taught import given_uses, read_uses
+from irdaemon.contrib.usage.taught import parse_uses, read_uses
 from irdaemon.types import Use
 
 
 def test_uses_come_as_objects_and_as_records(tmp_path):
     record = {"prompt": "fill a form", "gold": ["pdf"], "session": "s", "at": 5, "corpus": "skills"}
     made = Use("fill a form", ("pdf",), "s", 5.0, "skills")
-    assert given_uses([record, made]) == [made, made]
+    assert parse_uses([record, made]) == [made, made]
 
 
 def test_a_file_of_uses_may_hold_blank_lines_and_leave_out_what_is_not_known(tmp_path):
@@ -22,7 +22,7 @@ def test_a_file_of_uses_may_hold_blank_lines_and_leave_out_what_is_not_known(tmp
 
 def test_a_time_may_be_a_number_or_iso_and_is_utc_without_a_zone():
     times = [3600, "1970-01-01T01:00:00", "1970-01-01T02:00:00+01:00", "1970-01-01T01:00:00Z"]
-    uses = given_uses({"prompt": "p", "gold": ["a"], "at": at} for at in times)
+    uses = parse_uses({"prompt": "p", "gold": ["a"], "at": at} for at in times)
     assert [use.at for use in uses] == [3600.0] * 4
 
 

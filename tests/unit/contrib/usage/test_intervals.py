@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.contrib.usage.adoption import interval, share_of
+from irdaemon.contrib.usage.adoption import compute_interval, describe_share
 
 
 @pytest.mark.parametrize(
@@ -10,9 +10,9 @@ from irdaemon.contrib.usage.adoption import interval, share_of
     [(0, 10, 0.0, 0.2775), (1, 1, 0.2065, 1.0), (50, 100, 0.4038, 0.5962), (0, 0, 0.0, 1.0)],
 )
 def test_an_interval_is_wilsons(part, whole, low, high):
-    assert interval(part, whole) == pytest.approx((low, high), abs=1e-4)
+    assert compute_interval(part, whole) == pytest.approx((low, high), abs=1e-4)
 
 
 def test_a_share_of_nothing_is_none():
-    assert share_of(0, 0) == {"share": None, "low": 0.0, "high": 1.0}
-    assert share_of(1, 4)["share"] == 0.25
+    assert describe_share(0, 0) == {"share": None, "low": 0.0, "high": 1.0}
+    assert describe_share(1, 4)["share"] == 0.25

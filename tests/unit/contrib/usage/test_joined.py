@@ -13,7 +13,7 @@ class Names:
 
     known = ("pdf", "deploy")
 
-    def meant(self, how, what):
+    def resolve_use(self, how, what):
         return (("skills", what),) if what in self.known else ()
 
 

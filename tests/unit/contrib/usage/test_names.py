@@ -56,7 +56,7 @@ def skills():
     ],
 )
 def test_a_skill_is_meant_by_its_directory_name_path_or_reference(skills, how, what, found):
-    assert [id for _, id in skills.meant(how, what)] == found
+    assert [id for _, id in skills.resolve_use(how, what)] == found
 
 
 def test_a_tool_is_meant_with_its_server_however_the_agent_joins_them():
@@ -69,15 +69,15 @@ def test_a_tool_is_meant_with_its_server_however_the_agent_joins_them():
         "github-create_issue",
         "create_issue",
     ):
-        assert names.meant("tool", what) == (("mcp", "github/create_issue"),)
-    assert names.meant("tool", "create_issue") == (("mcp", "github/create_issue"),)
-    assert names.meant("tool", "gitlab/create_issue") == ()
+        assert names.resolve_use("tool", what) == (("mcp", "github/create_issue"),)
+    assert names.resolve_use("tool", "create_issue") == (("mcp", "github/create_issue"),)
+    assert names.resolve_use("tool", "gitlab/create_issue") == ()
 
 
 def test_a_tool_called_by_a_common_word_is_meant_with_its_server_only():
     names = holding("mcp", "mcp_tools", ("web/search", "search", "", {"server": "web"}))
-    assert names.meant("tool", "search") == ()
-    assert names.meant("tool", "web/search") == (("mcp", "web/search"),)
+    assert names.resolve_use("tool", "search") == ()
+    assert names.resolve_use("tool", "web/search") == (("mcp", "web/search"),)
 
 
 def test_a_package_is_meant_within_its_ecosystem_and_pythons_in_any_spelling():
@@ -87,9 +87,9 @@ def test_a_package_is_meant_within_its_ecosystem_and_pythons_in_any_spelling():
         ("a", "Typing_Extensions", "", {"ecosystem": "pypi"}),
         ("b", "zod", "", {"ecosystem": "npm"}),
     )
-    assert names.meant("package", "pypi:typing.extensions") == (("packages", "a"),)
-    assert names.meant("package", "npm:zod") == (("packages", "b"),)
-    assert names.meant("package", "pypi:zod") == ()
+    assert names.resolve_use("package", "pypi:typing.extensions") == (("packages", "a"),)
+    assert names.resolve_use("package", "npm:zod") == (("packages", "b"),)
+    assert names.resolve_use("package", "pypi:zod") == ()
 
 
 def test_documents_are_meant_by_reference_only():
@@ -98,6 +98,6 @@ def test_documents_are_meant_by_reference_only():
     made.drain()
     names = ItemNames(made.ledger, {"m": "mapping"})
     assert names.items == []
-    assert names.meant("skill", "pdf") == ()
-    assert names.meant("disclosed", "m/pdf") == (("m", "pdf"),)
+    assert names.resolve_use("skill", "pdf") == ()
+    assert names.resolve_use("disclosed", "m/pdf") == (("m", "pdf"),)
     assert isinstance(made.corpora["m"].source, InMemory)

@@ -87,12 +87,12 @@ def test_a_turn_from_the_future_is_of_now_and_one_without_a_time_of_its_files(no
 
 def test_a_new_file_wants_all_transcripts_read_once(notes):
     assert notes.must_read_all("sessions")
-    notes.all_read("sessions")
+    notes.note_all_read("sessions")
     assert not notes.must_read_all("sessions")
 
 
 def test_a_damaged_file_is_set_aside_and_made_anew(notes, clock):
-    notes.all_read("sessions")
+    notes.note_all_read("sessions")
     notes.close()
     with open(notes.options.path, "wb") as file:
         file.write(b"this is no database at all" * 100)
@@ -117,7 +117,7 @@ def test_a_file_of_another_version_is_set_aside(notes):
 
 
 def test_a_file_that_is_deleted_is_made_anew(notes):
-    notes.all_read("sessions")
+    notes.note_all_read("sessions")
     os.unlink(notes.options.path)
     assert notes.must_read_all("sessions")
 
@@ -139,7 +139,7 @@ def test_what_cannot_be_written_waits_and_is_said(notes, clock, monkeypatch):
 
 
 def test_transcripts_that_could_not_be_noted_are_read_again(notes, clock, monkeypatch):
-    notes.all_read("sessions")
+    notes.note_all_read("sessions")
 
     def full(store, entry, turns, partial):
         raise sqlite3.OperationalError("database or disk is full")

@@ -16,7 +16,7 @@ def traced(text, **items):
     traces = []
     answer = made.discover(text, traced=traces.append)
     noted = NotedAnswer(NOW, "discover", ClientSession("", "s"), "", answer)
-    return noted.with_trace(traces[-1])
+    return noted.add_trace(traces[-1])
 
 
 def test_what_is_offered_comes_first_and_then_what_was_passed_over():
@@ -64,11 +64,11 @@ def test_of_too_many_the_oldest_goes_and_what_was_not_written_waits_again():
     offers = Offers()
     for number in range(600):
         offers.note(noted(f"query {number}"))
-    taken = offers.taken()
+    taken = offers.take_all()
     assert (len(taken), taken[0].answer.query, len(offers)) == (500, "query 100", 0)
     offers.note(noted("newer"))
     offers.put_back(taken)
-    again = offers.taken()
+    again = offers.take_all()
     assert (len(again), again[0].answer.query, again[-1].answer.query) == (
         500,
         "query 101",

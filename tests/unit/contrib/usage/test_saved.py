@@ -7,10 +7,10 @@ import pytest
 
 from irdaemon.contrib.usage.store import (
     UsageStore,
+    find_saved,
     read_usage,
     restore_usage,
     save_usage,
-    saved_beside,
 )
 from irdaemon.ledger.backups import BackupError
 from tests.support.usage import offer
@@ -27,8 +27,8 @@ def path(tmp_path):
 
 def test_the_log_lies_private_beside_the_backup_and_comes_back(tmp_path, path):
     file = str(tmp_path / "kept.db")
-    assert save_usage(path, file) == os.path.getsize(saved_beside(file))
-    assert stat.S_IMODE(os.stat(saved_beside(file)).st_mode) == 0o600
+    assert save_usage(path, file) == os.path.getsize(find_saved(file))
+    assert stat.S_IMODE(os.stat(find_saved(file)).st_mode) == 0o600
     os.unlink(path)
     assert restore_usage(file, path) is None
     with read_usage(path) as store:
@@ -49,7 +49,7 @@ def test_nothing_is_overwritten_and_nothing_else_restored(tmp_path, path):
     with pytest.raises(BackupError, match="exists"):
         save_usage(path, file)
     assert save_usage(path, file, replace=True)
-    with open(saved_beside(file), "wb") as damaged:
+    with open(find_saved(file), "wb") as damaged:
         damaged.write(b"no database")
     with pytest.raises(BackupError, match="not a usage log"):
         restore_usage(file, path)

@@ -1,7 +1,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.contrib.usage.taught import MOST_PROMPTS, newest_fifth, newest_of_each, taught
+from irdaemon.contrib.usage.taught import (
+    MOST_PROMPTS,
+    split_newest_fifth,
+    split_newest_of_each,
+    teach,
+)
 from irdaemon.types import Use
 
 NOW = 1_800_000_000.0
@@ -14,7 +19,7 @@ def use(prompt, *gold, session="", at=NOW, entry=""):
 
 
 def prompts(uses, id="pdf"):
-    return [each.text for each in taught(uses, NAMES, NOW).get(id, ())]
+    return [each.text for each in teach(uses, NAMES, NOW).get(id, ())]
 
 
 def test_one_use_teaches_nothing_and_neither_do_two_of_one_session():
@@ -58,7 +63,7 @@ def test_of_many_uses_only_the_newest_are_kept_and_equal_texts_once():
 
 def test_a_use_loses_half_its_weight_in_ninety_days_before_the_newest():
     uses = [use("new", session="a"), use("old", session="b", at=NOW - 90 * DAY)]
-    assert [each.weight for each in taught(uses, NAMES, NOW)["pdf"]] == [1.0, 0.5]
+    assert [each.weight for each in teach(uses, NAMES, NOW)["pdf"]] == [1.0, 0.5]
 
 
 def test_a_use_of_ten_half_lives_ago_is_forgotten():
@@ -68,12 +73,12 @@ def test_a_use_of_ten_half_lives_ago_is_forgotten():
 
 def test_a_use_of_the_future_or_without_a_time_counts_as_of_now():
     uses = [use("soon", session="a", at=NOW + 900 * DAY), use("some day", session="b", at=0)]
-    assert [each.weight for each in taught(uses, NAMES, NOW)["pdf"]] == [1.0, 1.0]
+    assert [each.weight for each in teach(uses, NAMES, NOW)["pdf"]] == [1.0, 1.0]
 
 
 def test_a_use_of_several_artifacts_is_shared_by_them():
     uses = [use("a", "pdf", "cal", session="a"), use("b", "pdf", session="b")]
-    assert sorted(each.weight for each in taught(uses, NAMES, NOW)["pdf"]) == [0.5, 1.0]
+    assert sorted(each.weight for each in teach(uses, NAMES, NOW)["pdf"]) == [0.5, 1.0]
 
 
 def test_a_prompt_that_names_the_artifact_teaches_nothing():
@@ -88,18 +93,18 @@ def test_a_common_word_that_is_also_a_name_does_not_name_the_artifact():
 
 
 def test_a_use_of_what_is_gone_teaches_nothing():
-    assert taught([use("x y", "gone", session=each) for each in "ab"], NAMES, NOW) == {}
+    assert teach([use("x y", "gone", session=each) for each in "ab"], NAMES, NOW) == {}
 
 
 def test_uses_of_one_time_are_held_out_whatever_the_order_they_are_given_in():
     uses = [use(f"p{n} {of}", of, at=0) for of in ("pdf", "cal", "web") for n in range(20)]
-    _, newest = newest_fifth(uses, NOW)
+    _, newest = split_newest_fifth(uses, NOW)
     assert {each.gold for each in newest} == {("pdf",), ("cal",), ("web",)}
 
 
 def test_of_each_artifact_the_newest_use_is_held_out_where_enough_are_left():
     uses = [use(f"p{n}", "pdf", at=NOW - n) for n in range(12)] + [use("q", "web", at=NOW - 50)] * 2
-    kept, newest = newest_of_each(uses, NOW)
+    kept, newest = split_newest_of_each(uses, NOW)
     assert [each.prompt for each in newest] == ["p0"]
     assert len(kept) == 13
 
@@ -107,6 +112,6 @@ def test_of_each_artifact_the_newest_use_is_held_out_where_enough_are_left():
 @given(st.lists(st.tuples(st.integers(0, 50), st.sampled_from("abc")), max_size=40))
 def test_the_newest_fifth_is_never_older_than_the_rest(given_uses):
     uses = [use(f"p{n}", session=s, at=NOW - 60 * n) for n, s in given_uses]
-    older, newest = newest_fifth(uses, NOW)
+    older, newest = split_newest_fifth(uses, NOW)
     assert (len(older), len(newest)) == (len(uses) - len(uses) // 5, len(uses) // 5)
     assert not newest or not older or min(u.at for u in newest) >= max(u.at for u in older)

@@ -9,7 +9,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.usage.names import ItemNames
 from irdaemon.contrib.usage.notes import UsageOptions
 from irdaemon.contrib.usage.observer import find_observer
-from irdaemon.contrib.usage.taught import of_corpus, taught
+from irdaemon.contrib.usage.taught import list_uses, teach
 from irdaemon.engine.queue import Job
 from irdaemon.source.sessions import Sessions
 from irdaemon.strategy import ClaudeTurn
@@ -68,7 +68,7 @@ def scan(made, *jobs):
 def uses(made):
     names = ItemNames(made.ledger, {"skills": "skills", "sessions": "sessions"})
     with find_observer(made.state).notes.reading() as store:
-        return list(of_corpus(store, made.ledger, names, "skills"))
+        return list(list_uses(store, made.ledger, names, "skills"))
 
 
 def test_a_use_has_the_prompt_as_it_was_indexed_and_the_items_of_one_corpus(made):
@@ -92,7 +92,7 @@ def test_a_transcript_of_many_session_ids_teaches_nothing_by_itself(made, tmp_pa
     known = uses(made)
     names = {id: "pdf" for use in known for id in use.gold}
     assert len({use.session for use in known}) == 40
-    assert taught(known, names, 1.9e9) == {}
+    assert teach(known, names, 1.9e9) == {}
     assert "entry" not in known[0].to_dict()
 
 
