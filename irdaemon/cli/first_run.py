@@ -34,7 +34,7 @@ from irdaemon.config.addons import call_addons
 from irdaemon.config.config import parse_config, read_text, state_dir
 from irdaemon.config.corpus import known_roots, list_wanted
 from irdaemon.config.edit import ConfigFile
-from irdaemon.config.sections import PROMPT_WRITERS, Config
+from irdaemon.config.sections import PROMPT_WRITERS, Config, PromptsConfig
 from irdaemon.config.template import initial_config
 from irdaemon.daemon.lock import find_holder
 from irdaemon.runtime import pool
@@ -49,6 +49,11 @@ _INTERRUPTED = 130
 # The first answer waits no longer for what is being indexed.
 _INDEXED_WITHIN_S = 30.0
 _MOST_ROOTS = 3
+_ABOUT_WRITING = (
+    "Let a model write sample prompts, so that items are found in people's own words? It is sent",
+    "names, descriptions and first lines of skills, packages and tools, without secrets, never",
+    f"sessions or notes: about {PromptsConfig().tokens_a_day:,} tokens a day at most.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,12 +254,8 @@ def _ask_all(found: Findings, given: Answers, options: argparse.Namespace) -> An
         answers = replace(answers, sessions=sessions)
     if options.writer is None and found.writers:
         print_line("")
-        print_line(
-            "Let a model write what people type who need an item? It is sent names, descriptions"
-        )
-        print_line(
-            "and first lines of skills, packages and tools, without secrets; never sessions, notes."
-        )
+        for line in _ABOUT_WRITING:
+            print_line(line)
         usual, choices = given.writer or NONE, f"{', '.join(found.writers)} or {NONE}"
         writer = _ask(f"{choices} [{usual}]: ", lambda text: _parse_writer(text, found, given))
         answers = replace(answers, writer=writer)
