@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -46,7 +46,7 @@ _DECIMALS = 9
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text, and what its owner wants back with it."""
+    """A text, and its owner's metadata."""
 
     text: str
     meta: Mapping[str, Any] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DocumentIndex:
-    """Documents and what BM25 counts in them. It never changes; any thread may search it.
+    """Documents and the counts of BM25. It never changes; any thread may search it.
 
     `vocabulary` numbers the words that occur. `bm25` is None where none does. `tf` counts the words
     of each document.
@@ -75,22 +75,22 @@ class DocumentIndex:
 
     @property
     def n(self) -> int:
-        """Return how many documents there are."""
+        """Return the number of documents."""
         return len(self.documents)
 
     @property
     def df(self) -> dict[str, int]:
-        """Return how many documents hold each word."""
+        """Return the number of documents that hold each word."""
         return dict(Counter(word for counts in self.tf for word in counts))
 
     @property
     def dl(self) -> tuple[int, ...]:
-        """Return how many words that count each document has."""
+        """Return the number of words that count in each document."""
         return tuple(sum(counts.values()) for counts in self.tf)
 
     @property
     def avgdl(self) -> float:
-        """Return how many words a document has in the mean; 0 without documents."""
+        """Return the mean number of words of a document; 0 without documents."""
         return sum(self.dl) / max(self.n, 1)
 
 
@@ -101,9 +101,9 @@ def tokenize(text: str) -> list[str]:
 
 
 def as_documents(docs: Iterable[object]) -> tuple[Document, ...]:
-    """Return texts and mappings {text, meta} as documents, which share nothing with what was given.
+    """Return texts and mappings {text, meta} as documents, which are copies.
 
-    Raises QueryError for what is neither, naming its place from 1.
+    Raises QueryError for anything else, naming its place from 1.
     """
     if isinstance(docs, (str, bytes, Mapping)) or not isinstance(docs, Iterable):
         raise QueryError(
@@ -176,18 +176,15 @@ def search(index: DocumentIndex, query: str, k: int) -> list[dict[str, Any]]:
 
     There are fewer where fewer hold a word of the query. Raises QueryError for a `k` below 1.
     """
+    found = ((index.documents[at], score) for at, score in ranked(index, query, k))
     return [
-        {
-            "text": index.documents[at].text,
-            "meta": deepcopy(dict(index.documents[at].meta)),
-            "score": score,
-        }
-        for at, score in ranked(index, query, k)
+        {"text": each.text, "meta": deepcopy(dict(each.meta)), "score": score}
+        for each, score in found
     ]
 
 
 def check_count(name: str, value: object) -> None:
-    """Raise QueryError for what is no whole number from 1 up."""
+    """Raise QueryError for anything but a whole number from 1 up."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise QueryError(f"{name} must be a whole number from 1 up, not {value!r:.60}")
 
@@ -203,27 +200,12 @@ def _score_words(index: DocumentIndex, words: list[str]) -> NDArray[np.float64]:
 
 # Documents as a tool of a model: a callable over a list of texts, and its schema.
 
-# What every provider of models accepts as the name of a tool.
+# A name of a tool that every provider of models accepts.
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 Schema = dict[str, Any]
-# Where each protocol puts the name, the description and the parameters of a tool.
-_SCHEMAS: Mapping[str, Callable[[str, str, Schema], Schema]] = {
-    "openai": lambda name, description, parameters: {
-        "type": "function",
-        "function": {"name": name, "description": description, "parameters": parameters},
-    },
-    "anthropic": lambda name, description, parameters: {
-        "name": name,
-        "description": description,
-        "input_schema": parameters,
-    },
-    "mcp": lambda name, description, parameters: {
-        "name": name,
-        "description": description,
-        "inputSchema": parameters,
-    },
-}
+# The key of a tool's parameters in each protocol.
+_SCHEMAS = {"openai": "parameters", "anthropic": "input_schema", "mcp": "inputSchema"}
 
 
 class DocsTool:
@@ -255,7 +237,9 @@ class DocsTool:
                 f"unknown schema {kind!r}{did_you_mean(str(kind), _SCHEMAS)}",
                 f"schemas: {', '.join(_SCHEMAS)}",
             )
-        return _SCHEMAS[kind](self.__name__, self.__doc__ or "", self._make_parameters())
+        described = {"name": self.__name__, "description": self.__doc__ or ""}
+        definition = {**described, _SCHEMAS[kind]: self._make_parameters()}
+        return {"type": "function", "function": definition} if kind == "openai" else definition
 
     def _make_parameters(self) -> Schema:
         return {
@@ -285,7 +269,10 @@ def docs_tool(name: str, description: str, docs: Iterable[object], top_k: int = 
             "use letters, digits and _, not a digit first, at most 64",
         )
     try:
-        _check_description(description)
+        if not isinstance(description, str) or not description.strip():
+            raise QueryError(
+                "the description is empty", "a model decides by it whether to call: say when to"
+            )
         check_count("top_k", top_k)
         documents = as_documents(docs)
         for at, document in enumerate(documents, start=1):
@@ -294,10 +281,3 @@ def docs_tool(name: str, description: str, docs: Iterable[object], top_k: int = 
     except QueryError as error:
         raise QueryError(f"tool {name!r}: {error.message}", error.hint) from error
     return DocsTool(name, description, build_index(documents), top_k)
-
-
-def _check_description(description: object) -> None:
-    if not isinstance(description, str) or not description.strip():
-        raise QueryError(
-            "the description is empty", "a model decides by it whether to call: say when to"
-        )
