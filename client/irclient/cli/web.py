@@ -106,7 +106,7 @@ class _ServedPage:
         from irclient.web.application import OneTimeTokens
 
         nonce = secrets.token_urlsafe(16)
-        proof = OneTimeTokens(self.key, self.port).proof(self.endpoint, nonce)
+        proof = OneTimeTokens(self.key, self.port).make_proof(self.endpoint, nonce)
         return proof.encode() in self._ask_proof(f"nonce={nonce}")
 
     def has_taken(self, link: str) -> bool:

@@ -46,7 +46,7 @@ class Discovery(ToolSet):
             description="The text of an item that discover found, by its reference.",
             mime_type="text/markdown",
             security=ResourceSecurity(exempt_params={"artifact_id"}),
-        )(self.resource)
+        )(self.read_resource)
 
     async def discover(
         self,
@@ -94,18 +94,20 @@ class Discovery(ToolSet):
         package's README. Use it before you rely on an item, when its summary looks right. Level
         "bundled" adds the scripts and references that come with a skill.
         """
-        item = await self._payload(reference, level, context, place)
+        item = await self._read_payload(reference, level, context, place)
         return make_answer(format_payload(item), item)
 
-    async def resource(self, corpus: str, artifact_id: str, context: Context[Any, Any]) -> str:
+    async def read_resource(self, corpus: str, artifact_id: str, context: Context[Any, Any]) -> str:
         """Return an item as a text with a line on where it comes from."""
         try:
-            return format_payload(await self._payload(f"{corpus}/{artifact_id}", "body", context))
+            return format_payload(
+                await self._read_payload(f"{corpus}/{artifact_id}", "body", context)
+            )
         except ToolError as error:
             unknown = isinstance(error.__cause__, NotFound)
             raise (ResourceNotFoundError if unknown else ResourceError)(str(error)) from error
 
-    async def _payload(
+    async def _read_payload(
         self, reference: str, level: str, context: Context[Any, Any], place: str = ""
     ) -> DisclosedItem:
         wanted, place = reference.strip().removeprefix(_SCHEME), self._choose_place(place)

@@ -34,7 +34,7 @@ class Guarded:
         """Answer 401 to a request without the token, 405 to no POST, 503 to one too many."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-        elif not self._knows(scope):
+        elif not self._has_token(scope):
             message = "the bearer token is missing or wrong"
             refused = PlainTextResponse(message, 401, {"WWW-Authenticate": "Bearer"})
             await refused(scope, receive, send)
@@ -47,7 +47,7 @@ class Guarded:
                 return
             await self._pass_on(scope, receive, send)
 
-    def _knows(self, scope: Scope) -> bool:
+    def _has_token(self, scope: Scope) -> bool:
         scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
         known = hmac.compare_digest(given.strip().encode("latin-1"), self._token)
         return scheme.lower() == "bearer" and known

@@ -128,7 +128,7 @@ def format_hit(
     if not _fits(hit, reference, to):
         yield indent + reference
     if place := hit["pointer"]:
-        yield indent + to.painted(DIM, _link_place(place, add_line(hit), room, to))
+        yield indent + to.paint(DIM, _link_place(place, add_line(hit), room, to))
     if verdict := hit["fields"].get("offers"):
         yield f"{indent}{_OFFERS.get(verdict, verdict)}"
     if became := describe_verdict(hit.get("verdict")):
@@ -149,16 +149,16 @@ def _format_related(
 ) -> Iterator[str]:
     """Yield a line for each item that belongs to a hit; one that says so where there is none."""
     if related == []:
-        yield to.painted(DIM, "nothing related is indexed")
+        yield to.paint(DIM, "nothing related is indexed")
     for item in related or ():
         said = _RELATIONS.get(item["relation"], item["relation"])
         through = f" (through {item['via']})" if item["via"] else ""
         reference = quote(f"{item['corpus']}/{item['artifact_id']}")
         line = f"{said} {item['name']}{through}"
         fits = count_cells(line) + 2 + count_cells(reference) <= room
-        yield f"{line}  {to.painted(DIM, reference)}" if fits else clip(line, room)
+        yield f"{line}  {to.paint(DIM, reference)}" if fits else clip(line, room)
         if not fits:
-            yield f"  {to.painted(DIM, reference)}"
+            yield f"  {to.paint(DIM, reference)}"
 
 
 def add_line(hit: Mapping[str, Any]) -> str:
@@ -185,7 +185,7 @@ def _link_place(path: str, place: str, room: int, to: Terminal) -> str:
     """Return a place as a link; one that is not the file's own name, being spelt, gives no link."""
     if not to.host or "\\" in path:
         return place
-    return to.linked(path, clip_beginning(place, room))
+    return to.link_file(path, clip_beginning(place, room))
 
 
 def _format_head(hit: Mapping[str, Any], reference: str, to: Terminal) -> str:
@@ -195,12 +195,12 @@ def _format_head(hit: Mapping[str, Any], reference: str, to: Terminal) -> str:
     """
     size = _count_bar_cells(to)
     filled = round(size * max(0.0, min(1.0, hit["score"])))
-    bar = to.painted(GREEN, "█" * filled) + to.painted(DIM, "·" * (size - filled))
+    bar = to.paint(GREEN, "█" * filled) + to.paint(DIM, "·" * (size - filled))
     score = f"{bar} {hit['score']:.2f}  "
     name = clip(entitle_hit(hit), _count_room(to))
     left = _count_room(to) - count_cells(name) - 2
     where = reference if _fits(hit, reference, to) else clip(hit["corpus"], left)
-    return score + to.painted(BOLD, name) + (f"  {to.painted(DIM, where)}" if left > 3 else "")
+    return score + to.paint(BOLD, name) + (f"  {to.paint(DIM, where)}" if left > 3 else "")
 
 
 def _fits(hit: Mapping[str, Any], reference: str, to: Terminal) -> bool:
@@ -229,7 +229,7 @@ def _list_words(query: str) -> dict[str, set[str]]:
 def _mark_words(line: str, asked: Mapping[str, set[str]], to: Terminal) -> str:
     """Return a line with the words that were asked for in bold."""
     return "".join(
-        to.painted(BOLD, run) if _matches(run, asked) else run for run in _split_runs(line)
+        to.paint(BOLD, run) if _matches(run, asked) else run for run in _split_runs(line)
     )
 
 

@@ -43,11 +43,11 @@ class Terminal:
         self.colour = colour
         self.host = host
 
-    def painted(self, style: str, text: str) -> str:
+    def paint(self, style: str, text: str) -> str:
         """Return text in a style, where there are styles."""
         return f"\x1b[{style}m{text}\x1b[0m" if self.colour and text else text
 
-    def linked(self, path: str, text: str) -> str:
+    def link_file(self, path: str, text: str) -> str:
         """Return text that opens a file, where there are links."""
         if not self.host or not path.startswith("/"):
             return text

@@ -77,29 +77,29 @@ class OneTimeTokens:
         self._since = int(since)
         self._taken: dict[str, float] = {}
 
-    def link(self, now: float) -> str:
+    def make_link(self, now: float) -> str:
         """Return a token for a link, valid for a minute."""
         return self._sign(self._key, self._link, now + VALID_S)
 
-    def cookie(self, now: float) -> str:
+    def make_cookie(self, now: float) -> str:
         """Return the value of a cookie."""
         return self._sign(self._own_key, "cookie", now + _COOKIE_S)
 
-    def knows(self, cookie: str, now: float) -> bool:
+    def accepts_cookie(self, cookie: str, now: float) -> bool:
         """Say whether a cookie was made here, by this process, and is not too old."""
-        return self._ends(self._own_key, "cookie", cookie) > now
+        return self._read_end(self._own_key, "cookie", cookie) > now
 
-    def proof(self, endpoint: str, nonce: str) -> str:
+    def make_proof(self, endpoint: str, nonce: str) -> str:
         """Return what shows, of a nonce, that a page at this port is of a daemon and a key."""
         return _sign(self._key, f"page {self._port} {endpoint}", nonce)
 
-    def was_taken(self, token: str) -> bool:
+    def is_taken(self, token: str) -> bool:
         """Say whether a link was used before, in the last minute."""
         return token in self._taken
 
     def take(self, token: str, now: float) -> bool:
         """Take a link's token: True for a valid one, the first time."""
-        ends = self._ends(self._key, self._link, token)
+        ends = self._read_end(self._key, self._link, token)
         self._taken = {each: until for each, until in self._taken.items() if until > now}
         if ends <= now or ends - VALID_S < self._since or token in self._taken:
             return False
@@ -112,7 +112,7 @@ class OneTimeTokens:
         return f"{told}.{_sign(key, use, told)}"
 
     @staticmethod
-    def _ends(key: bytes, use: str, token: str) -> float:
+    def _read_end(key: bytes, use: str, token: str) -> float:
         """Return until when a token holds, 0 for one that was not signed here."""
         told, _, signature = token.rpartition(".")
         expected = _sign(key, use, told)
@@ -148,7 +148,7 @@ class EventStreams:
         self._newest: deque[dict[str, Any]] = deque(maxlen=_KEPT)
         self._reading: asyncio.Task[None] | None = None
 
-    async def kept(self, request: Request) -> Response:
+    async def list_kept(self, request: Request) -> Response:
         """Answer with the last events, the newest first."""
         self._start()
         return JSONResponse(list(reversed(self._newest)))
@@ -169,9 +169,9 @@ class EventStreams:
             return PlainTextResponse("too many streams are open", 503, {"Retry-After": "5"})
         waiting: asyncio.Queue[dict[str, Any]] = asyncio.Queue(_WAITING)
         self._open.add(waiting)  # counted here, not where it is first read: many may open at once
-        return EventSourceResponse(self._events(waiting), ping=15)
+        return EventSourceResponse(self._stream_events(waiting), ping=15)
 
-    async def _events(self, waiting: asyncio.Queue[dict[str, Any]]) -> AsyncIterator[str]:
+    async def _stream_events(self, waiting: asyncio.Queue[dict[str, Any]]) -> AsyncIterator[str]:
         try:
             while True:
                 yield json.dumps(await waiting.get())
@@ -324,10 +324,10 @@ class PageGuard:
         """Answer 403 to a foreign page, 405 to what is no GET, 401 without the cookie."""
         if scope["type"] != "http":
             return
-        answer = self._refused(scope) or self._let_in(scope)
+        answer = self._refuse(scope) or self._admit(scope)
         await (answer or self._app)(scope, receive, _add_headers(send))
 
-    def _refused(self, scope: Scope) -> Response | None:
+    def _refuse(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         if headers.get("host", "").lower() not in self._hosts:
             return PlainTextResponse(_WRONG_HOST, 403)
@@ -342,7 +342,7 @@ class PageGuard:
             return PlainTextResponse("requests from other pages are refused", 403)
         return None
 
-    def _let_in(self, scope: Scope) -> Response | None:
+    def _admit(self, scope: Scope) -> Response | None:
         """Return None for a request that may go on, else what it is answered."""
         if token := _read_token(scope):
             return self._exchange_token(token)
@@ -361,10 +361,10 @@ class PageGuard:
         if self._tokens.take(token, now):
             path = self._tokens.path
             answer = HTMLResponse(_ENTRANCE.format(path=path))
-            value = self._tokens.cookie(now)
+            value = self._tokens.make_cookie(now)
             answer.set_cookie(self._cookie, value, path=path, httponly=True, samesite="strict")
             return answer
-        if self._tokens.was_taken(token):
+        if self._tokens.is_taken(token):
             self._stolen()
         return PlainTextResponse(f"403: this link was used, or is too old: {_ASK_ANEW}", 403)
 
@@ -374,7 +374,8 @@ class PageGuard:
         pairs = (each.strip().partition("=") for each in sent)
         now = time.time()
         return any(
-            name == self._cookie and self._tokens.knows(value, now) for name, _, value in pairs
+            name == self._cookie and self._tokens.accepts_cookie(value, now)
+            for name, _, value in pairs
         )
 
 
@@ -417,7 +418,7 @@ def make_web_app(
             Route("/", _redirect_first),
             Route(PROOF, _answer_proof(tokens, endpoint)),
             Route("/events", streams.answer),
-            Route("/events.json", streams.kept),
+            Route("/events.json", streams.list_kept),
             Route("/static/{name}", _answer_static),
             *(Route(f"/{name}", _answer_document(name)) for name in TITLES),
             *(
@@ -438,20 +439,20 @@ def make_web_app(
 def make_link(port: int, key: str, host_names: Sequence[str] = ()) -> str:
     """Return an address, by the first of the names, that works once, within a minute."""
     host = (*check_hosts(host_names[:1], port), f"{NAMES[0]}:{port}")[0]
-    return f"http://{host}/?{TOKEN}={OneTimeTokens(key, port).link(time.time())}"
+    return f"http://{host}/?{TOKEN}={OneTimeTokens(key, port).make_link(time.time())}"
 
 
 def _answer_proof(tokens: OneTimeTokens, endpoint: str) -> _Endpoint:
     """Return what shows another `irc web` that the page is of its daemon, and a link was used."""
 
-    async def proof(request: Request) -> Response:
+    async def prove(request: Request) -> Response:
         nonce, used = request.query_params.get("nonce", ""), request.query_params.get("link", "")
         if len(nonce) > _LONGEST:
             return PlainTextResponse("400: the nonce is too long", 400)
-        shows = tokens.proof(endpoint, nonce)
-        return JSONResponse({"proof": shows, "used": tokens.was_taken(used)})
+        shows = tokens.make_proof(endpoint, nonce)
+        return JSONResponse({"proof": shows, "used": tokens.is_taken(used)})
 
-    return proof
+    return prove
 
 
 async def _redirect_first(request: Request) -> Response:

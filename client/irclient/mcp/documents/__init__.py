@@ -112,7 +112,7 @@ class LibraryTools(ToolSet):
             place=self._choose_place(place),
         )
         found = await self._daemon.ask(lambda client: search_library(client, search), context)
-        return make_answer(found.as_text(), found)
+        return make_answer(found.format_text(), found)
 
     async def read(
         self,

@@ -243,7 +243,7 @@ class DirectoryTools(ToolSet):
                 " pattern are for a new directory. Leave them out to look at it again."
             )
         jobs = [] if dry_run else await self._daemon.ask(lambda c: _build(c, names), context)
-        reports, finished = await self._followed(jobs, context)
+        reports, finished = await self._follow(jobs, context)
         indexed = Indexed(directory=real, sources=names, finished=finished, reports=reports)
         if dry_run:
             return make_answer(f"It is in the library already, as {', '.join(names)}.", indexed)
@@ -258,10 +258,10 @@ class DirectoryTools(ToolSet):
             lambda client: client.doc_index(new.path, new.recursive, new.pattern, new.dry_run),
             context,
         )
-        reports, finished = await self._followed(list(done.jobs), context)
+        reports, finished = await self._follow(list(done.jobs), context)
         if done.jobs and finished:  # the corpus is known now
             jobs = await self._daemon.ask(lambda client: client.build(done.corpus), context)
-            reports, finished = await self._followed(jobs, context)
+            reports, finished = await self._follow(jobs, context)
         indexed = Indexed(
             directory=new.path,
             sources=[done.corpus],
@@ -275,9 +275,7 @@ class DirectoryTools(ToolSet):
         text = f"{state} as {done.corpus}: {format_count(done.files, 'document')}"
         return make_answer(f"{text} (left out: {left_out})" if left_out else text, indexed)
 
-    async def _followed(
-        self, jobs: list[int], context: Context[Any, Any]
-    ) -> tuple[list[str], bool]:
+    async def _follow(self, jobs: list[int], context: Context[Any, Any]) -> tuple[list[str], bool]:
         """Report how far the jobs are until they have ended or the time is up."""
         since = anyio.current_time()
         with anyio.move_on_after(_WAIT_S):

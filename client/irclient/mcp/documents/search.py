@@ -127,7 +127,7 @@ class RankedPassages(BaseModel, frozen=True):
     hits: list[RankedPassage]
     note: str
 
-    def as_text(self) -> str:
+    def format_text(self) -> str:
         """Return the hits as lines for those who know only text."""
         if not self.hits:
             return self.note

@@ -110,10 +110,10 @@ def test_what_is_shown_has_no_escapes(text):
 
 
 def test_a_link_names_the_host_and_quotes_the_path():
-    linked = Terminal(80, host="here").linked("/a b/ü\x1b.md", "shown")
+    linked = Terminal(80, host="here").link_file("/a b/ü\x1b.md", "shown")
     assert linked == "\x1b]8;;file://here/a%20b/%C3%BC%1B.md\x1b\\shown\x1b]8;;\x1b\\"
-    assert Terminal(80, host="here").linked("pypi:x", "shown") == "shown"
-    assert Terminal(80).linked("/a", "shown") == "shown"
+    assert Terminal(80, host="here").link_file("pypi:x", "shown") == "shown"
+    assert Terminal(80).link_file("/a", "shown") == "shown"
 
 
 @pytest.mark.parametrize("way", [quick.main, cli.main])

@@ -316,7 +316,7 @@ def test_an_event_of_the_daemon_reaches_a_stream_and_is_kept(daemon):
         while not said.done():
             daemon.publish("generation", {"generation": 5, "corpus": HOSTILE})
             await asyncio.sleep(0.02)
-        kept = await streams.kept(Request(request("/events.json", {})))
+        kept = await streams.list_kept(Request(request("/events.json", {})))
         return said.result(), kept.body.decode()
 
     said, kept = asyncio.run(heard())

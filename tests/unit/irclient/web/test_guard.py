@@ -23,7 +23,7 @@ class Guarded:
         behind = PlainTextResponse("behind it")
         told = frozenset(["/now"])
         self.app = PageGuard(behind, self.tokens, hosts, told, lambda: self.stolen.append(True))
-        self.cookie = f"irdaemon_7412={self.tokens.cookie(time.time())}"
+        self.cookie = f"irdaemon_7412={self.tokens.make_cookie(time.time())}"
 
     def ask(self, path="/now.json", method="GET", **headers):
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -113,7 +113,7 @@ def test_only_get_is_answered(guarded, method):
 
 
 def test_a_link_is_exchanged_for_a_cookie_that_scripts_and_other_sites_do_not_get(guarded):
-    link = f"/?token={guarded.tokens.link(time.time())}"
+    link = f"/?token={guarded.tokens.make_link(time.time())}"
     let_in = guarded.ask(link, cookie="")
     assert (let_in.status, "location" in let_in.headers) == (200, False)
     given = let_in.headers["set-cookie"]
@@ -123,7 +123,7 @@ def test_a_link_is_exchanged_for_a_cookie_that_scripts_and_other_sites_do_not_ge
 
 
 def test_the_cookie_is_of_a_path_that_only_the_page_is_told_as_cookies_know_no_ports(guarded):
-    let_in = guarded.ask(f"/?token={guarded.tokens.link(time.time())}", cookie="")
+    let_in = guarded.ask(f"/?token={guarded.tokens.make_link(time.time())}", cookie="")
     (path,) = re.findall(r'data-path="(/[\w-]{30,})"', let_in.text)
     assert f"path={path};" in let_in.headers["set-cookie"].lower().replace(path.lower(), path)
     assert OneTimeTokens("a key of some length").path != path
@@ -131,7 +131,7 @@ def test_the_cookie_is_of_a_path_that_only_the_page_is_told_as_cookies_know_no_p
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_a_link_may_be_followed_from_anywhere_and_read_from_nowhere(guarded, site):
-    link = f"/?token={guarded.tokens.link(time.time())}"
+    link = f"/?token={guarded.tokens.make_link(time.time())}"
     fetched = guarded.ask(link, cookie="", sec_fetch_site=site, sec_fetch_dest="empty")
     assert fetched.status == 403
     followed = guarded.ask(link, cookie="", sec_fetch_site=site, sec_fetch_dest="document")
@@ -139,7 +139,7 @@ def test_a_link_may_be_followed_from_anywhere_and_read_from_nowhere(guarded, sit
 
 
 def test_a_link_that_is_used_twice_is_refused_and_told(guarded):
-    link = f"/?token={guarded.tokens.link(time.time())}"
+    link = f"/?token={guarded.tokens.make_link(time.time())}"
     guarded.ask(link, cookie="")
     assert guarded.stolen == []
     again = guarded.ask(link, cookie="")
