@@ -42,17 +42,22 @@ def daemon(module_home):
         "deploy": "Release to the cluster",
         "review-code": "Review a pull request for mistakes",
         "tune-queries": "Find slow database queries and add indexes",
+        "init": "Set up the test environment",
     }.items():
         home.skill(name, text)
     write_session(home, "S1", ["deploy", "fill-pdf-form", "deploy"])
     write_session(home, "long-ago", ["deploy"], after=12)
     write_session(home, "broken-off", ["tune-queries"], tail=False)
+    own = Session(sessionId="own-command", cwd=str(home.path))
+    own.user("u0", "<command-name>/init</command-name>").says("b0", "done", stop="end_turn")
+    path = home.path / ".claude" / "projects" / "-w" / "own-command.jsonl"
+    path.write_text("".join(line + "\n" for line in own.lines))
     with Running(home) as running:
         running.wait_idle()
 
         def read():
             with home.client() as client:
-                return client.status().usage.get("turns", 0) >= 17
+                return client.status().usage.get("turns", 0) >= 18
 
         until(read)
         yield running
@@ -100,6 +105,11 @@ def test_what_ten_turns_did_not_use_is_done_with(home):
 def test_a_turn_that_is_not_over_counts(home):
     event = change(load_events("claude")["compact"], session_id="broken-off")
     assert '"tune-queries"' in sent(home, "claude", event)
+
+
+def test_a_command_of_the_agents_own_is_no_use_of_an_item_of_its_name(home):
+    event = change(load_events("claude")["resume"], session_id="own-command")
+    assert sent(home, "claude", event) == ""
 
 
 def test_a_session_with_another_id_is_found_by_its_transcript(home):

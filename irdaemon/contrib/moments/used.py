@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from irdaemon.contrib.usage.store import KeptTurn
 from irdaemon.discovery.preferences import Item
 from irdaemon.engine.state import State
 from irdaemon.ledger import Ledger
+from irdaemon.source.sessions.item_uses import is_built_in
 
 # An item that none of so many turns used is done with.
 TURNS = 10
@@ -53,10 +54,10 @@ def find_used(
 
 def rank_uses(turns: Sequence[KeptTurn]) -> list[tuple[str, str]]:
     """Return the uses (how, what) of turns, newest first: those used last and often come first."""
-    weights = Counter[tuple[str, str]]()
+    weights = defaultdict[tuple[str, str], float](float)
     for age, turn in enumerate(turns[:TURNS]):
         for use in turn.uses:
-            weights[use] += _DECAY**age  # type: ignore[assignment]
+            weights[use] += _DECAY**age
     return sorted(weights, key=lambda use: -weights[use])
 
 
@@ -71,7 +72,9 @@ def _resolve(
     kinds = {name: c.kind if c.kind in _KINDS else "" for name, c in stored.items()}
     names, found = ItemNames(ledger, kinds), dict[Item, UsedItem]()
     for use in uses:
-        for name, artifact_id in names.resolve_use(*use)[:1]:
+        # A command or sub-agent of the agent's own may be called as an item is.
+        is_own = use[0] in ("command", "agent") and is_built_in(*use)
+        for name, artifact_id in () if is_own else names.resolve_use(*use)[:1]:
             held = stored[name]
             item = held.part_of or name, artifact_id
             artifact = ledger.artifacts.get(name, artifact_id)
