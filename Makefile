@@ -31,7 +31,8 @@ help:
 # On a terminal, and before there is a configuration, it asks what to set up. hnswlib is compiled last:
 # the first answer needs none. Where wordllama is compiled with it, it does.
 run: .venv/.installed $(if $(filter Linux-aarch64,$(shell uname -s)-$(shell uname -m)),.venv/.graph)
-	@if test -t 0 && test -t 1 && test -z "$$CI" && ! test -e "$$($(BIN)/irdaemon config path)"; then \
+	@if $(BIN)/python -c 'import sys; from irclient.terminal.output import can_ask; sys.exit(not can_ask())' \
+	  && ! test -e "$$($(BIN)/irdaemon config path)"; then \
 	  $(BIN)/irdaemon init --fallback examples/irdaemon.toml; \
 	else \
 	  $(BIN)/irdaemon start --detach --wait --fallback examples/irdaemon.toml && echo && \

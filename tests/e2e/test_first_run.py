@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from irclient.terminal.output import PROGRAMS
 from tests.support.running import Running, until
 from tests.support.typing_person import END, INTERRUPT, type_answers
 
@@ -29,8 +30,8 @@ def new_home(home):
     said = {**TURN, "message": {"role": "user", "content": "how do I rotate the logs?"}}
     session.write_text(json.dumps(said) + "\n")
     # Agents' commands of this machine are not this home's.
-    home.env |= {"TERM": "xterm", "CI": "", "PATH": "/usr/bin:/bin"}
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"):
+    home.env |= {"TERM": "xterm", "PATH": "/usr/bin:/bin"}
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", *PROGRAMS):
         home.env.pop(name, None)
     yield home
     home.run("irdaemon", "stop")
@@ -104,6 +105,7 @@ def test_ending_it_before_the_last_answer_changes_nothing(new_home, answers):
     ("words", "env"),
     [
         (["ls"], {"CI": "true"}),
+        (["ls"], {"CLAUDECODE": "1"}),
         (["ls", "--json"], {}),
         (["ping"], {}),
         (["ls"], {"IRDAEMON_SOCKET": "/tmp/no-daemon-is-here.sock"}),
@@ -195,11 +197,11 @@ def test_make_run_asks_nothing_off_a_terminal(new_home):
     place = new_home.path / "checkout"
     (place / ".venv" / "bin").mkdir(parents=True)
     shutil.copy("Makefile", place)
-    for name, module in (("irdaemon", "irdaemon"), ("irc", "irclient.quick")):
+    for name, words in (("irdaemon", "-m irdaemon"), ("irc", "-m irclient.quick"), ("python", "")):
         command = place / ".venv" / "bin" / name
-        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n')
+        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
         command.chmod(0o755)
-    for done in ("bin/python", ".installed", ".graph"):
+    for done in (".installed", ".graph"):
         (place / ".venv" / done).touch()
     (place / "examples").mkdir()
     (place / "examples" / "irdaemon.toml").write_text("")

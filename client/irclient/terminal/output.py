@@ -20,6 +20,11 @@ from irclient.terminal.exits import DONE
 from irclient.terminal.width import clip, takes_unicode
 
 _MOST_S = 1e6
+# What CI and coding agents set for the commands that they run; some run them on a terminal.
+PROGRAMS = (
+    *("CI", "CLAUDECODE", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "GEMINI_CLI"),
+    *("CURSOR_AGENT", "OPENCODE", "AGENT", "AI_AGENT"),
+)
 
 
 # The first error of writing to stdout, if there was one: what is printed later goes nowhere.
@@ -109,9 +114,10 @@ def note_text(text: str) -> None:
 
 
 def can_ask() -> bool:
-    """Return whether somebody can answer a question: at a terminal, and not in CI."""
-    ci = os.environ.get("CI", "").lower() not in ("", "0", "false")
-    return not ci and all(each is not None and each.isatty() for each in (sys.stdin, sys.stdout))
+    """Return whether a person can answer a question: at a terminal that no program types into."""
+    if any(os.environ.get(name, "").lower() not in ("", "0", "false") for name in PROGRAMS):
+        return False
+    return all(each is not None and each.isatty() for each in (sys.stdin, sys.stdout))
 
 
 def flush_output() -> None:
