@@ -75,7 +75,7 @@ def is_near_limit(used: Usage, limits: LimitsConfig) -> bool:
 
 
 def set_open_files(limits: LimitsConfig) -> None:
-    """Set how many files the process may open, as far as the system lets it."""
+    """Set how many files the process may open, within what the system allows."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = max(_FEWEST_FILES, limits.open_files)
     if limits.open_files:

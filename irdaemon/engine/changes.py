@@ -24,8 +24,8 @@ def list_hint_jobs(path: str, corpora: Iterable[Corpus]) -> list[Job]:
     """Return a scan of one path for each corpus whose root it is, or that has a root above it.
 
     A corpus that is scanned at intervals takes a hint, one that is indexed by hand does not. Raises
-    QueryError for what is no absolute path and where only such a corpus has it, NotFound where it
-    is no root and lies below none.
+    QueryError for a relative path and where only such a corpus has it, NotFound for a path that is
+    neither a root nor below one.
     """
     if not os.path.isabs(path) or "\0" in path:
         raise QueryError(

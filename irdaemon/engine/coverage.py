@@ -27,7 +27,7 @@ from irdaemon.source.tree import Symlinks, is_editor_file
 MOST_PATHS = 1_000
 # A walk of more is not a walk of documents; what was seen until then is reported.
 _MOST_SEEN = 2_000_000
-# After so many paths the thread lets others run for a moment: queries share its interpreter.
+# After this number of paths the thread lets others run for a moment: queries share the GIL.
 _LETS_OTHERS_RUN_EVERY = 100
 _MOMENT_S = 1e-4
 _UNREADABLE = "could not be read: irc status --failures"
@@ -141,7 +141,7 @@ class _Comparison:
 
 @dataclass(slots=True)
 class _RootWalk:
-    """Walk the roots of a corpus: every real directory once, links as its policy has it."""
+    """Walk the roots of a corpus: every real directory once, links by its policy."""
 
     expected: Expected
     symlinks: Symlinks

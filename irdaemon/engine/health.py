@@ -46,7 +46,7 @@ class Facts:
 
     `roots` are its roots by their real paths. `scanned_at` is when the last whole scan ended,
     `missing` why its embedder cannot be used, and `overlong` how many lines were passed over.
-    `reindex` is what has it scanned: only what follows changes has to be watched.
+    `reindex` is when it is scanned: only a corpus that follows changes has to be watched.
     """
 
     name: str

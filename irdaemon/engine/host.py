@@ -1,4 +1,4 @@
-"""The process around an engine, as far as the engine depends on it."""
+"""What an engine depends on of the process around it."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ def _load_labels(state: State, corpus: Corpus) -> Labelled | None:
 
 
 def show_changed(state: State, publisher: Publisher, corpus: Corpus, changed: int) -> None:
-    """Publish a corpus of which so many artifacts were rewritten, with their vectors if few."""
+    """Publish a corpus after `changed` of its artifacts were rewritten, with vectors if few."""
     if not changed:
         return
     next(embed(state.ledger, corpus.name, state.serving(corpus), EMBEDDED_AT_ONCE), 0)

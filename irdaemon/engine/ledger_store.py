@@ -168,7 +168,7 @@ class LedgerStore:
             raise (tell_owner(reference, owner) if owner else missed) from None
 
     def _note_disclosed(self, disclosed: Iterable[Disclosure]) -> None:
-        """Have the writer keep what was disclosed, without waiting for it."""
+        """Let the writer keep what was disclosed, without waiting for it."""
         pins = [pin for each in disclosed if (pin := make_pin(each, self._state.clock()))]
         if pins and not self._state.ledger.read_only:
             self._state.disclosed.extend(pins)
@@ -280,7 +280,7 @@ def _refer(row: dict[str, Any]) -> tuple[str, str]:
 
 
 def _choose_corpus(ledger: Ledger, scope: PlaceScope, hit: Hit) -> Corpus | None:
-    """Return the part of a corpus that holds a hit; of one that is gone whatever there is."""
+    """Return the part of a corpus that holds a hit, or held it before it was gone."""
     if hit.corpus in scope.parts:
         return scope.find_stored(ledger, hit.corpus, hit.artifact_id) or scope.parts[hit.corpus]
     return scope.served.corpora.get(hit.corpus)

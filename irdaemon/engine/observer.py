@@ -66,7 +66,7 @@ class Observer:
     def explain_item(self, query: str, reference: str, place: str | None = "") -> Mapping[str, Any]:
         """Return what the explanation of a query adds of an item (CORPUS/ID) seen from a place.
 
-        None is the place of who is told nothing of projects.
+        None is the place of a client that may not see projects.
         """
         return {}
 

@@ -73,7 +73,7 @@ def tend_project(context: JobContext) -> str:
         return "it is not there any more"
     elif found or (located.reason and not located.failed):  # others may write there by now, say
         forget_project(state, context.publisher, root)
-        return f"it is none any more: {located.reason or 'it belongs to another'}"
+        return f"no longer a project: {located.reason or 'it belongs to another'}"
     _make_room(context, root, config.projects.max_projects)
     _keep(state, replace(known, aside_at=0.0, gone_at=0.0))
     return _bring_in_step(context, known.project, config)
@@ -94,7 +94,7 @@ def _is_left_out(root: str, settings: ProjectsConfig) -> bool:
 
 
 def _is_there(project: Project) -> bool:
-    """Return whether a project's marks are where they were, whatever a hurried look has said."""
+    """Return whether a project's marks are still there, even if a hurried look missed them."""
     return any(os.path.lexists(os.path.join(project.root, mark)) for mark in project.marks)
 
 
@@ -276,7 +276,7 @@ def note_watched(state: State, project: Project) -> None:
 
 
 def _list_manifests(state: State, part: Corpus) -> list[str]:
-    """Return the manifests and locks of a project, as far as they are few."""
+    """Return the manifests and locks of a project, up to a limit."""
     assert part.project is not None
     root = part.project.root
     found = state.ledger.entries.list_paths(part.name)

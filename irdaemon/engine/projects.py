@@ -106,7 +106,7 @@ class Projects:
     # -- by any thread ---------------------------------------------------------------------------
 
     def find(self, place: str) -> Project | None:
-        """Return the innermost known project that a clean place lies in; None where none has it.
+        """Return the innermost known project that a clean place lies in, if any.
 
         No file is touched. It is noted that something was asked from the project.
         """
@@ -145,7 +145,7 @@ class Projects:
         return self._shown.get(root, [])
 
     def is_known(self, place: str) -> bool:
-        """Return whether it is known which project a clean place lies in, or that none has it."""
+        """Return whether it is known which project, if any, a clean place lies in."""
         if not place or self.settings is None or place in self._by_root:
             return True
         seen = self._places.get(place)
@@ -207,7 +207,7 @@ class Projects:
         return PlaceRules(home, os.getuid(), settings.roots, settings.ignore)
 
     def register(self, project: Project, why: str = ASKED) -> KnownProject:
-        """Have a project known from now on, and tended to; return what is known of it."""
+        """Add a project to those that are known and kept in step; return what is known of it."""
         before, now = self._by_root.get(project.root), self._clock()
         if before is None:
             known = KnownProject(project, why, now, now)
@@ -292,7 +292,7 @@ class Projects:
             self._by_root[known.project.root] = known
 
     def forget(self, root: str) -> None:
-        """Have the project at a root known no longer."""
+        """Forget the project at a root."""
         self._by_root.pop(root, None)
         self._keep_places(lambda at, seen: seen.root != root)
         for times in (self._asked, self._requested):
@@ -303,14 +303,14 @@ class Projects:
         self.note_tended(root, None)
 
     def configure(self, config: Config) -> None:
-        """Read projects as another configuration has it; each that is in step is tended to."""
+        """Take up another configuration; each project that is in step is brought in step again."""
         self.config = config
         self.forget_places()
         for root in self._tended:
             self._request(root)
 
     def forget_places(self) -> None:
-        """Have every place looked at again."""
+        """Forget every place, so that each is looked at again."""
         self._places = {}
 
     def look_again(self, root: str) -> None:
@@ -318,7 +318,7 @@ class Projects:
         for place in [at for at, top in tuple(self._again.items()) if top == root]:
             try:
                 found = self.look(place)
-            except QueryError:  # it is gone: who asks from it is told
+            except QueryError:  # it is gone: a question from it gets an error
                 self._places.pop(place, None)
             else:
                 if not found.failed:
@@ -345,7 +345,7 @@ class Projects:
         return self._last_place.get(root, root)
 
     def take_questions(self) -> dict[str, float]:
-        """Return when something was last asked from projects, as far as no ledger has it."""
+        """Return when projects were last asked from, where the ledger does not have it yet."""
         by_root = self._by_root
         asked = {
             root: at

@@ -146,7 +146,7 @@ class Publisher:
             self._due_at = started + max(_PUBLISHED_EVERY_S, 10 * took)
 
     def publish(self, corpus: Corpus, graph: Graph | None = None) -> None:
-        """Replace the snapshot by one with this corpus as the ledger has it now.
+        """Replace the snapshot by one with the ledger's present state of this corpus.
 
         `graph` takes the place of the index's. A graph or an image that is due is requested.
         """
@@ -162,7 +162,7 @@ class Publisher:
         state.notify("generation", {"generation": generation, "corpus": corpus.name})
 
     def note_scan(self, corpus: Corpus) -> None:
-        """Have it known when a scan ended that found all as it was: no generation is counted.
+        """Record a scan that found no change: no generation is counted.
 
         But one is where what an earlier scan stored was not published, as a write had failed.
         """
@@ -205,7 +205,7 @@ class Publisher:
         return {mode: each for mode, each in kept.items() if (each.embedder, each.recipe) == fit}
 
     def keep_until_reread(self) -> None:
-        """Serve each corpus as it is until a new, empty ledger has it whole."""
+        """Keep serving each corpus from memory until a new, empty ledger has all of it."""
         self._not_reread = {*self._state.corpora, *self._state.parts}
 
     # -- graphs ----------------------------------------------------------------------------------

@@ -333,7 +333,7 @@ class Work:
             return self._queue.find_oldest()
 
     def wake_waiting(self) -> None:
-        """Have every waiting call check again what it waits for."""
+        """Wake every waiting call to check again what it waits for."""
         with self._wake:
             self._ended.notify_all()
 

@@ -63,7 +63,7 @@ class ArtifactStore(Protocol):
     ) -> list[Disclosure]:
         """Return the payload of artifacts, as they are seen from a place.
 
-        None is the place of who is told nothing of projects. Raises NotFound, QueryError.
+        None is the place of a client that may not see projects. Raises NotFound, QueryError.
         """
         ...
 

@@ -146,10 +146,10 @@ class QueryState:
         return 0
 
     def tend_project(self, root: str) -> None:
-        """Have the project at a root brought in step, where anything is written here."""
+        """Request that the project at a root be brought in step; without a ledger, nothing."""
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Have another state of the same corpora searched."""
+        """Replace the snapshot by another one of the same corpora."""
         self.served = self.served._replace(snapshot=snapshot)
 
     def forget_answers(self) -> None:
@@ -208,12 +208,12 @@ class State(QueryState):
         return self.work.add(job)
 
     def tend_project(self, root: str) -> None:
-        """Have the project at a root brought in step with where it keeps things."""
+        """Request that the project at a root be brought in step."""
         if not self.ledger.read_only:
             self.request(Job("project", root))
 
     def calibrate_by(self, corpus: str, cases: Sequence[Case]) -> int:
-        """Have the floors of a corpus found again by labelled cases; return the job's number.
+        """Request a calibration of a corpus by labelled cases; return the job's number.
 
         Raises QueryError where there are too few of them, or of artifacts.
         """

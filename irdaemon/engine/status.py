@@ -228,7 +228,7 @@ def _overlong(ledger: Ledger, corpus: Corpus) -> int:
 
 
 def describe_floor(floor: Floor) -> dict[str, Any]:
-    """Return what is told of a floor."""
+    """Return a floor as plain data."""
     names = ("at_least", "j", "n_inside", "n_outside", "labelled", "calibrated_at")
     return {**{name: getattr(floor, name) for name in names}, "applied": is_trusted(floor)}
 

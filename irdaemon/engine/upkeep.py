@@ -129,7 +129,7 @@ class Eraser:
 
 # Repair: a ledger that cannot be written, was lost, or is damaged, under a running engine.
 
-# After so many tries, with half a minute of waiting between them, an error is one that repeats.
+# After this many tries, half a minute apart, an error counts as one that repeats.
 _MOST_TRIES = 6
 
 log = logging.getLogger(__name__)
@@ -159,7 +159,7 @@ class Repair:
         return self._recovers(job, error) or self._retries(job, error)
 
     def _retries(self, job: Job, error: Exception) -> bool:
-        """Have a job retried; return whether the process may go on.
+        """Schedule a retry of a job; return whether the process may go on.
 
         What the system could not do may be possible later. Any other error is a mistake in the
         program: one that repeats ends the process, for a new one to start from the ledger; one
@@ -177,7 +177,7 @@ class Repair:
     def _puts_project_aside(self, job: Job, error: Exception) -> bool:
         """Put the project aside that a job is about; return whether it is about any.
 
-        A checkout is another person's text: whatever is in it, it must not end the process.
+        A checkout is another person's text: nothing in it may end the process.
         """
         state = self._state
         if job.kind == "projects":  # comes again by itself
@@ -225,7 +225,7 @@ def repair_ledger(context: JobContext) -> str:
 
 
 def replace_ledger(state: State, publisher: Publisher, why: str) -> None:
-    """Go on with a sound ledger; each corpus is served as it is until that one has it whole."""
+    """Go on with a sound ledger; each corpus is served from memory until that has all of it."""
     state.ledger, lost = renew_ledger(state.ledger, state.snapshot, why, state.clock())
     state.corruption = lost or state.corruption
     state.clear_suspects(sound=False)

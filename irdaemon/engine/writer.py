@@ -34,12 +34,12 @@ class Writer:
         self._projects = ProjectUpkeep(state)
 
     def reconfigure(self, corpora: Iterable[Corpus]) -> list[int]:
-        """Have these made the corpora and each scanned; return the jobs' numbers."""
+        """Request that these become the corpora, each scanned; return the jobs' numbers."""
         self._state.next_corpora = tuple(corpora)
         return [self._state.request(Job("configure"))]
 
     def shed(self) -> None:
-        """Have the memory released that only makes things faster."""
+        """Request that memory used only for speed be released."""
         self._state.request(Job("shed"))
 
     def step(self, timeout: float | None = 0) -> bool:

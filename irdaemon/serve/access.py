@@ -32,7 +32,7 @@ class Scope:
     def has_projects(self) -> bool:
         """Say whether this is the daemon's own user, unnamed, on the private socket.
 
-        Nobody else may say from where a query comes, or is told what a project has.
+        Only this user may say where a query comes from, and see what a project has.
         """
         return self.whole and not self.client
 
@@ -110,7 +110,7 @@ Filter = Callable[[Scope, Any], Any]
 # whether it is another than the daemon's own user on the private socket.
 CLIENT, DOCUMENTS, VISIBLE, PASSING = "client", "documents", "visible", "passing"
 LIMITED = "limited"
-# What a turn of a session did is told to the daemon's own user alone.
+# What a turn of a session did is for the daemon's own user alone.
 _WORK = ("file", "file_written", "commit")
 # The kinds of surfaces that are made of an artifact's description, and not of its text.
 _DESCRIBING = ("capability", "description", "deps", "own_words")
@@ -160,9 +160,9 @@ def refuse(scope: Scope, args: Args, visible: list[str]) -> Args:
 
 
 def refuse_others(scope: Scope, args: Args, visible: list[str]) -> Args:
-    """Refuse to all but the daemon's own user on the private socket: what is of projects is told.
+    """Refuse to all but the daemon's own user on the private socket: the result covers projects.
 
-    So are prompts, whose words nobody else is shown, and use, which names items of projects.
+    Or prompts, whose words nobody else is shown, or use, which names items of projects.
     """
     raise Denied(
         f"the client {scope.client!r} is not allowed to ask for this",
@@ -272,7 +272,7 @@ def _check_reference(reference: str, visible: Collection[str]) -> None:
 def keep_own_status(scope: Scope, status: Any) -> Any:
     """Return the jobs and corpora that are visible, and little of the process.
 
-    Who may see everything but projects is told all but those.
+    A client that may see everything but projects gets all but those.
     """
     if scope.whole:
         return {name: told for name, told in status.items() if name != "projects"}

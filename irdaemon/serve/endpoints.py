@@ -44,7 +44,7 @@ _HANDSHAKE_WITHIN_MS = 10_000
 _HEARTBEAT_MS = 10_000
 _GONE_AFTER_MS = 30_000
 # Descriptors for files, watches and the ledger, beside those of connections: a daemon at rest has
-# 36. Where there are few it is half of them, and at least so many.
+# 36. Where there are few it is half of them, and at least this many.
 _OTHER_DESCRIPTORS = 512
 _FEWEST_OTHERS = 96
 # An endpoint that has as many connections as it can have cuts them all: one client must fit.

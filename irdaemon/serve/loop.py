@@ -204,7 +204,7 @@ class RequestLoop:
         self._poller.register(endpoint.monitor, zmq.POLLIN)
 
     def publish(self, topic: str, data: Mapping[str, Any]) -> None:
-        """Have an event sent; any thread may."""
+        """Queue an event to be sent; any thread may."""
         self._unsent.put([topic.encode(), wire.pack_event(data)])
         self._wake()
 

@@ -57,7 +57,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class ServedOp:
-    """What the daemon adds to an operation; `front` is whether a front end has it as well.
+    """What the daemon adds to an operation; `front` is whether a front end serves it, too.
 
     `run` takes an engine and the arguments of a request, filled by the client's row.
     """
@@ -104,7 +104,7 @@ def _take_by_name(handler: Callable[..., Any]) -> Run:
 def forward(
     name: str, cost: Cost, rule: Rule, filter: Filter | None = None, front: bool = False
 ) -> None:
-    """Have the engine's method of its name run an operation, with its arguments in order."""
+    """Run an operation by the engine's method of its name, with its arguments in order."""
     names = tuple(ops.OPS[name].args)
 
     def run(engine: Any, args: Args) -> Any:
@@ -170,7 +170,7 @@ def search(engine: QueryEngine, args: Args) -> Any:
 
 
 def _note(engine: QueryEngine, args: Args, op: str, answer: Selection, traces: list[Trace]) -> None:
-    """Have an answer noted that is given, unless its client wants it to leave no trace."""
+    """Pass an answer to the observers, unless its client wants no trace of it."""
     if args["noted"]:
         trace = traces[-1] if traces else None
         given = GivenAnswer(op, find_session(args), args.get("variant", ""), answer, trace)

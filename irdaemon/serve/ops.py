@@ -183,7 +183,7 @@ def handle(
 def fill_args(name: str, args: Args, client: str = "", documents: Any = None) -> Args:
     """Return the arguments of a request with those that were left out, and with the daemon's own.
 
-    Those stand last, whatever the request has there.
+    The daemon's own replace those that a request may have under their names.
     """
     ours = {
         CLIENT: client,
@@ -203,7 +203,7 @@ def _locate_place(engine: QueryEngine, scope: Scope, args: Args) -> Args:
     if "place" not in args and not _names_artifacts(args):
         return args
     if engine.remote or not scope.has_projects:
-        # A reference is told nothing of projects then.
+        # A reference to what a project has is then not found.
         return {**args, "place": None if _names_artifacts(args) else ""}
     if args.get("place"):
         engine.state.projects.locate(args["place"])

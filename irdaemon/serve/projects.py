@@ -1,6 +1,6 @@
 """The operations about projects: which one is here, which are known, and what is read for them.
 
-They are this user's own: no other client asks them, whatever else it may.
+They are this user's own: no other client may ask them.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _list_unread(engine: Engine, places: list[str], known: set[str]) -> Iterator
 
 @serves("add_project", "slow", access.refuse_others)
 def add_project(engine: Engine, path: str) -> ProjectRow:
-    """Have the project that a directory lies in read from now on."""
+    """Start reading the project that a directory lies in."""
     state, place = engine.state.projects, clean_place(path)
     if state.settings is None:
         raise Unavailable(_NONE_READ, "set it to true, then irdaemon reload")
@@ -178,7 +178,7 @@ def add_project(engine: Engine, path: str) -> ProjectRow:
 
 @serves("forget_project", "slow", access.refuse_others)
 def forget_project(engine: Engine, path: str) -> ProjectRow:
-    """Have all that is held of a project forgotten; return what it was."""
+    """Forget all that is held of a project; return what that was."""
     state, place = engine.state, clean_place(path)
     found = (known for top in list_upward(place) if (known := state.projects.get(top)))
     if (known := next(found, None)) is None:

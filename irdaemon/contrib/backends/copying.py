@@ -60,7 +60,7 @@ def _make_replication(engine: Engine) -> Replication:
 
 
 def name_holder(identity: int) -> str:
-    """Return who writes, as others are told: the user and the machine, and which ledger there."""
+    """Return the lease holder's label: the user, the machine, and which ledger there."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # a uid without a name

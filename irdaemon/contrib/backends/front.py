@@ -104,7 +104,7 @@ class BackendStore:
     def refresh(self) -> None:
         """Learn what the backends have now, and make the embedders of it.
 
-        That is of all corpora, whatever the client may see whose request it is asked in.
+        It covers all corpora, also where a limited client's request causes it.
         """
         for each in self._backends.values():
             Context().run(each.ask, self._state.clock())

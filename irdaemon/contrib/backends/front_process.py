@@ -37,7 +37,7 @@ _FIRST_S = 5.0
 
 
 class RefreshThread(TickThread):
-    """Have a front end learn every second what its backends have, until the process ends."""
+    """Refresh a front end every second, until the process ends."""
 
     failure = "the backends could not be asked; going on"
 

@@ -1,4 +1,4 @@
-"""How the copies of corpora are, as far as is known here."""
+"""What is known here of the copies of corpora."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CopyLevel = Literal["level", "sending", "refused", "degraded"]
 
 @dataclass(frozen=True, slots=True)
 class CopyFacts(Plain):
-    """How the copy of a corpus is at `backend`, as far as is known here.
+    """What is known here of the copy of a corpus at `backend`.
 
     `state` is `level`, `sending`, `refused` where another daemon writes it, or `degraded` where it
     cannot be written; `reason` says why, and `since`, in Unix seconds, since when it is not level.
@@ -32,7 +32,7 @@ class CopyFacts(Plain):
 
 
 class KnownCopy(NamedTuple):
-    """How a copy is, and the index that it is level with, None for none."""
+    """How a copy is, and the index that it is level with, if any."""
 
     facts: CopyFacts
     level_with: CorpusIndex | None

@@ -2,7 +2,7 @@
 
 A part is an index of some hundred records with the statistics of the whole. What a query finds in
 it, it finds in the whole, in the same order and with the same scores: the part holds the top of
-both legs, and whatever is called by name.
+both legs, and everything called by name.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from irdaemon.ledger import Ledger
 # Deltas: what a backend lacks of a corpus, told from the index in memory that is to be copied.
 #
 # Nothing is noted in the ledger of what was sent. A backend says itself which artifacts it has and
-# of which generation, so that whatever was lost on the way, on either side, is sent again.
+# of which generation, so that what was lost on the way, on either side, is sent again.
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class CopyOrigin:
 
 @dataclass(frozen=True, slots=True)
 class CopyState:
-    """What a backend has of a corpus, as far as the next delta depends on it.
+    """What a backend has of a corpus that the next delta depends on.
 
     `numbers` are the row numbers of its artifacts, ascending, `df` counts by term id, `waiting` has
     the digests of the records without a vector. `generation` is 0 where it has nothing that a delta
@@ -258,7 +258,7 @@ class Vocabularies:
 class RemoteCorpus:
     """Where a corpus lies, for an index that has no rows of it.
 
-    `including` are artifacts, by id, that every part has, whatever the query.
+    `including` are artifacts, by id, that every part has for any query.
     """
 
     backend: IndexBackend
@@ -267,7 +267,7 @@ class RemoteCorpus:
     including: tuple[str, ...] = ()
 
     def having(self, artifact_ids: tuple[str, ...]) -> RemoteCorpus:
-        """Return the same corpus, of which every part has these artifacts, whatever the query."""
+        """Return the same corpus, with these artifacts in every part for any query."""
         return replace(self, including=artifact_ids)
 
     def part(self, wanted: Wanted) -> CorpusIndex:

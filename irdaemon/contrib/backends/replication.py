@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 _RENEWED_EVERY_S = 5.0
 _REFUSED_FOR_S = 15.0
 _FIRST_RETRY_S, _LAST_RETRY_S = 1.0, 30.0
-# How long a backend may take to say something, and to take in so many artifacts more.
+# How long a backend may take to answer, and how many artifacts it takes in a second at least.
 _ANSWERS_WITHIN_S, _ARTIFACTS_A_SECOND = 15.0, 50
 _CLOSED_WITHIN_S = 1.0
 

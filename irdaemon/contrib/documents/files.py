@@ -169,7 +169,7 @@ _NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
 class Claims:
-    """Paths that a request is writing to, so that a second one is told."""
+    """Paths that a request is writing to: a second request gets a Conflict."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -291,7 +291,7 @@ class DocumentFiles:
         return data
 
     def leave_out(self, place: Place) -> None:
-        """Have a file left out of the index from now on; it stays.
+        """Leave a file out of the index from now on; the file stays.
 
         Raises QueryError in a person's own directory, whose ignore file is theirs.
         """
@@ -325,7 +325,7 @@ class DocumentFiles:
                     shutil.rmtree(os.path.join(self.trash, name), ignore_errors=True)
 
     def _ignore(self, place: Place, wanted: bool) -> None:
-        """Have a file named in the ignore file, or not; a person's own stays as it is."""
+        """Add a file to the ignore file, or take it out; a person's own is never changed."""
         if not self._managed:
             return
         line = "/" + "/".join(map(_escape, (*place.directory, place.name)))

@@ -2,7 +2,7 @@
 
 They write into the managed directory, and into roots that the configuration marks as writable.
 
-A path is claimed until then, so of two requests for one document the second is told (Conflict).
+A path is claimed until then: of two requests for one document the second gets a Conflict.
 """
 
 from __future__ import annotations
@@ -282,7 +282,7 @@ def _index(engine: Engine, corpus: Corpus, path: str, data: bytes, args: Args) -
 
 
 def _await_removal(engine: Engine, corpus: Corpus, paths: tuple[str, ...], args: Args) -> str:
-    """Have a path that is left out now scanned until the index has no document there."""
+    """Scan a path that is left out now until the index has no document there."""
     until = time.monotonic() + _read_wait(args)
     for _ in range(_TRIES):
         _scan(engine, corpus, paths, until - time.monotonic())

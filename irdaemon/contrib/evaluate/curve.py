@@ -19,7 +19,7 @@ from irdaemon.runtime.plugins import load_quiet
 from irdaemon.text import tokenize
 from irdaemon.types import Hit
 
-# The baseline: plain BM25, as bm25s has it, over the same words and without the rest of ours.
+# The baseline: plain BM25 of bm25s over the same words, without the rest of our pipeline.
 #
 # What hybrid ranking, names and duplicates bring on labelled cases is the distance to this.
 

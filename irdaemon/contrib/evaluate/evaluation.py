@@ -73,7 +73,7 @@ def evaluate_corpora(
 
 
 def _make_progress(state: State, todo: int) -> Callable[[int], None]:
-    """Return what tells how far an evaluation is, so often and at its end."""
+    """Return what reports progress, a few times a second and at the end."""
     last = time.monotonic()
 
     def tell(done: int) -> None:

@@ -48,7 +48,7 @@ class CaseMaking:
     """How cases are made: `max_artifacts` is of how many at most, the first by id; None: of all.
 
     `min_chars` is how long a text has to be, `corpus` what the cases say that they are of. `tell`
-    is told, after each artifact, how many of all are done.
+    is called after each artifact with the number done and the number of all.
     """
 
     mask_names: bool = True

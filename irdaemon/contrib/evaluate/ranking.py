@@ -61,7 +61,7 @@ class Run:
 
     @property
     def rank(self) -> int | None:
-        """Return the rank of the first gold among the candidates, from 1; None for none."""
+        """Return the rank of the first gold among the candidates, from 1; None without any."""
         return next((at for at, i in enumerate(self.ranked, 1) if i in self.case.gold), None)
 
 
@@ -74,7 +74,7 @@ def answered(
 ) -> list[Run]:
     """Ask every case, shaped as `template` is: once for the candidates, once for the answer.
 
-    `tell` is told how many were asked, after each. The gold is what the `catalogue` says that it
+    `tell` is called after each with the number asked. The gold is what the `catalogue` says it
     means; without one it is ids.
     """
     runs: list[Run] = []

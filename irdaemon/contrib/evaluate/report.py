@@ -128,7 +128,7 @@ _CHARS_SHOWN = 500
 class Evaluating:
     """What is evaluated: cases, asked as `template` is; `grid` is what the sweep tries.
 
-    `tell` is told how many cases were asked.
+    `tell` is called with the number of cases asked so far.
     """
 
     cases: Sequence[Case]

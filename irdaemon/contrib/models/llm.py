@@ -1,9 +1,10 @@
 """Let a language model choose among the hits; the heuristic answers wherever it does not.
 
 The model sees the query and one line for each of the first ten candidates, and names those that
-serve. It can name nothing else: ids that were not offered are dropped, whatever talked it into
-them. That none serves is an answer too, `llm:none`. What is no answer (an error, a timeout, prose,
-only unknown ids) leaves the choice to the heuristic, with the reason as the signal `fallback`.
+serve. It can name nothing else: ids that were not offered are dropped, even if a text talked it
+into them. That none serves is an answer too, `llm:none`. What is no answer (an error, a timeout,
+prose, only unknown ids) leaves the choice to the heuristic, with the reason as the signal
+`fallback`.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ def parse_ids(reply: str, known: Collection[str]) -> list[str]:
 
 
 def _match_id(line: str, known: Collection[str]) -> str:
-    """Return the id that a line is, whatever marks it stands in; "" where it is not one.
+    """Return the id on a line, without the marks around it; "" where there is none.
 
     A model may repeat the candidate's whole line.
     """

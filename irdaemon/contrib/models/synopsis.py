@@ -42,7 +42,7 @@ Document:
 
 
 class Decomposer(Protocol):
-    """A strategy, as far as one around it needs it; see `irdaemon.strategy`."""
+    """What is needed of an inner strategy; see `irdaemon.strategy`."""
 
     def decompose(
         self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None
@@ -103,7 +103,7 @@ class Synopsis:
 
     @property
     def named(self) -> bool:
-        """Return whether names of artifacts are searched, as the inner strategy has it."""
+        """Return whether the inner strategy has names of artifacts searched."""
         return getattr(self.strategy, "named", True)
 
     def decompose(

@@ -35,7 +35,7 @@ _NOT_HANDED_ON = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"
 _BESIDE_PATH = ("~/.local/bin", "~/bin", "~/.npm-global/bin", "/usr/local/bin", "/opt/homebrew/bin")
 # What an agent adds of its own to each request, in tokens.
 _OWN_TOKENS = {CLAUDE: 400, CODEX: 4_700, MODELS: 20}
-# Of an agent's error so much is told.
+# An agent's error is cut to this.
 _TOLD_CHARS = 300
 
 IsWanted = Callable[[], bool]
@@ -262,7 +262,7 @@ def _parse_object(text: str) -> Mapping[str, Any] | None:
 
 
 def _add(usage: Any, *names: str) -> int:
-    """Return the sum of some counts; what is no count is none."""
+    """Return the sum of some counts; anything else counts as 0."""
     if not isinstance(usage, Mapping):
         return 0
     counts = (usage.get(name) for name in names)

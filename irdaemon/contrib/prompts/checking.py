@@ -24,7 +24,7 @@ from irdaemon.source.redact import Redactor
 TEXT_CHARS, _ABOUT_CHARS, _NAME_CHARS = 1_500, 600, 120
 MOST_PROMPTS = 6
 FEWEST_CHARS, MOST_CHARS = 8, 300
-# Of one answer so many lines are read.
+# At most this many lines of an answer are read.
 _MOST_LINES = 2_000
 
 SYSTEM = "You write expected search prompts. You answer with lines of JSON and nothing else."

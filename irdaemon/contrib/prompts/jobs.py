@@ -94,7 +94,7 @@ def _take_back(context: JobContext, corpus: Corpus, drop: Drop) -> int:
 
 
 def _turn_stated(context: JobContext, drop: Drop) -> int:
-    """Have what comes with artifacts count no longer, or where it is to go back, count again."""
+    """Switch off what comes with artifacts, or on a roll-back switch it on again."""
     state = context.state
     gate = state.ledger.prompts.read_gates(drop.corpus).get(drop.provenance, Gate())
     again = not drop.is_forgotten and gate.report.get("outcome") == ROLLED_BACK
@@ -103,7 +103,7 @@ def _turn_stated(context: JobContext, drop: Drop) -> int:
 
 
 def _set_gate(context: JobContext, corpus: str, provenance: str, gate: Gate) -> int:
-    """Have prompts count or not in a corpus and its parts, and publish the parts that change.
+    """Set whether prompts count in a corpus and its parts, and publish the parts that change.
 
     Returns how many artifacts of the corpus itself change.
     """

@@ -59,18 +59,18 @@ class PromptsObserver(Observer):
         self.offered: OrderedDict[str, Request] = OrderedDict()
 
     def hand_in(self, corpus: str, provenance: str, expected: Mapping[str, Expected]) -> int:
-        """Have the prompts of artifacts, by id, taken in; return the job's number.
+        """Request that the prompts of artifacts, by id, be taken in; return the job's number.
 
         The corpus may be a project's part of one.
         """
         return self._request(Given(corpus, provenance, expected))
 
     def take_back(self, drop: Drop) -> int:
-        """Have prompts forgotten or rolled back; return the job's number."""
+        """Request that prompts be forgotten or rolled back; return the job's number."""
         return self._request(drop)
 
     def _request(self, change: Given | Drop) -> int:
-        """Have a change made after those that wait already; return the job's number."""
+        """Queue a change behind those that wait already; return the job's number."""
         waiting = self.waiting.setdefault(change.corpus, deque())
         waiting.append(change)
         try:
@@ -125,13 +125,13 @@ class PromptsObserver(Observer):
         self.waiting.pop(name, None)
 
     def note_scan(self, corpus: Corpus, report: Report) -> None:
-        """Have prompts weighed that came with artifacts, or whose artifacts are gone."""
+        """Request a weighing of prompts that came with artifacts, or whose artifacts are gone."""
         n = report.written + report.removed
         if n and self.list_due(corpus, dict.fromkeys(GATED, n)):
             self._state.request(Job("weigh_prompts", corpus.name))
 
     def list_due(self, corpus: Corpus, changed: Mapping[str, int], always: str = "") -> list[str]:
-        """Return the provenances to weigh after so many artifacts changed, by provenance.
+        """Return the provenances to weigh after these numbers of artifacts changed.
 
         They are once much has changed, `always` after any change. The writer asks.
         """

@@ -1,6 +1,6 @@
 """The operations on expected prompts: listed, given, written out, taken back.
 
-They are this user's own, as projects are: no other client asks them, whatever else it may.
+They are this user's own, as projects are: no other client may ask them.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _resolve(ledger: Ledger, scope: PlaceScope, item: str) -> tuple[Corpus, str]
 
 
 def _find_gone(ledger: Ledger, scope: PlaceScope, item: str) -> tuple[Corpus, str] | None:
-    """Return an item by its exact id that is gone and of which prompts are held; None for none."""
+    """Return an item by its exact id that is gone and of which prompts are held; else None."""
     corpus, _, wanted = item.partition("/")
     parts = list(scope.list_stored(corpus))
     if any(ledger.artifacts.get(part.name, wanted) for part in parts):

@@ -32,7 +32,7 @@ ALL = "all"
 # What `all` means: kinds whose items are tools, and not what a person wrote or said.
 ALL_KINDS = ("skills", "agents", "commands", "rules", "plugins", "mcp_tools", "packages")
 _PAGE = 500
-# Of so many items the text is measured, spread over all.
+# The texts of this many items, spread over all, are measured.
 _MEASURED = 200
 # A text may be long, and redaction looks beyond what is shown: for what its end cuts.
 _READ_CHARS = 3 * TEXT_CHARS
@@ -171,7 +171,7 @@ def read_items(state: State, ledger: Ledger, wanting: Iterable[Wanting]) -> Iter
 
 
 def count_by_corpus(wanting: Iterable[Wanting]) -> list[dict[str, object]]:
-    """Return how many items of each corpus want prompts, and how many of those anew."""
+    """Return how many items of each corpus want prompts, and how many have outdated ones."""
     found: dict[str, list[int]] = {}
     for each in wanting:
         counts = found.setdefault(each.corpus, [0, 0])

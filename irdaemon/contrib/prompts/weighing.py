@@ -26,7 +26,7 @@ from irdaemon.index import CorpusIndex
 from irdaemon.ledger import Expected, Ledger
 from irdaemon.ledger.prompts import PROVENANCES, USE, Gate
 
-# So many artifacts have to have prompts; of so many at most one is asked.
+# At least this many artifacts need prompts; at most this many are asked about.
 FEWEST_ARTIFACTS, _MOST_ASKED = 10, 200
 # After a change of more than this share of them it is worth while to weigh them again.
 _CHANGED_SHARE = 0.2
@@ -38,7 +38,7 @@ NOT_PROMPTED = ("sessions",)
 
 
 def is_much(state: State, ledger: Ledger, corpus: str, provenance: str, changed: int = 0) -> bool:
-    """Return whether it is worth while to look after so many changed artifacts.
+    """Return whether it is worth while to look, given the number of changed artifacts.
 
     It is where a share of those that were weighed has changed, too few are left to be weighed, or
     another embedder serves them.

@@ -40,7 +40,7 @@ from irdaemon.runtime.replacing import replace_file
 RUNNING, PAUSED, STOPPED, FAILED, DONE = "running", "paused", "stopped", "failed", "done"
 PERSON, CONFIGURATION = "person", "configuration"
 _FILE, _DIRECTORY = "prompts-writing.json", "writer"
-# An item whose answer fails so often is left; a run ends after so many failures in a row.
+# An item is given up after this many failures; a run ends after this many in a row.
 _MOST_TRIES, _MOST_FAILURES = 2, 3
 # How long a request waits after one that failed, and an idle look for something to do.
 _AFTER_FAILURE_S, _IDLE_S = 2.0, 1.0
@@ -102,7 +102,7 @@ class Run:
     tries: dict[str, int] = field(default_factory=dict)
 
     def describe(self) -> dict[str, Any]:
-        """Return what is told of it."""
+        """Return it as plain data, without the tries."""
         told = asdict(self)
         del told["tries"]
         return told
@@ -159,7 +159,7 @@ class Writing(Background):
         return run
 
     def set_state(self, state: str) -> Run:
-        """Pause, resume or stop the run. Raises QueryError where there is none to."""
+        """Pause, resume or stop the run. Raises QueryError where none is under way."""
         run = self.run
         if run is None or run.state not in (RUNNING, PAUSED):
             raise QueryError("no prompts are being written", "irc prompts write begins")
@@ -299,7 +299,7 @@ class Writing(Background):
             self._todo.append(_make_wanting(item))
 
     def store(self, request: Request, prompts: Mapping[str, Sequence[str]]) -> set[str]:
-        """Have prompts stored of the items whose text is still the one they were written for.
+        """Store the prompts of items whose text has not changed since they were written.
 
         Returns the keys of those, once the ledger has them, or after a while.
         """
@@ -326,7 +326,7 @@ class Writing(Background):
         self._save()
         return _IDLE_S
 
-    # -- as the configuration has it -------------------------------------------------------------
+    # -- runs of the configuration ---------------------------------------------------------------
 
     def _begin_configured(self) -> bool:
         """Begin a run that the configuration wants; return whether one was."""

@@ -44,7 +44,7 @@ def describe_share(part: int, whole: int) -> dict[str, float | None]:
 
 
 _CHARS_PER_TOKEN = 4
-# Of lists that can be long, so many are sent beside their lengths.
+# Long lists are cut to this many, and sent with their lengths.
 _MOST_LISTED = 50
 # Packages are installed by the thousand: that most were never offered says nothing.
 _FEW_KINDS = frozenset(USED_KINDS) - {"packages"}

@@ -97,7 +97,7 @@ def find_gaps(
 def make_report(
     found: Sequence[dict[str, Any]], world: GapWorld, least: int = LEAST
 ) -> dict[str, Any]:
-    """Return the gaps that so many prompts show at least, and how many prompts show others."""
+    """Return the gaps that at least `least` prompts show, and how many prompts show others."""
     listed = [each for each in found if each["prompts"] >= least]
     return {
         "gaps": listed,

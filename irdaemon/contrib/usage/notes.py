@@ -111,7 +111,7 @@ class UsageNotes:
         self.problem = ""
 
     def note(self, answer: NotedAnswer) -> None:
-        """Note an answer; it is written by and by. Any thread may."""
+        """Note an answer, which the writer thread stores. Any thread may."""
         self._offers.note(answer)
 
     # -- by the writer ---------------------------------------------------------------------------
@@ -244,7 +244,7 @@ class UsageNotes:
 
     @contextmanager
     def reading(self) -> Iterator[UsageStore]:
-        """Open the file for reading only. Raises Unavailable where there is none to be read."""
+        """Open the file for reading only. Raises Unavailable where it cannot be read."""
         try:
             with read_usage(self.options.path) as store:
                 yield store

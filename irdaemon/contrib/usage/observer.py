@@ -45,13 +45,13 @@ class UsageObserver(Observer):
         self.unlearned: deque[tuple[str, str, str]] = deque()
 
     def request_learning(self, corpus: str, uses: Iterable[Use]) -> int:
-        """Have uses from elsewhere learned from; return the job's number."""
+        """Request learning from imported uses; return the job's number."""
         self._state.check_known(corpus)
         self.imported[corpus] = (*self.imported.get(corpus, ()), *uses)
         return self._state.request(Job("learn", corpus))
 
     def request_unlearning(self, corpus: str, artifact_id: str, session: str) -> int:
-        """Have what use taught of an artifact, in a session, or at all forgotten."""
+        """Request that what use taught of an artifact, a session, or at all be forgotten."""
         self.unlearned.append((corpus, artifact_id, session))
         return self._state.request(Job("unlearn"))
 
@@ -110,7 +110,7 @@ class UsageObserver(Observer):
             self.notes.note_all_read(corpus.name)
 
     def note_scan(self, corpus: Corpus, report: Report) -> None:
-        """Have what was learned from sessions that are gone forgotten."""
+        """Request that what was learned from deleted sessions be forgotten."""
         if report.removed and _has_sessions(corpus):
             for name in self._state.ledger.prompts.list_corpora():
                 self._state.request(Job("learn", name))

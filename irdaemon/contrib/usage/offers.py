@@ -148,6 +148,6 @@ class Offers:
         return [self._waiting.popleft() for _ in range(len(self._waiting))]
 
     def put_back(self, answers: list[NotedAnswer]) -> None:
-        """Have answers wait again that could not be written; newer ones stay behind them."""
+        """Put back answers that could not be written, ahead of newer ones."""
         room = _MOST_WAITING - len(self._waiting)
         self._waiting.extendleft(reversed(answers[-room:] if room else []))

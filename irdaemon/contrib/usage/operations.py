@@ -43,7 +43,7 @@ def usage_forget(engine: Engine, item: str, session: str, everything: bool) -> A
 
 @serves("usage_import", "slow", access.refuse)
 def usage_import(engine: Engine, uses: list[Any], corpus: str | None) -> Any:
-    """Have uses from elsewhere learned from; return the numbers of the jobs."""
+    """Request learning from imported uses; return the numbers of the jobs."""
     redact = Redactor("all").text
     by_corpus: dict[str, list[Use]] = {}
     for use in parse_uses(uses):

@@ -68,8 +68,8 @@ class UseReports:
     def gaps(self, least: int = LEAST) -> dict[str, Any]:
         """Return what was used and not offered, or not found at all, and what would cure it.
 
-        Listed is what at least so many prompts show. One for which no answer is known is asked
-        again.
+        Gaps that at least `least` prompts show are listed. A prompt without a known answer is
+        asked again.
         """
         with self._open() as (store, ledger):
             names, since = self._make_names(ledger), self._find_since()

@@ -1,7 +1,7 @@
 """What uses teach: for each artifact the prompts that led to it, and what each of them weighs.
 
 An artifact needs two uses out of two sessions: one alone is as likely an accident. Of a session
-only the newest prompt counts, and of an entry too, whatever sessions its lines say they are of: so
+only the newest prompt counts, and of an entry too, even if its lines name several sessions: so
 no transcript can teach an artifact by itself. A prompt that names the artifact teaches nothing, as
 the name is found anyway.
 """
@@ -228,7 +228,7 @@ def split_newest_of_each(uses: Iterable[Use], now: float) -> tuple[list[Use], li
 
 
 def _sort_by_age(uses: Iterable[Use], now: float) -> list[_Dated]:
-    """Return uses with their times, the newest first; those of one time in no order of theirs."""
+    """Return uses with their times, the newest first; ties are broken by a hash."""
     dated = [
         _Dated(min(use.at, now) if use.at > 0 else now, _hash_use(use, number), use)
         for number, use in enumerate(uses)

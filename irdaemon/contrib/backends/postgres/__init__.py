@@ -42,7 +42,7 @@ from irdaemon.index.backend import Found, IndexBackend, IndexDelta, StoredText, 
 
 Result = TypeVar("Result")
 
-# From so many vectors on they are searched through a graph, where there is no filter.
+# From this number of vectors on they are searched through a graph, where there is no filter.
 HNSW_ABOVE = 50_000
 # The most that a request waits for the server.
 _READ_S = 30.0

@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 # A server that is there answers a connection within this.
 _CONNECT_S = 3
-# After a failure others are told of it for so long, instead of waiting for the same.
+# For this long after a failure others get the same error, instead of waiting for it.
 _FAILED_FOR_S = 1.0
 # Of several hosts one that failed is asked last for so long.
 _DOWN_FOR_S = 5.0
@@ -237,7 +237,7 @@ class Connections:
         return connection, True
 
     def _remember(self, error: IRError) -> IRError:
-        """Note a failure that others are told of for a while."""
+        """Remember a failure, which others get for a while; return it."""
         self._failed = (time.monotonic() + _FAILED_FOR_S, error)
         return error
 

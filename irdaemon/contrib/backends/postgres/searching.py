@@ -36,7 +36,7 @@ _VECTOR_HEAD = 4
 _SHARE = 1e-5
 _EXACT_SHARE = 1e-6
 _DISTANCE = 1e-5
-# Of vectors at one distance so many come beyond those wanted, before they are asked for apart.
+# This many vectors come beyond those wanted, for ties, before ties are asked for separately.
 _TIED = 100
 # What a search through a graph looks at; pgvector's most is 1,000.
 _EF_SEARCH = 200
@@ -220,7 +220,7 @@ class Nearness:
 def _make_distance(view: CorpusView, dim: int | None = None) -> sql.Composable:
     """Return the distance to the vector asked for: the negative inner product.
 
-    With `dim` as the graph has it.
+    With `dim`, in the form that the graph indexes.
     """
     schema = sql.Identifier(view.vector_schema)
     kind = sql.SQL("{}.vector").format(schema)

@@ -110,7 +110,7 @@ def _join(parts: list[sql.Composable], word: str, nothing: str) -> sql.Composabl
     return sql.SQL("({})").format(sql.SQL(f" {word} ").join(parts))
 
 
-# What a transaction that reads is told: how long it may take, and whose corpora it may see.
+# The settings of a reading transaction: how long it may take, and whose corpora it may see.
 
 # The server gives up a little after the client, which says it better.
 _LATER_MS = 200

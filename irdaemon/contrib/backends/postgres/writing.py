@@ -332,7 +332,7 @@ def erase_words(connection: Connection, ledger: int, terms: Sequence[int] | None
         )
 
 
-# The channel on which a new generation is told.
+# The channel that announces a new generation.
 CHANNEL = "irdaemon"
 # How long those that search may have to wait for an old space to go; else it goes another time.
 _LOCK_MS = 2_000
@@ -461,7 +461,7 @@ def _is_large(totals: Totals, hnsw_above: int) -> bool:
 
 
 def _note(space: SpaceTables, delta: IndexDelta, ledger: int) -> None:
-    """Have the corpus searched in this space, as of the delta's generation."""
+    """Make this the space in which the corpus is searched, as of the delta's generation."""
     totals = delta.totals
     space.connection.execute(
         "INSERT INTO irdaemon.corpora (corpus, space, ledger, generation, n_embedded, totals)"

@@ -37,7 +37,7 @@ from irdaemon.contrib.backends.qdrant.server import BESIDE, STATES, QdrantServer
 from irdaemon.contrib.backends.state import dump_totals, load_totals, split_batches
 from irdaemon.index.backend import IndexDelta, LeaseLost, OutOfStep, Totals
 
-# Attempts that failed are remembered until so many more did.
+# The number of failed attempts that are remembered.
 MOST_FAILED = 100
 
 

@@ -50,7 +50,7 @@ _NOTHING = models.HasIdCondition(has_id=[])
 
 
 def make_filter(where: Mapping[str, Any], surfaces: frozenset[str], values: ListValues) -> Any:
-    """Return the filter that a valid filter and kinds of surfaces are, None for none."""
+    """Return a valid filter and kinds of surfaces as one of Qdrant; None without either."""
     parts = [_make_part(name, condition, values) for name, condition in where.items()]
     if surfaces:
         parts.append(match_any("kind", sorted(surfaces)))
@@ -99,7 +99,7 @@ def _list_codes(name: str, condition: Mapping[str, Any], values: Sequence[Any]) 
 # By how much sums of 32-bit scores may differ by the order of addition, and others at least do.
 _ROUNDING = 1e-5
 _ANOTHER = 1e-6
-# Up to so many records are compared one by one, as the index in memory has them: it is exact.
+# Up to this number records are compared one by one, as in memory: exactly.
 _EXACT = 50_000
 _EF_SEARCH = 200
 _AT_ONCE = 1_000

@@ -75,7 +75,7 @@ class GuardedClient:
 
 
 class QdrantServer:
-    """A client with what it is told of placing and consistency at each request."""
+    """A client, and the placing and consistency that go with each request."""
 
     def __init__(self, client: Any, name: str, placing: Placing | None = None):
         self.client: Any = GuardedClient(client, name)
