@@ -170,7 +170,7 @@ def _read_all(store: Store) -> None:
     """Read what the other checks do not; invalid text or a value of a wrong type raises."""
     for table in _select_tables(make_pattern(store.format)):
         if count := count_rows(store, f"{table} WHERE {_match_other_types(store, table)}"):
-            raise TypeError(f"{count} rows of {table} contain values of another type")
+            raise TypeError(f"{format_count(count, 'row')} of {table} with values of another type")
     for table in _READ_WHOLE:
         for _ in store.each(f"SELECT * FROM {table}"):
             pass
@@ -203,7 +203,7 @@ def _check_artifacts(store: Store) -> Iterator[IntegrityProblem]:
 
 
 def find_invalid_artifacts(store: Store) -> Iterator[InvalidArtifact]:
-    """Yield the artifacts of which something stored cannot be right, each once for each reason."""
+    """Yield the artifacts with invalid stored values, each once for each reason."""
     words = count_vocabulary(store)
     kinds = SOURCES.keys() - _ELSEWHERE
     own = {name for name, kind in store.all("SELECT name, kind FROM corpora") if kind in kinds}
@@ -212,15 +212,13 @@ def find_invalid_artifacts(store: Store) -> Iterator[InvalidArtifact]:
         " stated FROM artifacts JOIN entries ON entries.id = artifacts.entry"
     ):
         if corpus != owner:
-            yield InvalidArtifact(row, corpus, "their entry is of another corpus")
+            yield InvalidArtifact(row, corpus, "the entry is of another corpus")
         if corpus in own and pointer and not (path and is_within(pointer, path)):
-            yield InvalidArtifact(
-                row, corpus, "the pointer does not lead to where the artifact was read"
-            )
+            yield InvalidArtifact(row, corpus, "the pointer does not lead to the entry")
         if not _does_unpack(fields) or not _are_terms(names, words):
-            yield InvalidArtifact(row, corpus, "their fields or names are garbled")
+            yield InvalidArtifact(row, corpus, "fields or names are garbled")
         if stated is not None and not _are_prompts(stated):
-            yield InvalidArtifact(row, corpus, "their expected prompts are garbled")
+            yield InvalidArtifact(row, corpus, "expected prompts are garbled")
     for artifact, records in groupby(_read_records(store), lambda record: record.artifact):
         of_artifact = list(records)
         reasons = {_find_record_problem(at, record, words) for at, record in enumerate(of_artifact)}

@@ -336,7 +336,7 @@ def locate(request: Mapping[str, Any], mounts: Mounts | None) -> dict[str, Any]:
     except _BadPlace as bad:
         return {"problem": str(bad)}
     except OSError as error:  # something on the way has changed
-        return {"reason": f"it cannot be looked at: {error.strerror}"}
+        return {"reason": f"it cannot be examined: {error.strerror}"}
     return {"root": root, "marks": marks, "place": place}
 
 

@@ -128,9 +128,9 @@ def locate_project(place: str, rules: PlaceRules) -> Located:
             return Located(project, place=real if is_text(real) else "")
         return Located(reason=found.get("reason", ""), problem=found.get("problem", ""))
     except Unavailable as error:
-        return Located(reason=f"it could not be looked at: {error.message}", failed=True)
+        return Located(reason=f"it could not be examined: {error.message}", failed=True)
     except (ValueError, TypeError, LookupError, AttributeError, OSError) as error:
-        return Located(reason=f"it could not be looked at: {error}", failed=True)
+        return Located(reason=f"it could not be examined: {error}", failed=True)
 
 
 def name_project(root: str) -> str:
@@ -145,12 +145,12 @@ def find_agent_roots(
     ignore: Collection[str] = (),
     before: Iterable[str] = (),
 ) -> Mapping[str, tuple[Root, ...]]:
-    """Return where the agents of a project keep things, by kind, those nearest to `place` first.
+    """Return the roots that agents have in a project, by kind, those nearest to `place` first.
 
-    Looked at are the directories from `place` up to the root, and those a few levels below that;
-    not what git ignores, other projects within, what is mounted there, and what is in `ignore`.
-    What is a link out of the project is left out. `before` are the paths of roots found before:
-    those that lie deeper are looked at again.
+    Searched are the directories from `place` up to the root, and those a few levels below that, but
+    for those that git ignores, other projects within, mounts, and those in `ignore`. Links out of
+    the project are left out. `before` are the paths of roots found before: deeper ones are searched
+    again.
     """
     search = _AgentSearch(project.root, frozenset(ignore))
     above = search.list_above(place)

@@ -107,7 +107,7 @@ class Records:
 
     def _make_problem(self, position: int, record: object) -> Problem:
         kind = type(record).__name__
-        reason = f"no {self._id_key!r}" if isinstance(record, Mapping) else f"a {kind}, no mapping"
+        reason = f"no {self._id_key!r}" if isinstance(record, Mapping) else f"{kind}, not a mapping"
         return Problem(f"record {position} of {self._fetcher}", reason)
 
     def _make_failed_scan(self, reason: str) -> Scan:

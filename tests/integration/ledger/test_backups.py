@@ -128,7 +128,7 @@ WRONG = {
         " took_ms REAL NOT NULL CHECK (took_ms < 0))",
         "DROP TABLE old",
     ),
-    "pointer does not lead to where": lambda file: change(
+    "pointer does not lead to the entry": lambda file: change(
         file, "UPDATE artifacts SET pointer = '/etc/passwd' WHERE id = 3"
     ),
     "digest": lambda file: change(file, "UPDATE records SET text = 'x' WHERE id = 3"),

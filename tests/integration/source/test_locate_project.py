@@ -47,9 +47,9 @@ def test_a_place_without_a_project_has_a_reason_and_a_bad_one_a_problem(rules, t
     [
         ("import sys, time; time.sleep(60 if 'home' in sys.stdin.read() else 0)", "killed after"),
         ("raise SystemExit(3)", "failed"),
-        ("print('no JSON')", "it could not be looked at"),
-        ("print('[]')", "it could not be looked at"),
-        ("print('{\"root\": 7}')", "it could not be looked at"),
+        ("print('no JSON')", "it could not be examined"),
+        ("print('[]')", "it could not be examined"),
+        ("print('{\"root\": 7}')", "it could not be examined"),
     ],
 )
 def test_a_child_that_hangs_fails_or_lies_is_a_reason(
