@@ -123,14 +123,14 @@ def local_index(corpus: Synthetic) -> tuple[CorpusIndex, dict[str, Any]]:
     lexical = Lexical.of(rows)
     took = time.perf_counter() - started
     index = indexed(rows, lexical)
-    index.field_names()
+    index.list_field_names()
     held = measure_resident() - before
     return index, {"laid_out_per_s": round(corpus.size / took), "memory": held}
 
 
 def rows_of(part: Any) -> Rows:
     """Return a part as rows with vectors."""
-    rows = Rows.built(part.artifacts, part.records, DIM, {})
+    rows = Rows.build(part.artifacts, part.records, DIM, {})
     rows.vectors.array[:] = part.vectors
     rows.embedded[:] = True
     return rows

@@ -100,7 +100,7 @@ def synthetic(chance: np.random.Generator, size: int, n_terms: int) -> Rows:
         (n + 1, "document", 0, f"note {n}", b"\x80", b"", ids[n].tobytes(), counts)
         for n in range(size)
     ]
-    rows = Rows.built(artifacts, records, DIM, {})
+    rows = Rows.build(artifacts, records, DIM, {})
     rows.vectors.array[:] = clustered(chance, size, max(8, size // 200))
     rows.embedded[:] = True
     return rows

@@ -51,7 +51,7 @@ def _compare_index(ledger: Ledger, name: str) -> Iterator[IntegrityProblem]:
     _, embedder = ledger.corpora.find_served(name) or ("", "")
     dim = ledger.vectors.find_dimension(embedder)
     try:
-        rows = Rows.empty(dim).synced(ledger, name, embedder)
+        rows = Rows.empty(dim).sync(ledger, name, embedder)
     except (ValueError, IRError) as error:
         yield IntegrityProblem(
             "index", f"none can be built: {error}", "irdaemon check --repair", name

@@ -123,7 +123,7 @@ def check_fields(filter: Filter, indexes: Sequence[CorpusIndex]) -> None:
 
     Corpora that have no field but the asset type, which all have, are not checked for the former.
     """
-    known = {name for index in indexes for name in index.field_names()}
+    known = {name for index in indexes for name in index.list_field_names()}
     for name, _ in filter.conditions:
         if known - {FIELD} and name not in known:
             raise QueryError(

@@ -156,7 +156,7 @@ class Publisher:
         index = self._index(corpus, graph)
         self._request_due(index)
         generation = state.ledger.advance_generation()
-        snapshot = replace(state.snapshot.with_index(index), generation=generation)
+        snapshot = replace(state.snapshot.replace_index(index), generation=generation)
         state.publish(replace(snapshot, vocabulary=state.ledger.terms.get_table()))
         state.work.wake_waiting()
         state.notify("generation", {"generation": generation, "corpus": corpus.name})
@@ -171,7 +171,7 @@ class Publisher:
             self.publish(corpus)
             return
         self._request_due(index)
-        state.publish(state.snapshot.with_index(index))
+        state.publish(state.snapshot.replace_index(index))
         state.work.wake_waiting()
 
     def _request_due(self, index: CorpusIndex) -> None:
@@ -248,7 +248,7 @@ class Publisher:
             return f"no image: {error}"
         state.ledger.index_rows.drop_tombstones(corpus, index.rows.last_tombstone)
         if image := self._images.load(origin, generation):
-            state.publish(state.snapshot.with_index(index.on(image)))
+            state.publish(state.snapshot.replace_index(index.on(image)))
         return f"an image of {format_count(index.rows.n_records, 'record')}"
 
     def _needs_image(self, index: CorpusIndex) -> bool:

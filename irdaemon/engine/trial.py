@@ -34,7 +34,7 @@ def index_expecting(
         if (card := index.rows.cards[owner]).artifact_id in ids
     }
     changed = dict(_recount(state, corpus, owners, wanted, provenance))
-    return index.recounted(changed) if changed else index
+    return index.recount(changed) if changed else index
 
 
 def _recount(

@@ -122,9 +122,9 @@ class CorpusIndex:
         columns, names = Columns(rows), Names.of(rows, lexical)
         return cls(origin.corpus, origin.embedder, rows, lexical, dense, columns, names)
 
-    def recounted(self, changed: Mapping[int, Recounted]) -> CorpusIndex:
+    def recount(self, changed: Mapping[int, Recounted]) -> CorpusIndex:
         """Return the index with other terms and vectors of some records: to try, not to serve."""
-        rows = self.rows.recounted(changed)
+        rows = self.rows.recount(changed)
         lexical = Lexical.of(rows)
         columns, names = replace(self.columns, rows=rows), Names.of(rows, lexical)
         dense = Dense(rows)
@@ -180,7 +180,7 @@ class CorpusIndex:
             return self.whole.eligible
         return self.rows.n_records if mask is None else int(np.count_nonzero(mask))
 
-    def field_names(self) -> set[str]:
+    def list_field_names(self) -> set[str]:
         """Return every field that some record has."""
         return set(self.whole.totals.fields) if self.whole else self.columns.names()
 
@@ -235,7 +235,7 @@ class Snapshot:
         """Return the indexes of all corpora and of all parts."""
         return (*self.corpora.values(), *self.parts.values())
 
-    def with_index(self, index: CorpusIndex) -> Snapshot:
+    def replace_index(self, index: CorpusIndex) -> Snapshot:
         """Return the same state with another index of a corpus, or of a part that there is."""
         if index.corpus in self.parts:
             return replace(self, parts={**self.parts, index.corpus: index})
@@ -325,7 +325,7 @@ def index_corpus(
     if previous is not None and previous.embedder != space.embedder:
         previous = None
     before = previous.rows if previous else Rows.empty(space.dim)
-    rows = before.synced(ledger, corpus, space.embedder)
+    rows = before.sync(ledger, corpus, space.embedder)
     reconciled, problems = ledger.corpora.read_state(corpus)
     floors = ledger.corpora.read_floors(corpus)
     lexical = Lexical.of(rows, previous.lexical if previous else None)

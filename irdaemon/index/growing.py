@@ -111,7 +111,7 @@ class Ragged:
         lengths = np.diff(self.ends.array[start:end], prepend=place.start)
         return place, np.repeat(np.arange(start, end), lengths)
 
-    def of_rows(self, rows: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def locate_rows(self, rows: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the places of the values of several rows, and for each its place in `rows`."""
         ends = self.ends.array
         starts = np.where(rows > 0, ends[rows - 1], 0)

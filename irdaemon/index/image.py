@@ -352,7 +352,7 @@ def _read_image(facts: Mapping[str, Any], arrays: Mapping[str, Growing], graph_p
     )
     base = Postings(*(arrays[f"postings.{part}"].array for part in ("starts", "records", "values")))
     counts = TermCounts(arrays["df"].array)
-    lexical = Lexical.on_base(rows, facts["mean_length"], base, facts["based"], counts)
+    lexical = Lexical.build_on(rows, facts["mean_length"], base, facts["based"], counts)
     dim = arrays["vectors"].buffer.shape[1]
     graph = load_graph(graph_path, dim, arrays["graph.keys"].array) if facts["graph"] else None
     return Image(rows, lexical, graph)

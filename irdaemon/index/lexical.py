@@ -44,7 +44,7 @@ class Postings:
     ) -> Postings:
         """Build them from one (term, record, value) for each place, records ascending."""
         if _are_few(term_ids):
-            return SomePostings.of_wanted(np.unique(term_ids), term_ids, records, values)
+            return SomePostings.build_for(np.unique(term_ids), term_ids, records, values)
         order = _order_by_term(term_ids)
         starts = np.concatenate([[0], np.cumsum(np.bincount(term_ids))])
         return cls(starts, records[order], values[order])
@@ -93,10 +93,10 @@ class SomePostings(Postings):
     def none(cls) -> SomePostings:
         """Return the postings of no term."""
         nothing = np.empty(0, np.int32)
-        return cls.of_wanted(nothing, nothing, nothing, np.empty(0, np.float32))
+        return cls.build_for(nothing, nothing, nothing, np.empty(0, np.float32))
 
     @classmethod
-    def of_wanted(
+    def build_for(
         cls,
         terms: NDArray[np.int32],
         term_ids: NDArray[np.int32],
@@ -281,10 +281,10 @@ class Lexical:
             counts = _count_records(rows)
         else:
             counts = TermCounts(_update_df(previous, rows))
-        return cls.on_base(rows, mean, base, based, counts)
+        return cls.build_on(rows, mean, base, based, counts)
 
     @classmethod
-    def on_base(
+    def build_on(
         cls, rows: Rows, mean: float, base: Postings, based: int, counts: TermCounts
     ) -> Lexical:
         """Return the index of `rows` on a base of its first `based` records."""
@@ -425,7 +425,7 @@ def _count_records(rows: Rows) -> TermCounts:
     ids = rows.terms.values[0].array
     if rows.n_records < len(rows.present):
         if _are_few(ids):
-            ids = ids[rows.terms.of_rows(np.flatnonzero(rows.present))[0]]
+            ids = ids[rows.terms.locate_rows(np.flatnonzero(rows.present))[0]]
         else:
             return TermCounts(_count_some_terms(rows, np.flatnonzero(rows.present), 0))
     return FewTermCounts.of(ids) if _are_few(ids) else TermCounts(_count_all_terms(ids))
@@ -450,4 +450,4 @@ def _count_some_terms(rows: Rows, records: NDArray[np.int64], n_terms: int) -> N
     """Count the terms of some records, a part of them at a time: places take much room."""
     ids = rows.terms.values[0].array
     parts = (records[at : at + _AT_ONCE] for at in range(0, len(records), _AT_ONCE))
-    return count_terms((ids[rows.terms.of_rows(part)[0]] for part in parts), n_terms)
+    return count_terms((ids[rows.terms.locate_rows(part)[0]] for part in parts), n_terms)

@@ -96,7 +96,7 @@ class Names:
     def _compute_coverage(
         self, terms: Sequence[int], names: Ragged, rows: NDArray[np.integer]
     ) -> NDArray[np.float32]:
-        places, of = names.of_rows(rows)
+        places, of = names.locate_rows(rows)
         ids = names.values[0].array[places]
         weights = self.lexical.weights(ids)
         wanted = (ids[:, np.newaxis] == np.array(terms, np.int32)).any(axis=1)

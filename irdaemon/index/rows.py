@@ -1,6 +1,6 @@
 """A corpus in columns: what the ledger holds of it, laid out for scoring.
 
-`synced` gives the next rows by appending what is new and marking what is gone, so a change costs
+`sync` gives the next rows by appending what is new and marking what is gone, so a change costs
 what it changes. Ledger row numbers only grow and are never reused, and the ledger records which
 artifacts went; when too many are marked, the rows are laid out again.
 """
@@ -142,10 +142,10 @@ class Rows:
     @classmethod
     def empty(cls, dim: int) -> Rows:
         """Return the rows of a corpus without artifacts."""
-        return cls.built([], [], dim, {})
+        return cls.build([], [], dim, {})
 
     @classmethod
-    def built(
+    def build(
         cls,
         artifacts: Sequence[tuple[Any, ...]],
         records: Sequence[tuple[Any, ...]],
@@ -225,7 +225,7 @@ class Rows:
 
     # -- the next ones ---------------------------------------------------------------------------
 
-    def synced(self, ledger: Ledger, corpus: str, embedder: str) -> Rows:
+    def sync(self, ledger: Ledger, corpus: str, embedder: str) -> Rows:
         """Return these rows brought level with the ledger, vectors included."""
         gone, last_tombstone = ledger.index_rows.list_tombstones(corpus, self.last_tombstone)
         rows = self._drop_gone(gone)
@@ -233,14 +233,14 @@ class Rows:
         while artifacts := ledger.index_rows.list_artifacts(corpus, rows.last, _READ_AT_ONCE):
             records = ledger.index_rows.list_records(corpus, rows.last, artifacts[-1][0])
             dim, vocabulary = self.vectors.buffer.shape[1], ledger.terms.get_table()
-            rows = rows._append(Rows.built(artifacts, records, dim, vocabulary))
+            rows = rows._append(Rows.build(artifacts, records, dim, vocabulary))
         if last_tombstone != self.last_tombstone:
             rows = replace(rows, last_tombstone=last_tombstone)
         if rows._has_too_many_gone():
             rows = rows._compact()
         return rows._add_vectors(ledger, embedder)
 
-    def recounted(self, changed: Mapping[int, Recounted]) -> Rows:
+    def recount(self, changed: Mapping[int, Recounted]) -> Rows:
         """Return a copy in which some records, by position, have other terms and vectors."""
         ids, counts = (values.array for values in self.terms.values)
         ends = self.terms.ends.array.tolist()
@@ -284,7 +284,7 @@ class Rows:
             vectors=JoinedGrowing(self.vectors.buffer, self.vectors.size, more.vectors),
         )
 
-    def without_vectors(self, dim: int) -> Rows:
+    def drop_vectors(self, dim: int) -> Rows:
         """Return the same rows in an empty vector space of a dimension."""
         n = len(self.present)
         vectors = Growing.of(np.zeros((n, dim), np.float32))

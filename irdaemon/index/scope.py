@@ -46,7 +46,7 @@ def _join(own: CorpusIndex, part: CorpusIndex) -> CorpusIndex:
     more, first = sorted((own, part), key=lambda each: (each.n_records, each is own))
     behind = more.rows
     if more.embedder != first.embedder:
-        behind = behind.without_vectors(first.rows.vectors.buffer.shape[1])
+        behind = behind.drop_vectors(first.rows.vectors.buffer.shape[1])
     rows = first.rows.join(behind)
     lexical = first.lexical.join(rows, more.lexical)
     second = more.dense if more.embedder == first.embedder else Dense(behind)

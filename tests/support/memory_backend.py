@@ -34,19 +34,19 @@ class MemoryBackend:
     """Keep corpora in dictionaries, and search them by brute force."""
 
     def __init__(self, clock=time.monotonic):
-        self.list_kept, self.leases, self.clock = {}, {}, clock
+        self.kept, self.leases, self.clock = {}, {}, clock
         self.changed = threading.Condition()
         self.applied = 0
 
     def _of(self, corpus):
-        if corpus not in self.list_kept:
+        if corpus not in self.kept:
             raise NotFound(f"unknown corpus {corpus!r}")
-        return self.list_kept[corpus]
+        return self.kept[corpus]
 
     # -- reading ---------------------------------------------------------------------------------
 
     def totals(self):
-        return {name: kept.totals for name, kept in self.list_kept.items()}
+        return {name: kept.totals for name, kept in self.kept.items()}
 
     def found(self, corpus, wanted):
         kept = self._of(corpus)
@@ -98,7 +98,7 @@ class MemoryBackend:
     def _made(self, kept):
         totals, records = kept.totals, self._records(kept)
         artifacts = [kept.artifacts[number].row for number in sorted(kept.artifacts)]
-        rows = Rows.built(artifacts, [each.row for each in records], totals.dim, kept.words)
+        rows = Rows.build(artifacts, [each.row for each in records], totals.dim, kept.words)
         for at, sent in enumerate(records):
             if sent.vector is not None:
                 rows.vectors.array[at] = np.frombuffer(sent.vector, np.float32)
@@ -187,7 +187,7 @@ class MemoryBackend:
     def apply(self, delta):
         name = delta.totals.corpus
         self._check_fence(name, delta.fence)
-        kept = self.list_kept.get(name)
+        kept = self.kept.get(name)
         there = kept.totals if kept else None
         same = there and there.ledger == delta.totals.ledger
         if same and there.generation >= delta.totals.generation and delta.base:
@@ -195,14 +195,14 @@ class MemoryBackend:
         if delta.base and (not there or there.generation != delta.base):
             raise OutOfStep(f"{name!r} is not at generation {delta.base}")
         with self.changed:
-            self.list_kept[name] = _changed(kept if delta.base else None, delta)
+            self.kept[name] = _changed(kept if delta.base else None, delta)
             self.applied += 1
             self.changed.notify_all()
         return delta.totals.generation
 
     def drop(self, corpus, fence):
         self._check_fence(corpus, fence)
-        self.list_kept.pop(corpus, None)
+        self.kept.pop(corpus, None)
 
     def numbers(self, corpus):
         return sorted(self._of(corpus).artifacts)

@@ -100,7 +100,7 @@ def make_totals(index: CorpusIndex, origin: CopyOrigin, generation: int) -> Tota
         degraded=index.degraded,
         by_hand=index.by_hand,
         kinds=tuple(index.kinds),
-        fields={name: tuple(index.samples(name)) for name in sorted(index.field_names())},
+        fields={name: tuple(index.samples(name)) for name in sorted(index.list_field_names())},
         asset_types=index.columns.asset_types(),
     )
 
@@ -172,7 +172,7 @@ def _compare_counts(before: NDArray[np.int64], now: NDArray[np.int64]) -> dict[i
 def _list_name_terms(index: CorpusIndex, numbers: NDArray[np.int64]) -> set[int]:
     """Return the term ids of artifacts' names, which no record may hold."""
     names = index.rows.names
-    places, _ = names.of_rows(np.searchsorted(index.rows.numbers.array, numbers))
+    places, _ = names.locate_rows(np.searchsorted(index.rows.numbers.array, numbers))
     return set(names.values[0].array[places].tolist())
 
 
@@ -318,7 +318,7 @@ def make_remote_index(
 
 def _build_rows(found: Found, vocabulary: Mapping[str, int]) -> Rows:
     dim = found.totals.dim
-    rows = Rows.built(found.artifacts, found.records, dim, vocabulary)
+    rows = Rows.build(found.artifacts, found.records, dim, vocabulary)
     embedded = np.array([vector is not None for vector in found.vectors], np.bool_)
     packed = b"".join(vector for vector in found.vectors if vector is not None)
     vectors = np.frombuffer(packed, np.float32).reshape(-1, max(dim, 1))
@@ -339,7 +339,7 @@ def _build_part(
     lexical = Lexical(
         rows,
         totals.mean_length,
-        SomePostings.of_wanted(wanted, ids[kept], records[kept], values[kept]),
+        SomePostings.build_for(wanted, ids[kept], records[kept], values[kept]),
         SomePostings.none(),
         length,
         TermCounts(counts),

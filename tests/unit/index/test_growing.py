@@ -44,7 +44,7 @@ def test_rows_of_any_length_are_read_back_and_appended(held, more):
 def test_several_rows_are_read_at_once_as_they_are_one_by_one(held, data):
     made = ragged(held)
     wanted = data.draw(st.lists(st.integers(0, len(held) - 1)))
-    places, of = made.of_rows(array(wanted))
+    places, of = made.locate_rows(array(wanted))
     values = made.values[0].array[places].tolist()
     expected = [(at, value) for at, n in enumerate(wanted) for value in held[n]]
     assert list(zip(of.tolist(), values, strict=True)) == expected

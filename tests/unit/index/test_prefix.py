@@ -30,7 +30,7 @@ def rows_of(vectors):
     empty = np.array([], np.int32).tobytes()
     artifacts = [(n + 1, f"id-{n}", "", "", b"\x80", "", empty) for n in range(size)]
     records = [(n + 1, "document", 0, "", b"\x80", b"", empty, empty) for n in range(size)]
-    rows = Rows.built(artifacts, records, DIM, {})
+    rows = Rows.build(artifacts, records, DIM, {})
     rows.vectors.array[:] = vectors
     rows.embedded[:] = True
     return rows

@@ -70,7 +70,7 @@ def joined_and_fresh(made):
     joined = join_indexes(indexes["m"], indexes["m@1"], "m")
     fresh = indexes["all"]
     mean, counts = joined.lexical.mean_length, fresh.lexical.counts
-    lexical = Lexical.on_base(fresh.rows, mean, SomePostings.none(), 0, counts)
+    lexical = Lexical.build_on(fresh.rows, mean, SomePostings.none(), 0, counts)
     names = replace(fresh.names, lexical=lexical)
     fresh = replace(fresh, corpus="m", lexical=lexical, names=names)
     vocabulary = made.snapshot.vocabulary
@@ -151,7 +151,7 @@ def test_values_of_filters_that_come_later_are_not_shared():
 def test_vectors_of_another_embedder_count_as_none():
     made = built({"a": "pdf form", "b": "cloud"}, {"c": "pdf test"})
     own, part = made.snapshot.corpora["m"], made.snapshot.corpora["m@1"]
-    rows = part.rows.without_vectors(7)
+    rows = part.rows.drop_vectors(7)
     other = replace(part, embedder="other", rows=replace(rows, embedded=~rows.embedded))
     joined = join_indexes(own, other, "m")
     assert joined.embedder == own.embedder

@@ -81,7 +81,7 @@ def make_record_batches(
     for batch in split_batches(_pair_owners(delta.artifacts, delta.records), AT_ONCE):
         owners = {owner.row[0]: owner.row for owner, _ in batch}
         records = [record for _, record in batch]
-        rows = Rows.built(list(owners.values()), [record.row for record in records], dim, {})
+        rows = Rows.build(list(owners.values()), [record.row for record in records], dim, {})
         columns = Columns(rows)
         weights = _weigh_terms(rows, delta.totals.mean_length)
         points: list[Any] = []

@@ -327,11 +327,11 @@ class CorpusSearch:
 
     def _score(self, points: Sequence[Any], wanted: Wanted, terms: _Terms) -> NDArray[np.float32]:
         """Return the exact BM25 of records by the mean length of the whole corpus."""
-        rows = Rows.built([], [unpack(point.payload["record"]) for point in points], 0, {})
+        rows = Rows.build([], [unpack(point.payload["record"]) for point in points], 0, {})
         df = np.zeros(max(terms.df, default=-1) + 1, np.int64)
         df[list(terms.df)] = list(terms.df.values())
         mean, base = self.totals.mean_length, _NO_ROWS.base
-        lexical = Lexical.on_base(rows, mean, base, 0, TermCounts(df))
+        lexical = Lexical.build_on(rows, mean, base, 0, TermCounts(df))
         whole = replace(lexical, n=self.totals.n_records)
         return whole.score_all(terms.list_ranked(wanted), wanted.k1, wanted.b)
 

@@ -50,7 +50,7 @@ def where(chosen, depth=3):
 def index_of(items):
     """Return the columns of the same records in memory, and whose each record is."""
     records = [each.row for item in items for each in item.records()]
-    rows = Rows.built([item.artifact().row for item in items], records, 8, {})
+    rows = Rows.build([item.artifact().row for item in items], records, 8, {})
     return Columns(rows), [row[0] for row in records]
 
 
