@@ -35,7 +35,9 @@ import irclient
 from irclient import Client, Hit, Query
 
 START = str(Path(irclient.__file__).parent / "agents" / "hook" / "start.py")
-HOOK = [sys.executable, "-I", "-S", START, "--agent", "claude", "--moments", "compact,subagent"]
+# With more time than agents give it: on a busy machine what is measured would be the deadline.
+HOOK = [sys.executable, "-I", "-S", START, "--agent", "claude", "--budget-ms", "2000"]
+HOOK += ["--moments", "compact,subagent"]
 SESSIONS, SEARCHES, TOGETHER = 120, 40, 3
 _SILENT = ("none-task", "offtopic")
 _RATES = (0.0, 0.02, 0.05, 0.1, 0.2)
