@@ -2,6 +2,8 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
 import time
 from contextlib import closing
 
@@ -9,6 +11,7 @@ import pytest
 
 from tests.support.claude_session import Session
 from tests.support.hook_events import AGENTS, load_events, read_context, send
+from tests.support.prompt_hook import START
 from tests.support.running import Running, until
 
 TASK = "Fill in the fields of the PDF form for the tax office"
@@ -279,6 +282,21 @@ def test_after_a_compaction_the_session_may_be_shown_again_what_it_was_shown(hom
     compact = {"hook_event_name": "SessionStart", "source": "compact", "session_id": "again"}
     sent(home, "claude", compact)
     assert "fill-pdf-form" in sent(home, "claude", prompt, moments="")
+
+
+def test_a_prompt_loads_nothing_of_moments(home):
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "light", "prompt": TASK}
+    command = [sys.executable, "-X", "importtime", "-I", "-S", START, "--agent", "claude"]
+    env = {"HOME": str(home.path), "XDG_RUNTIME_DIR": str(home.runtime)}
+    done = subprocess.run(
+        [*command, "--budget-ms", "5000"],
+        input=json.dumps(event).encode(),
+        capture_output=True,
+        env=env,
+    )
+    assert b"fill-pdf-form" in done.stdout
+    assert b"irclient.agents.hook.context" in done.stderr
+    assert b"irclient.agents.hook.moments" not in done.stderr
 
 
 def test_without_a_daemon_every_moment_is_silent(home, tmp_path):
