@@ -95,7 +95,8 @@ def measure_compact(data: Path, home: str, examples: list[str]) -> dict[str, Any
             text, ms = ask_hook(running, {**event, "session_id": session.name})
             took.append(ms)
             lines = text.splitlines()[2:-1] if "Used in this session" in text else []
-            names = [line.split('"')[1] for line in lines]
+            # By its directory, as the session has it: a skill may call itself otherwise.
+            names = [Path(line.split('"')[3]).parent.name for line in lines]
             needed += len(session.needed)
             named += len(session.needed & set(names))
             told += len(names)
