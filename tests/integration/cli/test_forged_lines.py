@@ -144,6 +144,10 @@ def answers():
     here = {"project": NAME, "root": f"/{NAME}", "marks": [NAME], "ecosystems": [NAME]}
     here |= {"notes": [REASON], "lately": [NAME], "reading": True}
     here["corpora"] = [{"corpus": NAME, "items": 1, "indexed_at": 1.0, "reading": False}]
+    preferred = {"reference": NAME, "verdict": "muted", "root": f"/{NAME}", "at": 1.0}
+    verdict = {"files": 2, "changed": [NAME], "lost_symbols": [NAME], "lost_commits": [NAME]}
+    touch = {"corpus": NAME, "artifact_id": NAME, "session": NAME, "at": 1.0, "path": f"/{NAME}"}
+    touch |= {"question": NAME, "title": NAME, "commits": [NAME], "verdict": verdict}
     job = {"kind": "build", "corpus": NAME, "state": "failed", "done": 1, "todo": 1}
     return {
         "discover": found,
@@ -179,6 +183,9 @@ def answers():
         "impressions": [{"at": 1.0, "reference": NAME}],
         "wait": {"generation": 3, "reached": True},
         "ping": {"version": NAME, "pid": 7},
+        "prefer": preferred,
+        "preferences": [preferred, preferred | {"verdict": "faded", "sessions": 10}],
+        "sessions": [touch],
         **dict.fromkeys(("doc_add", "doc_update", "doc_remove"), written),
         "preview": {"corpus": NAME, "kind": NAME, "items": 2, "first": [NAME]}
         | {"left_out": {NAME: 1}, "problems": [f"/{NAME}: {REASON}"]},
@@ -209,6 +216,7 @@ LINES = {
     ],
     "disclose": [[NAME]],
     "open": [[NAME], [f"/{NAME}:7"]],
+    "sessions": [[NAME]],
     "here": [["."], [NAME]],
     "projects": [[], ["add", "."], ["add", NAME], ["forget", NAME]],
     "ls": [[]],
@@ -240,6 +248,8 @@ LINES = {
         ["ls"],
         ["add", NAME, NAME],
     ],
+    "mute": [[], [NAME], [NAME, "--undo"]],
+    "pin": [[], [NAME]],
     "impressions": [[NAME]],
     "hook": [["--agent", NAME]],
     "install": [[NAME]],
