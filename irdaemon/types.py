@@ -337,30 +337,20 @@ class LearnReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Usual:
-    """The best score that unanswerable queries reach: a line over their mass, and the spread."""
-
-    level: float
-    slope: float
-    spread: float
-
-
-@dataclass(frozen=True, slots=True)
 class Floor:
-    """A calibrated floor: for which corpus and how searched, on what grounds, and how good.
+    """What calibration found of a corpus in one way of searching, on what grounds, and how good.
 
-    `at_least` is the least confidence (0 to 1) at which something is committed; `j` is Youden's J
-    there, over `n_inside` answerable and `n_outside` unanswerable queries, labelled ones if
-    `labelled`; `labels` is the digest of the file of labelled queries that there was, "" for none.
-    `artifacts` and `last` (a ledger row) identify the artifacts there were; `formula` is the number
-    of the formulas that it was made for.
+    `shift` is how much higher the log-odds of its hits lie than they should (see
+    irdaemon.discovery.decision). `at_least` is the least score (0 to 1) at which something is
+    offered; `j` is Youden's J there, over `n_inside` answerable and `n_outside` unanswerable
+    queries, labelled ones if `labelled`; `labels` is the digest of the file of labelled queries
+    that there was, "" for none. `artifacts` and `last` (a ledger row) identify the artifacts there
+    were; `formula` is the number of the formulas that it was made for.
     """
 
     mode: str
     embedder: str
     recipe: str
-    dense: Usual
-    lexical: Usual
     at_least: float
     j: float
     n_inside: int
@@ -369,6 +359,7 @@ class Floor:
     artifacts: int
     last: int
     formula: int
+    shift: float = 0.0
     labelled: bool = False
     labels: str = ""
 
@@ -382,6 +373,4 @@ class Floor:
 
         What this version does not know is left out.
         """
-        known = {field.name: data[field.name] for field in fields(cls) if field.name in data}
-        usual = {leg: Usual(**data[leg]) for leg in ("dense", "lexical")}
-        return cls(**{**known, **usual})
+        return cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})

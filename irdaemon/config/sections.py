@@ -114,7 +114,7 @@ class ProjectsConfig:
     roots: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     environment: str = ""
-    offer_packages: bool = False
+    offer_packages: bool = True
     max_projects: int = 64
     max_artifacts: int = 20_000
 

@@ -1,68 +1,61 @@
-"""Calibration: find a corpus' floor without labels.
+"""Calibration: find what is usual in a corpus, without labels.
 
-Unanswerable queries are ordinary requests (`list_negatives`) and sentences out of other corpora.
-Answerable ones are made from the corpus' own surfaces: some words of a sentence ask, the words left
-answer. The surface is held out of matching itself: its own score is that of the words left, and its
-duplicates and the rest of its artifact take no part. A corpus of sessions is also asked the prompts
-in it, each without the sessions that it was typed in (`prompts`). All is drawn in an order that
-depends on content alone, so the same corpus gives the same floor whatever its history.
+Unanswerable are ordinary requests (irdaemon.embed.ordinary). Answerable queries are made from the
+corpus' own surfaces: some words of a sentence ask, the words left answer. The surface is held out
+of matching itself: its own score is that of the words left, and its duplicates and the rest of its
+artifact take no part. All is drawn in an order that depends on content alone, so the same corpus
+gives the same floor whatever its history.
+
+A corpus' shift is the log-odds that one ordinary request in thirty-two exceeds there; its own
+queries tell how well that separates.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from irclient.errors import QueryError
+from irclient.errors import QueryError, Unavailable
 from irclient.types import MODES
-from irdaemon.discovery.decide import (
+from irdaemon.discovery.decide import name_reranked_mode
+from irdaemon.discovery.decision import (
+    FEATURES,
+    FEWEST_ARTIFACTS,
     FORMULA,
-    Strength,
-    compute_confidence,
-    is_trusted,
-    name_reranked_mode,
+    LEAST,
+    WEIGHTS,
+    Circumstances,
+    Numbers,
+    compute_logits,
+    compute_probability,
+    measure,
+    weigh_question,
 )
+from irdaemon.discovery.query import ParsedQuery, analyse_query, embed_question
 from irdaemon.discovery.rerank import Rereading
 from irdaemon.discovery.retrieve import Candidate, Question, retrieve
 from irdaemon.embed import QueryVector
+from irdaemon.embed.ordinary import draw_requests
 from irdaemon.embed.rerankers import DEPTH
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.index.rows import Rows
 from irdaemon.text import count_terms, tokenize
 from irdaemon.text.tasks import has_task
-from irdaemon.types import Floor, Usual
-
-# Negatives: ordinary requests that few corpora answer, to calibrate floors with.
-#
-# They are of many kinds and lengths on purpose: chat, general knowledge, everyday help, errands,
-# shell and programming questions, sums and writing. A corpus that does answer some of them loses
-# little: a floor depends on what most of them reach.
-
-REQUESTS = tuple(Path(__file__).with_name("requests.txt").read_text("utf-8").splitlines())
-
-
-def list_negatives() -> Iterator[str]:
-    """Yield the requests alone, then in twos and fours: long queries are negatives too."""
-    yield from REQUESTS
-    for together, step in ((2, 2), (4, 3)):
-        for first in range(0, len(REQUESTS), step):
-            places = ((first * (1 + 2 * n) + 7 * n) % len(REQUESTS) for n in range(together))
-            yield ". ".join(REQUESTS[place] for place in places)
-
+from irdaemon.types import Floor
 
 # Prompts that people typed, where a corpus holds their sessions, to calibrate its floor with.
 #
 # Most of what people type at work was not answered in an earlier session. So what their prompts
-# find in the sessions that they were not typed in is what is usual there. Of the prompts only
-# numbers are kept, in the floor of the corpus that holds them.
+# find in the sessions that they were not typed in is what is usual there, in place of what ordinary
+# requests find. Of the prompts only numbers are kept, in the floor of the corpus that holds them.
 
 # Fewer prompts than this do not show what people type. Of the 24 of a home with nine sessions any
 # twelve gave floors that kept back most of what the made-up requests let through.
@@ -117,12 +110,11 @@ def _number_sessions(rows: Rows) -> NDArray[np.int64]:
     return found
 
 
-# Fewer artifacts than this do not show what is usual.
-FEWEST_ARTIFACTS = 8
 # Fewer labelled queries of either kind are not enough to set a floor by.
 FEWEST_LABELLED = 20
-_INSIDE = 200
-_ELSEWHERE = 100
+_INSIDE, _OUTSIDE = 200, 350
+# Of the ordinary requests this share exceeds the shift.
+_EXCEEDING = 1 / 32
 # Pairs of texts are read slowly: of each kind only so many queries go through a reranker.
 _REREAD = 50
 _ASKING = 0.6
@@ -130,6 +122,20 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _SHORTEST_SENTENCE = 15
 
 EmbedText = Callable[[str], QueryVector | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Strength:
+    """What a query finds at best in a corpus, in each leg, and what else of it counts."""
+
+    cosine: float
+    bm25: float
+    asked: Circumstances
+
+    def measure(self, mode: str) -> Numbers:
+        """Return the features of a record that had both scores, as one row."""
+        scores = np.array([self.cosine]), np.array([self.bm25])
+        return measure(mode, self.asked, *scores, np.zeros(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,21 +159,18 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What answerable and unanswerable queries find in a corpus; `list_negatives` is of the latter.
+    """What answerable and unanswerable queries find in a corpus.
 
-    `prompts` is what those typed in its sessions find in others, `reread` what is found with the
-    best read again by what `reread_by` names. With `labelled`, `inside` and
-    `elsewhere` are labelled queries; `labels` is the digest of the file that they are from, whether
-    there was enough in it or not.
+    `reread` is what is found with the best read again by what `reread_by` names. `labelled` has by
+    mode the best scores of labelled queries of both kinds, ascending; `labels` is the digest of the
+    file that they are from, whether there was enough in it or not.
     """
 
     inside: tuple[Strength, ...]
-    negatives: tuple[Strength, ...]
-    elsewhere: tuple[Strength, ...]
-    prompts: tuple[Strength, ...] = ()
+    outside: tuple[Strength, ...]
     reread: Trial | None = None
     reread_by: str = ""
-    labelled: bool = False
+    labelled: Mapping[str, tuple[Numbers, Numbers]] = field(default_factory=dict)
     labels: str = ""
 
 
@@ -192,11 +195,8 @@ def run_trial(
         reread = run_reread_trial(snapshot, name, embed, pause, rereading)
     return Trial(
         inside=_collect(map(asker.ask_held_out, make_probes(index, _INSIDE)), pause),
-        negatives=_collect(map(asker.strength, list_negatives()), pause),
-        elsewhere=_collect(
-            map(asker.strength, _draw_sentences(snapshot, index, _ELSEWHERE)), pause
-        ),
-        prompts=_collect(map(asker.ask_other_sessions, draw_prompts(index)), pause),
+        outside=_collect(map(asker.ask_other_sessions, draw_prompts(index)), pause)
+        or _collect(map(asker.strength, list_outside()), pause),
         reread=reread,
         reread_by=rereading.key if rereading else "",
     )
@@ -218,8 +218,7 @@ def run_reread_trial(
         inside=_collect(
             map(again.ask_held_out, islice(make_probes(index, _REREAD), _REREAD)), pause
         ),
-        negatives=_collect(map(again.strength, REQUESTS[:_REREAD]), pause),
-        elsewhere=_collect(map(again.strength, _draw_sentences(snapshot, index, _REREAD)), pause),
+        outside=_collect(map(again.strength, islice(list_outside(), _REREAD)), pause),
         reread_by=rereading.key,
     )
 
@@ -250,22 +249,21 @@ def add_labels(trial: Trial, labelled: Labelled, embed: EmbedText) -> Trial:
     """Return the trial with labelled queries in place of those made up, where there are enough."""
     if min(len(labelled.inside), len(labelled.outside)) < FEWEST_LABELLED:
         return trial
-    asker = _Asker(labelled.snapshot, labelled.snapshot.corpora[labelled.corpus], embed)
-    return replace(
-        trial,
-        inside=tuple(map(asker.strength, labelled.inside)),
-        elsewhere=tuple(map(asker.strength, labelled.outside)),
-        labelled=True,
-    )
+    index = replace(labelled.snapshot.corpora[labelled.corpus], floors={})
+    asker = _Asker(labelled.snapshot, index, embed)
+    scores = {
+        mode: (
+            np.sort([asker.find_best_score(text, mode) for text in labelled.inside]),
+            np.sort([asker.find_best_score(text, mode) for text in labelled.outside]),
+        )
+        for mode in MODES
+    }
+    return replace(trial, labelled=scores)
 
 
 def make_floors(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> dict[str, Floor]:
     """Return the floor of each mode that a trial of `index` gives."""
     made = {mode: _make_floor(mode, trial, index, recipe, now) for mode in MODES}
-    if trial.prompts and not trial.labelled:
-        typed = _use_prompts(trial)
-        by_prompts = {mode: _make_floor(mode, typed, index, recipe, now) for mode in MODES}
-        made |= {mode: floor for mode, floor in by_prompts.items() if is_trusted(floor)}
     if trial.reread is not None:
         reread = make_reread_floor(replace(trial.reread, labels=trial.labels), index, recipe, now)
         made[reread.mode] = reread
@@ -273,75 +271,83 @@ def make_floors(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> di
 
 
 def make_reread_floor(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
-    """Return the floor that a trial of `run_reread_trial` gives."""
-    return _make_floor(name_reranked_mode("hybrid", trial.reread_by), trial, index, recipe, now)
-
-
-def _use_prompts(trial: Trial) -> Trial:
-    """Return the trial in which people's prompts show what is usual, not the requests made up."""
-    return replace(trial, negatives=trial.prompts, elsewhere=trial.elsewhere + trial.negatives)
+    """Return the floor that a trial of `run_reread_trial` gives: a score of the reranker."""
+    inside, outside = (
+        np.sort([each.cosine for each in those]) for those in (trial.inside, trial.outside)
+    )
+    least = _separate(inside, outside)
+    draft = _draft_floor(name_reranked_mode("hybrid", trial.reread_by), trial, index, recipe, now)
+    return replace(draft, at_least=round(least, 4), j=_compute_j(inside, outside, least))
 
 
 def _make_floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
-    outside = trial.elsewhere if trial.labelled else trial.negatives + trial.elsewhere
-    draft = Floor(
+    draft, given = _draft_floor(mode, trial, index, recipe, now), WEIGHTS[mode]
+    if mode in trial.labelled:  # people's own queries say where to offer something
+        inside, outside = trial.labelled[mode]
+        least = _separate(inside, outside)
+        return replace(
+            draft,
+            labelled=True,
+            shift=given.usual,
+            at_least=math.floor(least * 1e4) / 1e4,
+            j=_compute_j(inside, outside, least),
+            n_inside=len(inside),
+            n_outside=len(outside),
+        )
+    inside, outside = _list_logits(mode, trial.inside), _list_logits(mode, trial.outside)
+    shift = place_shift(outside)
+    inside, outside = (compute_probability(given, each, shift) for each in (inside, outside))
+    return replace(draft, shift=round(shift, 4), j=_compute_j(inside, outside, LEAST))
+
+
+def _draft_floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
+    return Floor(
         mode=mode,
         embedder=index.embedder,
         recipe=recipe,
-        dense=_fit_usual([s.cosine for s in trial.negatives], trial.negatives),
-        lexical=_fit_usual([s.words for s in trial.negatives], trial.negatives),
-        at_least=0.5,
+        at_least=LEAST,
         j=0.0,
         n_inside=len(trial.inside),
-        n_outside=len(outside),
+        n_outside=len(trial.outside),
         calibrated_at=now,
         artifacts=index.rows.n_artifacts,
         last=index.rows.last,
         formula=FORMULA,
-        labelled=trial.labelled,
         labels=trial.labels,
     )
-    return _place_floor(draft, trial.inside, outside)
 
 
-def _place_floor(draft: Floor, inside: Sequence[Strength], outside: Sequence[Strength]) -> Floor:
-    """Set the floor halfway between where the weights have it and where it separates best here.
-
-    Made-up queries are not people's: they move the floor, they do not set it, and never raise it
-    above where the weights have it; they are easier to answer than people's. Labelled ones do both.
-    """
-    answerable = np.sort([compute_confidence(draft, each) for each in inside])
-    unanswerable = np.sort([compute_confidence(draft, each) for each in outside])
-    steps = np.unique(np.concatenate([answerable, unanswerable]))
-    best = float(steps[np.argmax([_compute_j(answerable, unanswerable, step) for step in steps])])
-    believed = 1.0 if draft.labelled else 0.5
-    at_least = 1 / (1 + math.exp(-_compute_logit(best) * believed))
-    at_least = at_least if draft.labelled else min(at_least, 0.5)
-    j = _compute_j(answerable, unanswerable, at_least)
-    return replace(draft, at_least=round(at_least, 4), j=round(j, 4))
+def _list_logits(mode: str, found: Sequence[Strength]) -> Numbers:
+    """Return the log-odds of what was found at best, ascending."""
+    rows = [each.measure(mode) for each in found]
+    features = np.concatenate(rows) if rows else np.empty((0, len(FEATURES)))
+    return np.sort(compute_logits(WEIGHTS[mode], features))
 
 
-def _compute_j(inside: NDArray[np.float64], outside: NDArray[np.float64], floor: float) -> float:
+def place_shift(outside: Numbers) -> float:
+    """Return the shift of a corpus from the log-odds of what ordinary requests find there."""
+    return float(np.quantile(outside, 1 - _EXCEEDING))
+
+
+def _separate(inside: Numbers, outside: Numbers) -> float:
+    """Return the point, from which on inside ones are answered, that separates both best."""
+    steps = np.unique(np.concatenate([inside, outside]))
+    return float(steps[np.argmax([_compute_j(inside, outside, step) for step in steps])])
+
+
+def _compute_j(inside: Numbers, outside: Numbers, floor: float) -> float:
     """Return Youden's J (1950): the answered share of the answerable, and the rest's abstained."""
     answered = 1 - np.searchsorted(inside, floor) / max(len(inside), 1)
     abstained = np.searchsorted(outside, floor) / max(len(outside), 1)
-    return float(answered + abstained - 1)
-
-
-def _compute_logit(share: float) -> float:
-    share = min(max(share, 1e-3), 1 - 1e-3)
-    return math.log(share / (1 - share))
-
-
-def _fit_usual(scores: Sequence[float], found: Sequence[Strength]) -> Usual:
-    """Fit scores as a line over the mass of their queries (least squares)."""
-    masses = np.array([each.mass for each in found])
-    slope, level = np.polyfit(masses, scores, 1) if np.ptp(masses) > 1e-6 else (0, np.mean(scores))
-    rest = np.asarray(scores) - level - slope * masses
-    return Usual(float(level), float(slope), max(float(rest.std()), 1e-3))
+    return round(float(answered + abstained - 1), 4)
 
 
 # -- what is asked -------------------------------------------------------------------------------
+
+
+def list_outside() -> Iterator[str]:
+    """Yield ordinary requests; those without a task never reach a floor, and are left out."""
+    yield from islice(filter(has_task, draw_requests()), _OUTSIDE)
 
 
 def make_probes(index: CorpusIndex, wanted: int = _INSIDE) -> Iterator[Probe]:
@@ -363,16 +369,6 @@ def make_probes(index: CorpusIndex, wanted: int = _INSIDE) -> Iterator[Probe]:
 def _split_sentences(text: str) -> list[str]:
     long = [part for part in _SENTENCE.split(text) if len(part.strip()) >= _SHORTEST_SENTENCE]
     return long or [text]
-
-
-def _draw_sentences(snapshot: Snapshot, index: CorpusIndex, wanted: int) -> Iterator[str]:
-    """Yield sentences out of the other corpora."""
-    others = [each for each in snapshot.corpora.values() if each is not index]
-    for other in others:
-        present = [other.rows.shown[at] for at in other.rows.list_positions()]
-        ordered = sorted(present, key=lambda shown: shown.digest)
-        for shown in ordered[: wanted // len(others)]:
-            yield random.Random(shown.digest).choice(_split_sentences(shown.summary))
 
 
 # -- what is found -------------------------------------------------------------------------------
@@ -412,17 +408,17 @@ class _Asker:
             bm25=max(found.bm25, self._score_left(probe)),
         )
 
+    def find_best_score(self, text: str, mode: str) -> float:
+        """Return the best score of any candidate in a mode, 0 for none."""
+        question = analyse_query(ParsedQuery(text, mode=mode), self._known)
+        with contextlib.suppress(Unavailable):
+            question = embed_question(question, self._index, lambda text, _: self._embed(text))
+        found = retrieve(self._index, question).candidates
+        return found[0].score if found else 0.0
+
     def nearest(self, text: str, without: Probe | None = None) -> list[Candidate]:
         """Return the candidates that a reranker would read, not those a probe was made of."""
-        tokens = list(dict.fromkeys(tokenize(text)))
-        vector = self._embed(text)
-        question = Question(
-            text=text,
-            terms=tuple(self._known[token] for token in tokens if token in self._known),
-            vector=vector.vector if vector else None,
-            k=DEPTH,
-            trust=vector.trust if vector else 0.0,
-        )
+        question = self._pose(text, self._embed(text))
         rows, hidden = self._index.rows, ""
         if without is not None:
             hidden = rows.cards[rows.artifact_of.array[without.position]].content
@@ -432,18 +428,24 @@ class _Asker:
     def _strength(
         self, text: str, vector: QueryVector | None, seen: NDArray[np.bool_] | None = None
     ) -> Strength:
-        tokens = list(dict.fromkeys(tokenize(text)))
-        terms = [self._known[token] for token in tokens if token in self._known]
-        bm25 = self._index.lexical.score_all(terms)
+        question = self._pose(text, vector)
+        bm25 = self._index.lexical.score_all(question.terms)
         cosines = self._index.dense.scores(vector.vector) if vector else np.zeros_like(bm25)
         if seen is not None:
             bm25, cosines = bm25[seen], cosines[seen]
         return Strength(
             cosine=float(cosines.max(initial=0)),
             bm25=float(bm25.max(initial=0)),
-            mass=self._index.lexical.mass(terms, len(tokens) - len(terms)),
-            trust=vector.trust if vector else 0.0,
+            asked=weigh_question(self._index, question),
         )
+
+    def _pose(self, text: str, vector: QueryVector | None) -> Question:
+        tokens = list(dict.fromkeys(tokenize(text)))
+        terms = tuple(self._known[token] for token in tokens if token in self._known)
+        question = Question(text, terms, k=DEPTH, trust=0.0, unknown=len(tokens) - len(terms))
+        if vector is None:
+            return question
+        return replace(question, vector=vector.vector, trust=vector.trust, coding=vector.coding)
 
     def _score_left(self, probe: Probe) -> float:
         """Score the record on its terms less those of the words that ask."""
@@ -483,4 +485,8 @@ class _Rereader:
     def _best(self, query: str, texts: list[str]) -> Strength:
         scores = self._rereading.reranker.scores(query, texts) if texts else np.zeros(1)
         best = float(scores.max())
-        return Strength(best, 0.0, 0.0)
+        return Strength(best, 0.0, _UNWEIGHED)
+
+
+# What a reranker reads has one score, and nothing else counts.
+_UNWEIGHED = Circumstances(0.0, 0.0)

@@ -14,6 +14,7 @@ import numpy as np
 from irclient.errors import NotFound
 from irdaemon.discovery import fuse
 from irdaemon.discovery.decide import CorpusRanking
+from irdaemon.discovery.decision import explain_features, measure_records
 from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.discovery.discover import Models, Trace
 from irdaemon.discovery.here import ROOT
@@ -164,8 +165,17 @@ def _explain_one(
         "fused": round(candidate.fused, 4),
         "evidence": round(candidate.evidence, 4),
         "score": round(candidate.score, 4),
+        "decision": _explain_decision(ranking, candidate),
         "verdict": _judge_artifact(ranking, candidate.card.artifact_id, trace),
     }
+
+
+def _explain_decision(ranking: CorpusRanking, candidate: Candidate) -> dict[str, float]:
+    """Return what each feature adds to the log-odds of a candidate, above its mean; most first."""
+    scores = np.array([candidate.cosine]), np.array([candidate.bm25])
+    there = np.array([candidate.position])
+    features = measure_records(ranking.index, ranking.question, there, scores)
+    return explain_features(ranking.question.mode, features[0])
 
 
 def _explain_leg(scores: Any, place: int, deviations: Any) -> Report:
@@ -308,12 +318,10 @@ def _explain_loss(ranking: CorpusRanking, candidate: Candidate, rank: int, trace
 
 
 def _explain_floor(ranking: CorpusRanking) -> str:
-    if ranking.floor is None or ranking.confidence is None:
-        return f"the corpus' best evidence {ranking.top_score:.3f} is below the given floor"
-    short = ranking.floor.at_least - ranking.confidence
+    short = ranking.least - ranking.top_score
     return (
-        f"the corpus' confidence {ranking.confidence:.3f} is {short:.3f} below its floor"
-        f" {ranking.floor.at_least:.3f}"
+        f"the best score {ranking.top_score:.3f} is {short:.3f} below the {ranking.least:.3f}"
+        " that an offer takes"
     )
 
 

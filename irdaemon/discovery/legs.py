@@ -81,7 +81,7 @@ class Question:
     beside their tokens; `unknown` counts the tokens that are not known. `identifiers` are the terms
     of words that are written as names in code are, `typed` those of records that hold its plain
     words as they are typed. `vector` is None when no dense leg takes part; `trust` (0 to 1) is how
-    much of the query its embedder knows.
+    much of the query its embedder knows, `coding` how near it lies to an ordinary programming task.
     `weights` multiply the fused score of surfaces, by kind; `tuning` has the fusions' numbers.
     `passages` is how many records of one artifact may be candidates; with `exact` every record that
     the filter lets through is one. `words` are all of its words,
@@ -98,6 +98,7 @@ class Question:
     fusion: str = "standard"
     weights: Mapping[str, float] = field(default_factory=dict)
     trust: float = 1.0
+    coding: float = 0.0
     unknown: int = 0
     identifiers: tuple[int, ...] = ()
     unstemmed: tuple[int, ...] = ()

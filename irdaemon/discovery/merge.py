@@ -1,12 +1,13 @@
 """Merge: the rankings of several corpora become one order.
 
-By confidence, which compares what is unusual for each corpus; or, where a program asks for it, by
-reciprocal ranks, by evidence, or by a function of its own. Whatever the order, the score of a hit
-stays its evidence, and none exceeds one before it: a fused number orders, and is no evidence.
+By score, which means the same in every corpus; or, where a program asks for it, by reciprocal
+ranks, by weighted score, or by a function of its own. Whatever the order, none has a higher score
+than the one before it.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -134,24 +135,15 @@ def merge_rankings(
 
 
 def _interleave_rankings(rankings: Sequence[CorpusRanking]) -> list[Candidate]:
-    """Interleave the corpora's rankings: next comes the head that is most unusual for its corpus.
+    """Interleave the corpora's rankings: next comes the head of the highest score.
 
-    Each corpus' own order is kept. Across corpora deviations from what is usual compare, and where
-    one of them has no floor evidence does; raw scores never.
+    Each corpus' own order is kept. A score means the same in every corpus.
     """
-    calibrated = all(each.floor is not None for each in rankings)
-    waiting = [
-        [
-            (ranking.measure_distinction(each) if calibrated else each.score, each)
-            for each in reversed(ranking.retrieved.candidates)
-        ]
-        for ranking in rankings
-    ]
-    found: list[Candidate] = []
-    while waiting := [ranking for ranking in waiting if ranking]:
-        best = max(waiting, key=lambda ranking: ranking[-1][0])
-        found.append(best.pop()[1])
-    return found
+    return list(heapq.merge(*(r.retrieved.candidates for r in rankings), key=_sort_key))
+
+
+def _sort_key(candidate: Candidate) -> float:
+    return -candidate.score
 
 
 def _sort_by_rank(rankings: Sequence[CorpusRanking], choosing: SelectionOptions) -> list[Candidate]:

@@ -1,6 +1,6 @@
 """Pinned items: offered first where they are likely, at a lower bar than others.
 
-One comes first where its corpus has at least half of the confidence that an offer takes, and where
+One comes first where its corpus has at least half of the score that an offer takes, and where
 it has at least four fifths of the best evidence there. A prompt without a task gets none.
 """
 
@@ -70,11 +70,7 @@ def _find_best(ranking: CorpusRanking) -> float:
 
 def _is_likely(ranking: CorpusRanking) -> bool:
     """Return whether a corpus has half of what an offer takes."""
-    if ranking.above_floor:
-        return True
-    if ranking.floor is not None and ranking.confidence is not None:
-        return ranking.confidence >= _OF_FLOOR * ranking.floor.at_least
-    return ranking.top_score >= _OF_FLOOR * ranking.plain_floor > 0
+    return ranking.above_floor or ranking.top_score >= _OF_FLOOR * ranking.least > 0
 
 
 def _list_items(hit: Hit) -> list[Item]:

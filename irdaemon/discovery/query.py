@@ -273,7 +273,7 @@ def embed_question(question: Question, index: CorpusIndex, embed: Embed) -> Ques
         return question
     vector = embed(question.text, index.embedder)
     if vector is not None:
-        return replace(question, vector=vector.vector, trust=vector.trust)
+        return replace(question, vector=vector.vector, trust=vector.trust, coding=vector.coding)
     if question.mode == "dense":
         raise Unavailable(
             f"the embedder {index.embedder!r} of corpus {index.corpus!r} is not ready",

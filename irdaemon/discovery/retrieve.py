@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from irdaemon.discovery.decision import decide_records
 from irdaemon.discovery.fuse import FUSIONS, RRF_K, fuse_legs
 from irdaemon.discovery.legs import UNTUNED, Legs, Question, compute_evidence, score_legs
 from irdaemon.index import Card, CorpusIndex
@@ -205,16 +205,15 @@ __all__ = ["FUSIONS", "RRF_K", "UNTUNED", "Candidate", "Question", "Retrieved", 
 
 # Decimals kept when ordering: beyond them, sums depend on the order of addition.
 _EXACT = 5
-_LAG = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A retrieved artifact or passage of one: its place in its index, and its scores in the legs.
 
-    `card` is what the index shows of it. `score` is what it is selected on: its evidence, less what
-    it lags behind the first (see `_lower_evidence`). `covered` is the share of its name that the
-    query covers, `asked` the text of the query.
+    `card` is what the index shows of it. `score` is what it is selected on: the probability that it
+    is what is wanted (see irdaemon.discovery.decision), no higher than the one before it. `covered`
+    is the share of its name that the query covers, `asked` the text of the query.
     """
 
     index: CorpusIndex
@@ -342,7 +341,10 @@ def _rank_candidates(index: CorpusIndex, question: Question, legs: Legs) -> tupl
     grounds = compute_evidence(question.mode, question.trust, legs.cosine, legs.bm25)
     sure = called if not question.exact else set(order)
     own = [1.0 if place in sure else float(grounds[place]) for place in order]
-    selected_on = _lower_evidence(own, [scores[place] for place in order])
+    found = legs.positions[order], (legs.cosine[order], legs.bm25[order])
+    likely = decide_records(index, question, *found)
+    named = (1.0 if place in sure else each for place, each in zip(order, likely, strict=True))
+    selected_on = list(accumulate(named, min))
     return tuple(
         Candidate(
             index,
@@ -391,16 +393,3 @@ def _find_leading(
     """Return the places that may be among the first `k`: those that tie, and those called."""
     leading = places[find_top(scores[places], k)].tolist()
     return leading if not called else [*dict.fromkeys((*leading, *called))]
-
-
-def _lower_evidence(evidence: list[float], fused: list[float]) -> list[float]:
-    """Return evidence that falls along the order and shrinks with the distance to the first.
-
-    A twentieth for each deviation that fusion puts between them: what is clearly behind is not a
-    rival, whatever its evidence. docs/retrieval.md has the figures.
-    """
-    scores = (
-        own * math.exp(-_LAG * max(0.0, fused[0] - behind))
-        for own, behind in zip(evidence, fused, strict=True)
-    )
-    return list(accumulate(scores, min))

@@ -27,6 +27,8 @@ class Embedder(Protocol):
 
     id: str
     dim: int
+    # Whether a thousand texts are embedded in a tenth of a second, without asking anybody.
+    instant: bool = False
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text, of unit length; a text without known words gives zeros."""
@@ -58,10 +60,14 @@ class Adapted(Embedder):
 
 
 class QueryVector(NamedTuple):
-    """A query's vector, and how far to trust it: 1 where the model knows its words."""
+    """A query's vector, and how far to trust it: 1 where the model knows its words.
+
+    `coding` is its cosine with the nearest ordinary programming task, 0 where that is not known.
+    """
 
     vector: NDArray[np.float32]
     trust: float = 1.0
+    coding: float = 0.0
 
 
 EMBEDDERS: dict[str, str] = {

@@ -196,6 +196,8 @@ _MODEL2VEC_CHARS = 8_000
 class Model2Vec(Embedder):
     """Embed with a model2vec model, by its name or folder."""
 
+    instant = True
+
     def __init__(self, model: str = "", *, download: bool = False):
         library = import_optional("model2vec", "model2vec", self)
         model = model or _MODEL2VEC_DEFAULT

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from irclient.errors import Unavailable
 from irdaemon.embed import Embedder, QueryVector, embed_query, make_embedder
+from irdaemon.embed.ordinary import CodingRequests
 from irdaemon.runtime.profile import stage
 
 # An embedder that is released when unused for a while, and made again at the next use.
@@ -69,7 +70,7 @@ class OnDemand(Embedder):
                 f"the vectors are of embedder {self.id!r}, which is {embedder.id!r} now",
                 "build the corpus again",
             )
-        self._embedder = embedder
+        self._embedder, self.instant = embedder, getattr(embedder, "instant", False)
         return embedder
 
 
@@ -184,6 +185,9 @@ class Embedders:
             return None
         try:
             with stage("embed"):
-                return embed_query(embedder, text)
+                query = embed_query(embedder, text)
         except Unavailable:
             return None
+        if not getattr(embedder, "instant", False):
+            return query
+        return query._replace(coding=CodingRequests.of(embedder).compare(query.vector))

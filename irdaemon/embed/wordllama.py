@@ -37,6 +37,7 @@ class WordLlama(Embedder):
 
     id = f"wordllama-{_MODEL}-256"
     dim = 256
+    instant = True
 
     def __init__(self) -> None:
         # The tokenizer's own threads would compete with queries for the same cores.

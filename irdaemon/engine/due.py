@@ -15,8 +15,8 @@ from irclient.counts import format_count, format_largest_unit
 from irclient.results import MaintenanceTask
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import INTERVAL, MANUAL
-from irdaemon.discovery.calibrate import FEWEST_ARTIFACTS
 from irdaemon.discovery.decide import keep_current_floors, name_reranked_mode
+from irdaemon.discovery.decision import FEWEST_ARTIFACTS
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
 from irdaemon.index import CorpusIndex, Snapshot, floors_are_due

@@ -10,7 +10,7 @@ from typing import Any
 from irclient.errors import QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
-from irdaemon.discovery.decide import is_trusted
+from irdaemon.discovery.decision import is_trusted
 from irdaemon.engine.health import Facts, Health, judge_health
 from irdaemon.engine.projects import AT
 from irdaemon.engine.state import State, get_known

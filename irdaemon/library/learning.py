@@ -13,11 +13,8 @@ from irdaemon.contrib.prompts.given import make_expected
 from irdaemon.contrib.prompts.jobs import serve_new
 from irdaemon.contrib.usage.learning import Learning
 from irdaemon.contrib.usage.taught import parse_uses
-from irdaemon.discovery.calibrate import (
-    FEWEST_ARTIFACTS,
-    make_reread_floor,
-    run_reread_trial,
-)
+from irdaemon.discovery.calibrate import make_reread_floor, run_reread_trial
+from irdaemon.discovery.decision import FEWEST_ARTIFACTS
 from irdaemon.embed import QueryVector
 from irdaemon.engine.indexing import show_changed
 from irdaemon.engine.queue import Job

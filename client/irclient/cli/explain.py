@@ -29,6 +29,22 @@ _WHY = {
     "not_committed": "too far behind the first, or one too many",
     "beyond_k": "behind the candidates that were compared",
 }
+# What speaks for a candidate, and what against it, by the features of the decision.
+_LIKELY, _REASONS = 0.5, 2
+_FOR = {
+    "meaning": "it means much the same",
+    "words": "it has your words",
+    "share": "it has most of what you ask for",
+    "coding": "this is no everyday programming task",
+    "identifier": "hardly anything else holds your identifier",
+}
+_AGAINST = {
+    "meaning": "it means something else",
+    "words": "it has few of your words",
+    "share": "it lacks much of what you ask for",
+    "length": "it should have more of so long a request",
+    "coding": "an agent needs nothing for tasks like this",
+}
 _CANDIDATE = (
     TableColumn(""),
     TableColumn("name", least=10),
@@ -88,7 +104,7 @@ def explain_answer(client: Client, options: argparse.Namespace) -> int:
 
 def format_explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
     """Return the verdict, in about ten lines: what applies, what was asked, and what comes next."""
-    lines = [*_format_verdict(explained["selection"]), *_format_project(explained)]
+    lines = [*_format_verdict(explained), *_format_project(explained)]
     lines += _format_muted(explained)
     if "item" in explained:
         lines += _format_item(explained["item"])
@@ -104,15 +120,48 @@ def format_explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
     return "\n".join(shown)
 
 
-def _format_verdict(selection: Mapping[str, Any]) -> Iterator[str]:
+def _format_verdict(explained: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the decision in words, and what was chosen."""
+    selection = explained["selection"]
     if project := selection.get("project"):
         yield f"asked from {project}"
     if selection["abstained"]:
         yield f"nothing applies: {REASONS.get(selection['reason'], selection['reason'])}"
+        if candidates := _list_candidates(explained):
+            reference, nearest = max(candidates, key=lambda each: float(each[1]["score"]))
+            yield f"not offered: {reference}, {_describe_decision(nearest)}"
         return
-    found, chosen = format_count(selection["n_retrieved"], "candidate"), selection["n_selected"]
-    yield f"{chosen:,} of {found} {'applies' if chosen == 1 else 'apply'}:"
+    found = dict(_list_candidates(explained))
+    if (first := found.get(selection["results"][0])) is not None:
+        yield f"offered: {_describe_decision(first)}"
+    counted, chosen = format_count(selection["n_retrieved"], "candidate"), selection["n_selected"]
+    yield f"{chosen:,} of {counted} {'applies' if chosen == 1 else 'apply'}:"
     yield from (f"{_INDENT}{reference}" for reference in selection["results"])
+
+
+def _list_candidates(explained: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return all candidates by their references."""
+    return [
+        (f"{corpus['corpus']}/{each['artifact_id']}", each)
+        for corpus in explained["corpora"]
+        for each in corpus["candidates"]
+    ]
+
+
+def _describe_decision(candidate: Mapping[str, Any]) -> str:
+    """Return how likely a candidate is what is wanted, and the two reasons that count most."""
+    score = candidate["score"]
+    if candidate.get("called_by_name"):
+        return f"{score:.2f} that it is what you want, as you call it by its name"
+    added = candidate.get("decision") or {}
+    likely = score >= _LIKELY
+    reasons = [
+        _FOR[name] if likely else _AGAINST[name]
+        for name, value in added.items()
+        if (value > 0) == likely and name in (_FOR if likely else _AGAINST)
+    ]
+    why = f", mostly because {' and '.join(reasons[:_REASONS])}" if reasons else ""
+    return f"{score:.2f} that it is what you want{why}"
 
 
 def _format_project(explained: Mapping[str, Any]) -> Iterator[str]:

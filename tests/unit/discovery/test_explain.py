@@ -65,7 +65,7 @@ def test_the_verdict_of_each_candidate_is_the_last_stage_it_reached():
         ("tools/merge", {}, "not_committed"),
         ("tools/deploy", {"mode": "lexical"}, "not_retrieved"),
         ("tools/deploy", {"where": {"team": "docs"}}, "filtered_out"),
-        ("tools/merge", {"select": SelectSpec(min_score=0.99)}, "below_floor"),
+        ("tools/merge", {"select": SelectSpec(min_score=1.0)}, "below_floor"),
         ("tools/merge", {"k": 1}, "beyond_k"),
     ],
 )
@@ -113,12 +113,14 @@ def test_an_explanation_begins_with_the_verdict_and_takes_ten_lines_over_ten_cor
     explained = told("fill a pdf form zebra")
     (corpus,) = explained["corpora"]
     explained["corpora"] = [
-        {**corpus, "corpus": f"tools{number}", "above_floor": number < 2} for number in range(10)
+        {**corpus, "corpus": f"tools{number or ''}", "above_floor": number < 2}
+        for number in range(10)
     ]
-    first, *lines = format_explanation(explained).splitlines()
-    assert re.match(r"\d of \d+ candidates? appl", first)
-    assert len(lines) < 10
-    assert any(line.startswith("sure enough: tools0") for line in lines)
+    first, second, *lines = format_explanation(explained).splitlines()
+    assert re.match(r"offered: \d\.\d\d that it is what you want, mostly because ", first)
+    assert re.match(r"\d of \d+ candidates? appl", second)
+    assert len(lines) < 9
+    assert any(line.startswith("sure enough: tools") for line in lines)
     assert any("and 5 more" in line for line in lines)
     assert "zebra?" in "\n".join(lines)
     assert lines[-1].startswith("--all shows")
@@ -128,3 +130,4 @@ def test_an_explanation_begins_with_the_verdict_and_takes_ten_lines_over_ten_cor
 def test_an_explanation_of_an_abstention_says_so_first_in_words():
     shown = format_explanation(told("zebra"))
     assert shown.startswith("nothing applies: the nearest match is too far from the question\n")
+    assert "not offered: tools/" in shown

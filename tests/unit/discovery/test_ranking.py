@@ -21,7 +21,8 @@ def test_the_best_match_comes_first_with_every_score_beside_it():
     assert best.scores["lexical"] > 0
     bm25 = best.scores["lexical"]
     expected = 0.5 * best.scores["dense"] + 0.5 * bm25 / (bm25 + 8)
-    assert best.score == pytest.approx(expected, abs=1e-3)
+    assert best.scores["evidence"] == pytest.approx(expected, abs=1e-3)
+    assert 0 < best.score <= 1
 
 
 @settings(max_examples=25, deadline=None)

@@ -103,7 +103,7 @@ def test_each_part_has_its_own_floor(engine):
 
 def test_of_a_query_below_every_floor_only_all_parts_together_are_an_answer(engine):
     def asked(text, rounds):
-        return engine.discover(Query(text, rounds=rounds, select=SelectSpec(min_score=0.45)))
+        return engine.discover(Query(text, rounds=rounds, select=SelectSpec(min_score=0.95)))
 
     both, one = "sign invoices and rotate camera lenses", "sign invoices and bake a chocolate cake"
     assert [asked(text, None).reason for text in (both, one)] == ["below_floor"] * 2

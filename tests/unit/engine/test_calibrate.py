@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irdaemon.discovery.decide import FORMULA
+from irdaemon.discovery.decision import FORMULA
 from irdaemon.engine.queue import Job
 from irdaemon.strategy import Skill
 from irdaemon.types import Query
@@ -41,7 +41,7 @@ def test_a_floor_of_another_recipe_or_formula_is_not_applied(tmp_path, monkeypat
     other = built(mapped(TOOLS, "tools", Skill()), path=path)
     assert other.snapshot.corpora["tools"].floors == {}
     other.ledger.close()
-    for user in ("decide", "calibrate"):
+    for user in ("decision", "calibrate"):
         monkeypatch.setattr(f"irdaemon.discovery.{user}.FORMULA", FORMULA + 1)
     made = built(mapped(TOOLS, "tools"), path=path)
     assert floor_shown(made.discover(Query("fill a form")))["kind"] == "plain: not calibrated"

@@ -7,14 +7,14 @@ import pytest
 from irclient.errors import NotFound, QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.sections import Config, ProjectsConfig
-from irdaemon.discovery.decide import FORMULA
+from irdaemon.discovery.decision import FORMULA
 from irdaemon.engine.projects import Projects, Tended, name_part
 from irdaemon.engine.queue import Job
 from irdaemon.ledger import KnownProject
 from irdaemon.source.mapping import InMemory
 from irdaemon.source.skills import Skills
 from irdaemon.strategy import Skill
-from irdaemon.types import Floor, Project, Query, Root, SelectSpec, Usual
+from irdaemon.types import Floor, Project, Query, Root, SelectSpec
 from tests.support.corpora import engine
 
 TURN = {"session_id": "s", "timestamp": "2026-09-01T12:00:00Z"}
@@ -127,10 +127,12 @@ def test_a_place_that_is_no_clean_path_is_refused_and_one_that_is_not_clean_is_c
     assert made.search(Query("pay", place=f"{shop.root}/apps/../")).project == "shop"
 
 
-def test_discover_over_all_corpora_offers_neither_dependencies_nor_docs(made, shop):
+def test_discover_over_all_corpora_offers_dependencies_and_no_docs(made, shop):
     every = SelectSpec(min_score=None, strategy="top_k", max_k=20)
     query = Query("pay by card stripe", place=shop.root, select=every)
-    assert {"packages", "docs"}.isdisjoint(hit.corpus for hit in made.discover(query).results)
+    offered = {hit.corpus for hit in made.discover(query).results}
+    assert "packages" in offered
+    assert "docs" not in offered
     named = made.discover(replace(query, corpora=("packages",)))
     assert {hit.corpus for hit in named.results} == {"packages"}
     assert "packages" in {hit.corpus for hit in made.search(query).results}
@@ -205,7 +207,11 @@ def test_who_is_told_nothing_of_projects_is_told_nothing(made):
 
 def test_explain_shows_the_project_and_what_of_it_was_searched(made, shop):
     explained = made.explain(Query("take payments", place=shop.root))
-    assert explained["project"] == {"name": "shop", "root": shop.root, "artifacts": {"skills": 3}}
+    assert explained["project"] == {
+        "name": "shop",
+        "root": shop.root,
+        "artifacts": {"skills": 3, "packages": 1},
+    }
     assert explained["selection"]["project"] == "shop"
     assert "project" not in made.explain("take payments")
 
@@ -226,13 +232,11 @@ def strip(answer):
 
 
 def test_a_hostile_project_changes_no_answer_outside_of_it(made, shop, blog, tmp_path):
-    usual, corpus = Usual(0.1, 0.0, 0.2), made.corpora["skills"]
+    corpus = made.corpora["skills"]
     modes = ("hybrid", "lexical")
     n, last = made.snapshot.corpora["skills"].n_artifacts, 10**6
     floors = {
-        mode: Floor(
-            mode, "hashing-512", corpus.recipe, usual, usual, 0.5, 0.9, 9, 9, 0.0, n, last, FORMULA
-        )
+        mode: Floor(mode, "hashing-512", corpus.recipe, 0.5, 0.9, 9, 9, 0.0, n, last, FORMULA)
         for mode in modes
     }
     made.ledger.corpora.put_floors("skills", floors)
@@ -264,11 +268,10 @@ def test_an_answer_says_while_the_project_is_still_read(made, shop):
     assert "reading" not in made.discover(query).freshness
 
 
-def test_packages_are_offered_where_the_configuration_says_so(made, shop):
+def test_packages_are_not_offered_where_the_configuration_says_so(made, shop):
     made.state.projects.config = Config(
-        "irdaemon.toml", "/state", projects=ProjectsConfig(offer_packages=True)
+        "irdaemon.toml", "/state", projects=ProjectsConfig(offer_packages=False)
     )
     every = SelectSpec(min_score=None, strategy="top_k", max_k=20)
     hits = made.discover(Query("pay by card stripe", place=shop.root, select=every)).results
-    assert "packages" in {hit.corpus for hit in hits}
-    assert "docs" not in {hit.corpus for hit in hits}
+    assert {"packages", "docs"}.isdisjoint(hit.corpus for hit in hits)

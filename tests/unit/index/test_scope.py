@@ -17,7 +17,7 @@ from irdaemon.index.lexical import Lexical, SomePostings
 from irdaemon.index.rows import Rows
 from irdaemon.index.scope import Scopes, join_indexes
 from irdaemon.ingest.scan import ScanRequest
-from irdaemon.types import Floor, Query, Usual
+from irdaemon.types import Floor, Query
 from tests.support.corpora import engine, mapped
 from tests.support.graphs import needs_graph
 from tests.support.searching import engine_of, tool
@@ -25,7 +25,6 @@ from tests.support.searching import engine_of, tool
 WORDS = "pdf form invoice cloud python deploy test note stripe-integration".split()
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join)
 items = st.dictionaries(st.sampled_from([f"{word}-{n}" for word in WORDS for n in range(3)]), texts)
-USUAL = Usual(0.1, 0.0, 0.2)
 
 
 class Coarse(Embedder):
@@ -41,7 +40,7 @@ class Coarse(Embedder):
 
 def floor_of(index: CorpusIndex, at_least: float, **more) -> Floor:
     made = Floor(
-        "hybrid", index.embedder, "r", USUAL, USUAL, at_least, 0.9, 9, 9, 0.0,
+        "hybrid", index.embedder, "r", at_least, 0.9, 9, 9, 0.0,
         index.n_artifacts, index.rows.last, 2,
     )  # fmt: skip
     return replace(made, **more)

@@ -107,7 +107,7 @@ def test_a_ledger_without_links_gets_them_at_the_next_look_and_nothing_is_embedd
     built(packages(PACKAGES), path).ledger.close()
     earlier_format(path)
     made = engine(packages(PACKAGES), path=path)
-    assert made.discover("package a").results  # it answers before it has looked
+    assert made.search("package a").results  # it answers before it has looked
     numbers = made.ledger._store.all("SELECT id FROM artifacts")
     embedder = type(made.state.embedders.named("hashing"))
     monkeypatch.setattr(embedder, "embed", lambda self, texts: pytest.fail("it was embedded"))

@@ -214,8 +214,9 @@ def test_payloads_come_from_the_corpus_of_each_hit(skills, packages):
 def test_the_same_content_in_two_ledgers_is_one_hit(skills):
     copies = built("copies", {"deploy": SKILLS["deploy"]})
     hits = ir.search([skills, copies], "deploy the app to the server")
-    assert references(hits).count("skills/deploy") == 1
-    assert hits[0].duplicates == ("copies/deploy",)
+    both = {"skills/deploy", "copies/deploy"}
+    assert {references(hits)[0], *hits[0].duplicates} == both
+    assert len(both & {*references(hits)}) == 1
     copies.close()
 
 

@@ -127,7 +127,7 @@ def test_a_walk_and_a_boost_bring_up_what_only_its_dependencies_tell():
         }
         return ir.fuse_hits(lists, k=k, identity=lambda hit: hit.artifact_id)
 
-    boost = ir.dependency_evidence_boost(["edges"], weight=0.5)
+    boost = ir.dependency_evidence_boost(["edges"], weight=2.0)
     found = ir.eval.compare_indexings(
         {"plain": corpus, "walk": walked, "boost": corpus},
         [query],

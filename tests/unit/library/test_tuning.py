@@ -65,15 +65,6 @@ def test_numbers_of_bm25_count_for_the_call_and_what_is_left_out_is_as_usual(not
     assert without_length["often"] == pytest.approx(by_presence["often"] * 4 * 2.5 / 5.5, abs=1e-3)
 
 
-def test_a_floor_found_with_the_usual_numbers_holds_for_no_others():
-    made = built({f"t{n}": tool(f"Merge {n} pdf forms of kind{n}") for n in range(12)})
-    asked = {"mode": "lexical", "min_score": "auto"}
-    plain = ir.discover(made, TEXT, **asked).signals["per_source"]["tools"]["floor"]
-    other = ir.discover(made, TEXT, bm25={"k1": 3}, **asked).signals["per_source"]["tools"]["floor"]
-    assert other["kind"] == "plain: BM25 has other numbers"
-    assert plain["kind"] != other["kind"]
-
-
 def test_only_so_many_records_of_each_leg_are_fetched_as_the_call_says(tools):
     for mode in ("lexical", "dense"):
         (hit,) = ir.search(tools, "deploy cloud forms", mode=mode, fetch_k=1)

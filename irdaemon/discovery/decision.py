@@ -1,0 +1,217 @@
+"""The decision: the probability that a hit is what the person wants.
+
+A logistic regression of six numbers, all known when a query is asked:
+
+- *meaning*: the cosine of query and record, as far as the embedder knows the query's words;
+- *words*: b / (b + 8) of the record's BM25 score b;
+- *share*: b / (b + 2 + m / 4), m being the sum of the idf of the query's words;
+- *length*: ln(1 + m), which lets all scores grow;
+- *coding*: how near the query lies to a programming task that an agent does without any item
+  (irdaemon.embed.ordinary);
+- *identifier*: whether the record holds an identifier of the query that two records hold at most.
+
+In a small corpus every word is rare and weighs little: BM25 and idf are scaled as if a word of one
+record weighed what it does among REFERENCE, and what is too small to calibrate gets SMALL added to
+its log-odds. A query in another language than the corpus' has no meaning to compare, and its
+unknown words do not count for its length. `decision.json` has the weights by mode;
+bench/train_decision.py trains them and judges them with each home left out in turn.
+
+What is usual differs between corpora, so each has a **shift** that calibration finds (Floor.shift)
+and that is taken off by SHARE: one probability then means the same everywhere. It is the score of a
+hit, it merges corpora, and from LEAST on something is offered.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irdaemon.discovery.legs import SATURATION, Question
+from irdaemon.index import CorpusIndex
+from irdaemon.text.languages import is_foreign
+from irdaemon.types import Floor
+
+Numbers = NDArray[Any]
+
+FEATURES = ("meaning", "words", "share", "length", "coding", "identifier")
+# Where a corpus does not hold such a share of a query's words it may be in another language.
+_MOSTLY_UNKNOWN = 0.3
+# An identifier in at most this many records leads to those that hold it.
+_FEW = 2
+_FARTHEST = 30.0
+MOST_BELOW = 1.5
+REFERENCE = 200
+# Fewer artifacts than this do not show what is usual. Over 100 seeded corpora of one to seven
+# artifacts of the five labelled sets their own queries are answered from lower odds on than others.
+FEWEST_ARTIFACTS, SMALL = 8, 1.6
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The weights of one mode, in the order of FEATURES.
+
+    `usual` is the shift of a corpus without one of its own; `means` are the features' means where
+    the weights were trained, by which an explanation tells what counted.
+    """
+
+    bias: float
+    weights: tuple[float, ...]
+    usual: float
+    means: tuple[float, ...]
+
+    def correct(self, shift: float | None) -> float:
+        """Return what is taken off the log-odds in a corpus with a shift; None for the usual one.
+
+        Ordinary requests that find nothing in a corpus do not make it right more often.
+        """
+        return 0.0 if shift is None else SHARE * max(shift - self.usual, -MOST_BELOW)
+
+
+def _read_weights() -> tuple[Mapping[str, Weights], float, float]:
+    told: dict[str, Any] = json.loads(Path(__file__).with_name("decision.json").read_text("utf-8"))
+    modes = {
+        mode: Weights(
+            given["bias"],
+            tuple(given["weights"][name] for name in FEATURES),
+            given["usual"],
+            tuple(given["means"][name] for name in FEATURES),
+        )
+        for mode, given in told["modes"].items()
+    }
+    return modes, told["least"], told["share"]
+
+
+WEIGHTS, LEAST, SHARE = _read_weights()
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What of a query counts, whatever record it is compared with; see the features above."""
+
+    trust: float
+    length: float
+    coding: float = 0.0
+    scale: float = 1.0
+
+
+def weigh_question(index: CorpusIndex, question: Question) -> Circumstances:
+    """Return what of a question counts in a corpus."""
+    unknown, trust = question.unknown, question.trust
+    if question.vector is None:
+        trust = 0.0
+    n = len(question.terms) + unknown
+    if unknown > _MOSTLY_UNKNOWN * n and is_foreign(question.text):
+        unknown, trust = 0, 0.0
+    scale = max(1.0, _weigh_rarest(REFERENCE) / _weigh_rarest(index.lexical.n))
+    mass = scale * index.lexical.weight(question.terms, unknown)
+    return Circumstances(trust, math.log1p(mass), question.coding, scale)
+
+
+def _weigh_rarest(n: int) -> float:
+    """Return the idf of a word that one of n records holds."""
+    return math.log1p((n - 0.5) / 1.5) if n else 1.0
+
+
+def measure(
+    mode: str, asked: Circumstances, cosines: Numbers, bm25: Numbers, identifiers: Numbers
+) -> Numbers:
+    """Return the features of records as rows; a leg that takes no part in the mode counts zero."""
+    trust = 0.0 if mode == "lexical" else asked.trust
+    rows = np.empty((len(cosines), len(FEATURES)))
+    rows[:, 0] = trust * cosines
+    if mode == "dense":
+        rows[:, 1:3] = 0.0
+    else:
+        scaled = asked.scale * bm25
+        rows[:, 1] = scaled / (scaled + SATURATION)
+        rows[:, 2] = scaled / (scaled + 2 + math.expm1(asked.length) / 4)
+    rows[:, 3], rows[:, 4], rows[:, 5] = asked.length, trust * asked.coding, identifiers
+    return rows
+
+
+def compute_logits(given: Weights, features: Numbers) -> Numbers:
+    """Return the log-odds of rows of features, before any shift of a corpus."""
+    logits: Numbers = features @ np.array(given.weights) + given.bias
+    return logits
+
+
+def compute_probability(given: Weights, logits: Numbers, shift: float | None) -> Numbers:
+    """Return probabilities in a corpus with a shift; None for the usual one."""
+    moved = logits - given.correct(shift)
+    found: Numbers = 1 / (1 + np.exp(-np.clip(moved, -_FARTHEST, _FARTHEST)))
+    return found
+
+
+def decide_records(
+    index: CorpusIndex, question: Question, positions: NDArray[np.int64], scores: tuple[Any, Any]
+) -> list[float]:
+    """Return for records the probability that each is what is wanted.
+
+    `scores` are their cosines and their BM25 scores.
+    """
+    # Where the embedder is not ready, words are all there is.
+    mode = "lexical" if question.vector is None else question.mode
+    given = WEIGHTS[mode]
+    logits = compute_logits(given, measure_records(index, question, positions, scores))
+    if index.n_artifacts < FEWEST_ARTIFACTS:
+        logits += SMALL
+    shift = find_shift(index.floors.get(mode))
+    probabilities: list[float] = compute_probability(given, logits, shift).tolist()
+    return probabilities
+
+
+def measure_records(
+    index: CorpusIndex, question: Question, positions: NDArray[np.int64], scores: tuple[Any, Any]
+) -> Numbers:
+    """Return the features of records as rows; `scores` are their cosines and BM25 scores."""
+    held = _find_holders(index, question)
+    identifiers = np.array([float(at in held) for at in positions.tolist()])
+    return measure(question.mode, weigh_question(index, question), *scores, identifiers)
+
+
+def find_shift(floor: Floor | None) -> float | None:
+    """Return the shift that calibration found for a corpus; None where there is none to trust."""
+    return floor.shift if floor is not None and is_usable(floor) and is_trusted(floor) else None
+
+
+# What makes a floor of one version useless to another: the features and the weights.
+FORMULA = 3
+# Below this separability (Youden's J) what calibration found is kept and shown, but not applied.
+TRUSTED_J = 0.5
+
+
+def is_usable(floor: Floor) -> bool:
+    """Return whether a floor was found with the formulas of this version."""
+    return floor.formula == FORMULA
+
+
+def is_trusted(floor: Floor) -> bool:
+    """Return whether a floor separates well enough to be applied."""
+    return floor.j >= TRUSTED_J
+
+
+def _find_holders(index: CorpusIndex, question: Question) -> set[int]:
+    """Return the records that hold an identifier of the query which few records hold."""
+    lexical = index.lexical
+    rare = (term for term in question.identifiers if lexical.count_records(term) <= _FEW)
+    return {int(at) for term in rare for part in lexical.holding(term) for at in part}
+
+
+def explain_features(mode: str, features: Numbers) -> dict[str, float]:
+    """Return what each feature of one record adds to the log-odds, above its mean; most first."""
+    given = WEIGHTS[mode]
+    added = np.array(given.weights) * (features - np.array(given.means))
+    told = dict(zip(FEATURES, np.round(added, 3).tolist(), strict=True))
+    return dict(sorted(told.items(), key=lambda pair: -abs(pair[1])))
+
+
+def compute_odds_share(top: float) -> float:
+    """Return the share of a top probability at which the odds are half of its: 1 / (2 - top)."""
+    return 1 / (2 - min(top, 1.0))
