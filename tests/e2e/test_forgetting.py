@@ -57,6 +57,6 @@ def test_a_forgotten_text_that_was_disclosed_is_in_no_file(home, forget):
         until(lambda: not told(home, "walrus"))
         assert home.irc("discover", SAID).returncode != 0
         if forget is not take_away:
-            assert home.irc("discover", "what is kept").returncode == 0
+            assert home.irc("search", "what is kept").returncode == 0
         assert home.run("irdaemon", "check").returncode == 0
         daemon.terminate()
