@@ -47,6 +47,6 @@ def test_nor_can_it_in_what_the_rest_of_the_commands_print(forged):
         said = forged.irc(*words)
         lines = (said.stdout + said.stderr).splitlines()
         assert lines
-        forgeries = ("██████████ 1.00", "    Safe", "foo")
+        forgeries = ("██████████ 1.00  trusted", "    Safe", "foo")
         assert not [line for line in lines if line.startswith(forgeries)]
         assert all(line.isprintable() for line in lines)
