@@ -14,15 +14,15 @@ DOCUMENT_KINDS = ("files", "reports")
 _SUGGESTED = 5
 _NAMED = 3
 _SIMILAR = 10
-# Less evidence than this does not count: a shared function word, or a distant vector.
-_LEAST = 0.1
+# A lower score than this does not count: a shared function word, or a distant vector.
+_LEAST = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class DirectorySuggestion:
     """A directory for a new document, of which corpus it is, and why it may belong there.
 
-    `confidence` is the share of the best one's evidence; `writable`: whether the daemon writes
+    `confidence` is the share of the best one's scores; `writable`: whether the daemon writes
     documents there.
     """
 
@@ -46,7 +46,7 @@ def make_similar_query(text: str, corpora: Sequence[CorpusStatus]) -> Query:
 def suggest_directories(
     hits: Sequence[Hit], corpora: Sequence[CorpusStatus]
 ) -> tuple[DirectorySuggestion, ...]:
-    """Return the directories of hits, the one with the most evidence first, five at most.
+    """Return the directories of hits, the one with the highest scores first, five at most.
 
     Where nothing was found they are the roots of the corpora of documents.
     """

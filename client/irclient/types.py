@@ -27,7 +27,7 @@ class SelectSpec(Plain):
 
     `max_k` caps every strategy. `rel` is a share of the top score; None: 0.9, less of it where the
     strategy `conservative` has scores of a search before it. `gap_ratio` is a share of the
-    previous one. `min_score` is an absolute floor on the evidence (0 to 1), "auto" the floor that
+    previous one. `min_score` is an absolute floor on the score (0 to 1), "auto" the floor that
     the daemon calibrated for each corpus where that separates well, None no floor.
     """
 
@@ -184,8 +184,8 @@ class Verdict(Plain):
 class Hit(Plain):
     """One retrieved artifact.
 
-    `score` is the evidence (0 to 1) that selection works on; `scores` holds the raw value of each
-    retriever beside it. `fields` are the artifact's, and those of the surface that matched (its
+    `score` is the probability (0 to 1) that it is what is wanted; `scores` has each retriever's raw
+    value beside it. `fields` are the artifact's, and those of the surface that matched (its
     `chunk_index`, `n_chunks`, `heading`). `duplicates` lists the other places the same content was
     found in; `surface_index` is the place in the artifact's plan of the record that matched.
     `disclosure` is there only when the query asked for a level above metadata. `hidden` names the

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from irclient.errors import IRError
 from irdaemon.embed import Embedder, make_embedder
+from irdaemon.embed.ordinary import CodingRequests
 from irdaemon.embed.pool import OnDemand
 
 
@@ -24,9 +25,12 @@ class EarlyModel(threading.Thread):
         self._made: list[Embedder] = []
 
     def run(self) -> None:
-        """Make the embedder."""
+        """Make the embedder, and with it what the first query would have to embed."""
         with contextlib.suppress(IRError):
-            self._made.append(make_embedder(self._embedder_name))
+            embedder = make_embedder(self._embedder_name)
+            self._made.append(embedder)
+            if getattr(embedder, "instant", False):
+                CodingRequests.embed_once(embedder)
 
     def embedders(self) -> Mapping[str, Embedder]:
         """Wait for the embedder, and return it by its name; none where it cannot be made."""

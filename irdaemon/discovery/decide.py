@@ -233,7 +233,6 @@ class CorpusRanking:
     why: str
     least: float
     above_floor: bool
-    reranked: bool = False
 
     @property
     def cut(self) -> bool:
@@ -274,10 +273,10 @@ def apply_floor(
     `reread_by` names what read a reranked query's candidates again: its floors are no other's.
     """
     floor, least, why = _find_floor(index, query, reread_by)
-    ranking = CorpusRanking(index, question, retrieved, floor, why, least, True, query.rerank)
-    if retrieved.legs is not None and retrieved.legs.named:
-        return ranking
-    top = find_best_score(retrieved) if query.rerank else ranking.top_score
+    ranking = CorpusRanking(index, question, retrieved, floor, why, least, True)
+    top = ranking.top_score
+    if query.rerank and top < 1:  # what is called by its name has 1, whatever a model makes of it
+        top = find_best_score(retrieved)
     return ranking if top >= least else replace(ranking, above_floor=False)
 
 

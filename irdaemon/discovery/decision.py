@@ -104,8 +104,6 @@ class Circumstances:
 def weigh_question(index: CorpusIndex, question: Question) -> Circumstances:
     """Return what of a question counts in a corpus."""
     unknown, trust = question.unknown, question.trust
-    if question.vector is None:
-        trust = 0.0
     n = len(question.terms) + unknown
     if unknown > _MOSTLY_UNKNOWN * n and is_foreign(question.text):
         unknown, trust = 0, 0.0
@@ -156,8 +154,7 @@ def decide_records(
 
     `scores` are their cosines and their BM25 scores.
     """
-    # Where the embedder is not ready, words are all there is.
-    mode = "lexical" if question.vector is None else question.mode
+    mode = find_mode(question)
     given = WEIGHTS[mode]
     logits = compute_logits(given, measure_records(index, question, positions, scores))
     if index.n_artifacts < FEWEST_ARTIFACTS:
@@ -167,13 +164,18 @@ def decide_records(
     return probabilities
 
 
+def find_mode(question: Question) -> str:
+    """Return the mode that a question is decided in: words alone where its vector is not ready."""
+    return "lexical" if question.vector is None else question.mode
+
+
 def measure_records(
     index: CorpusIndex, question: Question, positions: NDArray[np.int64], scores: tuple[Any, Any]
 ) -> Numbers:
     """Return the features of records as rows; `scores` are their cosines and BM25 scores."""
     held = _find_holders(index, question)
     identifiers = np.array([float(at in held) for at in positions.tolist()])
-    return measure(question.mode, weigh_question(index, question), *scores, identifiers)
+    return measure(find_mode(question), weigh_question(index, question), *scores, identifiers)
 
 
 def find_shift(floor: Floor | None) -> float | None:

@@ -1,7 +1,7 @@
 """The read path on one page: a valid query and a snapshot become a selection, and its trace.
 
 Per asked corpus: filter, rank, fuse (retrieve), and compare what was found with the corpus' floor.
-Then: merge the rankings above their floors by confidence, join duplicates, select or abstain. It
+Then: merge the rankings above their floors by score, join duplicates, select or abstain. It
 reads one immutable snapshot and writes nothing.
 """
 

@@ -14,7 +14,7 @@ import numpy as np
 from irclient.errors import NotFound
 from irdaemon.discovery import fuse
 from irdaemon.discovery.decide import CorpusRanking
-from irdaemon.discovery.decision import explain_features, measure_records
+from irdaemon.discovery.decision import explain_features, find_mode, measure_records
 from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.discovery.discover import Models, Trace
 from irdaemon.discovery.here import ROOT
@@ -175,7 +175,7 @@ def _explain_decision(ranking: CorpusRanking, candidate: Candidate) -> dict[str,
     scores = np.array([candidate.cosine]), np.array([candidate.bm25])
     there = np.array([candidate.position])
     features = measure_records(ranking.index, ranking.question, there, scores)
-    return explain_features(ranking.question.mode, features[0])
+    return explain_features(find_mode(ranking.question), features[0])
 
 
 def _explain_leg(scores: Any, place: int, deviations: Any) -> Report:

@@ -40,7 +40,7 @@ class SelectionOptions:
 
     `selector` takes the place of the query's strategy. `merge` is how the corpora's rankings become
     one; `weights` (by corpus, 1 where there is none) and `rrf_k` belong to `rrf` and `score`.
-    `floors` are floors on evidence by corpus, None for none, in place of the query's. `boost` adds
+    `floors` are floors on scores by corpus, None for none, in place of the query's. `boost` adds
     to the scores of candidates. `session` is the id of the one that asks: it gets no turn of its
     own. `preferences` are what the person wants offered never, and first.
     """

@@ -49,7 +49,7 @@ class CodingRequests:
     vectors: NDArray[np.float32]
 
     @classmethod
-    def of(cls, embedder: Embedder) -> CodingRequests:
+    def embed_once(cls, embedder: Embedder) -> CodingRequests:
         """Return those of an embedder, embedded once: some 25 ms with a static model."""
         made = _MADE.get(embedder.id)
         if made is None:

@@ -190,4 +190,4 @@ class Embedders:
             return None
         if not getattr(embedder, "instant", False):
             return query
-        return query._replace(coding=CodingRequests.of(embedder).compare(query.vector))
+        return query._replace(coding=CodingRequests.embed_once(embedder).compare(query.vector))

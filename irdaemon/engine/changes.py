@@ -139,7 +139,7 @@ class _Links:
     def find_names(self, path: str) -> set[str]:
         """Return the path, and every link that leads to it, above it, or to what is below it."""
         names = {path}
-        pending = [path, *self._list_below(path)]
+        pending = [path, *self._list_targets(path)]
         while pending:
             for top in _list_ancestors(pending.pop()):
                 new = [link for link in self._to.get(top, ()) if link not in names]
@@ -147,7 +147,7 @@ class _Links:
                 pending += new
         return names
 
-    def _list_below(self, path: str) -> Iterator[str]:
+    def _list_targets(self, path: str) -> Iterator[str]:
         prefix = f"{path}/"
         for target in self._targets[bisect_left(self._targets, prefix) :]:
             if not target.startswith(prefix):

@@ -156,11 +156,11 @@ class _RootWalk:
             if os.path.isfile(top):
                 yield SeenPath(top, os.path.basename(top), top)
             elif os.path.isdir(top):
-                yield from self._walk_below(top)
+                yield from self._walk_directory(top)
             else:
                 self.problems.append(f"nothing is at {root.path}")
 
-    def _walk_below(self, top: str) -> Iterator[SeenPath]:
+    def _walk_directory(self, top: str) -> Iterator[SeenPath]:
         pending = [(top, "")]
         while pending:
             directory, above = pending.pop()

@@ -7,7 +7,8 @@ apart from the package's. A ledger written by a later version is refused, never 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from irclient.errors import IRError
 
@@ -390,12 +391,19 @@ def migrate(connection: sqlite3.Connection) -> None:
             "install the newer irdaemon again, or delete the ledger to rebuild it from its sources",
         )
     for number, step in enumerate(MIGRATIONS[version:], start=version + 1):
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with hold_transaction(connection):
             step(connection)
             connection.execute(f"PRAGMA user_version = {number}")
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:  # a full disk makes SQLite roll back by itself
-                connection.execute("ROLLBACK")
-            raise
+
+
+@contextmanager
+def hold_transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Do everything inside the block in one transaction: all of it or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # a full disk makes SQLite roll back by itself
+            connection.execute("ROLLBACK")
+        raise

@@ -17,7 +17,7 @@ from irdaemon.ledger.files import (
     move_into_place,
     set_aside,
 )
-from irdaemon.ledger.schema import LedgerError, migrate
+from irdaemon.ledger.schema import LedgerError, hold_transaction, migrate
 
 IN_MEMORY = ":memory:"
 Values = Sequence[Any]
@@ -198,13 +198,10 @@ class Store:
         if self._db.in_transaction:
             yield
             return
-        self._db.execute("BEGIN IMMEDIATE")
         try:
-            yield
-            self._db.execute("COMMIT")
+            with hold_transaction(self._db):
+                yield
         except BaseException:
-            if self._db.in_transaction:  # a full disk makes SQLite roll back by itself
-                self._db.execute("ROLLBACK")
             self.lost_transactions += 1
             raise
 

@@ -349,7 +349,7 @@ def calibrate_min_score(
     """Return the floor on the first score that separates the cases best.
 
     With `persist` the cases also set the floors by which one built corpus answers with
-    `min_score="auto"`: those are of confidence, for every mode, and hold until the corpus has
+    `min_score="auto"`: those are of scores, for every mode, and hold until the corpus has
     changed so much that it is calibrated again. Raises QueryError where they are too few for that.
     """
     choice.floor_of((), (), grid=floor_grid)  # refused before anything is asked

@@ -287,12 +287,12 @@ def search(
     `dep_boost` is a function hit -> number that is added to the scores of the first 200 of each
     corpus (see `dependency_evidence_boost`); they then stand in the order of the sums.
     `formulate` is a function from the query to a wording or several, of which each is searched: an
-    artifact counts once, at its best evidence; none means the query itself. A reranker judges by
+    artifact counts once, at its best score; none means the query itself. A reranker judges by
     the query, not by the wording that found a candidate.
 
-    Of a list of corpora the `k` best of all: by "confidence" (what is most unusual for its corpus
-    comes first), "rrf" (by ranks: weight / (merge_rrf_k + rank)), "score" (by evidence; needs one
-    embedder) or a function {name: hits} -> hits. `merge_weights` are by name, 1 by default.
+    Of a list of corpora the `k` best of all: by "confidence" (the highest score comes first), "rrf"
+    (by ranks: weight / (merge_rrf_k + rank)), "score" (by weighted score; needs one embedder) or
+    a function {name: hits} -> hits. `merge_weights` are by name, 1 by default.
     """
     options = locals()
     asked = _make_query(options)

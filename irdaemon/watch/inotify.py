@@ -136,7 +136,7 @@ class RecursiveWatches:
             if not directory or self.is_excluded(directory) or not os.path.isdir(directory):
                 continue
             if self._watches.add(directory, root, its_top):
-                pending.extend((below, its_top) for below in self._list_below(directory))
+                pending.extend((below, its_top) for below in self._list_subdirs(directory))
 
     def add_root(self, root: str) -> None:
         """Watch a root and its entry in its parent, so that it stays watched when made again."""
@@ -150,7 +150,7 @@ class RecursiveWatches:
         counted, pending = 0, [root]
         while pending:
             counted += 1
-            pending.extend(p for p in self._list_below(pending.pop()) if not os.path.islink(p))
+            pending.extend(p for p in self._list_subdirs(pending.pop()) if not os.path.islink(p))
         return counted
 
     def _follow(self, link: str, root: str) -> str:
@@ -171,7 +171,7 @@ class RecursiveWatches:
         limit = self._symlinks.get(root, Symlinks()).limit
         return bool(limit) and not find_inside(link, limit)
 
-    def _list_below(self, directory: str) -> Iterator[str]:
+    def _list_subdirs(self, directory: str) -> Iterator[str]:
         """Yield every symlink, and the sub-directories that are not pruned."""
         try:
             with os.scandir(directory) as entries:

@@ -89,13 +89,13 @@ def test_parts_that_cannot_be_stopped_keep_no_other_from_it(home):
 
 def test_a_part_that_cannot_be_started_ends_the_daemon_and_leaves_no_socket(home):
     done = subprocess.run(
-        [sys.executable, "-c", BROKEN, "daemon.writer_thread.WriterThread.start"],
+        [sys.executable, "-c", BROKEN, "daemon.threads.WriterThread.start"],
         env=home.env,
         capture_output=True,
         text=True,
         timeout=30,
     )
-    assert "daemon.writer_thread.WriterThread.start is broken" in done.stderr
+    assert "daemon.threads.WriterThread.start is broken" in done.stderr
     assert done.returncode == 70
     assert not home.socket.exists()
 

@@ -27,7 +27,7 @@ def serving(path, **limits):
     """Run a server at a path in a thread until the end; yield it."""
     rules = ServeRules(ServeConfig(**limits))
     server = RequestLoop(engine(mapped({"a": "fill a pdf form"})), rules, 2**20)
-    server.add(bind_private(server.router(), path, 100))
+    server.add(bind_private(server.make_router(), path, 100))
     ended = threading.Event()
 
     def run():

@@ -238,4 +238,5 @@ def _embedded(state) -> bool:
 
 
 def _scores(answer) -> dict[str, float]:
-    return {f"{hit.corpus}/{hit.artifact_id}": hit.score for hit in answer.results}
+    """Return the evidence of hits: what a score is beside it was calibrated, at some time."""
+    return {f"{hit.corpus}/{hit.artifact_id}": hit.scores["evidence"] for hit in answer.results}

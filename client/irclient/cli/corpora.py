@@ -53,7 +53,7 @@ def describe_corpus(client: Client, options: argparse.Namespace) -> int:
     """Show what is known about a corpus.
 
     Show what is known about one corpus: its roots, its embedder, its floors (the
-    confidence below which it gives no answer), the fields that --where can filter
+    score below which it gives no answer), the fields that --where can filter
     by, the kinds that --surface can name, and what was skipped.
 
     examples:

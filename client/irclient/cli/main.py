@@ -174,7 +174,7 @@ words:
   artifact    an item of a corpus: a skill, a document; CORPUS/ID names it
   record      a piece of an artifact that queries are matched with
   generation  the number of a state of the index; each change raises it
-  floor       the confidence below which a corpus gives no answer
+  floor       the score below which a corpus gives no answer
 
 exit codes:
   0   something applies, or done

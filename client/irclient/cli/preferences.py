@@ -65,7 +65,7 @@ def mute_item(client: Client, options: argparse.Namespace) -> int:
 def pin_item(client: Client, options: argparse.Namespace) -> int:
     """Have an item offered first, or list what is.
 
-    Have an item offered before others wherever it is likely: half of the confidence
+    Have an item offered before others wherever it is likely: half of the score
     that an offer takes is enough for it. It is never offered for a prompt without
     a task. An item whose offers faded is offered again. Without an item, list those
     that are pinned.

@@ -61,7 +61,7 @@ class Item(BaseModel, frozen=True):
     name: str
     kind: str
     summary: str
-    score: float = Field(description="evidence, 0 to 1")
+    score: float = Field(description="how likely it is what is wanted, 0 to 1")
     path: str
     scope: str = Field(description="user, plugin, project NAME, ...; empty: unknown")
     related: list[BesideItem] = []

@@ -107,7 +107,7 @@ class RecallObserver(Observer):
             return None
         return found
 
-    def note_told(self, failed: FailedCommand, cure: KnownCure) -> None:
+    def note_cure(self, failed: FailedCommand, cure: KnownCure) -> None:
         """Note that a session was told of a cure, as any answer to it is noted."""
         self._told[failed.session, cure.artifact_id] = None
         while len(self._told) > _MOST_TOLD:

@@ -66,7 +66,7 @@ def find_cure(engine: Engine, command: str, output: str, session: str, sure: boo
         find_moments(engine.state).count_answer(session, "error", told is not None)
     if told is None:
         return []
-    observer.note_told(failed, told)
+    observer.note_cure(failed, told)
     return [told]
 
 

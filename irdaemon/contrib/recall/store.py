@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from irdaemon.ledger.files import open_private
+from irdaemon.ledger.schema import hold_transaction
 from irdaemon.ledger.store import open_to_read
 
 FORMAT = 2
@@ -177,17 +178,9 @@ class RecallStore:
         """Close the connection."""
         self._db.close()
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Make all that is written within wholly done, or not at all."""
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._db.execute("COMMIT")
-        except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
+    def transaction(self) -> AbstractContextManager[None]:
+        """Do everything inside the block in one transaction."""
+        return hold_transaction(self._db)
 
     # -- turns, by the writer --------------------------------------------------------------------
 

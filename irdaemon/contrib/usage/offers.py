@@ -85,7 +85,7 @@ class NotedAnswer:
         return list(reversed(found.values()))[:MOST_ITEMS]
 
     def floors(self) -> dict[str, Any]:
-        """Return of each corpus whether it was above its floor, that floor and the confidence."""
+        """Return of each corpus whether it was above its floor, that floor and the best score."""
         return {
             corpus: {
                 "above": signals.get("above_floor", False),

@@ -11,7 +11,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ import msgpack
 from irdaemon.contrib.usage.offers import ConsideredItem
 from irdaemon.ledger.backups import BackupError
 from irdaemon.ledger.files import copy_database, move_into_place, open_private, replace_ledger
+from irdaemon.ledger.schema import hold_transaction
 from irdaemon.ledger.store import open_to_read
 
 # The tables of the log of use, and their rows as values.
@@ -155,17 +156,9 @@ class UsageStore:
         """Close the connection."""
         self._db.close()
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Make all that is written within wholly done, or not at all."""
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._db.execute("COMMIT")
-        except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
+    def transaction(self) -> AbstractContextManager[None]:
+        """Do everything inside the block in one transaction."""
+        return hold_transaction(self._db)
 
     # -- writing ---------------------------------------------------------------------------------
 

@@ -75,7 +75,7 @@ def find_python(files: ProjectFiles) -> Iterator[Dependency]:
         beside = sorted(entry.path for entry in list_directories(files.root))
         checkout.members.update(dict.fromkeys(beside))
         _read_members(checkout)
-    checkout.given = _read_given(files)
+    checkout.given = _read_configured(files)
     yield from list(checkout.list_dependencies(checkout.find))
     if checkout.requests and not (checkout.given or any(checkout.environments.values())):
         files.notes["Python: no .venv or venv is here, so versions are from manifest and lock"] = (
@@ -359,7 +359,7 @@ def _read_requirement_file(checkout: _Checkout, member: str, path: str, dev: boo
             checkout.pins |= _list_pins(pinned)
 
 
-def _read_given(files: ProjectFiles) -> Environment | None:
+def _read_configured(files: ProjectFiles) -> Environment | None:
     """Return the environment that the configuration names, unless it is a program's own."""
     if not files.options.environment:
         return None

@@ -234,8 +234,11 @@ def _clean(text: str) -> str:
     plain = _QUOTED.sub("", _LINK.sub(r"\1", text[:_COMMENT_CHARS]))
     shown = " ".join(_MARKS.sub(" ", plain).split())
     sentence = _END.split(shown, maxsplit=1)[0][:_SENTENCE_CHARS].rstrip(" .:")
-    few = sum(1 for _ in _WORD.finditer(sentence)) < _FEWEST_WORDS
-    return "" if few else sentence
+    return sentence if _count_words(sentence) >= _FEWEST_WORDS else ""
+
+
+def _count_words(text: str) -> int:
+    return sum(bool(_WORD.search(part)) for part in text.split())
 
 
 # Doc comments.
@@ -388,7 +391,7 @@ def _list_loose(text: str) -> Iterator[str]:
 
 def _clean_message(text: str) -> str:
     shown = " ".join(_PLACEHOLDER.sub(" ", text).split())[:_SENTENCE_CHARS].rstrip(" .:")
-    few = sum(1 for _ in _WORD.finditer(shown)) < _FEWEST_WORDS
+    few = _count_words(shown) < _FEWEST_WORDS
     return "" if few or " " not in shown else shown
 
 

@@ -215,3 +215,9 @@ def test_the_usual_floor_holds_for_a_corpus_that_is_still_building(held, index):
     source = held(building, FOREIGN, mode="hybrid")
     assert (source.why, source.least) == ("plain: still building", LEAST)
     assert not source.above_floor
+
+
+def test_what_is_called_by_its_name_and_filtered_out_lets_nothing_else_through():
+    engine = engine_of({**TOOLS, "cake": tool("Bake bread", team="kitchen")})
+    answer = engine.discover(Query("fold-camera", where={"team": "kitchen"}))
+    assert (answer.abstained, answer.results) == (True, ())

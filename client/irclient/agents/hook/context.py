@@ -158,12 +158,12 @@ def format_summary(corpora: Sequence[Mapping[str, Any]], limit: int) -> str:
 
 # The wordings of an answer: `facts` says what matches; `advice` adds what to do with it.
 #
-# The sentence added is one of ours, by the kind of the first item and by how sure its corpus is. No
+# The sentence added is one of ours, by the kind of the first item and by how likely it is. No
 # word of an item is in it. The daemon notes with each answer in which wording it was shown, and
 # `irc usage` compares how much of either is used.
 
-# From this confidence on what matches is taken to apply.
-_SURE = 0.9
+# From this probability on what matches is taken to apply.
+_SURE = 0.5
 _UNSURE = " They are possibly relevant."
 _SKILL_TOOL = " To use a skill, call the Skill tool with its name before other work, if it fits."
 _SKILL_FILE = " To use a skill, read its SKILL.md before other work, if it fits."
@@ -182,8 +182,7 @@ def choose_variant(wording: str, session: str) -> str:
 def make_advice(answer: Mapping[str, Any], agent: str) -> str:
     """Return the sentence to add to an answer with results."""
     first = answer["results"][0]
-    found = answer.get("signals", {}).get("per_source", {}).get(first["corpus"], {})
-    if (found.get("confidence") or 0.0) < _SURE:
+    if first["score"] < _SURE:
         return _UNSURE
     if first["pointer"].endswith("/SKILL.md"):
         return _SKILL_TOOL if agent in _HAS_SKILL_TOOL else _SKILL_FILE

@@ -154,7 +154,7 @@ def _rank_legs(
 ) -> list[tuple[int, int, float]]:
     """Return what the statement of the legs selects: which part a row is of, number and score."""
     graph = condition is None and view.totals.n_embedded >= hnsw_above
-    near = Nearness.of(view, wanted, graph=graph)
+    near = Nearness.plan(view, wanted, graph=graph)
     while True:
         rows = _ask(view, wanted, near, condition)
         distances = [distance for part, _, distance in rows if part == _DENSE]
@@ -190,7 +190,7 @@ class Nearness:
     least: float | None = None
 
     @classmethod
-    def of(cls, view: CorpusView, wanted: Wanted, graph: bool) -> Nearness:
+    def plan(cls, view: CorpusView, wanted: Wanted, graph: bool) -> Nearness:
         """Return how the query's vector is asked for first."""
         if wanted.vector is None or not view.totals.dim:
             return cls(None, {"nearest": 0, "vector": None})

@@ -153,7 +153,7 @@ class CorpusSearch:
         """Return how many records hold each of some terms."""
         newest: dict[int, tuple[int, int]] = {}
         for some in split_batches(sorted(terms), _AT_ONCE):
-            for point in self._scroll_beside("df", match_any("term", some)):
+            for point in self._scroll_side("df", match_any("term", some)):
                 at = point.payload["attempt"], point.payload["df"]
                 newest[point.payload["term"]] = max(at, newest.get(point.payload["term"], at))
         return {term: df for term, (_, df) in newest.items() if df}
@@ -161,15 +161,15 @@ class CorpusSearch:
     def words_like(self, initials: Collection[str], lengths: range) -> list[str]:
         """Return the words that begin with one of the letters and have a length."""
         length = match_range("length", gte=lengths.start, lt=lengths.stop)
-        points = self._scroll_beside("word", match_any("initial", sorted(initials)), length)
+        points = self._scroll_side("word", match_any("initial", sorted(initials)), length)
         return [point.payload["word"] for point in points]
 
     def list_values(self, name: str) -> list[Any]:
         """Return the distinct values of a field."""
-        points = self._scroll_beside("value", match_value("field", name))
+        points = self._scroll_side("value", match_value("field", name))
         return [unpack(point.payload["value"]) for point in points]
 
-    def _scroll_beside(self, what: str, *conditions: Any) -> Iterable[Any]:
+    def _scroll_side(self, what: str, *conditions: Any) -> Iterable[Any]:
         which = require_all(self.state.match_visible(), match_value("what", what), *conditions)
         return self.server.scroll(BESIDE, self.state.corpus, which)
 

@@ -5,7 +5,7 @@ import pytest
 from irdaemon.contrib.moments.tasks import Task, Tasks, strip_orders
 
 
-def given(*tasks):
+def note_tasks(*tasks):
     held = Tasks()
     for at, agent_type, text in tasks:
         held.note("S", Task(at, agent_type, text))
@@ -13,7 +13,7 @@ def given(*tasks):
 
 
 def test_a_task_is_taken_once_by_a_sub_agent_of_its_type():
-    held = given((0.0, "Explore", "find the parser"))
+    held = note_tasks((0.0, "Explore", "find the parser"))
     assert held.take("S", "Plan", 1.0) == []
     assert held.take("T", "Explore", 1.0) == []
     assert held.take("S", "Explore", 1.0) == ["find the parser"]
@@ -21,24 +21,24 @@ def test_a_task_is_taken_once_by_a_sub_agent_of_its_type():
 
 
 def test_a_type_that_is_not_known_is_any():
-    assert given((0.0, "", "a")).take("S", "general-purpose", 1.0) == ["a"]
-    assert given((0.0, "general-purpose", "a")).take("S", "", 1.0) == ["a"]
+    assert note_tasks((0.0, "", "a")).take("S", "general-purpose", 1.0) == ["a"]
+    assert note_tasks((0.0, "general-purpose", "a")).take("S", "", 1.0) == ["a"]
 
 
 def test_of_tasks_given_together_each_sub_agent_may_have_any():
-    held = given((0.0, "X", "a"), (1.0, "X", "b"), (1.5, "X", "a"))
+    held = note_tasks((0.0, "X", "a"), (1.0, "X", "b"), (1.5, "X", "a"))
     assert [held.take("S", "X", 2.0) for _ in range(3)] == [["a", "b"]] * 3
     assert held.take("S", "X", 2.0) == []
 
 
 def test_an_earlier_task_whose_sub_agent_never_started_is_gone():
-    held = given((0.0, "X", "refused"), (60.0, "X", "b"))
+    held = note_tasks((0.0, "X", "refused"), (60.0, "X", "b"))
     assert held.take("S", "X", 61.0) == ["b"]
     assert held.take("S", "X", 61.0) == []
 
 
 def test_what_nobody_takes_in_ten_minutes_is_gone():
-    assert given((0.0, "X", "a")).take("S", "X", 601.0) == []
+    assert note_tasks((0.0, "X", "a")).take("S", "X", 601.0) == []
 
 
 def test_few_sessions_and_few_tasks_of_each_are_kept():
