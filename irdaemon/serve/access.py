@@ -12,6 +12,7 @@ from irclient.types import LEVELS
 from irdaemon.config.clients import ClientConfig
 from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.discovery.expand import parse_expand
+from irdaemon.discovery.where import parse_filter
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,8 @@ def allow(scope: Scope, args: Args, visible: list[str]) -> Args:
 def allow_query(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow a query over visible corpora, all of them where none is named, at an allowed level."""
     _check_level(scope, args.get("level", "metadata"))
-    if parse_expand(args.get("expand", "none")) is not None:
+    # An exact search spells a text out, character by character, to who asks often enough.
+    if args.get("exact") or parse_expand(args.get("expand", "none")) is not None:
         _check_level(scope, "body")
     corpora = args.get("corpora") or visible
     for name in corpora:
@@ -132,6 +134,19 @@ def allow_query(scope: Scope, args: Args, visible: list[str]) -> Args:
     if not corpora:
         raise NotFound("there is no corpus that this client may see", "its owner names them")
     return {**args, "corpora": list(corpora)}
+
+
+def check_filter(scope: Scope, args: Args) -> None:
+    """Raise Denied for a filter that asks what sessions did: whether it finds any would tell.
+
+    QueryError for one that is not valid.
+    """
+    conditions = parse_filter(args.get("where") or {}).conditions
+    if asked := next((name for name, _ in conditions if name in _WORK), None):
+        raise Denied(
+            f"the client {scope.client!r} is not allowed to filter by {asked!r}",
+            "ask at the daemon's own socket, or without this condition",
+        )
 
 
 def allow_query_and_related(scope: Scope, args: Args, visible: list[str]) -> Args:

@@ -44,6 +44,7 @@ from irdaemon.serve.access import (
     Peer,
     Scope,
     Scopes,
+    check_filter,
     list_visible,
     refuse_others,
 )
@@ -232,6 +233,8 @@ def narrow_args(scope: Scope, op: ServedOp, args: Args, corpora: Collection[str]
 
     Raises Denied for what it may not do, NotFound for a corpus that it may not see.
     """
+    if not scope.has_projects:
+        check_filter(scope, args)
     may = scope.has_projects if op.rule is refuse_others else scope.whole
     return args if may else op.rule(scope, args, list_visible(scope, corpora))
 

@@ -142,6 +142,10 @@ def test_a_corpus_that_may_not_be_seen_is_unknown_and_not_named(op, args):
         ("discover", {"expand": "artifact"}),
         ("search", {"level": "bundled"}),
         ("explain", {"expand": "window:2"}),
+        ("search", {"text": "pdf", "exact": True}),
+        ("discover", {"text": "pdf", "exact": True}),
+        ("explain", {"text": "pdf", "exact": True}),
+        ("eval", {"text": "pdf", "exact": True}),
         ("disclose", {"references": []}),
         ("disclose", {"references": [], "level": "metadata", "expand": "window"}),
         ("records", {"reference": "open/a"}),
@@ -323,3 +327,26 @@ def test_what_a_session_did_is_told_to_the_daemons_own_user_alone():
         assert told["fields"] == {"session_id": "S"}
     with pytest.raises(Denied):
         narrow_args(Scope("a"), OPS["sessions"], fill_args("sessions", {"file": "p.py"}), CORPORA)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"file": "p.py"},
+        {"outcome": "answered", "file_written": {"$exists": True}},
+        {"$or": [{"outcome": "answered"}, {"$and": [{"commit": {"$in": ["0a1b"]}}]}]},
+        {"$not": {"$not": {"file": {"$ne": "p.py"}}}},
+    ],
+)
+@pytest.mark.parametrize("op", ["discover", "search", "explain", "eval"])
+def test_only_the_daemons_own_user_filters_by_what_a_session_did(op, where):
+    args = fill_args(op, {"text": "x", "where": where})
+    for scope in (Scope("a"), LIMITED, Scope("tcp", levels=("metadata",))):
+        with pytest.raises(Denied, match=r"filter by '(file|file_written|commit)'"):
+            narrow_args(scope, OPS[op], args, CORPORA)
+    assert narrow_args(WHOLE, OPS[op], args, CORPORA) == args
+
+
+def test_others_filter_by_any_other_field():
+    args = fill_args("search", {"text": "x", "where": {"outcome": "answered", "files": "p.py"}})
+    assert narrow_args(Scope("a"), OPS["search"], args, CORPORA) == args
