@@ -24,7 +24,7 @@ from irdaemon.source import SOURCES, Source
 from irdaemon.source.invalid import InvalidSource
 from irdaemon.source.opening import resolve_path
 from irdaemon.source.pack import PACKED, read_digest
-from irdaemon.source.places import keep_existing
+from irdaemon.source.places import is_place, keep_existing
 from irdaemon.source.redact import make_recipe
 from irdaemon.source.tree import resolve_root
 from irdaemon.strategy import IndexingStrategy, build_recipe, strategy_from_spec
@@ -43,6 +43,7 @@ class KindDefaults:
     came with a checkout may link to anything: the links of these kinds are `confined`. A pointer
     may be a link of an installer's to a file of the same name, a SKILL.md or a README, where
     `links_files`; all others are real paths. `prompted` kinds have authors who may state prompts.
+    Some known places of kinds that `reads_files` are files; a file at those of others is none.
     """
 
     strategy: Mapping[str, Any] | None = None
@@ -50,6 +51,7 @@ class KindDefaults:
     confined: bool = False
     links_files: bool = False
     prompted: bool = False
+    reads_files: bool = False
 
 
 _SKILL, _WHOLE = {"name": "Skill"}, {"name": "WholeText"}
@@ -58,11 +60,11 @@ KINDS: Mapping[str, KindDefaults] = {
     "skills": KindDefaults(_SKILL, "tokens", links_files=True, prompted=True),
     "agents": KindDefaults(_SKILL, "tokens", prompted=True),
     "commands": KindDefaults(_SKILL, "tokens", prompted=True),
-    "rules": KindDefaults({"name": "Rule"}, prompted=True),
+    "rules": KindDefaults({"name": "Rule"}, prompted=True, reads_files=True),
     "plugins": KindDefaults(_SKILL, "tokens"),
     "packages": KindDefaults({"name": "Package"}, "tokens", links_files=True),
     "dependencies": KindDefaults({"name": "Dependency"}, confined=True),
-    "sessions": KindDefaults({"name": "ClaudeTurn"}),
+    "sessions": KindDefaults({"name": "ClaudeTurn"}, reads_files=True),
     "files": KindDefaults(_CHUNKED, confined=True),
     "code": KindDefaults({"name": "Code"}, confined=True),
     "reports": KindDefaults(_CHUNKED, confined=True),
@@ -209,7 +211,7 @@ def list_absent_places(config: Config) -> list[tuple[str, str]]:
         for name, each in sorted(every.items())
         if each.enabled and not each.roots and each.kind in KNOWN_KINDS
         for root in _list_places(each.kind)
-        if not os.path.exists(root.path)
+        if not is_place(root.path, KINDS[each.kind].reads_files)
     ]
 
 
@@ -390,7 +392,9 @@ def _make_error(given: CorpusConfig, config: Config, error: IRError) -> ConfigEr
 
 def known_roots(kind: str) -> tuple[Root, ...]:
     """Return the places of a known kind that exist on this machine; none for other kinds."""
-    return keep_existing(_list_places(kind)) if kind in KNOWN_KINDS else ()
+    if kind not in KNOWN_KINDS:
+        return ()
+    return keep_existing(_list_places(kind), KINDS[kind].reads_files)
 
 
 def _list_places(kind: str) -> tuple[Root, ...]:

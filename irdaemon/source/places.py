@@ -27,13 +27,18 @@ def list_places(places: Places, home: str, env: Mapping[str, str]) -> tuple[Root
     )
 
 
-def keep_existing(roots: Iterable[Root]) -> tuple[Root, ...]:
-    """Return the roots that exist, each once: the first of those that lead to one directory."""
+def keep_existing(roots: Iterable[Root], reads_files: bool = True) -> tuple[Root, ...]:
+    """Return the roots that `is_place` finds, each once: the first that leads to one directory."""
     found: dict[str, Root] = {}
     for root in roots:
-        if os.path.exists(root.path):
+        if is_place(root.path, reads_files):
             found.setdefault(resolve_path(root.path), root)
     return tuple(found.values())
+
+
+def is_place(path: str, reads_files: bool) -> bool:
+    """Return whether a directory is at a path, or a file where a kind reads those as roots."""
+    return os.path.isdir(path) or (reads_files and os.path.isfile(path))
 
 
 def _find_base(base: str, home: str, env: Mapping[str, str]) -> str:

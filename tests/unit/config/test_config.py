@@ -263,6 +263,15 @@ def test_places_are_waited_for_where_their_corpus_is_wanted_and_names_no_roots(h
     assert list_absent_places(parse_config("known = false\n", PATH)) == []
 
 
+def test_a_file_is_no_known_place_of_a_kind_that_reads_directories(home):
+    (home / "code").write_text("notes about codes")
+    (home / ".claude" / "skills").mkdir(parents=True)
+    (home / ".claude" / "CLAUDE.md").write_text("Use tabs.")
+    config = parse_config("", PATH)
+    assert found(config).keys() == {"skills", "rules"}
+    assert ("packages", str(home / "code")) in list_absent_places(config)
+
+
 MODELS = '[models]\nendpoint = "http://127.0.0.1:11434/v1/"\nmodel = "tiny"\n'
 
 
