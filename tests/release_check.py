@@ -331,6 +331,7 @@ def run_newcomer(there: Installed) -> str:
     }.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    settings_before = read_settings(there.home)
     said = ""
     try:
         for line, code, wanted in NEWCOMER:
@@ -346,6 +347,9 @@ def run_newcomer(there: Installed) -> str:
             said = f"{done.stdout}{done.stderr}"
             if done.returncode != code or wanted not in said:
                 sys.exit(f"{said}release-check: {line}: exit code {done.returncode}, not {code}")
+            if line == "irc uninstall claude":
+                left = read_settings(there.home)
+                assert left == settings_before, f"irc uninstall claude left {left}"
     finally:
         stop = [str(there.place / "bin" / "irdaemon"), "stop"]
         subprocess.run(stop, env=there.env, capture_output=True)
@@ -353,6 +357,11 @@ def run_newcomer(there: Installed) -> str:
     left = [path for path in there.home.rglob("*irdaemon*") if path.is_file()]
     assert not left, left
     return said
+
+
+def read_settings(home: Path) -> dict[str, bytes]:
+    """Return the files of Claude Code in a home, beside its directory too."""
+    return {at: held for at, held in contents(home).items() if at.startswith(".claude")}
 
 
 def quote_query(words: list[str]) -> list[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from irclient.agents.install.changes import plan_uninstall
+from irclient.agents.install.command_file import plan_command
 from irclient.agents.install.targets import SETTINGS_FILES, find_machine
 from irclient.errors import IRError, SettingsError, Unavailable
 from irclient.installation import make_removal_command
@@ -118,7 +119,15 @@ def _find_agent_entries() -> Iterator[Removal]:
         note(f"irdaemon: settings of agents are left alone: {error.message}")
         return
     for agent, files in SETTINGS_FILES.items():
-        for file in files(machine, False):
+        try:
+            command = plan_command(agent, machine, project=False, wanted=False)
+        except SettingsError as error:
+            note(f"irdaemon: the command of {agent} is left alone: {error.message}")
+        else:
+            if command is not None:
+                yield Removal(f"{agent}: our command {command.path}", command.make)
+        # The file that a directory was made for is the last of those in it to be taken away.
+        for file in reversed(files(machine, False)):
             try:
                 change = plan_uninstall(file, file)
             except SettingsError as error:

@@ -159,10 +159,12 @@ def test_the_service_is_installed_and_taken_out(home):
 
 
 def test_uninstall_takes_everything_out_where_it_need_not_ask_and_nothing_where_it_must(home):
+    assert home.irc("install", "claude", "--prompts-command").returncode == 0
     assert home.irc("install", "claude").returncode == 0
     settings = home.path / ".claude.json"
     assert irdaemon(home, "uninstall") == 2
     assert settings.exists()
     assert irdaemon(home, "uninstall", "--yes") == 0
     assert not settings.exists()
+    assert not list(home.path.rglob("irdaemon-prompts.md"))
     assert not home.config.exists()

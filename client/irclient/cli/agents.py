@@ -248,7 +248,11 @@ def plan_changes(
         machine = find_machine()
         change = plan_command(options.agent, machine, options.project, wanted=installs)
         changes += [change] if change else []
-    return changes if command_alone else changes + _plan_settings(options, plan, moments)
+    if command_alone:
+        return changes
+    settings = _plan_settings(options, plan, moments)
+    # The file that a directory was made for is the last of those in it to be taken away.
+    return changes + (settings if installs else settings[::-1])
 
 
 def _plan_settings(

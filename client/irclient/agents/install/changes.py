@@ -17,6 +17,7 @@ from itertools import islice
 from types import ModuleType
 
 from irclient.agents.install import json_file, toml_file
+from irclient.agents.install.directories import make_directories, remove_directories
 from irclient.agents.install.entries import SettingsFile
 from irclient.errors import SettingsError
 from irclient.invisible import spell_hidden
@@ -32,13 +33,14 @@ class Change:
     """The content of a file before and after, in bytes; None where there is no file.
 
     `file` names it with all entries that belong in it; `backup` is the content of the backup beside
-    it afterwards, None for no backup.
+    it afterwards, None for no backup; `ends` is whether none of our entries are left then.
     """
 
     file: SettingsFile
     before: bytes | None
     after: bytes | None
     backup: bytes | None
+    ends: bool = False
 
     @property
     def path(self) -> str:
@@ -86,6 +88,8 @@ class Change:
             if self.backup is None:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(beside)
+            if self.ends:
+                remove_directories(real, has_file=self.after is not None)
 
 
 def plan_install(whole: SettingsFile, part: SettingsFile) -> Change | None:
@@ -109,15 +113,16 @@ def plan_uninstall(whole: SettingsFile, part: SettingsFile) -> Change | None:
     if before is None:
         return None
     with _as_settings_error(whole.path):
-        as_it_was = Change(whole, before, beside, None)
+        as_it_was = Change(whole, before, beside, None, ends=True)
         only_added = _is_only_added(whole, beside, before)
         if only_added and part == whole:
             return as_it_was
         text = _choose_editor(whole).remove_entries(_decode(before), part)
         after = _encode(before, text)
-        if only_added and _choose_editor(whole).remove_entries(text, whole) == text:
+        ends = part == whole or _choose_editor(whole).remove_entries(text, whole) == text
+        if only_added and ends:
             return as_it_was
-    return None if after == before else Change(whole, before, after, beside)
+    return None if after == before else Change(whole, before, after, beside, ends)
 
 
 def _is_only_added(whole: SettingsFile, earlier: bytes | None, now: bytes) -> bool:
@@ -194,7 +199,7 @@ def _replace(path: str, data: bytes, like: str, expected: bytes | None = None) -
     With `expected`, only if the file still holds that at the last moment.
     """
     directory = os.path.dirname(path)
-    os.makedirs(directory, exist_ok=True)
+    make_directories(path)
     status = os.stat(like) if os.path.exists(like) else None
     if status and not status.st_mode & stat.S_IWUSR:
         raise PermissionError(f"{like} is not writable")

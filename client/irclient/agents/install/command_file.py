@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from irclient.agents.install.directories import make_directories, remove_directories
 from irclient.agents.install.targets import Machine
 from irclient.errors import SettingsError
 from irclient.invisible import spell_hidden
@@ -69,6 +70,7 @@ class CommandChange:
                 raise SettingsError(f"{self.path} has changed in the meantime", "run it again")
             if self.after is None:
                 os.unlink(self.path)
+                remove_directories(self.path, has_file=False)
             else:
                 _replace(self.path, self.after)
         except OSError as error:
@@ -117,7 +119,7 @@ def _read(path: str) -> bytes | None:
 def _replace(path: str, data: bytes) -> None:
     """Write a file in one step."""
     directory = os.path.dirname(path)
-    os.makedirs(directory, exist_ok=True)
+    make_directories(path)
     descriptor, made = tempfile.mkstemp(dir=directory, prefix=".irdaemon-")
     try:
         with open(descriptor, "wb") as file:

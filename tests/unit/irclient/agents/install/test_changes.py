@@ -597,6 +597,32 @@ def test_installed_and_uninstalled_by_command(home, capsys):
     assert not (home / ".codex/config.toml").exists()
 
 
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("where", [[], ["--project"]])
+def test_directories_that_were_made_for_settings_go_with_them(home, capsys, agent, where):
+    before = sorted(home.rglob("*"))
+    assert main(["install", agent, *where]) == 0
+    if agent in ("claude", "codex"):
+        assert main(["install", agent, *where, "--prompts-command"]) == 0
+    assert main(["uninstall", agent, *where]) == 0
+    assert sorted(home.rglob("*")) == before
+
+
+def test_an_empty_directory_of_the_persons_own_and_one_in_use_are_left(home, capsys):
+    (home / ".claude").mkdir()
+    assert main(["install", "claude"]) == main(["uninstall", "claude"]) == 0
+    assert list((home / ".claude").iterdir()) == []
+    assert main(["install", "codex"]) == 0
+    (home / ".codex/auth.json").write_text("{}")
+    assert main(["uninstall", "codex"]) == 0
+    assert [each.name for each in (home / ".codex").iterdir()] == ["auth.json"]
+    assert main(["install", "gemini"]) == 0
+    settings = home / ".gemini/settings.json"
+    settings.write_text(settings.read_text().replace("{", '{"theme": "dark",', 1))
+    assert main(["uninstall", "gemini"]) == 0
+    assert [each.name for each in (home / ".gemini").iterdir()] == ["settings.json"]
+
+
 def test_one_file_that_cannot_be_read_leaves_the_others_alone(home, capsys):
     (home / ".claude.json").write_text("{")
     assert main(["install", "claude"]) == 2

@@ -48,7 +48,8 @@ def machine(tmp_path):
 
 
 def change(machine, agent, plan, moments=None):
-    for file in SETTINGS_FILES[agent](replace(machine, moments=moments), False):
+    files = SETTINGS_FILES[agent](replace(machine, moments=moments), False)
+    for file in files if plan is plan_install else reversed(files):
         if planned := plan(file, file):
             planned.make()
 
