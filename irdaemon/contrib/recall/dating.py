@@ -16,7 +16,7 @@ from contextlib import closing
 
 from irclient.errors import IRError, Unavailable
 from irdaemon.config.sections import Config
-from irdaemon.contrib.recall.files import MOST_BYTES, FileNow, Look, Looker
+from irdaemon.contrib.recall.files import FileNow, Looker, read_file
 from irdaemon.contrib.recall.history import (
     History,
     has_repository,
@@ -65,6 +65,7 @@ class DatingWork(Background):
         """Look at some files; return after how long to go on."""
         if not os.path.exists(self._observer.path):
             return _WAITS_S
+        self._observer.looker.read_wanted()
         # What lies in a project within another belongs to that.
         roots = sorted(self._observer.list_roots(), key=len, reverse=True)
         try:
@@ -159,12 +160,6 @@ class RepositoryHistory:
         except IRError as error:
             log.info("the history of sessions' files is not read: %s", error)
             return History()
-
-
-def read_file(look: Look, path: str) -> FileNow:
-    """Return a file as it is, with its content where that may be read."""
-    seen = look.see(path)
-    return look.read(path, seen, MOST_BYTES) if seen.presence == "there" else seen
 
 
 def date_file(

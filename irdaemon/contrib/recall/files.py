@@ -24,6 +24,7 @@ from irdaemon.types import SourceError
 # A file is read for its digest up to so many bytes: beside the writer, and while a client waits.
 MOST_BYTES, MOST_BYTES_NOW = 2_000_000, 256 * 1024
 _KEPT = 4_096
+_MOST_WANTED = 256
 _ABSENT = os.strerror(errno.ENOENT)
 _SECRET = re.compile(
     r"\.env(\..*)?|.*\.(pem|key|p12|pfx|kdbx|keystore|jks)|id_(rsa|dsa|ecdsa|ed25519)|\.netrc"
@@ -55,6 +56,7 @@ class Looker:
     def __init__(self, roots: Callable[[], Iterable[str]]):
         self._roots = roots
         self._known: OrderedDict[tuple[str, int, int], str] = OrderedDict()
+        self._wanted: set[str] = set()
 
     def look(self) -> Look:
         """Return what looks at some files at one moment: mounts and projects are those of now."""
@@ -63,6 +65,20 @@ class Looker:
     def find_blob(self, path: str, size: int, mtime: int) -> str:
         """Return the hash of a file's content where it was read as it is, "" where not."""
         return self._known.get((path, size, mtime), "")
+
+    def want(self, path: str) -> None:
+        """Have a file read by the next `read_wanted`, if not too many are to be."""
+        if len(self._wanted) < _MOST_WANTED:
+            self._wanted.add(path)
+
+    def read_wanted(self) -> None:
+        """Read the files that are wanted, and remember the hashes of their content."""
+        if not self._wanted:
+            return
+        wanted, self._wanted = self._wanted, set()
+        look = self.look()
+        for path in sorted(wanted):
+            read_file(look, path)
 
     def remember(self, path: str, now: FileNow) -> None:
         """Remember the hash of a content."""
@@ -116,3 +132,9 @@ class Look:
         now = FileNow("there", seen.size, seen.mtime, hash_blob(content), content)
         self.looker.remember(path, now)
         return now
+
+
+def read_file(look: Look, path: str) -> FileNow:
+    """Return a file as it is, with its content where that may be read."""
+    seen = look.see(path)
+    return look.read(path, seen, MOST_BYTES) if seen.presence == "there" else seen

@@ -68,11 +68,11 @@ class RecallObserver(Observer):
     # -- by any thread ---------------------------------------------------------------------------
 
     def judge_hits(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return hits with what became of the turns of sessions among them."""
+        """Return hits with what became of the turns of sessions among them: no file is read."""
         turns = [(hit.corpus, hit.artifact_id) for hit in hits if _is_turn(hit)]
         if not (self.path and turns):
             return hits
-        found = dict(zip(turns, self.judge.judge(turns), strict=True))
+        found = dict(zip(turns, self.judge.judge(turns, reads=False), strict=True))
         return [replace(h, verdict=found.get((h.corpus, h.artifact_id))) for h in hits]
 
     def judge_disclosed(self, disclosed: Sequence[Disclosure]) -> Sequence[Disclosure]:

@@ -2,6 +2,8 @@
 
 Each file is compared with what it was at the turn: by size and time, and where these differ by
 content. A client waits, so all of it is within a budget: what could not be compared is not counted.
+The loop, where every client waits, has no file read: there a content counts that was read before,
+and what was not is read beside the writer, for the next time.
 """
 
 from __future__ import annotations
@@ -10,15 +12,20 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from irclient.types import Verdict
 from irdaemon.contrib.recall.files import FileNow, Look, Looker
 from irdaemon.contrib.recall.store import FileState, RecallStore, TurnState
 
+Compare = Callable[[Look, FileState], FileNow]
+
 BUDGET_S = 0.005
 # Of a turn that touched more files those that it wrote come first.
 _MOST_FILES = 40
 _MOST_TOLD = 20
+# In place of the hash of a content that is of another size.
+_OTHER = "other"
 
 
 class Judge:
@@ -29,14 +36,18 @@ class Judge:
         self._store: RecallStore | None = None
 
     def judge(
-        self, turns: Sequence[tuple[str, str]], budget_s: float = BUDGET_S
+        self, turns: Sequence[tuple[str, str]], budget_s: float = BUDGET_S, reads: bool = True
     ) -> list[Verdict | None]:
-        """Return what became of each turn (corpus, id), None of one of which nothing is known."""
+        """Return what became of each turn (corpus, id), None of one of which nothing is known.
+
+        Files are read only where it `reads`.
+        """
         states = [self._find_state(*turn) for turn in turns]
         if not any(states):
             return [None] * len(turns)
         look, until = self._looker.look(), self._clock() + budget_s
-        return [self._judge_turn(look, each, until) if each else None for each in states]
+        compare = read_now if reads else see_now
+        return [self._judge_turn(look, each, until, compare) if each else None for each in states]
 
     def reopen(self) -> None:
         """Open the file again at the next turn: it was closed, or replaced."""
@@ -51,7 +62,9 @@ class Judge:
             self._store = None
             return None
 
-    def _judge_turn(self, look: Look, state: TurnState, until: float) -> Verdict | None:
+    def _judge_turn(
+        self, look: Look, state: TurnState, until: float, compare: Compare
+    ) -> Verdict | None:
         files, changed, gone = 0, list[str](), list[str]()
         lost, kept = set[str](), set[str]()
         for file in state.files[:_MOST_FILES]:
@@ -89,17 +102,30 @@ def _name_state(files: int, changed: int, gone: int, lost: bool) -> str:
     return "changed" if changed or gone or lost else "holds"
 
 
-def compare(look: Look, file: FileState) -> FileNow:
+def read_now(look: Look, file: FileState) -> FileNow:
     """Return a file as it is, with the hash of its content where that could be found out."""
     seen = look.see(file.path)
-    if seen.presence != "there":
-        return seen
-    if (seen.size, seen.mtime) == (file.size, file.mtime):
-        return FileNow("there", seen.size, seen.mtime, file.blob)
-    known = look.looker.find_blob(file.path, seen.size, seen.mtime)
-    if known and (known == file.blob or not file.symbols):
-        return FileNow("there", seen.size, seen.mtime, known)
+    known = _find_hash(look, file, seen)
+    if seen.presence != "there" or (known and (known == file.blob or not file.symbols)):
+        return replace(seen, blob=known)
     return look.read(file.path, seen)
+
+
+def see_now(look: Look, file: FileState) -> FileNow:
+    """Return a file as it is, with a hash of its content only where it tells without reading it."""
+    seen = look.see(file.path)
+    known = _find_hash(look, file, seen)
+    if seen.presence == "there" and not known:
+        look.looker.want(file.path)
+        known = _OTHER if 0 <= file.size != seen.size else ""
+    return replace(seen, blob=known)
+
+
+def _find_hash(look: Look, file: FileState, seen: FileNow) -> str:
+    """Return the hash of a file's content, "" where it was not read as it is now."""
+    if (seen.size, seen.mtime) == (file.size, file.mtime):
+        return file.blob
+    return look.looker.find_blob(file.path, seen.size, seen.mtime)
 
 
 def find_symbols(wanted: Iterable[str], content: bytes) -> list[str]:

@@ -6,8 +6,8 @@ from itertools import count
 import pytest
 
 from irdaemon.contrib.recall import files
-from irdaemon.contrib.recall.dating import date_file, list_named, read_file
-from irdaemon.contrib.recall.files import Looker
+from irdaemon.contrib.recall.dating import date_file, list_named
+from irdaemon.contrib.recall.files import Look, Looker, read_file
 from irdaemon.contrib.recall.history import hash_blob
 from irdaemon.contrib.recall.store import RecallStore, Unlooked
 from irdaemon.contrib.recall.verdicts import Judge
@@ -39,8 +39,9 @@ class Recalled:
         )
         store.close()
 
-    def judge(self, **options):
-        (verdict,) = Judge(self.path, self.looker, **options).judge([("sessions", "t")])
+    def judge(self, reads=True, **options):
+        judge = Judge(self.path, self.looker, **options)
+        (verdict,) = judge.judge([("sessions", "t")], reads=reads)
         return verdict
 
 
@@ -169,3 +170,28 @@ def test_a_turn_of_which_nothing_is_known_has_no_verdict(recalled):
 def test_a_damaged_file_gives_no_verdict(recalled, tmp_path):
     (tmp_path / "recall.sqlite").write_bytes(b"SQLite format 3\0" + b"x" * 4_096)
     assert recalled.judge() is None
+
+
+def test_where_no_file_is_to_be_read_a_changed_one_counts_once_it_was_read_elsewhere(
+    recalled, monkeypatch
+):
+    path = recalled.write("p.py", "def parse_line(): ...")
+    recalled.touch(path, recalled.write("q.py", "2"), named=["parse_line"])
+    with monkeypatch.context() as patched:
+        patched.setattr(Look, "read", lambda *given: pytest.fail(f"read {given[1]}"))
+        assert recalled.judge(reads=False).files == 2
+        recalled.write("p.py", "def parse_rows(): ...", NOW + 60)
+        verdict = recalled.judge(reads=False)
+        assert (verdict.state, verdict.files) == ("holds", 1)
+    recalled.looker.read_wanted()
+    monkeypatch.setattr(Look, "read", lambda *given: pytest.fail(f"read {given[1]}"))
+    verdict = recalled.judge(reads=False)
+    assert (verdict.state, verdict.files, verdict.changed) == ("changed", 2, (path,))
+
+
+def test_a_file_of_another_size_has_changed_without_being_read(recalled, monkeypatch):
+    path = recalled.write("p.py", "1")
+    recalled.touch(path)
+    recalled.write("p.py", "1, 2", NOW + 60)
+    monkeypatch.setattr(Look, "read", lambda *given: pytest.fail(f"read {given[1]}"))
+    assert recalled.judge(reads=False).changed == (path,)
