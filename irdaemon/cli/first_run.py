@@ -29,7 +29,8 @@ from irclient.terminal.exits import DONE, UNHEALTHY, UNREACHABLE, WRONG
 from irclient.terminal.help import argument, command, flag, group
 from irclient.terminal.output import can_ask, note, print_line, print_text
 from irclient.terminal.tables import shorten
-from irdaemon.cli.starting import restart_daemon, start_detached, wait_indexed
+from irdaemon.cli.running import reload_configuration
+from irdaemon.cli.starting import check_restart, restart_daemon, start_detached, wait_indexed
 from irdaemon.config.addons import call_addons
 from irdaemon.config.config import parse_config, read_text, state_dir
 from irdaemon.config.corpus import known_roots, list_wanted
@@ -150,7 +151,7 @@ def _write_file(options: argparse.Namespace, path: str, text: str) -> int:
         note("          --force replaces it, --print shows what would be written")
         return WRONG
     print_line(path)
-    return DONE
+    return reload_configuration.run(options) if options.force and _find_running() else DONE
 
 
 def _open_file(path: str) -> ConfigFile:
@@ -323,11 +324,15 @@ def _set_up(options: argparse.Namespace, path: str, text: str, asks: bool) -> in
             print_line("")
             note("irdaemon: nothing was set up")
             return _INTERRUPTED
+    is_replaced = options.force and os.path.lexists(path)
+    start, restarts = _make_start(options), is_replaced or replace(answers, agents=()) != before
+    if restarts:
+        check_restart(start)
     file = _open_file(path)
     begun = file.begin(text, replace=options.force)
     note(f"{path} {'written' if begun else 'kept, but for the answers'}")
     _write_answers(file, before, answers)
-    if code := _serve(options, replace(answers, agents=()) != before):
+    if code := _serve(start, restarts):
         return code
     failed = _connect(answers.agents)
     code = _answer_first(options.words)
@@ -360,9 +365,12 @@ def _write_answers(file: ConfigFile, before: Answers, after: Answers) -> None:
         file.unset("prompts.write")
 
 
-def _serve(options: argparse.Namespace, changed: bool) -> int:
-    """Start the daemon, or again where it runs on other answers; wait until most is indexed."""
-    start = argparse.Namespace(
+def _find_running() -> bool:
+    return find_holder(os.path.join(state_dir(), "lock")) is not None
+
+
+def _make_start(options: argparse.Namespace) -> argparse.Namespace:
+    return argparse.Namespace(
         config=options.config,
         fallback=options.fallback,
         log=None,
@@ -370,8 +378,11 @@ def _serve(options: argparse.Namespace, changed: bool) -> int:
         serve_only=False,
         wait=False,
     )
-    runs = find_holder(os.path.join(state_dir(), "lock")) is not None
-    code = restart_daemon.run(start) if runs and changed else start_detached(start)
+
+
+def _serve(start: argparse.Namespace, restarts: bool) -> int:
+    """Start the daemon, or again where it runs on other answers; wait until most is indexed."""
+    code = restart_daemon.run(start) if restarts and _find_running() else start_detached(start)
     return code or wait_indexed(_INDEXED_WITHIN_S)
 
 

@@ -279,20 +279,25 @@ def restart_daemon(options: argparse.Namespace) -> int:
     from irdaemon.daemon.active_config import check_startable
 
     check_startable(load_config(options.config))  # a broken file must not cost the running daemon
-    if service.is_service(find_holder(os.path.join(state_dir(), "lock"))):
-        return _restart_service(options)
+    if check_restart(options):
+        note(f"irdaemon: {service.restart()}")
+        return wait_indexed() if options.wait else DONE
     if stop_running() == UNHEALTHY:
         return UNHEALTHY
     return start_detached(options)
 
 
-def _restart_service(options: argparse.Namespace) -> int:
-    """Have the service's manager restart the daemon, so that it goes on being the manager's."""
+def check_restart(options: argparse.Namespace) -> bool:
+    """Return whether the daemon runs as a service, whose manager restarts it.
+
+    Raises QueryError for an option that it would not get there.
+    """
+    if not service.is_service(find_holder(os.path.join(state_dir(), "lock"))):
+        return False
     for name in ("config", "fallback", "log"):
         if getattr(options, name):
             raise QueryError(
                 f"the daemon runs as a service, which takes no --{name} from here",
                 f"irdaemon stop, and then irdaemon start --detach --{name} ...",
             )
-    note(f"irdaemon: {service.restart()}")
-    return wait_indexed() if options.wait else DONE
+    return True

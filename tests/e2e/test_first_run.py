@@ -192,6 +192,17 @@ def test_a_daemon_that_runs_is_started_again_with_the_answers_and_a_file_is_kept
     assert not has_sessions(new_home)
 
 
+@pytest.mark.parametrize("words", [["--yes"], []])
+def test_a_daemon_that_runs_takes_the_file_that_replaces_its_own(new_home, words):
+    new_home.config.write_text("[corpora.sessions]\nenabled = false\n")
+    with Running(new_home) as running:
+        running.wait_idle()
+        assert not has_sessions(new_home)
+        done = new_home.run("irdaemon", "init", "--force", *words)
+        assert done.returncode == 0, done.stderr
+        assert has_sessions(new_home)
+
+
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not here")
 def test_make_run_asks_nothing_off_a_terminal(new_home):
     place = new_home.path / "checkout"
