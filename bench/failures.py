@@ -436,7 +436,7 @@ def keep_all(source: Sessions, store: RecallStore) -> None:
         reading = source.read(entry)
         runs = {each.turn_id: each.runs for each in reading.turns}
         turns = [
-            make_turn(a, clean_runs(runs.get(a.artifact_id, ()), "all"))
+            make_turn(a, clean_runs(runs.get(a.artifact_id, ())))
             for a in reading.artifacts
             if "user_prompt" in a.raw
         ]

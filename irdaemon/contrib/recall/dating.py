@@ -11,7 +11,8 @@ import logging
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 
 from irclient.errors import IRError, Unavailable
@@ -24,11 +25,12 @@ from irdaemon.contrib.recall.history import (
     read_history,
 )
 from irdaemon.contrib.recall.observer import RecallObserver, find_observer
-from irdaemon.contrib.recall.store import FileState, RecallStore, Unlooked
+from irdaemon.contrib.recall.store import FileState, MadeCommit, RecallStore, Unlooked
 from irdaemon.contrib.recall.verdicts import find_symbols
 from irdaemon.engine import Engine
 from irdaemon.engine.observer import Background
 from irdaemon.engine.state import State
+from irdaemon.source.opening import is_within
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +55,10 @@ class DatingWork(Background):
 
     def __init__(self, state: State, observer: RecallObserver):
         self._state, self._observer = state, observer
+        # By root how many commits were looked for, and when; and of all roots.
         self._commits: dict[str, tuple[int, float]] = {}
+        self._looked_for: tuple[int, tuple[str, ...]] = 0, ()
+        self._looked_at = float("-inf")
         # By root, while there is more to look at than is done at once.
         self._histories: dict[str, RepositoryHistory] = {}
 
@@ -67,13 +72,14 @@ class DatingWork(Background):
             return _WAITS_S
         self._observer.looker.read_wanted()
         # What lies in a project within another belongs to that.
-        roots = sorted(self._observer.list_roots(), key=len, reverse=True)
+        known = sorted(self._observer.list_known_roots(), key=len, reverse=True)
+        there = set(self._observer.list_roots())
+        roots = [root for root in known if root in there]
         try:
             with closing(RecallStore(self._observer.path)) as store:
-                store.keep_roots(roots)
+                store.keep_roots(known)
                 full = [self._date_files(store, root) for root in roots]
-                for root in roots:
-                    self._check_commits(store, root)
+                self._check_commits(store, known, roots)
                 store.prune_runs(_MOST_RUNS)
         except (sqlite3.Error, OSError) as error:
             log.warning("files of sessions are not looked at: %s", error)
@@ -96,19 +102,37 @@ class DatingWork(Background):
             held = {turn: ledger.artifacts.get(*turn) for turn in turns}
         return {turn: list_named((each.body if each else "") or "") for turn, each in held.items()}
 
-    def _check_commits(self, store: RecallStore, root: str) -> None:
-        made, since = store.list_commits(root)
-        count, at = self._commits.get(root, (0, float("-inf")))
-        now = self._state.clock()
-        if not made or (count == len(made) and 0 <= now - at < _COMMITS_EVERY_S):
+    def _check_commits(
+        self, store: RecallStore, known: Sequence[str], roots: Collection[str]
+    ) -> None:
+        """Look for the commits made below some of the known roots, the innermost of them first."""
+        now, about = self._state.clock(), (store.count("commits"), tuple(roots))
+        if about == self._looked_for and 0 <= now - self._looked_at < _COMMITS_EVERY_S:
             return
-        self._commits[root] = len(made), now
-        if not has_repository(root):
-            return
-        try:
-            store.set_gone(root, list_lost_commits(root, made, since))
-        except Unavailable as error:
-            log.info("commits of sessions are not looked for: %s", error)
+        self._looked_for, self._looked_at = about, now
+        for root, made in _group_by_root(store.list_commits(), known).items():
+            count, at = self._commits.get(root, (0, float("-inf")))
+            if root not in roots or (count == len(made) and 0 <= now - at < _COMMITS_EVERY_S):
+                continue
+            self._commits[root] = len(made), now
+            if has_repository(root):
+                _look_for_commits(store, root, made)
+
+
+def _group_by_root(made: Iterable[MadeCommit], roots: Sequence[str]) -> dict[str, list[MadeCommit]]:
+    found = defaultdict[str, list[MadeCommit]](list)
+    for each in made:
+        if root := next((root for root in roots if is_within(each.place, root)), ""):
+            found[root].append(each)
+    return found
+
+
+def _look_for_commits(store: RecallStore, root: str, made: Sequence[MadeCommit]) -> None:
+    hashes, since = [each.hash for each in made], min(each.at for each in made)
+    try:
+        store.set_gone(made, list_lost_commits(root, hashes, since))
+    except Unavailable as error:
+        log.info("commits of sessions are not looked for: %s", error)
 
 
 def date_files(

@@ -97,6 +97,8 @@ _KNOWN_TOOLS = frozenset(
 )
 _RUNNERS = frozenset("npx pnpx bunx uvx sudo env time timeout command exec nohup".split())
 _RUN_VERBS = frozenset({"run", "exec", "x", "dlx", "run-script"})
+# What stands in the place of a secret is one word, as the secret was.
+_SECRET = re.compile(r"\[secret: [\w .-]{0,40}\]")
 
 
 def list_signatures(output: str) -> list[str]:
@@ -146,9 +148,11 @@ def _drop_lead(line: str) -> str:
 def find_key(command: str) -> str:
     """Return what a command line does, without options: its last command that does not only look.
 
-    "" where all of it only looks at things.
+    The line is one whose secrets are replaced by their kinds: without its option a password is a
+    word like any other. "" where all of it only looks at things.
     """
-    keys = [_make_key(words) for words in split_commands(drop_heredocs(command))]
+    plain = _SECRET.sub("[secret]", command)
+    keys = [_make_key(words) for words in split_commands(drop_heredocs(plain))]
     return next(filter(None, reversed(keys)), "")
 
 

@@ -24,7 +24,7 @@ from irdaemon.contrib.recall.verdicts import Judge
 from irdaemon.discovery.impressions import ClientSession
 from irdaemon.engine.observer import GivenAnswer, Observer
 from irdaemon.engine.state import State
-from irdaemon.ledger import Upsert
+from irdaemon.ledger import KnownProject, Upsert
 from irdaemon.ledger.files import set_aside
 from irdaemon.ledger.sqlite_errors import is_corrupt
 from irdaemon.source.redact import Redactor
@@ -60,10 +60,16 @@ class RecallObserver(Observer):
         self._incomplete: set[str] = set()
 
     def list_roots(self) -> Iterator[str]:
-        """Yield the roots of the projects that are read."""
+        """Yield the roots of the projects that are read and there to be looked at."""
+        yield from (each.project.root for each in self._list_projects() if not each.gone_at)
+
+    def list_known_roots(self) -> Iterator[str]:
+        """Yield the roots of the projects that are read, those included that are not there now."""
+        yield from (each.project.root for each in self._list_projects())
+
+    def _list_projects(self) -> Sequence[KnownProject]:
         projects = self._state.projects
-        if projects.settings is not None:
-            yield from (each.project.root for each in projects.list_known() if not each.gone_at)
+        return projects.list_known() if projects.settings is not None else ()
 
     # -- by any thread ---------------------------------------------------------------------------
 
@@ -153,7 +159,7 @@ class RecallObserver(Observer):
         runs = {each.turn_id: each.runs for each in upsert.turns}
         artifacts = (each.artifact for each in upsert.artifacts)
         turns = [
-            make_turn(each, clean_runs(runs.get(each.artifact_id, ()), corpus.redaction))
+            make_turn(each, clean_runs(runs.get(each.artifact_id, ())))
             for each in artifacts
             if "worked_until" in each.raw or runs.get(each.artifact_id)
         ]
@@ -221,10 +227,13 @@ class RecallObserver(Observer):
                 set_aside(self.path, "corrupt")
 
 
-def clean_runs(runs: Sequence[CommandRun], level: str) -> tuple[DoneRun, ...]:
-    """Return what is kept of the commands of a turn: no secrets, and none that only looks."""
+def clean_runs(runs: Sequence[CommandRun]) -> tuple[DoneRun, ...]:
+    """Return what is kept of the commands of a turn: no secrets, and none that only looks.
+
+    Whatever the corpus redacts, all secrets go, as from a command that is compared with these.
+    """
     try:
-        kept = (_clean_run(each, Redactor(level)) for each in runs)
+        kept = (_clean_run(each, Redactor("all")) for each in runs)
         return tuple(islice(filter(None, kept), _MOST_RUNS))
     except Refused:
         return ()
@@ -233,12 +242,13 @@ def clean_runs(runs: Sequence[CommandRun], level: str) -> tuple[DoneRun, ...]:
 def _clean_run(run: CommandRun, cleaner: Redactor) -> DoneRun | None:
     if run.wrote:
         return DoneRun(wrote=cleaner.text(run.wrote))
-    key = find_key(run.command)
+    # Whole: what is cut, or has lost its options, no longer shows that it is a secret.
+    text = cleaner.text(run.command)
+    key = find_key(text)
     if not key:
         return None
     signatures = tuple(list_signatures(cleaner.text(run.output))) if run.failed else ()
-    command = " ".join(cleaner.text(run.command[:_LONGEST_COMMAND]).split())
-    return DoneRun(cleaner.text(key), command, "", run.failed, signatures)
+    return DoneRun(key, " ".join(text[:_LONGEST_COMMAND].split()), "", run.failed, signatures)
 
 
 def make_turn(artifact: Artifact, runs: tuple[DoneRun, ...] = ()) -> DoneTurn:

@@ -56,7 +56,7 @@ def find_cure(engine: Engine, command: str, output: str, session: str, sure: boo
     check_session(session)
     cleaner = Redactor("all")
     try:
-        cut = cleaner.text(command[:_MOST_COMMAND]), cleaner.text(output[:_MOST_OUTPUT])
+        cut = cleaner.text(command)[:_MOST_COMMAND], cleaner.text(output)[:_MOST_OUTPUT]
     except Refused:
         return []
     failed = FailedCommand(*cut, session, sure)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from irdaemon.ledger.files import open_private
 from irdaemon.ledger.schema import hold_transaction
 from irdaemon.ledger.store import open_to_read
 
-FORMAT = 2
+FORMAT = 3
 TABLES = """
 PRAGMA auto_vacuum = INCREMENTAL;
 PRAGMA journal_mode = WAL;
@@ -54,10 +55,12 @@ CREATE TABLE signatures (
 CREATE INDEX signatures_by_run ON signatures(turn, n);
 CREATE TABLE roots (path TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE whole (corpus TEXT PRIMARY KEY) WITHOUT ROWID;
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 COMMIT;
 """
 _BUSY_MS = 2_000
+# What that kept of commands could hold a secret; it is otherwise as this one.
+_FORMAT_WITH_SECRETS = 2
 
 
 class OtherFormat(sqlite3.DatabaseError):
@@ -127,6 +130,16 @@ class Unlooked:
 
 
 @dataclass(frozen=True, slots=True)
+class MadeCommit:
+    """A commit that a turn made, in the directory `place`; `at` is when the turn began."""
+
+    turn: int
+    place: str
+    hash: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class FileState:
     """A file as it was at a turn: the hash that git gives its content, "" where unknown.
 
@@ -169,10 +182,25 @@ class RecallStore:
         self.path = path
         self._db = open_to_read(path, shared=True) if read_only else open_private(path, TABLES)
         self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        if version != FORMAT:
+        if not read_only:
+            self._drop_secrets()
+        if self._read_format() != FORMAT:
             self._db.close()
             raise OtherFormat(f"{path} is of another format")
+
+    def _read_format(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
+    def _drop_secrets(self) -> None:
+        """Forget the runs of a file of the format before: they are read again, its files stay."""
+        if self._read_format() != _FORMAT_WITH_SECRETS:
+            return
+        with self.transaction():
+            self._db.execute("DELETE FROM runs")
+            self._db.execute("DELETE FROM whole")
+            self._db.execute(f"PRAGMA user_version = {FORMAT}")
+        # They are still in the log beside the file until that is folded into it.
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Close the connection."""
@@ -187,7 +215,8 @@ class RecallStore:
     def put_turns(self, corpus: str, entry: str, turns: Sequence[DoneTurn], partial: bool) -> None:
         """Keep the turns of an entry, in place of those known of it; if `partial` others stay.
 
-        Of a turn that is as it was, what is known of its files stays.
+        Of a turn that touched what it did until then, what is known of its files stays, whatever
+        is read of its runs now: that cannot be had again.
         """
         with self.transaction():
             if not partial:
@@ -204,8 +233,11 @@ class RecallStore:
         found = self._db.execute(
             "SELECT id, until FROM turns WHERE corpus = ? AND turn_id = ?", (corpus, turn.turn_id)
         ).fetchone()
-        if found and found[1] == turn.until and self._has_same(found[0], turn):
+        if found and found[1] == turn.until and self._has_files(found[0], turn):
             self._db.execute("UPDATE turns SET entry = ? WHERE id = ?", (entry, found[0]))
+            if self._list_runs(found[0]) != turn.runs:
+                self._db.execute("DELETE FROM runs WHERE turn = ?", (found[0],))
+                self._put_runs(found[0], turn.runs)
             return
         if found:
             self._db.execute("DELETE FROM turns WHERE id = ?", (found[0],))
@@ -223,8 +255,10 @@ class RecallStore:
             "INSERT OR IGNORE INTO commits(turn, hash) VALUES (?, ?)",
             [(number, each) for each in turn.commits],
         )
+        self._put_runs(number, turn.runs)
 
-        for n, run in enumerate(turn.runs):
+    def _put_runs(self, number: int | None, runs: Iterable[DoneRun]) -> None:
+        for n, run in enumerate(runs):
             self._db.execute(
                 "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)",
                 (number, n, run.key, run.command, run.wrote, run.failed),
@@ -234,10 +268,23 @@ class RecallStore:
                 [(each, number, n, rank) for rank, each in enumerate(run.signatures)],
             )
 
-    def _has_same(self, number: int, turn: DoneTurn) -> bool:
+    def _has_files(self, number: int, turn: DoneTurn) -> bool:
         rows = self._db.execute("SELECT path FROM files WHERE turn = ?", (number,))
-        runs = self._db.execute("SELECT count(*) FROM runs WHERE turn = ?", (number,)).fetchone()
-        return {path for (path,) in rows} == set(turn.files) and runs == (len(turn.runs),)
+        return {path for (path,) in rows} == set(turn.files)
+
+    def _list_runs(self, number: int) -> tuple[DoneRun, ...]:
+        signatures = defaultdict[int, list[str]](list)
+        for n, signature in self._db.execute(
+            "SELECT n, signature FROM signatures WHERE turn = ? ORDER BY n, rank", (number,)
+        ):
+            signatures[n].append(signature)
+        rows = self._db.execute(
+            "SELECT n, key, command, wrote, failed FROM runs WHERE turn = ? ORDER BY n", (number,)
+        )
+        return tuple(
+            DoneRun(key, command, wrote, bool(failed), tuple(signatures[n]))
+            for n, key, command, wrote, failed in rows
+        )
 
     def forget_entries(self, corpus: str, keys: Iterable[str]) -> None:
         """Forget the turns of entries that are gone."""
@@ -311,24 +358,20 @@ class RecallStore:
             self._db.execute("DELETE FROM roots")
             self._db.executemany("INSERT INTO roots VALUES (?)", [(each,) for each in wanted])
 
-    def list_commits(self, root: str) -> tuple[list[str], float]:
-        """Return the commits made at or below a directory, and the time of the first (seconds)."""
+    def list_commits(self) -> list[MadeCommit]:
+        """Return all commits that turns made."""
         rows = self._db.execute(
-            "SELECT hash, at FROM commits JOIN turns ON turns.id = turn"
-            " WHERE place = ? OR (place >= ? AND place < ?)",
-            (root, *_bound(root)),
-        ).fetchall()
-        return [hash for hash, _ in rows], min((at for _, at in rows), default=0.0)
+            "SELECT turn, place, hash, at FROM commits JOIN turns ON turns.id = turn"
+        )
+        return [MadeCommit(*row) for row in rows]
 
-    def set_gone(self, root: str, gone: Iterable[str]) -> None:
-        """Note which of the commits made at or below a directory no branch has any more."""
-        listed = json.dumps(list(gone))
+    def set_gone(self, made: Iterable[MadeCommit], gone: Iterable[str]) -> None:
+        """Note which of some commits no branch has any more, by their hashes."""
+        lost = set(gone)
         with self.transaction():
-            self._db.execute(
-                "UPDATE commits SET is_gone = hash IN (SELECT value FROM json_each(?))"
-                " WHERE turn IN (SELECT id FROM turns WHERE place = ?"
-                " OR (place >= ? AND place < ?))",
-                (listed, root, *_bound(root)),
+            self._db.executemany(
+                "UPDATE commits SET is_gone = ?1 WHERE turn = ?2 AND hash = ?3 AND is_gone != ?1",
+                [(each.hash in lost, each.turn, each.hash) for each in made],
             )
 
     # -- by any thread ---------------------------------------------------------------------------

@@ -1,10 +1,14 @@
 """How an error went away the last time, by what earlier sessions did."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from irdaemon.contrib.recall.failures import FailedCommand, find_cure
 from irdaemon.contrib.recall.observer import clean_runs
 from irdaemon.contrib.recall.store import DoneTurn, RecallStore
+from irdaemon.source.redact import Redactor
 from irdaemon.types import CommandRun
 from tests.support.recall import NOW
 
@@ -30,7 +34,7 @@ def store(tmp_path):
 def keep(store, session, *turns, at=NOW):
     """Keep a session of turns, each given by what was run in it."""
     kept = [
-        DoneTurn(f"{session}:{n}", session, "/w", at + n, at + n, runs=clean_runs(runs, "all"))
+        DoneTurn(f"{session}:{n}", session, "/w", at + n, at + n, runs=clean_runs(runs))
         for n, runs in enumerate(turns)
     ]
     store.put_turns("sessions", f"{session}.jsonl", kept, False)
@@ -141,6 +145,34 @@ def test_no_secret_of_a_command_or_an_error_is_kept(store):
     )
     assert "make login" in found.command
     assert secret not in found.command
+
+
+SECRET = "hunter2Xq9zT77"
+
+
+@pytest.mark.parametrize(
+    ("command", "key"),
+    [
+        (f"mysql --password {SECRET} shop", "mysql [secret] shop"),
+        (f"curl -u ann:{SECRET} https://a.example/b", "curl ann:[secret] https://a.example/b"),
+        (f"deploy --token {SECRET}", "deploy [secret]"),
+        (f"deploy --secret {SECRET}", "deploy [secret]"),
+        (f"deploy --api-key '{SECRET}'", "deploy [secret]"),
+        (f"sshpass -p {SECRET} ssh host", "sshpass [secret] ssh host"),
+        (f"docker login --password {SECRET} hub", "docker login [secret] hub"),
+        (f"PGPASSWORD={SECRET} psql shop", "psql shop"),
+        (f"{'make release ' * 30}", ("make" + " release make" * 30)[:200]),
+        (f"deploy {'x' * 286} ghp_{'a1B2' * 9}", f"deploy {'x' * 193}"),
+    ],
+)
+def test_a_secret_that_only_its_option_tells_or_that_a_cut_divides_is_not_kept(store, command, key):
+    keep(store, "claude:A", [ran(command, MISSING), ran("uv add requests"), ran(command)])
+    with closing(sqlite3.connect(store.path)) as db:
+        held = db.execute("SELECT key, command FROM runs").fetchall()
+    assert not [each for each in held if SECRET in f"{each}" or "ghp_" in f"{each}"]
+    assert held[0][0] == key
+    # The command that is asked about has lost its secrets too.
+    assert cure(store, Redactor("all").text(command), is_sure=False).command == "uv add requests"
 
 
 def test_the_oldest_runs_are_forgotten_beyond_a_number(store):

@@ -1,10 +1,11 @@
 """What is kept of turns: the files that they touched, as they were then, and their commits."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 
-from irdaemon.contrib.recall.store import FileState, RecallStore
+from irdaemon.contrib.recall.store import FORMAT, DoneRun, FileState, RecallStore
 from tests.support.recall import NOW, done_turn
 
 APP = "/w/app"
@@ -19,6 +20,12 @@ def store(tmp_path):
 
 def put(store, *turns, entry="S.jsonl", partial=False):
     store.put_turns("sessions", entry, turns, partial)
+
+
+def list_held(store, column):
+    """Return a column of the runs as the file has it."""
+    with closing(sqlite3.connect(f"file:{store.path}?mode=ro", uri=True)) as db:
+        return [each for (each,) in db.execute(f"SELECT {column} FROM runs ORDER BY turn, n")]
 
 
 def look_at_all(store, blob="b1"):
@@ -60,6 +67,62 @@ def test_the_files_of_a_turn_that_went_on_are_looked_at_again(store):
     assert look_at_all(store) == [f"{APP}/p.py"]
 
 
+@pytest.mark.parametrize(
+    "after",
+    [
+        (DoneRun("make test", "make test -k", signatures=("s1",), failed=True),),
+        (DoneRun("make", "make", signatures=("s2", "s1"), failed=True),),
+        (),
+    ],
+)
+def test_runs_that_are_read_otherwise_replace_those_of_the_turn_and_leave_its_files(store, after):
+    before = (DoneRun("make", "make", signatures=("s1",), failed=True), DoneRun(wrote="/w/p"))
+    put(store, done_turn("a", files={f"{APP}/p.py": True}, runs=before))
+    look_at_all(store)
+    put(store, done_turn("a", files={f"{APP}/p.py": True}, runs=after))
+    assert list_held(store, "command") == [each.command for each in after]
+    found = store.find_failures(["s1", "s2"], "", 10)
+    assert [each.shared for each in found] == [len(each.signatures) for each in after]
+    assert store.find_state("sessions", "a").files[0].blob == "b1"
+
+
+def test_runs_that_were_pruned_come_back_and_the_files_of_their_turn_stay(store):
+    turns = [
+        done_turn(name, NOW + n, files={f"{APP}/{name}.py": True}, runs=(DoneRun("make", "make"),))
+        for n, name in enumerate("ab")
+    ]
+    put(store, *turns)
+    look_at_all(store)
+    store.prune_runs(1)
+    assert store.count("runs") == 1
+    put(store, *turns)
+    assert store.count("runs") == 2
+    assert look_at_all(store) == []
+    assert [store.find_state("sessions", each).files[0].blob for each in "ab"] == ["b1", "b1"]
+
+
+def test_runs_of_a_format_that_kept_secrets_are_read_again_and_files_stay(tmp_path, store):
+    turn = done_turn("a", files={f"{APP}/p.py": True}, runs=(DoneRun("mysql hunter2", "mysql"),))
+    put(store, turn)
+    look_at_all(store)
+    store.set_whole("sessions")
+    store.close()
+    with closing(sqlite3.connect(store.path)) as db:
+        db.execute("PRAGMA user_version = 2")
+    with pytest.raises(sqlite3.DatabaseError, match="another format"):
+        RecallStore(store.path, read_only=True)
+    with closing(RecallStore(store.path)) as again:
+        assert (again.count("runs"), again.is_whole("sessions")) == (0, False)
+        assert again.find_state("sessions", "a").files[0].blob == "b1"
+        assert look_at_all(again) == []
+        assert not any(b"hunter2" in each.read_bytes() for each in tmp_path.iterdir())
+        put(again, turn)
+    with closing(sqlite3.connect(store.path)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (FORMAT,)
+    with closing(RecallStore(store.path)) as again:
+        assert again.count("runs") == 1
+
+
 def test_a_turn_that_its_file_no_longer_has_is_forgotten(store):
     put(store, done_turn("a"), done_turn("b"))
     put(store, done_turn("c"), partial=True)
@@ -97,11 +160,17 @@ def test_what_files_were_like_is_forgotten_with_their_project(store):
 def test_commits_that_no_branch_has_are_told_of_their_turn(store):
     put(store, done_turn("a", place=f"{APP}/sub", commits=("0a1b2c3", "4d5e6f7")))
     put(store, done_turn("b", place="/w/other", commits=("0a1b2c3",)), entry="T.jsonl")
-    assert store.list_commits(APP) == (["0a1b2c3", "4d5e6f7"], NOW)
-    store.set_gone(APP, ["0a1b2c3"])
+    made = store.list_commits()
+    assert {(each.place, each.hash, each.at) for each in made} == {
+        (f"{APP}/sub", "0a1b2c3", NOW),
+        (f"{APP}/sub", "4d5e6f7", NOW),
+        ("/w/other", "0a1b2c3", NOW),
+    }
+    of_app = [each for each in made if each.place != "/w/other"]
+    store.set_gone(of_app, ["0a1b2c3"])
     assert store.find_state("sessions", "a").gone == ("0a1b2c3",)
     assert store.find_state("sessions", "b").gone == ()
-    store.set_gone(APP, [])
+    store.set_gone(of_app, [])
     assert store.find_state("sessions", "a").gone == ()
 
 

@@ -39,8 +39,8 @@ class Recalled:
         )
         store.close()
 
-    def judge(self, reads=True, **options):
-        judge = Judge(self.path, self.looker, **options)
+    def judge(self, reads=True, clock=lambda: 0.0):
+        judge = Judge(self.path, self.looker, clock)
         (verdict,) = judge.judge([("sessions", "t")], reads=reads)
         return verdict
 
