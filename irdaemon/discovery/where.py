@@ -4,14 +4,14 @@ A filter is a mapping of field to condition. A condition is a bare value (equali
 operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $path $hash. $and and $or take lists of
 filters, $not one. A list-valued field meets a condition when one of its items does. A missing field
 meets only $ne, $nin and $exists: false. Values of types that do not compare never match. ISO dates
-compare as text. The end of a path ($path) and the beginning of a hash ($hash) are enough for fields
-that hold such.
+compare as text. The end of a path ($path) and the beginning of a hash ($hash) are enough for what
+sessions did to be equal.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,14 +20,16 @@ from numpy.typing import NDArray
 
 from irclient.errors import QueryError
 from irdaemon.index import Columns, CorpusIndex
-from irdaemon.index.columns import NOT_PART, ORDER, PARTS, mask_column
+from irdaemon.index.columns import NEGATED, ORDER, PARTS, mask_column
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source.asset_types import FIELD
 
 OPERATORS = ("$eq", "$ne", *ORDER, "$in", "$nin", "$exists", *PARTS)
 JUNCTIONS = ("$and", "$or", "$not")
 _JOINS = {"$and": np.logical_and, "$or": np.logical_or}
-# Fields of which a part is enough to be equal: the end of a path, the beginning of a hash.
+# Fields of sessions of which a part is enough to be equal: the end of a path, the beginning of a
+# hash. Other corpora may have fields of these names that mean something else.
+_OF_SESSIONS = "session_id"
 _BY_PART = {"file": "$path", "file_written": "$path", "commit": "$hash"}
 # A year, a month, a day or a moment of one, as ISO 8601 writes them.
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d.*)?)?)?\Z")
@@ -63,56 +65,74 @@ NO_FILTER = Filter()
 
 def parse_filter(where: Mapping[str, Any]) -> Filter:
     """Check and compile a filter. Raises QueryError naming the wrong operator or value."""
+    conditions: list[tuple[str, Any]] = []
+    compared = _check_filter(where, conditions)
+    masks = tuple(_make_mask(name, condition) for name, condition in compared.items())
+    return Filter(compared, tuple(conditions), masks)
+
+
+def _check_filter(where: Any, conditions: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a filter as it is compared; its conditions are added to the list."""
     if not isinstance(where, Mapping):
         raise QueryError(f"a filter is a mapping of field to condition, not {where!r}")
-    conditions: list[tuple[str, Any]] = []
-    masks: list[Mask] = []
-    compared: dict[str, Any] = {}
+    compared, by_part = dict[str, Any](), list[Mapping[str, Any]]()
     for name, condition in where.items():
-        if name in JUNCTIONS:
-            if name != "$not" and not isinstance(condition, (list, tuple)):
+        if name == "$not":
+            compared[name] = _check_filter(condition, conditions)
+        elif name in JUNCTIONS:
+            if not isinstance(condition, (list, tuple)):
                 raise QueryError(f"{name} takes a list of filters, not {condition!r}")
-            parts = [parse_filter(each) for each in ([condition] if name == "$not" else condition)]
-            conditions += [each for part in parts for each in part.conditions]
-            wheres = [part.where for part in parts]
-            compared[name] = wheres[0] if name == "$not" else wheres
-            masks.append(_join_parts(name, parts))
+            compared[name] = [_check_filter(each, conditions) for each in condition]
         elif str(name).startswith("$"):
             raise _refuse_operator(str(name), JUNCTIONS)
         else:
             _check_condition(str(name), condition)
-            condition = compared[name] = _compare_parts(str(name), condition)
             conditions.append((str(name), condition))
-            masks.append(_mask_field(name, condition))
-    return Filter(compared, tuple(conditions), tuple(masks))
+            if name in _BY_PART:
+                by_part += _compare_parts(str(name), condition)
+            else:
+                compared[str(name)] = condition
+    if by_part:
+        compared["$and"] = [*compared.get("$and", ()), *by_part]
+    return compared
 
 
-def _compare_parts(field: str, condition: Any) -> Any:
-    """Return a condition that takes a part of a value for equal, where the field is such."""
-    part = _BY_PART.get(field)
-    if part is None:
-        return condition
-    if not isinstance(condition, Mapping):
-        condition = {"$eq": condition}
-    names = {
-        **dict.fromkeys(("$eq", "$in"), part),
-        **dict.fromkeys(("$ne", "$nin"), NOT_PART[part]),
-    }
-    return {names.get(name, name): operand for name, operand in condition.items()}
+def _compare_parts(field: str, condition: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield filters that together are a condition by which a part of a value may be equal, too."""
+    operators = condition if isinstance(condition, Mapping) else {"$eq": condition}
+    for name, operand in operators.items():
+        positive = NEGATED.get(name, name)
+        if positive not in ("$eq", "$in"):
+            yield {field: {name: operand}}
+            continue
+        part = {_OF_SESSIONS: {"$exists": True}, field: {_BY_PART[field]: operand}}
+        equal = {"$or": [{field: {positive: operand}}, part]}
+        yield equal if name == positive else {"$not": equal}
+
+
+def _make_mask(name: str, condition: Any) -> Mask:
+    """Return the mask of one item of a filter that was checked."""
+    if name not in JUNCTIONS:
+        return _mask_field(name, condition)
+    wheres = [condition] if name == "$not" else condition
+    parts = [
+        Filter(masks=tuple(_make_mask(*item) for item in each.items())).make_mask for each in wheres
+    ]
+    return _join_parts(name, parts)
 
 
 def _mask_field(name: str, condition: Any) -> Mask:
     return lambda columns: mask_column(condition, columns.column(name))
 
 
-def _join_parts(junction: str, parts: Sequence[Filter]) -> Mask:
+def _join_parts(junction: str, parts: Sequence[Mask]) -> Mask:
     if junction == "$not":
-        return lambda columns: ~parts[0].make_mask(columns)
+        return lambda columns: ~parts[0](columns)
 
     def join(columns: Columns) -> NDArray[np.bool_]:
         mask = np.full(len(columns.rows.present), junction == "$and")
         for part in parts:
-            mask = _JOINS[junction](mask, part.make_mask(columns))
+            mask = _JOINS[junction](mask, part(columns))
         return mask
 
     return join

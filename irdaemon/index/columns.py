@@ -183,7 +183,7 @@ ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "$lt": operator.lt,
     "$lte": operator.le,
 }
-NEGATED = {"$ne": "$eq", "$nin": "$in", "$not_path": "$path", "$not_hash": "$hash"}
+NEGATED = {"$ne": "$eq", "$nin": "$in"}
 # The shortest part of a hash that names one.
 _LEAST_HASH = 4
 
@@ -201,9 +201,8 @@ def _is_hash(item: Any, operand: Any) -> bool:
     return item.startswith(wanted) or wanted.startswith(item)
 
 
-# Those that take one value or a list of some, and what denies them.
+# Those that take one value or a list of some.
 PARTS: dict[str, Callable[[Any, Any], bool]] = {"$path": _is_path, "$hash": _is_hash}
-NOT_PART = {positive: negative for negative, positive in NEGATED.items()}
 _SCALARS = (str, int, float, bool, type(None))
 
 

@@ -12,7 +12,14 @@ from tests.support.searching import engine_of, tool
 TOOLS = {
     "a": tool("one", team="docs", size=1, tags=["pdf", "office"], draft=True),
     "b": tool("two", team="ops", size=2.5, tags=[], draft=False),
-    "c": tool("three", team=None, since="2026-09-01", file=["/w/src/p.py"], commit=["0a1b2c3d"]),
+    "c": tool(
+        "three",
+        team=None,
+        since="2026-09-01",
+        session_id="S",
+        file=["/w/src/p.py"],
+        commit=["0a1b2c3d"],
+    ),
 }
 
 
@@ -69,6 +76,32 @@ def meeting(columns, where):
     ],
 )
 def test_a_filter_lets_through_what_meets_it(columns, where, found):
+    assert meeting(columns, where) == set(found)
+
+
+@pytest.mark.parametrize(
+    ("where", "found"),
+    [
+        ({"file": "lib/p.py"}, "a"),
+        ({"file": "p.py"}, "b"),
+        ({"file": {"$ne": "p.py"}}, "ac"),
+        ({"file": ""}, "c"),
+        ({"file": {"$in": ["p.py", ""]}}, "bc"),
+        ({"file": {"$path": "p.py"}}, "ab"),
+        ({"commit": "first"}, "a"),
+        ({"commit": "1f"}, "b"),
+        ({"commit": {"$eq": "1f", "$exists": True}}, "b"),
+        ({"commit": "1f00", "$and": [{"file": "p.py"}]}, ""),
+        ({"commit": "firs"}, ""),
+    ],
+)
+def test_a_part_of_a_path_or_a_hash_is_equal_in_sessions_alone(where, found):
+    records = {
+        "a": tool("one", file="lib/p.py", commit="first"),
+        "b": tool("two", file="p.py", commit="1f"),
+        "c": tool("three", file="", commit=""),
+    }
+    columns = engine_of(records).snapshot.corpora["tools"].columns
     assert meeting(columns, where) == set(found)
 
 
