@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from irclient.counts import format_count
 from irclient.errors import Unavailable
-from irdaemon.contrib.moments.observer import MomentsObserver, find_contents, find_observer
+from irdaemon.contrib.moments.observer import MomentsObserver, find_contents
 from irdaemon.contrib.usage.names import ItemNames
 from irdaemon.contrib.usage.observer import UsageObserver
 from irdaemon.contrib.usage.store import KeptTurn, Offer
@@ -28,7 +28,7 @@ _CLOCKS_S = 60.0
 
 def keep_preferences(context: JobContext) -> str:
     """Write down the changes that wait. What was pinned and is no more is counted anew."""
-    observer, ledger = find_observer(context.state), context.state.ledger
+    observer, ledger = MomentsObserver.find_in(context.state.addons), context.state.ledger
     n = 0
     while observer.waiting:
         change = observer.waiting[0]  # it is lost neither by a crash nor by a full disk
@@ -54,7 +54,7 @@ def _start_anew(state: State, corpus: str, artifact_id: str) -> None:
 def fade_offers(context: JobContext) -> str:
     """Find out which items were offered to ten sessions in vain, and which came back."""
     state = context.state
-    observer, usage = find_observer(state), state.addons.get("usage")
+    observer, usage = MomentsObserver.find_in(state.addons), state.addons.get("usage")
     if not isinstance(usage, UsageObserver) or usage.notes is None:
         context.progress.no_change = True
         return "use is not noted"

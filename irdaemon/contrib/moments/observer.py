@@ -171,13 +171,6 @@ def find_contents(state: State, corpus: str, ids: Iterable[str]) -> dict[str, st
     return found
 
 
-def find_observer(state: State) -> MomentsObserver:
-    """Return the part of moments beside an engine."""
-    observer = state.addons["moments"]
-    assert isinstance(observer, MomentsObserver)
-    return observer
-
-
 def _list_parts(state: State, corpus: str) -> Iterator[str]:
     yield from (name for name, part in state.parts.items() if part.part_of == corpus)
     if corpus in state.corpora:

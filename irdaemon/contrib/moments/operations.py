@@ -11,7 +11,7 @@ from typing import Any
 from irclient.errors import NotFound, QueryError
 from irclient.results import Clash, OfferPreference, UsedArtifact
 from irdaemon.contrib.moments.clashes import choose_parts, find_clashes
-from irdaemon.contrib.moments.observer import AGENTS, Change, find_observer
+from irdaemon.contrib.moments.observer import AGENTS, Change, MomentsObserver
 from irdaemon.contrib.moments.tasks import MOST_TYPE_CHARS, Task, strip_orders
 from irdaemon.contrib.moments.used import find_used
 from irdaemon.discovery.disclose import unknown_corpus
@@ -44,7 +44,7 @@ _VERDICTS = {MUTE: "muted", PIN: "pinned"}
 @serves("preferences", "quick", access.refuse_others)
 def preferences(engine: Engine) -> list[Any]:
     """Return what is offered never and first, the newest wish first, then what faded."""
-    observer = find_observer(engine.state)
+    observer = MomentsObserver.find_in(engine.state.addons)
     wishes = [_describe(each) for each in observer.held]
     faded = [
         OfferPreference(
@@ -85,7 +85,7 @@ def prefer(engine: Engine, reference: str, verdict: str, place: str, here: bool)
             f"{wish.corpus}/{wish.artifact_id} is not {_VERDICTS[verdict]}{where}",
             f"irc {verdict} lists what is",
         )
-    return _describe(wish, find_observer(engine.state).request(Change(wish, undo)))
+    return _describe(wish, MomentsObserver.find_in(engine.state.addons).request(Change(wish, undo)))
 
 
 def _find_root(scope: PlaceScope, place: str) -> str:
@@ -115,7 +115,7 @@ def _find_held(engine: Engine, reference: str, verdict: str, root: str) -> Prefe
     corpus, _, wanted = reference.partition("/")
     held = [
         each
-        for each in find_observer(engine.state).held
+        for each in MomentsObserver.find_in(engine.state.addons).held
         if (each.corpus, each.verdict, each.root) == (corpus, verdict, root)
         and wanted in (each.artifact_id, each.name)
     ]
@@ -125,7 +125,7 @@ def _find_held(engine: Engine, reference: str, verdict: str, root: str) -> Prefe
 def _is_held(engine: Engine, wish: Preference) -> bool:
     """Return whether there is a wish like it."""
     key = wish.corpus, wish.artifact_id, wish.root, wish.verdict
-    held = find_observer(engine.state).held
+    held = MomentsObserver.find_in(engine.state.addons).held
     return key in {(each.corpus, each.artifact_id, each.root, each.verdict) for each in held}
 
 
@@ -148,7 +148,7 @@ def note_moment(engine: Engine, agent: str, moment: str, outcome: str) -> int:
     """Count what came of an event; return how many counts are to be written down."""
     if agent not in AGENTS or moment not in (*MOMENTS, PROMPT) or outcome not in OUTCOMES:
         raise QueryError("no event of the hook", "it is sent by irc hook")
-    counted = find_observer(engine.state).counted
+    counted = MomentsObserver.find_in(engine.state.addons).counted
     counted.append((agent, moment, outcome))
     return len(counted)
 
@@ -159,7 +159,7 @@ def resume_session(
 ) -> list[UsedArtifact]:
     """Return what a session used lately, whose context was cut or comes back."""
     check_session(session)
-    state, observer = engine.state, find_observer(engine.state)
+    state, observer = engine.state, MomentsObserver.find_in(engine.state.addons)
     place = clean_place(place) if place else ""
     wishes = observer.find_preferences(place, to_session=True)
     used = find_used(state, session, transcript, wishes.muted if wishes else ())
@@ -175,7 +175,7 @@ def expect_subagent(engine: Engine, session: str, agent_type: str, task: str) ->
     if not session or not task.strip():
         raise QueryError("no task of a session", "say which session hands it over, and the task")
     kept = Task(engine.state.clock(), agent_type[:MOST_TYPE_CHARS], task[:_MOST_TASK_CHARS])
-    return find_observer(engine.state).tasks.note(session, kept)
+    return MomentsObserver.find_in(engine.state.addons).tasks.note(session, kept)
 
 
 @serves("discover_task", "quick", access.refuse_others)
@@ -187,7 +187,9 @@ def discover_task(engine: Engine, args: Args) -> Selection:
     if budget_ms <= 0:
         raise QueryError(f"budget_ms must be above 0, not {budget_ms:g}")
     now = engine.state.clock()
-    texts = find_observer(engine.state).tasks.take(session, agent_type[:MOST_TYPE_CHARS], now)
+    texts = MomentsObserver.find_in(engine.state.addons).tasks.take(
+        session, agent_type[:MOST_TYPE_CHARS], now
+    )
     answers, traces = list[Selection](), list[Trace]()
     for text in texts:
         # With a budget no model is asked, which the loop could not wait for.
@@ -196,7 +198,9 @@ def discover_task(engine: Engine, args: Args) -> Selection:
         answers.append(engine.discover(query, traced=traces.append, session=session))
     answers = [_keep_likely(each) for each in answers]
     answer = _join(answers, engine.state.snapshot.generation)
-    find_observer(engine.state).count_answer(session, SUBAGENT, bool(answer.results))
+    MomentsObserver.find_in(engine.state.addons).count_answer(
+        session, SUBAGENT, bool(answer.results)
+    )
     if texts and args["noted"]:
         trace = traces[-1] if len(texts) == 1 and traces else None
         whose = ClientSession("", session)

@@ -24,7 +24,7 @@ from irdaemon.contrib.recall.history import (
     list_lost_commits,
     read_history,
 )
-from irdaemon.contrib.recall.observer import RecallObserver, find_observer
+from irdaemon.contrib.recall.observer import RecallObserver
 from irdaemon.contrib.recall.store import FileState, MadeCommit, RecallStore, Unlooked
 from irdaemon.contrib.recall.verdicts import find_symbols
 from irdaemon.engine import Engine
@@ -218,4 +218,4 @@ def _iterate_names(text: str) -> Iterator[str]:
 
 def make_background(engine: Engine, config: Config) -> DatingWork:
     """Return what looks at the files of turns."""
-    return DatingWork(engine.state, find_observer(engine.state))
+    return DatingWork(engine.state, RecallObserver.find_in(engine.state.addons))

@@ -268,13 +268,6 @@ def make_turn(artifact: Artifact, runs: tuple[DoneRun, ...] = ()) -> DoneTurn:
     )
 
 
-def find_observer(state: State) -> RecallObserver:
-    """Return the part of recall beside an engine."""
-    observer = state.addons["recall"]
-    assert isinstance(observer, RecallObserver)
-    return observer
-
-
 def _is_turn(hit: Hit) -> bool:
     return "session_id" in hit.fields
 

@@ -10,9 +10,9 @@ from typing import Any
 from irclient.errors import QueryError, Unavailable
 from irclient.results import KnownCure, SessionTouch
 from irclient.types import Verdict
-from irdaemon.contrib.moments.observer import find_observer as find_moments
+from irdaemon.contrib.moments.observer import MomentsObserver
 from irdaemon.contrib.recall.failures import Cure, FailedCommand
-from irdaemon.contrib.recall.observer import RecallObserver, find_observer
+from irdaemon.contrib.recall.observer import RecallObserver
 from irdaemon.contrib.recall.store import RecallStore, TouchingTurn
 from irdaemon.discovery.impressions import check_session
 from irdaemon.engine import Engine
@@ -38,7 +38,7 @@ def sessions(engine: Engine, file: str, limit: int) -> Any:
         raise QueryError(f"{file!r:.80} is not a path", "give one, or its end: src/parser.py")
     if not 1 <= limit <= _MOST:
         raise QueryError(f"limit must be 1 to {_MOST}, not {limit}")
-    observer = find_observer(engine.state)
+    observer = RecallObserver.find_in(engine.state.addons)
     found = find_touching(observer, wanted, limit)
     verdicts = observer.judge.judge([(each.corpus, each.turn_id) for each in found], _BUDGET_S)
     with engine.state.reading() as ledger:
@@ -52,7 +52,7 @@ def sessions(engine: Engine, file: str, limit: int) -> Any:
 @serves("find_cure", "slow", access.refuse_others)
 def find_cure(engine: Engine, command: str, output: str, session: str, sure: bool) -> Any:
     """Return how the error of a command went away in an earlier session."""
-    observer = find_observer(engine.state)
+    observer = RecallObserver.find_in(engine.state.addons)
     check_session(session)
     cleaner = Redactor("all")
     try:
@@ -63,7 +63,9 @@ def find_cure(engine: Engine, command: str, output: str, session: str, sure: boo
     found = observer.find_cure(failed)
     told = _describe_cure(engine, found) if found else None
     if "moments" in engine.state.addons:
-        find_moments(engine.state).count_answer(session, "error", told is not None)
+        MomentsObserver.find_in(engine.state.addons).count_answer(
+            session, "error", told is not None
+        )
     if told is None:
         return []
     observer.note_cure(failed, told)

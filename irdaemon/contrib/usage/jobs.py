@@ -8,7 +8,7 @@ from irclient.counts import format_count
 from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.usage.learning import NOT_LEARNED, RULE, Learning
 from irdaemon.contrib.usage.names import ItemNames
-from irdaemon.contrib.usage.observer import find_observer
+from irdaemon.contrib.usage.observer import UsageObserver
 from irdaemon.contrib.usage.taught import list_uses
 from irdaemon.engine.publish import JobContext
 from irdaemon.engine.state import State
@@ -20,11 +20,11 @@ def learn_corpus(context: JobContext, corpus: Corpus) -> str:
     state, name = context.state, corpus.name
     ledger = state.ledger
     if not corpus.learns:
-        find_observer(state).imported.pop(name, None)
+        UsageObserver.find_in(state.addons).imported.pop(name, None)
         return (
             "nothing is learned about a corpus that is copied elsewhere, unless it has share = true"
         )
-    ledger.prompts.import_uses(name, find_observer(state).imported.pop(name, ()))
+    ledger.prompts.import_uses(name, UsageObserver.find_in(state.addons).imported.pop(name, ()))
     if _is_incomplete(state):
         return "not all transcripts were searched for uses"
     learning = Learning(state, context.publisher, corpus, context.pause)
@@ -48,8 +48,8 @@ def roll_back_corpus(context: JobContext, corpus: Corpus) -> str:
 def forget_learned(context: JobContext) -> str:
     """Forget what is to be forgotten of use, in what was learned and in what was imported."""
     state, forgotten = context.state, 0
-    while find_observer(state).unlearned:
-        corpus, artifact_id, session = find_observer(state).unlearned.popleft()
+    while UsageObserver.find_in(state.addons).unlearned:
+        corpus, artifact_id, session = UsageObserver.find_in(state.addons).unlearned.popleft()
         for each in state.corpora.values():
             if corpus in ("", each.name):
                 changed = state.ledger.prompts.forget(each.name, artifact_id, session)
@@ -62,14 +62,14 @@ def _is_incomplete(state: State) -> bool:
     """Return whether transcripts are still to be read again: what lacks now has not gone."""
     corpora = state.corpora.values()
     sessions = [each.name for each in corpora if each.kind in NOT_LEARNED]
-    notes = find_observer(state).notes
+    notes = UsageObserver.find_in(state.addons).notes
     return notes is not None and any(map(notes.must_read_all, sessions))
 
 
 def _list_known_uses(state: State, corpus: Corpus) -> list[Use]:
     """Return the uses that transcripts tell of and those brought from elsewhere."""
     imported = state.ledger.prompts.list_imported(corpus.name)
-    if (notes := find_observer(state).notes) is None:
+    if (notes := UsageObserver.find_in(state.addons).notes) is None:
         return imported
     with notes.reading() as store:
         names = ItemNames(state.ledger, {name: c.kind for name, c in state.corpora.items()})

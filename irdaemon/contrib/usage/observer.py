@@ -124,12 +124,5 @@ class UsageObserver(Observer):
         return [Job("learn", name) for name in find_learnable(self._state)]
 
 
-def find_observer(state: State) -> UsageObserver:
-    """Return the part of use beside an engine."""
-    observer = state.addons["usage"]
-    assert isinstance(observer, UsageObserver)
-    return observer
-
-
 def _has_sessions(corpus: Corpus) -> bool:
     return getattr(corpus.source, "has_turns", False)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from irclient.errors import QueryError
-from irdaemon.contrib.usage.observer import find_observer
+from irdaemon.contrib.usage.observer import UsageObserver
 from irdaemon.contrib.usage.reports import UseReports
 from irdaemon.contrib.usage.taught import parse_uses
 from irdaemon.engine import Engine
@@ -55,7 +55,7 @@ def usage_import(engine: Engine, uses: list[Any], corpus: str | None) -> Any:
         raise QueryError("there are no uses", 'give some: {"prompt": "...", "gold": ["id"]}')
     for name in by_corpus:
         engine.state.check_known(name)
-    observer = find_observer(engine.state)
+    observer = UsageObserver.find_in(engine.state.addons)
     return [observer.request_learning(name, given) for name, given in by_corpus.items()]
 
 

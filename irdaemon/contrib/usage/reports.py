@@ -14,7 +14,7 @@ from irdaemon.contrib.usage.gaps import LEAST, GapWorld, find_gaps, make_report
 from irdaemon.contrib.usage.listings import make_listing
 from irdaemon.contrib.usage.names import Item, ItemNames, JoinedLog
 from irdaemon.contrib.usage.notes import UsageNotes
-from irdaemon.contrib.usage.observer import find_observer
+from irdaemon.contrib.usage.observer import UsageObserver
 from irdaemon.contrib.usage.offers import ConsideredItem, NotedAnswer
 from irdaemon.contrib.usage.store import KEPT_DAYS, Offer, UsageStore
 from irdaemon.contrib.usage.taught import list_uses
@@ -110,7 +110,7 @@ class UseReports:
                 if item:
                     return self._forget_item(store, item, now)
                 forgotten = store.forget_session(session, now) if session else store.forget_all(now)
-                find_observer(self._state).request_unlearning("", "", session)
+                UsageObserver.find_in(self._state.addons).request_unlearning("", "", session)
                 return forgotten
             finally:
                 store.close()
@@ -123,7 +123,7 @@ class UseReports:
             names = self._make_names(ledger)
             uses = {use for turn in store.turns(only_used=True) for use in turn.uses}
             meant = [use for use in uses if found in names.resolve_use(*use)[:1]]
-        find_observer(self._state).request_unlearning(*found, "")
+        UsageObserver.find_in(self._state.addons).request_unlearning(*found, "")
         return store.forget_item(found, meant, now)
 
     def _list_considered(self, prompt: str) -> list[ConsideredItem]:
@@ -140,7 +140,7 @@ class UseReports:
             yield store, ledger
 
     def _get_notes(self) -> UsageNotes:
-        notes = find_observer(self._state).notes
+        notes = UsageObserver.find_in(self._state.addons).notes
         if notes is None:
             raise Unavailable("use is not noted here", "enabled = true under [usage]")
         return notes

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.contrib.moments.observer import find_observer
+from irdaemon.contrib.moments.observer import MomentsObserver
 from irdaemon.contrib.usage.notes import UsageOptions
-from irdaemon.contrib.usage.observer import find_observer as find_usage
+from irdaemon.contrib.usage.observer import UsageObserver
 from irdaemon.contrib.usage.operations import usage
 from irdaemon.contrib.usage.reports import UseReports
 from irdaemon.engine.queue import Job
@@ -37,7 +37,7 @@ def made(tmp_path):
     )
     scan(made)
     yield made
-    find_usage(made.state).notes.close()
+    UsageObserver.find_in(made.state.addons).notes.close()
     made.ledger.close()
 
 
@@ -57,7 +57,7 @@ def show(made, sessions, at=BEFORE, evidence=None, used_in=(), client=""):
     if evidence is None:
         evidence = made.discover(Query(ASKED, corpora=("skills",))).results[0].score
     shown = considered(item, evidence=evidence)
-    store = find_usage(made.state).notes.changing()
+    store = UsageObserver.find_in(made.state.addons).notes.changing()
     store.put_offers(
         [offer(b"d", shown, session=f"claude:{n}", at=at, client=client) for n in sessions]
     )
@@ -108,12 +108,12 @@ def test_used_later_it_is_offered_again_for_good(made):
     show(made, [77], used_in=[77])
     fade(made)
     assert is_offered(made)
-    assert find_observer(made.state).fading == ()
+    assert MomentsObserver.find_in(made.state.addons).fading == ()
 
 
 def test_sessions_whose_transcripts_are_not_read_tell_nothing(made):
     item = considered(fill(made), evidence=0.9)
-    store = find_usage(made.state).notes.changing()
+    store = UsageObserver.find_in(made.state.addons).notes.changing()
     store.put_offers([offer(b"d", item, session=f"codex:{n}", at=BEFORE) for n in range(30)])
     store.close()
     fade(made)
@@ -182,7 +182,7 @@ def test_the_report_on_use_and_the_explanation_of_the_item_say_so(made):
 def test_it_stays_faded_across_a_restart(made):
     show(made, range(10))
     fade(made)
-    again = find_observer(made.state)
+    again = MomentsObserver.find_in(made.state.addons)
     again.fading, again._by_root = (), {}
     assert is_offered(made)
     again.load()

@@ -7,7 +7,7 @@ import pytest
 
 from irdaemon.config.sections import Config
 from irdaemon.contrib.recall.dating import DatingWork
-from irdaemon.contrib.recall.observer import find_observer
+from irdaemon.contrib.recall.observer import RecallObserver
 from irdaemon.contrib.recall.store import RecallStore
 from irdaemon.engine.projects import Projects
 from irdaemon.ledger import KnownProject
@@ -27,7 +27,7 @@ class Dated:
         projects.config = Config("irdaemon.toml", "/state")
         self.engine.state.projects = projects
         self.known = []
-        self.work = DatingWork(self.engine.state, find_observer(self.engine.state))
+        self.work = DatingWork(self.engine.state, RecallObserver.find_in(self.engine.state.addons))
 
     def know(self, *checkouts, gone_at=0.0):
         """Have projects be known besides the others, there or gone since a time."""

@@ -8,7 +8,7 @@ import pytest
 from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.usage.names import ItemNames
 from irdaemon.contrib.usage.notes import UsageOptions
-from irdaemon.contrib.usage.observer import find_observer
+from irdaemon.contrib.usage.observer import UsageObserver
 from irdaemon.contrib.usage.taught import list_uses, teach
 from irdaemon.engine.queue import Job
 from irdaemon.source.sessions import Sessions
@@ -55,7 +55,7 @@ def made(tmp_path, session):
     made = engine(*corpora, path=path, addons={"usage": options})
     scan(made)
     yield made
-    find_observer(made.state).notes.close()
+    UsageObserver.find_in(made.state.addons).notes.close()
     made.ledger.close()
 
 
@@ -67,7 +67,7 @@ def scan(made, *jobs):
 
 def uses(made):
     names = ItemNames(made.ledger, {"skills": "skills", "sessions": "sessions"})
-    with find_observer(made.state).notes.reading() as store:
+    with UsageObserver.find_in(made.state.addons).notes.reading() as store:
         return list(list_uses(store, made.ledger, names, "skills"))
 
 
@@ -109,12 +109,12 @@ def test_uses_are_read_with_the_tail_and_go_with_the_session(made, session, tmp_
     path.unlink()
     scan(made)
     assert uses(made) == []
-    with find_observer(made.state).notes.reading() as store:
+    with UsageObserver.find_in(made.state.addons).notes.reading() as store:
         assert [each.turn_id for each in store.turns()] == ["T:t1"]
 
 
 def test_a_log_that_is_lost_is_filled_from_the_transcripts_again(made, tmp_path):
-    find_observer(made.state).notes.close()
+    UsageObserver.find_in(made.state.addons).notes.close()
     (tmp_path / "usage.sqlite").unlink()
     scan(made)
     assert len(uses(made)) == 1
@@ -127,7 +127,7 @@ def test_a_session_about_a_project_with_a_marker_leaves_no_trace(made, session, 
     session.lines = [line.replace("/home/u/app", str(project)) for line in session.lines]
     written(session, tmp_path / "sessions" / "S.jsonl")
     scan(made)
-    with find_observer(made.state).notes.reading() as store:
+    with UsageObserver.find_in(made.state.addons).notes.reading() as store:
         assert store.turns() == []
 
 
@@ -136,7 +136,7 @@ def test_a_turn_in_which_something_private_was_said_leaves_no_trace(made, sessio
     call(session, "d1", "Skill", {"skill": "pdf"})
     written(session, tmp_path / "sessions" / "S.jsonl")
     scan(made)
-    with find_observer(made.state).notes.reading() as store:
+    with UsageObserver.find_in(made.state.addons).notes.reading() as store:
         assert "S:u4" not in {each.turn_id for each in store.turns()}
 
 
@@ -144,5 +144,5 @@ def test_a_truncated_transcript_loses_what_it_no_longer_tells(made, session, tmp
     session.lines = session.lines[:1]
     written(session, tmp_path / "sessions" / "S.jsonl")
     scan(made)
-    with closing(find_observer(made.state).notes.changing()) as store:
+    with closing(UsageObserver.find_in(made.state.addons).notes.changing()) as store:
         assert store.count("uses") == 0
