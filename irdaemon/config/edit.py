@@ -10,7 +10,6 @@ import contextlib
 import fcntl
 import os
 import re
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -29,6 +28,7 @@ from irdaemon.config.clients import ClientConfig
 from irdaemon.config.config import parse_config, read_text
 from irdaemon.config.sections import KNOWN_KINDS, Config
 from irdaemon.runtime import toml
+from irdaemon.runtime.replacing import replace_file
 
 _LOCKED_WITHIN_S = 10.0
 _POLL_S = 0.01
@@ -377,24 +377,11 @@ def write_privately(path: str, text: str) -> None:
     Raises ConfigError where that is not allowed; the file then stays as it was.
     """
     try:
-        _replace(os.path.realpath(path), text)
+        real = os.path.realpath(path)
+        os.makedirs(os.path.dirname(real), mode=0o700, exist_ok=True)
+        replace_file(real, text)
     except OSError as error:
         raise _make_unwritable_error(path, error) from error
-
-
-def _replace(path: str, text: str) -> None:
-    directory = os.path.dirname(path)
-    os.makedirs(directory, mode=0o700, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".irdaemon-")
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def _make_unwritable_error(path: str, error: OSError) -> ConfigError:

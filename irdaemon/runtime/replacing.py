@@ -13,6 +13,8 @@ def replace_file(path: str, text: str) -> None:
     try:
         with open(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
+            file.flush()
+            os.fsync(descriptor)
         os.replace(written, path)
     except BaseException:
         os.unlink(written)
