@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from irclient.cli.place import PLACE, choose_place
@@ -141,10 +141,11 @@ def _note_unsearched(answer: Selection) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """What an exact search looked for."""
+    """What an exact search looked for; a file is read once, however many hits are in it."""
 
     text: str
     ignore_case: bool = False
+    _lines: dict[str, list[int]] = field(default_factory=dict)
 
     def add_line(self, hit: Hit) -> Hit:
         """Return a hit with the `line` of its file that holds the literal, as the file is now.
@@ -154,7 +155,9 @@ class Literal:
         first, last = (hit.fields.get(name) for name in ("start_line", "end_line"))
         if not (isinstance(first, int) and isinstance(last, int)):
             return hit
-        found = self._find_lines(hit.pointer)
+        if hit.pointer not in self._lines:
+            self._lines[hit.pointer] = self._find_lines(hit.pointer)
+        found = self._lines[hit.pointer]
         line = next((each for each in found if first <= each <= last), next(iter(found), None))
         return hit if line is None else replace(hit, fields={**hit.fields, "line": line})
 

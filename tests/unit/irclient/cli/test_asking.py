@@ -161,6 +161,16 @@ def test_an_exact_hit_has_the_line_of_its_part_that_holds_the_text(tmp_path):
     assert Literal("needle").add_line(hit_of(path, start_line=2, end_line=4)).fields["line"] == 1
 
 
+def test_a_file_is_read_once_for_all_exact_hits_in_it(tmp_path):
+    path = tmp_path / "a.md"
+    path.write_text("hay\nneedle\n")
+    literal = Literal("needle")
+    found = literal.add_line(hit_of(path, start_line=1, end_line=2))
+    path.unlink()
+    assert literal.add_line(hit_of(path, start_line=1, end_line=2)) == found
+    assert found.fields["line"] == 2
+
+
 def test_an_exact_hit_without_lines_or_whose_file_is_gone_stays_as_it_is(tmp_path):
     for hit in (hit_of(tmp_path), hit_of(tmp_path / "gone", start_line=1, end_line=2)):
         assert Literal("x").add_line(hit) == hit
