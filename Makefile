@@ -38,7 +38,7 @@ run: .venv/.installed $(if $(filter Linux-aarch64,$(shell uname -s)-$(shell unam
 	  $(BIN)/irdaemon start --detach --wait --fallback examples/irdaemon.toml && echo && \
 	  echo '$$ irc discover "review a pull request"' && \
 	  { $(BIN)/irc discover "review a pull request" || test $$? -eq 1; } && echo && echo "Next:" && \
-	  echo "  $(BIN)/irdaemon init                   connect your agents, choose what is indexed" && \
+	  echo "  $(BIN)/irdaemon init                  connect your agents, choose what is indexed" && \
 	  echo "  $(BIN)/irc discover \"...\"             ask for what you need" && \
 	  echo "  $(BIN)/irc add notes files ~/notes    index a directory of documents" && \
 	  echo "  $(BIN)/irc status                     what is indexed, and how fresh it is" && \

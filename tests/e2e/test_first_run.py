@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import stat
 import sys
@@ -225,7 +226,8 @@ def test_make_run_asks_nothing_off_a_terminal(new_home):
     assert code == 0, screen
     assert "?" not in screen
     assert not new_home.config.exists()
-    assert "Next:" in screen
+    rows = screen[screen.index("Next:") :].splitlines()[1:7]
+    assert len({len(row) - len(re.split(r"  +", row.strip())[-1]) for row in rows}) == 1, rows
     assert new_home.run("irdaemon", "stop").returncode == 0
     code, screen = type_answers(made, new_home.env, [ENTER, ENTER])
     assert code == 0, screen

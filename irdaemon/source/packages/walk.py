@@ -37,17 +37,21 @@ from irdaemon.types import Entry, Root, Scan
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A kind of manifest: its files, and files read beside them."""
+    """A kind of manifest: its files, and files read beside them.
+
+    One that `inherits` may take values from the nearest one above.
+    """
 
     ecosystem: str
     suffix: str
     manifests: tuple[str, ...]
     beside: tuple[str, ...] = ()
+    inherits: bool = False
 
 
 PYTHON = Family("pypi", "", ("pyproject.toml", "setup.cfg", "setup.py"))
 NPM = Family("npm", "#npm", ("package.json",))
-CARGO = Family("cargo", "#cargo", ("Cargo.toml",))
+CARGO = Family("cargo", "#cargo", ("Cargo.toml",), inherits=True)
 GO = Family("go", "#go", ("go.mod",), ("doc.go",))
 FAMILIES = (PYTHON, NPM, CARGO, GO)
 
@@ -84,7 +88,7 @@ def list_packages(
         if held:
             further = (*family.beside, choose_readme(files))
             held += [files[name] for name in further if name in files]
-            if family is CARGO:  # a crate may inherit from the nearest one above
+            if family.inherits:
                 above = islice(cargo.list_parents(directory), 1)
                 held += [os.path.join(each, "Cargo.toml") for each in above]
             yield _make_entry(shorten_path(directory) + family.suffix, directory, held, scope)

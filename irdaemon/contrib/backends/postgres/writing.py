@@ -167,7 +167,7 @@ def take_lease(connection: Connection, corpus: str, holder: str, fence: int | No
         {"corpus": corpus, "holder": holder, "fence": fence},
     )
     if taken is None:
-        raise _lease_lost(connection, corpus)
+        raise _make_lease_lost(connection, corpus)
     return int(taken)
 
 
@@ -187,10 +187,10 @@ def check_fence(connection: Connection, corpus: str, fence: int, *, hold: bool =
     """
     asked = f"SELECT fence FROM irdaemon.leases WHERE corpus = %s{' FOR SHARE' if hold else ''}"
     if fetch_value(connection, asked, (corpus,)) != fence:
-        raise _lease_lost(connection, corpus)
+        raise _make_lease_lost(connection, corpus)
 
 
-def _lease_lost(connection: Connection, corpus: str) -> LeaseLost:
+def _make_lease_lost(connection: Connection, corpus: str) -> LeaseLost:
     row = connection.execute(
         "SELECT holder, ceil(extract(epoch FROM until - clock_timestamp()))"
         " FROM irdaemon.leases WHERE corpus = %s",

@@ -210,11 +210,11 @@ class States:
         for _ in range(_TRIES):
             there = self.get(before.corpus)
             if there.fence != before.fence or there.begun != before.begun:
-                raise _lease_lost(there)
+                raise _make_lease_lost(there)
             after = replace(there, **changed)
             if self.change(there, after):
                 return after
-        raise _lease_lost(self.get(before.corpus))
+        raise _make_lease_lost(self.get(before.corpus))
 
     # -- the lease -------------------------------------------------------------------------------
 
@@ -223,13 +223,13 @@ class States:
         for _ in range(_TRIES):
             there, now = self.get(corpus), self.clock()
             if there.holder != holder and there.until > now:
-                raise _lease_lost(there)
+                raise _make_lease_lost(there)
             fence = there.fence + (there.holder != holder or not there.fence)
             made, until = there.made or now, now + LEASE_S
             after = replace(there, made=made, holder=holder, fence=fence, until=until)
             if self.change(there, after):
                 return fence
-        raise _lease_lost(self.get(corpus))
+        raise _make_lease_lost(self.get(corpus))
 
     def release(self, corpus: str, holder: str) -> None:
         """Give up the lease of a corpus, where it is still the holder's."""
@@ -241,7 +241,7 @@ class States:
         """Return the state of a corpus to its writer. Raises LeaseLost."""
         there = self.get(corpus)
         if there.fence != fence:
-            raise _lease_lost(there)
+            raise _make_lease_lost(there)
         return there
 
 
@@ -250,7 +250,7 @@ def make_not_found(corpus: str) -> NotFound:
     return NotFound(f"unknown corpus {corpus!r}", "irc status lists the corpora")
 
 
-def _lease_lost(state: CorpusState) -> LeaseLost:
+def _make_lease_lost(state: CorpusState) -> LeaseLost:
     return LeaseLost(
         f"{state.corpus!r} is written by {state.holder or 'no process'}",
         f"stop that daemon, or wait {LEASE_S:.0f} s after its end",
