@@ -60,7 +60,7 @@ JUDGED = ("web", "ml", "daily")
 MODES = ("hybrid", "dense", "lexical")
 DEPTH = 6
 # What an ordinary request counts beside a labelled prompt, and how much of its shift a corpus gets.
-ORDINARY, L2, SHARE = 0.3, 3.0, 0.8
+ORDINARY, L2, SHARE = 0.3, 3.0, 0.9
 # Never counted against a hit: likeness of meaning, words, a rare identifier.
 RISING = {"meaning", "words", "share", "identifier"}
 # The share of prompts which want silence that may be answered, of the homes trained on.

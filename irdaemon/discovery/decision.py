@@ -184,7 +184,7 @@ def find_shift(floor: Floor | None) -> float | None:
 
 
 # What makes a floor of one version useless to another: the features and the weights.
-FORMULA = 3
+FORMULA = 4
 # Below this separability (Youden's J) what calibration found is kept and shown, but not applied.
 TRUSTED_J = 0.5
 
