@@ -109,13 +109,18 @@ class Query(Plain):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Query:
         """Build a query from plain data; its values are validated where it is run."""
-        known = cls.known(data)
+        return cls(**Query.read_fields(data))
+
+    @staticmethod
+    def read_fields(data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a query that plain data has, in their types; none is checked."""
+        known = Query.known(data)
         if isinstance(known.get("select"), Mapping):
             known["select"] = SelectSpec(**SelectSpec.known(known["select"]))
         for name in ("corpora", "surfaces"):
             if isinstance(known.get(name), (list, tuple)):
                 known[name] = tuple(known[name])
-        return cls(**known)
+        return known
 
 
 def as_query(asked: Query | str | Mapping[str, Any]) -> Query:

@@ -161,7 +161,7 @@ def _pack(value: Any, on_surrogates: str = "backslashreplace") -> bytes:
 def _unpack(data: bytes, limits: MessageLimits) -> dict[str, Any]:
     if limits.bytes and len(data) > limits.bytes:
         raise _too_much("bytes", len(data), limits.bytes, "max_message_bytes")
-    count = _Counter(limits.items) if limits.items else None
+    count = _Counter(limits.items) if limits.items or limits.depth else None
     try:
         value = msgpack.unpackb(
             data,
@@ -174,7 +174,8 @@ def _unpack(data: bytes, limits: MessageLimits) -> dict[str, Any]:
         raise ProtocolError(f"not a msgpack message: {error}", "see docs/protocol.md") from error
     if not isinstance(value, dict):
         raise ProtocolError("a message is a msgpack map", "see docs/protocol.md")
-    if limits.depth and _nests_deeper(value, limits.depth):
+    # What consists of few lists and maps cannot nest deeply.
+    if count and 0 < limits.depth < count.containers and _nests_deeper(value, limits.depth):
         raise LimitError(
             f"the message nests deeper than {limits.depth} levels ([serve] max_depth)",
             "nest less",
@@ -183,15 +184,20 @@ def _unpack(data: bytes, limits: MessageLimits) -> dict[str, Any]:
 
 
 class _Counter:
-    """Count the values of a message while it is read, so that too many end the reading."""
+    """Count the values of a message while it is read, so that too many end the reading.
+
+    `most` is 0 for no limit. `containers` counts lists and maps alone.
+    """
 
     def __init__(self, most: int):
         self._most = most
         self._found = 0
+        self.containers = 0
 
     def __call__(self, container: Any) -> Any:
+        self.containers += 1
         self._found += 1 + len(container)
-        if self._found > self._most:
+        if 0 < self._most < self._found:
             raise _too_much("values or more", self._found, self._most, "max_items")
         return container
 

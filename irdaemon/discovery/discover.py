@@ -237,7 +237,8 @@ def _gather(run: _Run, query: ParsedQuery) -> Merged:
     few = len(merged.found) <= min(query.select.max_k, query.k - 1)
     if few and any(each.above_floor and each.cut for each in merged.rankings):
         wider = replace(query, k=min(_WIDER * query.k, MAX_K))
-        merged = _merge(run, wider, _widen(asked, _choose_k(run, wider)))
+        k = wider.k if run.choosing.boost is None else max(wider.k, BOOSTED)
+        merged = _merge(run, wider, _widen(asked, choose_k(k, run.models.tuning)))
     return replace(merged, found=merged.found[: query.k])
 
 
@@ -259,26 +260,26 @@ def _pose(run: _Run, query: ParsedQuery) -> list[Asked]:
     It is analysed once, numbered once for each vocabulary, and embedded for each corpus.
     """
     check_clock()
-    models, shared, asked = run.models, dict[int, Question](), list[Asked]()
+    models, asked = run.models, list[Asked]()
+    numbered, embedded = dict[int, Question](), dict[tuple[int, str], Question]()
+    if run.choosing.boost is not None:
+        query = replace(query, k=max(query.k, BOOSTED))
     with stage("analyse"):
-        words, k = read_words(query.text), _choose_k(run, query)
+        words = read_words(query.text)
         for index in run.snapshot.corpora.values():
             vocabulary = _NOWHERE if index.elsewhere else run.snapshot.get_vocabulary(index)
-            if id(vocabulary) not in shared:
+            own, space = id(vocabulary), (id(vocabulary), index.embedder)
+            if own not in numbered:
                 known = _NOWHERE if index.elsewhere else run.snapshot.find_words(index)
-                question = analyse_query(query, known, models.tuning, words)
-                shared[id(vocabulary)] = replace(question, k=k)
-            question = embed_question(shared[id(vocabulary)], index, models.embed)
+                numbered[own] = analyse_query(query, known, models.tuning, words)
+            if space not in embedded:
+                embedded[space] = embed_question(numbered[own], index, models.embed)
+            question = embedded[space]
             if query.window:
                 question = narrow_question(question, index, query.window)
             part = fetch_part(index.elsewhere, question) if index.elsewhere else (index, question)
             asked.append(part)
     return asked
-
-
-def _choose_k(run: _Run, query: ParsedQuery) -> int:
-    k = query.k if run.choosing.boost is None else max(query.k, BOOSTED)
-    return choose_k(k, run.models.tuning)
 
 
 def _widen(asked: Sequence[Asked], k: int) -> list[Asked]:

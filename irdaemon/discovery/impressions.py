@@ -83,7 +83,7 @@ class Impressions:
         left = tuple(
             hit
             for hit in answer.results
-            if not (_was_shown(hit, seen) or _is_own(hit.fields, hit.pointer, id))
+            if not (_was_shown(hit, seen) or _is_own(hit.fields.get(SESSION), hit.pointer, id))
         )
         if len(left) == len(answer.results):
             return answer
@@ -142,10 +142,11 @@ def drop_own_turns(
 
     Those of sessions that its transcript goes on with, and copies of its turns, are left out too.
     """
-    own = [c for c in found.candidates if _is_own(c.card.fields, c.card.pointer, session_id)]
+    cards = [each.card for each in found.candidates]
+    own = [each for each in cards if _is_own(each.get_field(SESSION), each.pointer, session_id)]
     if not own or question.filter.names(SESSION):
         return found
-    ids = dict.fromkeys(str(each.card.fields[SESSION]) for each in own)
+    ids = dict.fromkeys(str(each.get_field(SESSION)) for each in own)
     others = {SESSION: {"$nin": [session_id, *ids]}}
     both = parse_filter({"$and": [question.filter.where, others]})
     found = retrieve(index, replace(question, filter=both))
@@ -154,12 +155,15 @@ def drop_own_turns(
     return replace(found, candidates=left)
 
 
-def _is_own(fields: Mapping[str, Any], pointer: str, session_id: str) -> bool:
-    """Return whether a turn is of a session, or lies in its file, which is called by its id."""
-    if not session_id or SESSION not in fields:
+def _is_own(held_in: Any, pointer: str, session_id: str) -> bool:
+    """Return whether a turn is of a session, or lies in its file, which is called by its id.
+
+    `held_in` is the session of the turn, None of what is no turn.
+    """
+    if not session_id or held_in is None:
         return False
     name = os.path.basename(pointer).partition(".")[0]
-    return fields[SESSION] == session_id or name == session_id or name.endswith(f"-{session_id}")
+    return held_in == session_id or name == session_id or name.endswith(f"-{session_id}")
 
 
 def _read_clients(saved: Any) -> Iterator[tuple[str, dict[str, Items]]]:

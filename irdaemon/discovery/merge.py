@@ -326,7 +326,8 @@ def _join_namesakes(groups: Sequence[list[Candidate]], here: Here) -> list[list[
 
 
 def _join_near(groups: Sequence[list[Candidate]], near: NearDuplicates) -> list[list[Candidate]]:
-    kept: list[list[Candidate]] = []
+    # With the voices of the first of each, as far as they are compared.
+    kept: list[tuple[list[Candidate], set[str]]] = []
     by_name: dict[str, list[list[Candidate]]] = {}
     sessions: set[tuple[str, Any]] = set()
     for group in groups:
@@ -336,23 +337,25 @@ def _join_near(groups: Sequence[list[Candidate]], near: NearDuplicates) -> list[
             (each for each in namesakes if _compare(*_count_both(each[0], first)) >= NEARLY),
             None,
         )
-        if same is None and len(kept) <= near.places:
-            same = next((each for each in kept if _is_one_voice(each[0], first, near)), None)
+        voices = _find_voices(first) if same is None and len(kept) <= near.places else set[str]()
+        if voices:
+            alike = (each for each, theirs in kept if theirs & voices)
+            same = next((each for each in alike if _is_one_voice(each[0], first, near)), None)
         if same is not None:
             same += group
             continue
-        session = first.index.corpus, first.card.fields.get(SESSION)
+        session = first.index.corpus, first.card.get_field(SESSION)
         if session[1] and not near.turns and session in sessions:
             continue
         sessions.add(session)
         namesakes.append(group)
-        kept.append(group)
-    return kept
+        kept.append((group, voices))
+    return [group for group, _ in kept]
 
 
 def _is_one_voice(one: Candidate, other: Candidate, near: NearDuplicates) -> bool:
-    """Return whether the worse of two candidates only says again what the better one says."""
-    if one.index is not other.index or not _find_voices(one) & _find_voices(other):
+    """Return whether the worse of two candidates of a voice only says again what the other says."""
+    if one.index is not other.index:
         return False
     rows = one.index.rows
     records = [*rows.find_records(one.owner), *rows.find_records(other.owner)]
@@ -375,7 +378,7 @@ def _is_one_voice(one: Candidate, other: Candidate, near: NearDuplicates) -> boo
 def _find_voices(candidate: Candidate) -> set[str]:
     """Return whose an item is: its author, and the directory that holds it or its directory."""
     card = candidate.card
-    return {str(card.fields.get("author") or ""), dirname(dirname(card.pointer))} - {""}
+    return {str(card.get_field("author") or ""), dirname(dirname(card.pointer))} - {""}
 
 
 def _compare(mine: Counts, theirs: Counts) -> float:
@@ -408,5 +411,5 @@ def _merge_group(group: list[Candidate], here: Here | None) -> Found:
 
 
 def _rank_scope(candidate: Candidate) -> int:
-    scope = candidate.card.fields.get("scope")
+    scope = candidate.card.get_field("scope")
     return SCOPES.index(scope) if scope in SCOPES else len(SCOPES)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from irclient.errors import QueryError, Unavailable
 from irclient.types import MODES, as_query
@@ -33,7 +33,7 @@ from irdaemon.index.names import find_names
 from irdaemon.index.rows import hash_name
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source.projects import clean_place
-from irdaemon.text import find_identifiers, find_unstemmed, tokenize, tokenize_typed
+from irdaemon.text import analyse_asked, tokenize
 from irdaemon.types import Query, SelectSpec, Tuning
 
 MAX_WAIT_MS = 60_000
@@ -67,19 +67,22 @@ class ParsedQuery(Query):
     window: TimeWindow | None = field(default=None, repr=False)
 
 
-_FIELDS = tuple(each.name for each in fields(Query))
-
-
 def parse_query(
     asked: Query | str | Mapping[str, Any], custom: Selector | None = None
 ) -> ParsedQuery:
-    """Check a query once; nothing behind checks it again.
+    """Check a query once, where it enters; nothing behind checks it again.
 
     `custom` is a selector in place of the one that the query names. Raises QueryError.
     """
-    query = as_query(asked)
-    if not isinstance(query.text, str) or not query.text.strip():
+    if isinstance(asked, ParsedQuery) and custom is None:
+        return asked
+    given = _read_fields(asked)
+    if not isinstance(given["text"], str) or not given["text"].strip():
         raise QueryError("the query is empty", "say in a few words what is needed")
+    place, where = given.get("place"), given.get("where", {})
+    given["place"] = clean_place(place) if place else ""
+    filter, expansion = parse_filter(where), parse_expand(given.get("expand", "none"))
+    query = ParsedQuery(**given, filter=filter, expansion=expansion)
     for name, texts in (("corpora", query.corpora), ("surfaces", query.surfaces)):
         if not all(isinstance(each, str) for each in texts):
             raise QueryError(f"{name} must be a list of texts, not {list(texts)!r:.60}")
@@ -87,27 +90,33 @@ def parse_query(
     check_wait(query.wait_ms)
     if not is_weight(query.budget_ms):
         raise QueryError(f"budget_ms must be a number from 0 up, not {query.budget_ms!r}")
-    if query.rounds is not None:
-        _check_whole("rounds", query.rounds, MAX_ROUNDS)
-    _check_whole("passages", query.passages, MAX_K)
     for name in ("related", "exact", "ignore_case"):
         if not isinstance(value := getattr(query, name), bool):
             raise QueryError(f"{name} must be true or false, not {value!r:.60}")
     if query.exact:
         _check_literal(query.text)
     check_level(query.level)
-    place = clean_place(query.place) if query.place else ""
-    expansion, filter = parse_expand(query.expand), parse_filter(query.where)
     check_spec(query.select, custom)
-    values: dict[str, Any] = {name: getattr(query, name) for name in _FIELDS}
-    values["place"] = place
-    return ParsedQuery(**values, filter=filter, expansion=expansion)
+    return query
+
+
+def _read_fields(asked: Query | str | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that a query has, its text among them. Raises QueryError."""
+    if isinstance(asked, Mapping):
+        try:
+            return {"text": "", **Query.read_fields(asked)}
+        except TypeError as error:
+            raise QueryError(f"not a query: {error}", "see docs/protocol.md") from error
+    query = as_query(asked)
+    return {each: getattr(query, each) for each in Query.__dataclass_fields__}
 
 
 def parse_search(asked: Query | str | Mapping[str, Any]) -> ParsedQuery:
     """Check a query that asks for a ranking: no floor, and nothing of how to select."""
-    ranking = SelectSpec(min_score=None)
-    return parse_query(replace(as_query(asked), select=ranking, rounds=None, related=False))
+    ranking: dict[str, Any] = dict(select=SelectSpec(min_score=None), rounds=None, related=False)
+    if isinstance(asked, ParsedQuery):
+        return replace(asked, **ranking)
+    return parse_query({**_read_fields(asked), **ranking})
 
 
 def _check_literal(text: str) -> None:
@@ -136,13 +145,12 @@ def _check_ranking(query: Query) -> None:
     for kind, weight in query.weights.items():
         if not is_weight(weight):
             raise QueryError(f"the weight of {kind!r} must be a number from 0 up, not {weight!r}")
-    _check_whole("k", query.k, MAX_K)
-
-
-def _check_whole(name: str, value: Any, most: int) -> None:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not (whole and 1 <= value <= most):
-        raise QueryError(f"{name} must be a whole number from 1 to {most:,}, not {value!r}")
+    rounds = 1 if query.rounds is None else query.rounds
+    numbers = ("rounds", rounds, MAX_ROUNDS), ("passages", query.passages, MAX_K)
+    for name, value, most in (("k", query.k, MAX_K), *numbers):
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not (whole and 1 <= value <= most):
+            raise QueryError(f"{name} must be a whole number from 1 to {most:,}, not {value!r}")
 
 
 def check_wait(wait_ms: Any) -> None:
@@ -171,10 +179,12 @@ def restrict_snapshot(snapshot: Snapshot, query: ParsedQuery) -> Snapshot:
     Raises NotFound for an unknown corpus, QueryError for a filter on a field that none of them has
     or on what no value of a field compares with, and for a surface kind that no corpus has.
     """
+    asked = (*query.surfaces, *query.weights)
+    if not (query.corpora or query.where or asked):
+        return snapshot
     indexes = find_indexes(snapshot, query.corpora)
     if query.where:
         check_fields(query.filter, indexes)
-    asked = (*query.surfaces, *query.weights)
     known = (
         {kind for index in snapshot.corpora.values() for kind in index.kinds} if asked else set()
     )
@@ -208,9 +218,8 @@ def _count_terms(text: str) -> int:
 def read_words(text: str) -> Words:
     """Analyse the part of a text that is searched."""
     text = cut_text(text)
-    tokens = tuple(dict.fromkeys(tokenize(text)))
-    ranked = tuple(dict.fromkeys((*tokens, *find_unstemmed(text))))
-    return Words(text, tokens, ranked, tuple(find_identifiers(text)), tuple(tokenize_typed(text)))
+    tokens, identifiers, unstemmed, typed = analyse_asked(text)
+    return Words(text, tokens, tuple(dict.fromkeys((*tokens, *unstemmed))), identifiers, typed)
 
 
 def analyse_query(
@@ -221,7 +230,7 @@ def analyse_query(
 ) -> Question:
     """Return a query in the terms of a vocabulary, without its vector; `words` are its own."""
     words = words or read_words(query.text)
-    question = Question(
+    return Question(
         words.text,
         mode=query.mode,
         k=choose_k(query.k, tuning),
@@ -235,8 +244,8 @@ def analyse_query(
         here=query.here,
         trust=0.0,
         words=words,
+        **number_words(words, vocabulary)._asdict(),
     )
-    return number_words(question, vocabulary)
 
 
 def choose_k(k: int, tuning: Tuning) -> int:
@@ -244,22 +253,29 @@ def choose_k(k: int, tuning: Tuning) -> int:
     return max(2 * k + 5, tuning.fetch_k or 0)
 
 
-def number_words(question: Question, vocabulary: Mapping[str, int]) -> Question:
-    """Return a question with the term ids that its words have in a vocabulary."""
+class NumberedWords(NamedTuple):
+    """The words of a query as term ids; see Question."""
 
-    def number(words: Iterable[str]) -> dict[str, int]:
-        numbers = ((word, vocabulary.get(word, -1)) for word in words)
-        return {word: number for word, number in numbers if number >= 0}
+    terms: tuple[int, ...]
+    unknown: int
+    unstemmed: tuple[int, ...]
+    identifiers: tuple[int, ...]
+    typed: tuple[int, ...]
 
-    words = question.words
-    known, tokens = number(words.ranked), frozenset(words.tokens)
-    return replace(
-        question,
-        terms=tuple(term for word, term in known.items() if word in tokens),
+
+def number_words(words: Words, vocabulary: Mapping[str, int]) -> NumberedWords:
+    """Return the term ids that words have in a vocabulary."""
+    every = dict.fromkeys((*words.ranked, *words.identifiers, *words.typed))
+    known = {word: term for word in every if (term := vocabulary.get(word, -1)) >= 0}
+    tokens = frozenset(words.tokens)
+    return NumberedWords(
+        terms=tuple(known[word] for word in words.ranked if word in known and word in tokens),
         unknown=sum(token not in known for token in words.tokens),
-        unstemmed=tuple(term for word, term in known.items() if word not in tokens),
-        identifiers=tuple(number(words.identifiers).values()),
-        typed=tuple(number(words.typed).values()),
+        unstemmed=tuple(
+            known[word] for word in words.ranked if word in known and word not in tokens
+        ),
+        identifiers=tuple(known[word] for word in words.identifiers if word in known),
+        typed=tuple(known[word] for word in words.typed if word in known),
     )
 
 
@@ -329,4 +345,5 @@ def fetch_part(elsewhere: Elsewhere, question: Question) -> tuple[CorpusIndex, Q
     Raises Unavailable where the backend does not answer.
     """
     part = elsewhere.part(make_wanted(question))
-    return part, number_words(question, part.vocabulary or {})
+    numbered = number_words(question.words, part.vocabulary or {})
+    return part, replace(question, **numbered._asdict())

@@ -241,7 +241,7 @@ def holds_sessions(index: CorpusIndex) -> bool:
     """Return whether a corpus holds sessions, by the first thing in it."""
     if index.elsewhere or not index.rows.alive.any():
         return False
-    return "session_id" in index.rows.cards[int(index.rows.alive.argmax())].fields
+    return index.rows.cards[int(index.rows.alive.argmax())].get_field("session_id") is not None
 
 
 def narrow_filter(filter: Filter, index: CorpusIndex, window: TimeWindow) -> Filter | None:

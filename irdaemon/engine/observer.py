@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from irclient.results import MaintenanceTask
@@ -120,6 +120,25 @@ class Observer:
 
     def note_scan(self, corpus: Corpus, report: Report) -> None:
         """Note that a scan ended."""
+
+
+class AnswerHooks:
+    """What add-ons do for each answer: those methods of their observers that do something."""
+
+    def __init__(self, observers: Iterable[Observer] = ()):
+        added = tuple(observers)
+
+        def find(name: str) -> tuple[Any, ...]:
+            own = (o for o in added if getattr(type(o), name) is not getattr(Observer, name))
+            return tuple(getattr(each, name) for each in own)
+
+        self.note_answer: tuple[Callable[[GivenAnswer], None], ...] = find("note_answer")
+        self.judge_hits: tuple[Callable[[Sequence[Hit]], Sequence[Hit]], ...] = find("judge_hits")
+        self.make_selector: tuple[Callable[[Query], Selector | None], ...] = find("make_selector")
+        self.may_wait: tuple[Callable[[Mapping[str, Any]], bool], ...] = find("may_wait")
+        self.find_preferences: tuple[Callable[[str, bool], Preferences | None], ...] = find(
+            "find_preferences"
+        )
 
 
 class Background:

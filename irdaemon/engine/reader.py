@@ -23,6 +23,7 @@ from irdaemon.discovery.preferences import NO_PREFERENCES, Preferences
 from irdaemon.discovery.query import ParsedQuery, add_window, parse_query, parse_search
 from irdaemon.discovery.rounds import discover_in_rounds, judge_coverage
 from irdaemon.engine.host import ServingHost
+from irdaemon.engine.observer import AnswerHooks
 from irdaemon.engine.scope import list_others, narrow_query
 from irdaemon.engine.state import QueryState
 from irdaemon.index import Snapshot
@@ -91,11 +92,10 @@ def _ignore_trace(trace: Trace) -> None:
     """Look at no trace."""
 
 
-def _refuse_exact(query: ParsedQuery) -> ParsedQuery:
-    """Return a query. Raises QueryError for one that asks for a literal, which search finds."""
+def _refuse_exact(query: ParsedQuery) -> None:
+    """Raise QueryError for a query that asks for a literal, which search finds."""
     if query.exact:
         raise QueryError("exact is for search: it decides nothing", "irc search --exact TEXT")
-    return query
 
 
 class Reader:
@@ -104,6 +104,7 @@ class Reader:
     def __init__(self, state: QueryState, store: ArtifactStore):
         self._state = state
         self._store = store
+        self.hooks = AnswerHooks(state.addons.values())
 
     def discover(
         self,
@@ -119,8 +120,10 @@ class Reader:
         Related items come from the `visible` corpora only, None for all. `traced` is given the
         trace of an answer that is made again. No turn of the `session` that asks is in it.
         """
-        state, valid = self._state, _refuse_exact(parse_query(query, custom))
-        by_model = None if custom else self._make_selector(valid)
+        state, valid = self._state, parse_query(query, custom)
+        _refuse_exact(valid)
+        made = (make(valid) for make in self.hooks.make_selector if not custom)
+        by_model = next((selector for selector in made if selector), None)
         choosing = SelectionOptions(
             custom or by_model,
             session=parse_session_id(session),
@@ -129,7 +132,8 @@ class Reader:
 
         def run(query: ParsedQuery) -> Selection:
             snapshot, query = self._narrow(query, offering=True)
-            trace = discover_in_rounds(snapshot, query, state.models, state.pending, choosing)
+            answer = discovery.discover if query.rounds is None else discover_in_rounds
+            trace = answer(snapshot, query, state.models, state.pending, choosing)
             traced(trace)
             return trace.selection
 
@@ -138,15 +142,10 @@ class Reader:
 
     def may_ask_model(self, args: Mapping[str, Any]) -> bool:
         """Return whether a query with these arguments may wait for a model."""
-        return any(addon.may_wait(args) for addon in self._state.addons.values())
-
-    def _make_selector(self, query: ParsedQuery) -> Selector | None:
-        made = (addon.make_selector(query) for addon in self._state.addons.values())
-        return next((selector for selector in made if selector), None)
+        return any(may_wait(args) for may_wait in self.hooks.may_wait)
 
     def _find_preferences(self, place: str, to_session: bool) -> Preferences:
-        addons = self._state.addons.values()
-        found = (addon.find_preferences(place, to_session) for addon in addons)
+        found = (find(place, to_session) for find in self.hooks.find_preferences)
         return next((each for each in found if each), NO_PREFERENCES)
 
     def search(self, query: Query | str, *, traced: Traced = _ignore_trace) -> Selection:
@@ -223,7 +222,8 @@ class Reader:
 
         `of_projects` is whether to say that it is another project's.
         """
-        valid = _refuse_exact(parse_query(query))
+        valid = parse_query(query)
+        _refuse_exact(valid)
         self._store.check_corpora(valid.corpora)
         snapshot, valid = self._narrow(valid, offering=True)
         others = list_others(self._state, valid.place, item) if of_projects else ()
@@ -252,6 +252,7 @@ class QueryEngine:
         reader = self.reader = Reader(state, store)
         self.discover, self.search, self.explain = reader.discover, reader.search, reader.explain
         self.judged, self.may_ask_model = reader.judged, reader.may_ask_model
+        self.hooks = reader.hooks
         self.disclose, self.records = store.disclose, store.records
         self.status, self.info, self.wait = store.status, store.info, store.wait
         self.impressions, self.addons = state.impressions, state.addons

@@ -288,12 +288,21 @@ class KnownWords(Mapping[str, int]):
         self._vocabulary, self._indexes = vocabulary, indexes
 
     def __getitem__(self, word: str) -> int:
-        term = self._vocabulary[word]
-        if not any(index.lexical.holds(term) for index in self._indexes) and not any(
-            index.rows.names.holds(term) for index in self._indexes
-        ):
+        if (term := self.get(word, -1)) < 0:
             raise KeyError(word)
-        return term
+        return int(term)
+
+    def get(self, word: str, default: Any = None) -> Any:
+        """Return the number of a word; of one that no record and no name holds, what is given."""
+        if (term := self._vocabulary.get(word, -1)) < 0:
+            return default
+        for index in self._indexes:
+            if index.lexical.counts.count_one(term) or index.rows.names.holds(term):
+                return term
+        return default
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self.get(word, -1) >= 0
 
     def __iter__(self) -> Iterator[str]:
         return (word for word in self._vocabulary if word in self)

@@ -68,6 +68,13 @@ class Card(NamedTuple):
         fields[FIELD] = find_asset_type(fields)
         return fields
 
+    def get_field(self, name: str) -> Any:
+        """Return a stored filter field, None where there is none; most are told without unpacking.
+
+        A name that is nowhere in the bytes is the name of no field.
+        """
+        return self.fields.get(name) if name.encode() in self.packed else None
+
 
 class Shown(NamedTuple):
     """A record as an answer shows it: `text` is the beginning of its text.

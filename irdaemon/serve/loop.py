@@ -99,7 +99,8 @@ class WorkerPools:
 
     def expire(self, now: float) -> list[Task]:
         """Give up the tasks that are past their deadline, and return them."""
-        return [task for pool in self._pools.values() for task in self._expire(pool, now)]
+        busy = (pool for pool in self._pools.values() if pool.running or pool.waiting)
+        return [task for pool in busy for task in self._expire(pool, now)]
 
     def clear(self) -> list[Task]:
         """Give up the tasks that have not begun, and return them."""
@@ -278,10 +279,15 @@ class RequestLoop:
             request, scope = read_request(data, rules, caller.peer)
         except IRError as error:
             return _send_reply(caller, wire.pack_error(0, error))
-        pool = self._choose_pool(request)
+        engine = self._engine
+        if engine.remote:
+            pool = choose_front_cost(request)
+        else:
+            by_model = engine.may_ask_model(request.args)
+            pool = choose_cost(request, by_model, engine.state.projects.is_known)
         documents = self._find_documents(caller, request, scope)
         if pool == "quick":
-            return _send_reply(caller, handle(self._engine, request, scope, rules.serve, documents))
+            return _send_reply(caller, handle(engine, request, scope, rules.serve, documents))
         if 0 < rules.serve.max_waiting <= len(self._pools):
             return _send_reply(caller, wire.pack_error(request.id, _BUSY))
         # As long as its client waits, and the configuration allows.
@@ -291,18 +297,10 @@ class RequestLoop:
 
         def run() -> bytes:
             with set_deadline(deadline):
-                return handle(self._engine, request, scope, rules.serve, documents)
+                return handle(engine, request, scope, rules.serve, documents)
 
         task = Task(request, run, lambda reply: _send_reply(caller, reply), deadline)
         self._pools.add(pool, task)
-
-    def _choose_pool(self, request: wire.Request) -> Cost:
-        engine = self._engine
-        if engine.remote:
-            return choose_front_cost(request)
-        return choose_cost(
-            request, engine.may_ask_model(request.args), engine.state.projects.is_known
-        )
 
     def _find_documents(self, caller: Caller, request: wire.Request, scope: Scope) -> Any:
         """Return what the caller has registered; None where the request is not about that."""

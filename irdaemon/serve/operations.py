@@ -23,7 +23,7 @@ from irdaemon.discovery.cases import Case
 from irdaemon.discovery.disclose import parse_reference
 from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.impressions import ClientSession
-from irdaemon.discovery.query import check_wait
+from irdaemon.discovery.query import check_wait, parse_query, parse_search
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import list_hint_jobs
 from irdaemon.engine.observer import GivenAnswer
@@ -34,7 +34,7 @@ from irdaemon.ledger import ArtifactPage
 from irdaemon.runtime.profile import Laps, record_laps
 from irdaemon.serve import access
 from irdaemon.serve.access import CLIENT, LIMITED, PASSING, VISIBLE, Args, Filter, Rule
-from irdaemon.types import Disclosure, Query, Selection
+from irdaemon.types import Disclosure, Hit, Query, Selection
 
 log = logging.getLogger(__name__)
 
@@ -139,7 +139,7 @@ def make_query(args: Args) -> Query:
 @serves("discover", "quick", access.allow_query_and_related, access.hide_text, front=True)
 def discover(engine: QueryEngine, args: Args) -> Any:
     """Answer a query, without what its session was shown before."""
-    query, traces, session = make_query(args), list[Trace](), find_session(args)
+    query, traces, session = parse_query(args), list[Trace](), find_session(args)
     with record_laps() as laps:
         found = engine.discover(
             query,
@@ -147,11 +147,14 @@ def discover(engine: QueryEngine, args: Args) -> Any:
             traced=traces.append,
             session="" if engine.remote else session.name,
         )
-        answer = _count_answer(engine, log_slow_query(found, query, laps))
-    answer = engine.impressions.unseen(answer, session)
-    if not args[LIMITED]:
-        for addon in engine.addons.values():
-            answer = replace(answer, results=tuple(addon.judge_hits(answer.results)))
+        _count_answer(engine, found, query, laps)
+    answer = engine.impressions.unseen(found, session)
+    if engine.hooks.judge_hits and not args[LIMITED]:
+        hits: Sequence[Hit] = answer.results
+        for judge in engine.hooks.judge_hits:
+            hits = judge(hits)
+        if hits is not answer.results:
+            answer = replace(answer, results=tuple(hits))
     _note(engine, args, "discover", answer, traces)
     if answer.project:
         engine.state.projects.note_shown(query.place, answer.results)
@@ -161,36 +164,35 @@ def discover(engine: QueryEngine, args: Args) -> Any:
 @serves("search", "quick", access.allow_query, access.hide_text, front=True)
 def search(engine: QueryEngine, args: Args) -> Any:
     """Return the ranked candidates of a query."""
-    query, traces = make_query(args), list[Trace]()
+    query, traces = parse_search(args), list[Trace]()
     with record_laps() as laps:
         answer = engine.search(query, traced=traces.append)
-        answer = _count_answer(engine, log_slow_query(answer, query, laps))
+        _count_answer(engine, answer, query, laps)
     _note(engine, args, "search", answer, traces)
     return answer
 
 
 def _note(engine: QueryEngine, args: Args, op: str, answer: Selection, traces: list[Trace]) -> None:
     """Pass an answer to the observers, unless its client wants no trace of it."""
-    if args["noted"]:
+    if args["noted"] and engine.hooks.note_answer:
         trace = traces[-1] if traces else None
         given = GivenAnswer(op, find_session(args), args.get("variant", ""), answer, trace)
-        for addon in engine.addons.values():
-            addon.note_answer(given)
+        for note in engine.hooks.note_answer:
+            note(given)
 
 
-def _count_answer(engine: QueryEngine, answer: Selection) -> Selection:
-    """Count an answer in its minute."""
+def _count_answer(engine: QueryEngine, answer: Selection, query: Query, laps: Laps) -> None:
+    """Count an answer in its minute; log a slow one."""
     engine.state.answered.note(answer.took_ms, engine.state.clock())
-    return answer
-
-
-def log_slow_query(answer: Selection, query: Query, laps: Laps) -> Selection:
-    """Log a slow query by its stages, not by its words: logs hold no text of a client's."""
     if answer.took_ms >= _SLOW_MS:
-        stages = ", ".join(f"{name} {lap.ms:.1f}" for name, lap in laps.list_stages())
-        size = f"{format_count(len(query.text), 'character')}, {query.mode}"
-        log.warning("slow query: %.1f ms for %s: %s", answer.took_ms, size, stages)
-    return answer
+        log_slow_query(answer, query, laps)
+
+
+def log_slow_query(answer: Selection, query: Query, laps: Laps) -> None:
+    """Log a slow query by its stages, not by its words: logs hold no text of a client's."""
+    stages = ", ".join(f"{name} {lap.ms:.1f}" for name, lap in laps.list_stages())
+    size = f"{format_count(len(query.text), 'character')}, {query.mode}"
+    log.warning("slow query: %.1f ms for %s: %s", answer.took_ms, size, stages)
 
 
 @serves("explain", "slow", access.allow_query_and_item, front=True)
@@ -198,7 +200,7 @@ def explain(engine: QueryEngine, args: Args) -> Any:
     """Return what each stage of a query did, and to its owner what was learned of an item."""
     with record_laps() as laps:
         place = args.get("place", "")
-        asked = make_query({**args, "place": place or ""})
+        asked = parse_query({**args, "place": place or ""})
         explained = engine.explain(asked, args["item"], of_projects=place is not None)
     explained["stages"] = list_stages(laps)
     if "item" in explained and not args[PASSING]:

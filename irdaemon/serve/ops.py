@@ -24,6 +24,7 @@ from irclient.errors import (
     QueryError,
     Unavailable,
 )
+from irclient.fast.packing import is_same_protocol
 from irclient.types import plain_data
 from irdaemon import __version__
 from irdaemon.config.addons import load_addons
@@ -55,11 +56,6 @@ from irdaemon.serve.operations import SERVED, Cost, ServedOp
 # So much of a second's allowance may come at once.
 _BURST_S = 10.0
 _BUCKETS_KEPT = 4_096
-
-
-def choose_message_limits(serve: ServeConfig) -> wire.MessageLimits:
-    """Return what a message may measure."""
-    return wire.MessageLimits(serve.max_message_bytes, serve.max_depth, serve.max_items)
 
 
 def check_request(request: wire.Request, serve: ServeConfig) -> None:
@@ -142,7 +138,9 @@ def read_request(data: bytes, rules: ServeRules, peer: Peer) -> tuple[wire.Reque
 
     Raises LimitError, ProtocolError, Denied.
     """
-    request = wire.unpack_request(data, choose_message_limits(rules.serve))
+    serve = rules.serve
+    limits = wire.MessageLimits(serve.max_message_bytes, serve.max_depth, serve.max_items)
+    request = wire.unpack_request(data, limits)
     return request, rules.scopes.find(peer, request.token)
 
 
@@ -158,15 +156,12 @@ def handle(
     `documents` are those that the client registered, None where its connection has ended.
     """
     try:
-        _check_protocol(engine, request)
-        op = _find_op(request.op)
-        _check_args(request)
+        op = _find_op(engine, request)
         check_request(request, serve)
-        engine.check_operation(request.op, op.front)
         with engine.limit_to(scope.corpora):
-            given = fill_args(request.op, request.args, scope.client, documents)
-            given = {**_locate_place(engine, scope, given), LIMITED: not scope.has_projects}
-            args = narrow_args(scope, op, given, engine.snapshot.corpora)
+            args = narrow_args(
+                scope, op, _fill_args(engine, request, scope, documents), engine.snapshot.corpora
+            )
             check_clock()
             result = op.run(engine, args)
         reply = wire.pack_result(request.id, filter_result(scope, op, result))
@@ -181,7 +176,7 @@ def handle(
     return reply
 
 
-def fill_args(name: str, args: Args, client: str = "", documents: Any = None) -> Args:
+def fill_args(name: str, args: Args, client: str = "", documents: Any = None) -> dict[str, Any]:
     """Return the arguments of a request with those that were left out, and with the daemon's own.
 
     The daemon's own replace those that a request may have under their names.
@@ -196,36 +191,25 @@ def fill_args(name: str, args: Args, client: str = "", documents: Any = None) ->
     return {**ops.OPS[name].fill(args), **ours}
 
 
-def _locate_place(engine: QueryEngine, scope: Scope, args: Args) -> Args:
-    """Return the arguments with a place that counts only where the client may say where it is.
+def _fill_args(
+    engine: QueryEngine, request: wire.Request, scope: Scope, documents: Any
+) -> dict[str, Any]:
+    """Return the arguments of a request filled, with a place where the client may say where it is.
 
     A place that was never seen is looked at here, see `choose_cost`. Raises QueryError.
     """
-    if "place" not in args and not _names_artifacts(args):
+    args = fill_args(request.op, request.args, scope.client, documents)
+    args[LIMITED] = not scope.has_projects
+    # Whether artifacts are asked for by reference.
+    named = "references" in args or "reference" in args or "item" in args
+    if not (named or "place" in args):
         return args
-    if engine.remote or not scope.has_projects:
+    if engine.remote or args[LIMITED]:
         # A reference to what a project has is then not found.
-        return {**args, "place": None if _names_artifacts(args) else ""}
-    if args.get("place"):
+        args["place"] = None if named else ""
+    elif args.get("place"):
         engine.state.projects.locate(args["place"])
     return args
-
-
-def _names_artifacts(args: Args) -> bool:
-    """Return whether artifacts are asked for by reference."""
-    return any(name in args for name in ("references", "reference", "item"))
-
-
-def _check_protocol(engine: QueryEngine, request: wire.Request) -> None:
-    """Raise ProtocolError for a request of another protocol, which the status then tells of.
-
-    A hook shows no error: it would be silent for ever.
-    """
-    try:
-        wire.check_request_protocol(request.v, f"irdaemon {__version__}")
-    except ProtocolError as error:
-        engine.state.mismatched.note(request.v, request.op, error.hint)
-        raise
 
 
 def narrow_args(scope: Scope, op: ServedOp, args: Args, corpora: Collection[str]) -> Args:
@@ -245,7 +229,14 @@ def filter_result(scope: Scope, op: ServedOp, result: Any) -> Any:
     return plain if scope.has_projects or op.filter is None else op.filter(scope, plain)
 
 
-def _find_op(name: str) -> ServedOp:
+def _find_op(engine: QueryEngine, request: wire.Request) -> ServedOp:
+    """Return the operation that a request names. Raises ProtocolError, QueryError, Unavailable.
+
+    A request of another protocol, or with arguments of other types, is refused.
+    """
+    name = request.op
+    if not is_same_protocol(request.v):
+        _refuse_protocol(engine, request)
     if name not in OPS and name in ops.OPS:
         addon = ops.OPS[name].addon
         raise Unavailable(
@@ -257,18 +248,28 @@ def _find_op(name: str) -> ServedOp:
             f"unknown operation {name!r:.60}{did_you_mean(name, OPS)}",
             f"operations: {', '.join(OPS)}",
         )
-    return OPS[name]
-
-
-def _check_args(request: wire.Request) -> None:
-    known = ops.OPS[request.op].args
-    for name, value in request.args.items():
-        kind = known.get(name)
+    known = ops.OPS[name].args
+    for each, value in request.args.items():
+        kind = known.get(each)
         if kind is None:
             continue  # from a newer client
         wrong_bool = isinstance(value, bool) and kind is not bool
         if wrong_bool or not isinstance(value, kind):
-            raise QueryError(f"{request.op}: {name} is of the wrong type ({value!r:.60})")
+            raise QueryError(f"{name}: {each} is of the wrong type ({value!r:.60})")
+    engine.check_operation(name, OPS[name].front)
+    return OPS[name]
+
+
+def _refuse_protocol(engine: QueryEngine, request: wire.Request) -> None:
+    """Raise ProtocolError for a request of another protocol, which the status then tells of.
+
+    A hook shows no error: it would be silent for ever.
+    """
+    try:
+        wire.check_request_protocol(request.v, f"irdaemon {__version__}")
+    except ProtocolError as error:
+        engine.state.mismatched.note(request.v, request.op, error.hint)
+        raise
 
 
 def choose_front_cost(request: wire.Request) -> Cost:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import chain
 from operator import mul
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import Stemmer
 
@@ -106,48 +106,43 @@ def forget_words() -> None:
 
 def tokenize(text: str) -> list[str]:
     """Return the tokens of `text` in order, repeats included."""
-    return [token for word in _split_words(text) for token in _get_tokens(word)]
+    return [token for word in _split_words(text) for token in _analysed[word][0]]
 
 
-def find_identifiers(text: str) -> list[str]:
-    """Return the tokens of words that are written as names in code are, each once.
+class AskedWords(NamedTuple):
+    """The words of a query, in tokens, each once.
 
-    Those are words of several parts, the parts of qualified names (`windows.malfind`), single words
-    in backticks, and a text of one word.
+    `tokens` are its own. `identifiers` are those of words that are written as names in code are:
+    of several parts, the parts of qualified names (`windows.malfind`), single words in backticks,
+    and a text of one word. `unstemmed` are plain words in lower case whose token is another: an
+    identifier (`EventEmitter`) is indexed by its whole, unstemmed, and who types it without its
+    capitals means the same. `typed` are tokens of records that hold the plain words as they are
+    typed: the word, which an identifier has for its whole, and the token that keeps its form.
     """
-    inside = " ".join(each for match in _NAME_IN_CODE.findall(text) for each in match)
-    alone = text if len(text.split()) == 1 else ""
-    found = dict.fromkeys(
-        _get_tokens(word)[0]
-        for words, fewest in ((_split_words(text), 2), (_split_words(f"{inside} {alone}"), 1))
-        for word in words
-        if len(_get_tokens(word)) >= fewest and _PART.search(word)
+
+    tokens: tuple[str, ...]
+    identifiers: tuple[str, ...]
+    unstemmed: tuple[str, ...]
+    typed: tuple[str, ...]
+
+
+def analyse_asked(text: str) -> AskedWords:
+    """Return the words of a query."""
+    analysed = [(word, *_analysed[word]) for word in _split_words(text)]
+    named = " ".join(each for match in _NAME_IN_CODE.findall(text) for each in match)
+    if len(text.split()) == 1:
+        named = f"{named} {text}"
+    code = [word for word, tokens, _ in analysed if len(tokens) > 1]
+    code += [word for word in _split_words(named) if _analysed[word][0]]
+    identifiers = (_analysed[word][0][0] for word in code if _PART.search(word))
+    lower = {word.lower().strip("_"): tokens for word, tokens, _ in analysed}
+    plain = [(word.lower(), form) for word, tokens, form in analysed if _is_plain(word, tokens)]
+    return AskedWords(
+        tuple(dict.fromkeys(token for _, tokens, _ in analysed for token in tokens)),
+        tuple(t for t in dict.fromkeys(identifiers) if len(t) >= _SHORTEST_IDENTIFIER),
+        tuple(w for w, tokens in lower.items() if len(tokens) == 1 and tokens[0] != w),
+        tuple(dict.fromkeys(each for pair in plain for each in pair if each)),
     )
-    return [token for token in found if len(token) >= _SHORTEST_IDENTIFIER]
-
-
-def find_unstemmed(text: str) -> list[str]:
-    """Return the plain words of a text in lower case, each once, whose token is another.
-
-    An identifier (`EventEmitter`) is indexed by its whole, unstemmed; who types it without its
-    capitals means the same.
-    """
-    words = {word.lower().strip("_"): _get_tokens(word) for word in _split_words(text)}
-    return [word for word, tokens in words.items() if len(tokens) == 1 and tokens[0] != word]
-
-
-def tokenize_typed(text: str) -> list[str]:
-    """Return the tokens of records that hold the plain words of a text as they are typed.
-
-    Each once: the word, which an identifier has for its whole, and the token that keeps its form.
-    """
-    plain = (word for word in _split_words(text) if _is_plain(word, _get_tokens(word)))
-    typed = (each for word in plain for each in (word.lower(), _analysed[word][1]) if each)
-    return list(dict.fromkeys(typed))
-
-
-def _get_tokens(word: str) -> tuple[str, ...]:
-    return _analysed[word][0]
 
 
 def _is_plain(word: str, tokens: Sequence[str]) -> bool:

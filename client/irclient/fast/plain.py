@@ -24,20 +24,26 @@ class Plain:
         return {key: value for key, value in data.items() if key in names}
 
 
+# Most values are of these, and need no call.
+_SCALARS = frozenset((type(None), str, int, float, bool))
+
+
 def plain_fields(value: Plain) -> dict[str, Any]:
     """Return the fields of a value as plain data, nested values included."""
     names = value.__dataclass_fields__  # type: ignore[attr-defined]
-    return {name: plain_data(getattr(value, name)) for name in names}
+    return plain_data({name: getattr(value, name) for name in names})  # type: ignore[no-any-return]
 
 
 def plain_data(value: Any) -> Any:
     """Return a value with the types that cross the wire, however deep, as plain data."""
-    if value is None or isinstance(value, (str, int, float)):  # most values, and the cheapest check
+    if value is None or isinstance(value, (str, int, float)):
         return value
     if isinstance(value, Plain):
         return value.to_dict()
     if isinstance(value, (list, tuple)):
-        return [plain_data(item) for item in value]
+        return [each if type(each) in _SCALARS else plain_data(each) for each in value]
     if isinstance(value, dict) or hasattr(value, "items"):
-        return {key: plain_data(item) for key, item in value.items()}
+        return {
+            key: each if type(each) in _SCALARS else plain_data(each) for key, each in value.items()
+        }
     return value

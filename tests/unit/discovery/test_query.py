@@ -45,12 +45,9 @@ def test_a_query_is_validated_once_whatever_sub_queries_it_has(monkeypatch, entr
     assert [len(calls) for calls in (whole, *parts)] == [1] * 6
 
 
-@pytest.mark.parametrize("name", ["tokenize", "find_unstemmed", "find_identifiers"])
-def test_the_words_of_a_query_and_of_each_sub_query_are_analysed_once_for_all_corpora(
-    monkeypatch, name
-):
+def test_the_words_of_a_query_and_of_each_sub_query_are_analysed_once_for_all_corpora(monkeypatch):
     engine = engine_of(TOOLS, notes=TOOLS, more=TOOLS)
-    calls = counted(monkeypatch, queries, name)
+    calls = counted(monkeypatch, queries, "analyse_asked")
     engine.discover(Query(TWO_THINGS))
     assert [text for (text,) in calls] == [
         TWO_THINGS,
@@ -75,8 +72,7 @@ LONG = {
 def test_no_more_of_a_query_is_analysed_than_8_000_characters_and_256_terms(
     monkeypatch, entry, text
 ):
-    names = ("tokenize", "find_unstemmed", "find_identifiers", "tokenize_typed")
-    calls = [call for name in names for call in (counted(monkeypatch, queries, name),)]
+    calls = [counted(monkeypatch, queries, name) for name in ("tokenize", "analyse_asked")]
     engine, answer = engine_of(TOOLS), None
     answer = getattr(engine, entry)(Query(text))
     question = queries.analyse_query(ParsedQuery(text), engine.snapshot.vocabulary)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from irclient import wire
 from irclient.errors import LimitError
 from irdaemon.config.sections import ServeConfig
-from irdaemon.serve.ops import Rates, check_reply, check_request, choose_message_limits
+from irdaemon.serve.access import Peer
+from irdaemon.serve.ops import Rates, ServeRules, check_reply, check_request, read_request
 
 
 def nested(levels):
@@ -39,7 +40,7 @@ def request(**args):
 def test_a_message_over_a_limit_is_refused_by_the_name_of_the_limit(data, key):
     serve = ServeConfig(max_message_bytes=200, max_depth=8, max_items=35)
     with pytest.raises(LimitError, match=key):
-        wire.unpack_request(data, choose_message_limits(serve))
+        read_request(data, ServeRules(serve), Peer())
 
 
 @given(st.integers(0, 40), st.integers(1, 40))
