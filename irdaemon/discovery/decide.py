@@ -223,7 +223,8 @@ class CorpusRanking:
     """What was retrieved from one corpus for one query, and whether that is above its floor.
 
     `least` is the score that was asked for; `floor` is what calibration found, where it was
-    applied, None where nothing was; `why` says where `least` is from.
+    applied, None where nothing was; `why` says where `least` is from. `top_score` is the best score
+    of any candidate.
     """
 
     index: CorpusIndex
@@ -233,16 +234,12 @@ class CorpusRanking:
     why: str
     least: float
     above_floor: bool
+    top_score: float = 0.0
 
     @property
     def cut(self) -> bool:
         """Return whether there may be more candidates than were asked for."""
         return len(self.retrieved.candidates) >= self.question.k
-
-    @property
-    def top_score(self) -> float:
-        """Return the best score of any candidate here."""
-        return max((c.score for c in self.retrieved.candidates), default=0.0)
 
     def signals(self) -> dict[str, Any]:
         """Return what an answer reports of this corpus."""
@@ -273,11 +270,11 @@ def apply_floor(
     `reread_by` names what read a reranked query's candidates again: its floors are no other's.
     """
     floor, least, why = _find_floor(index, query, reread_by)
-    ranking = CorpusRanking(index, question, retrieved, floor, why, least, True)
-    top = ranking.top_score
+    top = max((each.score for each in retrieved.candidates), default=0.0)
+    best = top
     if query.rerank and top < 1:  # what is called by its name has 1, whatever a model makes of it
-        top = find_best_score(retrieved)
-    return ranking if top >= least else replace(ranking, above_floor=False)
+        best = find_best_score(retrieved)
+    return CorpusRanking(index, question, retrieved, floor, why, least, best >= least, top)
 
 
 def _find_floor(
@@ -290,7 +287,9 @@ def _find_floor(
     if isinstance(asked, (int, float)):
         return None, float(asked), "given"
     mode = name_reranked_mode(query.mode, reread_by) if query.rerank else query.mode
-    floor = keep_current_floors(index.floors).get(mode)
+    floor = index.floors.get(mode)
+    if floor is not None and not (is_usable(floor) and floor.mode == mode):
+        floor = None
     usual = 0.0 if query.rerank else LEAST
     if query.rerank and not reread_by:
         return None, usual, f"{_PLAIN}: nothing names the reranker"

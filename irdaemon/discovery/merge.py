@@ -210,7 +210,7 @@ def clamp_scores_monotone(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return candidates in their order, each with no more score than the one before it."""
     lowest = accumulate((each.score for each in candidates), min)
     return [
-        each if each.score == score else replace(each, score=score)
+        each if each.score == score else each._replace(score=score)
         for each, score in zip(candidates, lowest, strict=True)
     ]
 

@@ -39,7 +39,7 @@ def _boost_candidate(candidate: Candidate, boost: ScoreBoost) -> Candidate:
             f"dep_boost gave {extra!r:.60} for {candidate.card.artifact_id!r:.100}",
             "it must be a finite number, 0 for no boost",
         )
-    return replace(candidate, score=candidate.score + float(extra)) if extra else candidate
+    return candidate._replace(score=candidate.score + float(extra)) if extra else candidate
 
 
 def get_surface_text(candidate: Candidate) -> str:
@@ -113,7 +113,7 @@ def rerank_candidates(
     read = [_rescore_candidate(each, scores[text]) for each, text in zip(first, texts, strict=True)]
     read.sort(key=lambda each: (-each.score, each.card.artifact_id))
     least = read[-1].score
-    behind = [replace(each, score=min(each.score, least)) for each in rest]
+    behind = [each._replace(score=min(each.score, least)) for each in rest]
     return replace(retrieved, candidates=(*read, *behind))
 
 
@@ -126,4 +126,4 @@ def find_best_score(retrieved: Retrieved) -> float:
 def _rescore_candidate(candidate: Candidate, score: float) -> Candidate:
     # An exact name is full evidence, whatever a model makes of the text.
     own = 1.0 if candidate.evidence >= 1 else score
-    return replace(candidate, score=own, evidence=own)
+    return candidate._replace(score=own, evidence=own)

@@ -317,7 +317,7 @@ class Lexical:
         """
         scores = np.zeros(len(self.rows.present), np.float32)
         for term, weight in zip(terms, self.weights(np.array(terms, np.int64)), strict=True):
-            for postings in (self.base, self.tail):
+            for postings in self.parts_held:
                 records, values = postings.get_postings(term)
                 if (k1, b) != (K1, B):
                     lengths = self.rows.lengths.array[records]
@@ -340,12 +340,17 @@ class Lexical:
         """Return how many records hold a term, by its id."""
         return self.counts.count_one(term)
 
-    def holding(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    @property
+    def parts_held(self) -> tuple[Postings, ...]:
+        """Return the base, and the tail where there is one."""
+        return (self.base, self.tail) if len(self.tail.records) else (self.base,)
+
+    def holding(self, term: int) -> list[NDArray[np.int32]]:
         """Return the positions of the records that hold a term, by its id.
 
         Those of the base and those of the tail, each ascending.
         """
-        return self.base.get_postings(term)[0], self.tail.get_postings(term)[0]
+        return [postings.get_postings(term)[0] for postings in self.parts_held]
 
     def holds(self, term: int) -> bool:
         """Return whether any record holds a term, by its id; -1 stands for no term."""

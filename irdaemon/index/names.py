@@ -61,10 +61,14 @@ class NameKeys:
 
     def find_owners(self, rows: Rows, key: int) -> list[int]:
         """Return the artifacts whose name may have a key, those that came since among them."""
-        first, behind = (int(np.searchsorted(self.keys, key, side)) for side in ("left", "right"))
-        sorted_in: list[int] = self.owners[first:behind].tolist()
+        first = int(self.keys.searchsorted(key))
+        found: list[int] = []
+        if first < len(self.keys) and self.keys[first] == key:
+            found = self.owners[first : int(self.keys.searchsorted(key, "right"))].tolist()
         came = rows.called.array[len(self.keys) :]
-        return sorted_in + (np.flatnonzero(came == key) + len(self.keys)).tolist()
+        return (
+            found + (np.flatnonzero(came == key) + len(self.keys)).tolist() if len(came) else found
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +100,18 @@ class Names:
     def _compute_coverage(
         self, terms: Sequence[int], names: Ragged, rows: NDArray[np.integer]
     ) -> NDArray[np.float32]:
+        covered = np.zeros(len(rows), np.float32)
         places, of = names.locate_rows(rows)
         ids = names.values[0].array[places]
-        weights = self.lexical.weights(ids)
         wanted = (ids[:, np.newaxis] == np.array(terms, np.int32)).any(axis=1)
-        whole = np.bincount(of, weights, minlength=len(rows))
-        held = np.bincount(of, weights * wanted, minlength=len(rows))
-        covered: NDArray[np.float32] = (held / (whole + _MORE_TO_IT)).astype(np.float32)
+        touched = np.zeros(len(rows), np.bool_)
+        touched[of[wanted]] = True
+        if touched.any():  # of most names the query has no word
+            theirs = touched[of]
+            weights, of = self.lexical.weights(ids[theirs]), of[theirs]
+            whole = np.bincount(of, weights, minlength=len(rows))
+            held = np.bincount(of, weights * wanted[theirs], minlength=len(rows))
+            covered[touched] = (held / (whole + _MORE_TO_IT))[touched]
         return covered
 
     def called(self, text: str) -> list[int]:
