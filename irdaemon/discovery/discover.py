@@ -403,6 +403,9 @@ def _tell_window(merged: Merged, window: TimeWindow) -> dict[str, Any] | None:
 
 def _flag_hidden(hit: Hit) -> Hit:
     """Name the kinds of hidden characters in what a person sees of a hit."""
+    shown = f"{hit.summary}{hit.name}{hit.pointer}"
+    if shown.isascii() and shown.isprintable():
+        return hit
     hidden = {*find_hidden(hit.summary), *find_hidden_in_names(hit.name, hit.pointer)}
     return replace(hit, hidden=tuple(sorted(hidden))) if hidden else hit
 

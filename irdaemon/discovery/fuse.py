@@ -62,26 +62,17 @@ def fuse_standard(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
 
 def _share_typed(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     """Return the share of the query's words, by idf, that each candidate holds as typed."""
-    lexical = index.lexical
-    typed = question.typed
+    lexical, typed = index.lexical, question.typed
     held = np.zeros(len(legs.positions), np.float32)
+    # Of the records' own type: else all of these would be copied to the wider one.
+    positions = legs.positions.astype(np.int32)
     for term, weight in zip(typed, lexical.weights(np.array(typed, np.int64)), strict=True):
         for records in filter(len, lexical.holding(term)):
-            held += weight * _find_among(records, legs.positions)
+            # Both ascend, and `isin` takes five times as long.
+            places = records.searchsorted(positions)
+            held += weight * (records.take(places, mode="clip") == positions)
     whole = lexical.weight(question.terms, question.unknown)
     return np.minimum(held / whole, 1) if whole else held
-
-
-def _find_among(records: NDArray[np.int32], positions: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which positions are among records, both ascending, of which there are some.
-
-    `isin` takes five times as long.
-    """
-    # Of one type: else all records would be copied to the wider one.
-    places = np.searchsorted(records, positions.astype(records.dtype))
-    places[places == len(records)] = 0
-    found: NDArray[np.bool_] = records[places] == positions
-    return found
 
 
 def standardise(scores: Scores, top: Scores, fewest: int = 1) -> Scores:

@@ -83,7 +83,8 @@ class Impressions:
         left = tuple(
             hit
             for hit in answer.results
-            if not (_was_shown(hit, seen) or _is_own(hit.fields.get(SESSION), hit.pointer, id))
+            if not (seen and _was_shown(hit, seen))
+            and not (SESSION in hit.fields and _is_own(hit.fields[SESSION], hit.pointer, id))
         )
         if len(left) == len(answer.results):
             return answer
@@ -142,25 +143,22 @@ def drop_own_turns(
 
     Those of sessions that its transcript goes on with, and copies of its turns, are left out too.
     """
-    cards = [each.card for each in found.candidates]
-    own = [each for each in cards if _is_own(each.get_field(SESSION), each.pointer, session_id)]
+    turns = [(c.card, held_in) for c in found.candidates if (held_in := c.card.get_field(SESSION))]
+    own = [(card, held_in) for card, held_in in turns if _is_own(held_in, card.pointer, session_id)]
     if not own or question.filter.names(SESSION):
         return found
-    ids = dict.fromkeys(str(each.get_field(SESSION)) for each in own)
+    ids = dict.fromkeys(str(held_in) for _, held_in in own)
     others = {SESSION: {"$nin": [session_id, *ids]}}
     both = parse_filter({"$and": [question.filter.where, others]})
     found = retrieve(index, replace(question, filter=both))
-    copies = {each.content for each in own}
+    copies = {card.content for card, _ in own}
     left = tuple(each for each in found.candidates if each.content not in copies)
     return replace(found, candidates=left)
 
 
 def _is_own(held_in: Any, pointer: str, session_id: str) -> bool:
-    """Return whether a turn is of a session, or lies in its file, which is called by its id.
-
-    `held_in` is the session of the turn, None of what is no turn.
-    """
-    if not session_id or held_in is None:
+    """Return whether a turn is of a session, or lies in its file, which is called by its id."""
+    if not session_id:
         return False
     name = os.path.basename(pointer).partition(".")[0]
     return held_in == session_id or name == session_id or name.endswith(f"-{session_id}")

@@ -131,19 +131,10 @@ def merge_rankings(
         return clamp_scores_monotone(_sort_by_rank(rankings, choosing))
     if choosing.merge == "score":
         return clamp_scores_monotone(_sort_by_score(rankings, choosing.weights))
-    return clamp_scores_monotone(_interleave_rankings(rankings))
-
-
-def _interleave_rankings(rankings: Sequence[CorpusRanking]) -> list[Candidate]:
-    """Interleave the corpora's rankings: next comes the head of the highest score.
-
-    Each corpus' own order is kept. A score means the same in every corpus.
-    """
-    return list(heapq.merge(*(r.retrieved.candidates for r in rankings), key=_sort_key))
-
-
-def _sort_key(candidate: Candidate) -> float:
-    return -candidate.score
+    # Next comes the head of the highest score: one means the same in every corpus, and each keeps
+    # its own order.
+    ranked = (each.retrieved.candidates for each in rankings)
+    return clamp_scores_monotone(list(heapq.merge(*ranked, key=lambda found: -found.score)))
 
 
 def _sort_by_rank(rankings: Sequence[CorpusRanking], choosing: SelectionOptions) -> list[Candidate]:

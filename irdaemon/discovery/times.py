@@ -100,6 +100,7 @@ def _read_moment(timestamp: str) -> datetime | None:
         return None
 
 
+@lru_cache(maxsize=8)
 def _find_time(text: str) -> re.Match[str] | None:
     if len(text) > _LONGEST:
         return None

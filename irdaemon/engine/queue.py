@@ -235,6 +235,8 @@ class Work:
         self._marks: dict[str, Watermarks] = {}
         self.last_progress = time.monotonic()
         self._progress: dict[int, Progress] = {}
+        # By number; in a dict, which a reader may copy while the writer changes it.
+        self._running: dict[int, Progress] = {}
         lock = threading.RLock()
         self._wake, self._ended = threading.Condition(lock), threading.Condition(lock)
         self.stopping = False
@@ -280,6 +282,7 @@ class Work:
         if job is not None:
             progress = self._progress.setdefault(job.number, Progress(job))
             progress.state, progress.since = "running", self._clock()
+            self._running[job.number] = progress
         return job
 
     def end(self, number: int, state: str, report: str) -> None:
@@ -287,6 +290,7 @@ class Work:
         with self._wake:
             progress = self._progress[number]
             progress.report, progress.state = report, state
+            self._running.pop(number, None)
             self._note_end(progress)
             self._ended.notify_all()
 
@@ -373,7 +377,14 @@ class Work:
 
     def list_running(self) -> list[Progress]:
         """Return the jobs that run now."""
-        return [p for p in list(self._progress.values()) if p.state == "running"]
+        return list(self._running.values())
+
+    def count_left(self) -> int:
+        """Count the changed paths that wait or are being read, a whole scan as one."""
+        if not (self._running or len(self._queue)):
+            return 0
+        scans = (p for p in self.list_running() if p.job.kind == "reconcile")
+        return self.count_paths() + sum(scan.todo - scan.done for scan in scans)
 
     def count_paths(self) -> int:
         """Count the changed paths that wait, a whole scan as one."""

@@ -227,9 +227,7 @@ class State(QueryState):
     @property
     def pending(self) -> int:
         """Count the changes seen and not yet in the snapshot."""
-        scans = (p for p in self.work.list_running() if p.job.kind == "reconcile")
-        waiting = self.work.count_paths() + self.retries.count_paths()
-        return waiting + sum(scan.todo - scan.done for scan in scans)
+        return self.work.count_left() + self.retries.count_paths()
 
     def serving(self, corpus: Corpus) -> Embedder:
         """Return the embedder whose vectors serve a corpus now."""

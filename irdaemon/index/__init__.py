@@ -113,6 +113,15 @@ class CorpusIndex:
     by_hand: bool = False
     elsewhere: Elsewhere | None = None
     whole: Whole | None = None
+    # Counted once: how many artifacts and records there are, and how many of these have a vector.
+    n_artifacts: int = field(init=False, default=0)
+    n_records: int = field(init=False, default=0)
+    n_embedded: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        held = self.whole.totals if self.whole else self.rows
+        for name in ("n_artifacts", "n_records", "n_embedded"):
+            object.__setattr__(self, name, getattr(held, name))
 
     @classmethod
     def from_image(cls, origin: Origin, image: Image) -> CorpusIndex:
@@ -148,23 +157,6 @@ class CorpusIndex:
         )
 
     @property
-    def n_artifacts(self) -> int:
-        """Count the artifacts of the corpus."""
-        return self.whole.totals.n_artifacts if self.whole else self.rows.n_artifacts
-
-    @property
-    def n_records(self) -> int:
-        """Count the records of the corpus."""
-        return self.whole.totals.n_records if self.whole else self.rows.n_records
-
-    @property
-    def n_embedded(self) -> int:
-        """Count the records that have a vector."""
-        if self.whole:
-            return self.whole.totals.n_embedded
-        return int(np.count_nonzero(self.rows.embedded))
-
-    @property
     def unembedded(self) -> int:
         """Count the records whose vector is still to come."""
         return self.n_records - self.n_embedded
@@ -172,13 +164,13 @@ class CorpusIndex:
     @property
     def has_vectors(self) -> bool:
         """Return whether any record has a vector."""
-        return bool(self.whole.totals.n_embedded if self.whole else self.rows.embedded.any())
+        return bool(self.n_embedded)
 
     def eligible(self, mask: NDArray[np.bool_] | None) -> int:
         """Count the records that a filter lets through, by its mask; None is no filter."""
         if self.whole:
             return self.whole.eligible
-        return self.rows.n_records if mask is None else int(np.count_nonzero(mask))
+        return self.n_records if mask is None else int(np.count_nonzero(mask))
 
     def list_field_names(self) -> set[str]:
         """Return every field that some record has."""

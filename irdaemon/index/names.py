@@ -65,10 +65,10 @@ class NameKeys:
         found: list[int] = []
         if first < len(self.keys) and self.keys[first] == key:
             found = self.owners[first : int(self.keys.searchsorted(key, "right"))].tolist()
-        came = rows.called.array[len(self.keys) :]
-        return (
-            found + (np.flatnonzero(came == key) + len(self.keys)).tolist() if len(came) else found
-        )
+        if rows.called.size > len(self.keys):
+            came = rows.called.array[len(self.keys) :]
+            found += (np.flatnonzero(came == key) + len(self.keys)).tolist()
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,6 +205,11 @@ class Rows:
         """Count the records there are."""
         return int(np.count_nonzero(self.present))
 
+    @property
+    def n_embedded(self) -> int:
+        """Count the records that have a vector."""
+        return int(np.count_nonzero(self.embedded))
+
     def list_owners(self) -> list[int]:
         """Return the positions of the artifacts there are, ascending."""
         positions: list[int] = np.flatnonzero(self.alive).tolist()

@@ -49,10 +49,11 @@ class AnswerMinutes:
     def note(self, ms: float, now: float) -> None:
         """Count an answer that took `ms` milliseconds."""
         at = int(now // _MINUTE_S)
-        if at not in self._minutes:
+        if (minute := self._minutes.get(at)) is None:
             for each in [minute for minute in list(self._minutes) if minute < at - KEPT + 1]:
                 self._minutes.pop(each, None)
-        self._minutes.setdefault(at, _Minute()).note(ms)
+            minute = self._minutes.setdefault(at, _Minute())
+        minute.note(ms)
 
     def to_dict(self, now: float) -> dict[str, Any]:
         """Return the last sixty minutes, oldest first, the one that goes on included.

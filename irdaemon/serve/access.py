@@ -17,25 +17,24 @@ from irdaemon.discovery.where import parse_filter
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What one client may ask for; `corpora` None means all."""
+    """What one client may ask for; `corpora` None means all.
+
+    `whole` is whether nothing is kept from this client. `has_projects` is whether it is the
+    daemon's own user, unnamed, on the private socket: only that one may say where a query comes
+    from, and see what a project has.
+    """
 
     client: str = ""
     corpora: frozenset[str] | None = None
     levels: tuple[str, ...] = LEVELS
     read_only: bool = False
+    whole: bool = field(init=False, default=True)
+    has_projects: bool = field(init=False, default=True)
 
-    @property
-    def whole(self) -> bool:
-        """Say whether nothing is kept from this client."""
-        return self.corpora is None and not self.read_only and set(self.levels) == set(LEVELS)
-
-    @property
-    def has_projects(self) -> bool:
-        """Say whether this is the daemon's own user, unnamed, on the private socket.
-
-        Only this user may say where a query comes from, and see what a project has.
-        """
-        return self.whole and not self.client
+    def __post_init__(self) -> None:
+        limited = self.corpora is not None or self.read_only or set(self.levels) != set(LEVELS)
+        object.__setattr__(self, "whole", not limited)
+        object.__setattr__(self, "has_projects", not (limited or self.client))
 
 
 WHOLE = Scope()

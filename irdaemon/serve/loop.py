@@ -229,7 +229,8 @@ class RequestLoop:
         for endpoint in self._all_endpoints:
             if endpoint.monitor in ready:
                 self._forget_documents(endpoint)
-        self._documents.expire(time.monotonic())
+        if len(self._documents):
+            self._documents.expire(time.monotonic())
         for endpoint in self._endpoints:
             if endpoint.socket in ready:
                 self._receive(endpoint)

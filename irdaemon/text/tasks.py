@@ -87,12 +87,10 @@ _CONTRACTED = re.compile(r"^[cdjlmnst]'|(?:n't|'(?:s|re|ll|ve|d|m))$")
 
 def has_task(prompt: str) -> bool:
     """Return False for a prompt that only continues a conversation or orders a small edit."""
-    return len(prompt) > _LONGEST or any(map(_names_task, _list_words(prompt)))
-
-
-def _list_words(prompt: str) -> list[str]:
+    if len(prompt) > _LONGEST:
+        return True
     plain = _PHRASES.sub(" ", _RENAMED.sub(r"\1", _CODE.sub(" ", prompt.replace("\u2019", "'"))))
-    return _WORD.findall(plain.lower())
+    return any(map(_names_task, _WORD.findall(plain.lower())))
 
 
 def _names_task(word: str) -> bool:

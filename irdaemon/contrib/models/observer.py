@@ -53,9 +53,10 @@ class ModelObserver(Observer):
         It chooses among the hits of corpora with selector = "llm" where a query names no strategy
         of its own. A budget is in milliseconds, which a model cannot keep.
         """
-        names = self._find_corpora(query.corpora)
         replaced = query.select.strategy == _REPLACED and not query.budget_ms
-        if self.chooser is None or not names or not replaced:
+        if self.chooser is None or not replaced:
+            return None
+        if not (names := self._find_corpora(query.corpora)):
             return None
         chooser = make_chooser(self.chooser, self._state.options.model_timeout_s)
         return ModelSelector(cut_text(query.text), chooser, corpora=names)

@@ -109,10 +109,8 @@ class UsageNotes:
         self._failed_at = self._pruned_at = float("-inf")
         self._incomplete: set[str] = set()
         self.problem = ""
-
-    def note(self, answer: NotedAnswer) -> None:
-        """Note an answer, which the writer thread stores. Any thread may."""
-        self._offers.note(answer)
+        # Note an answer, which the writer thread stores. Any thread may.
+        self.note = self._offers.note
 
     # -- by the writer ---------------------------------------------------------------------------
 
