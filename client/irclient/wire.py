@@ -17,7 +17,7 @@ import msgpack
 
 from irclient.errors import IRError, LimitError, ProtocolError, QueryError
 from irclient.fast.packing import PROTOCOL as PROTOCOL
-from irclient.fast.packing import is_same_protocol
+from irclient.fast.packing import is_same_protocol as is_same_protocol
 from irclient.fast.replies import (
     MESSAGE_BYTES,
     RESTART_DAEMON,

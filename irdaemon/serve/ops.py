@@ -24,7 +24,6 @@ from irclient.errors import (
     QueryError,
     Unavailable,
 )
-from irclient.fast.packing import is_same_protocol
 from irclient.types import plain_data
 from irdaemon import __version__
 from irdaemon.config.addons import load_addons
@@ -235,7 +234,7 @@ def _find_op(engine: QueryEngine, request: wire.Request) -> ServedOp:
     A request of another protocol, or with arguments of other types, is refused.
     """
     name = request.op
-    if not is_same_protocol(request.v):
+    if not wire.is_same_protocol(request.v):
         _refuse_protocol(engine, request)
     if name not in OPS and name in ops.OPS:
         addon = ops.OPS[name].addon
