@@ -198,7 +198,7 @@ def _trace_discovery(run: _Run, asks: bool) -> Trace:
     elif choice.hits and not whole:
         with stage("subqueries"):
             choice = _add_subqueries(choice, run)
-    if asks and choosing.selector is None:
+    if asks and choosing.selector is None and choosing.preferences.pinned:
         found, preferences = merged.found, choosing.preferences
         choice = offer_pinned(choice, found, merged.rankings, preferences, spec.max_k)
     return _trace(run, merged, choice)
@@ -214,7 +214,7 @@ def search(
     """Return the ranked candidates of a query: no floor, no selection, exact duplicates joined."""
     started = time.perf_counter()
     run = _Run(restrict_snapshot(snapshot, query), query, models, pending, started, choosing)
-    rankings = _rank_all(run, query, _pose(run, query))
+    rankings = tuple(_rank(run, query, *each) for each in _pose(run, query))
     candidates = merge_rankings(rankings, choosing)
     found = join_duplicates(candidates, by_passage=query.passages > 1, here=query.here)
     merged = Merged(rankings, tuple(islice(found, query.k)))
@@ -239,11 +239,13 @@ def _gather(run: _Run, query: ParsedQuery) -> Merged:
         wider = replace(query, k=min(_WIDER * query.k, MAX_K))
         k = wider.k if run.choosing.boost is None else max(wider.k, BOOSTED)
         merged = _merge(run, wider, _widen(asked, choose_k(k, run.models.tuning)))
-    return replace(merged, found=merged.found[: query.k])
+    return (
+        merged if len(merged.found) <= query.k else replace(merged, found=merged.found[: query.k])
+    )
 
 
 def _merge(run: _Run, query: ParsedQuery, asked: Sequence[Asked]) -> Merged:
-    rankings = _rank_all(run, query, asked)
+    rankings = tuple(_rank(run, query, *each) for each in asked)
     with stage("merge"):
         above = [each for each in rankings if each.above_floor]
         terms = {each.index.corpus: each.question.terms for each in above}
@@ -288,13 +290,9 @@ def _widen(asked: Sequence[Asked], k: int) -> list[Asked]:
     return [fetch_part(i.elsewhere, q) if i.elsewhere else (i, q) for i, q in wider]
 
 
-def _rank_all(run: _Run, query: ParsedQuery, asked: Sequence[Asked]) -> tuple[CorpusRanking, ...]:
-    """Retrieve from each corpus, and compare what was found with its floor."""
-    check_clock()
-    return tuple(_rank(run, query, index, question) for index, question in asked)
-
-
 def _rank(run: _Run, query: ParsedQuery, index: CorpusIndex, question: Question) -> CorpusRanking:
+    """Retrieve from a corpus, and compare what was found with its floor."""
+    check_clock()
     choosing, rereading = run.choosing, run.models.rereading
     if index.corpus in choosing.floors:
         floor = choosing.floors[index.corpus]
@@ -302,7 +300,8 @@ def _rank(run: _Run, query: ParsedQuery, index: CorpusIndex, question: Question)
     retrieved = retrieve(index, question)
     if choosing.session:
         retrieved = drop_own_turns(index, question, retrieved, choosing.session)
-    retrieved = drop_unwanted(index, question, retrieved, choosing.preferences)
+    if choosing.preferences.muted or choosing.preferences.faded:
+        retrieved = drop_unwanted(index, question, retrieved, choosing.preferences)
     if query.rerank:
         with stage("rerank"):
             depth = question.tuning.fetch_k

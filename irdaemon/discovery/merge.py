@@ -286,7 +286,7 @@ def join_duplicates(
     groups: dict[tuple[str, int], list[Candidate]] = {}
     for candidate in candidates:
         record = candidate.surface_index if by_passage else 0
-        groups.setdefault((candidate.content, record), []).append(candidate)
+        groups.setdefault((candidate.card.content, record), []).append(candidate)
     found = list(groups.values())
     found = _join_namesakes(found, here) if here else found
     kept = _join_near(found, near) if near else found

@@ -32,8 +32,6 @@ def offer_pinned(
 
     `found` is what was above the floors, duplicates joined.
     """
-    if not preferences.pinned:
-        return choice
     near = list(_find_near(rankings, preferences.pinned))
     if not near:
         return choice

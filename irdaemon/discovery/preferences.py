@@ -63,7 +63,7 @@ def drop_unwanted(
     It is asked again without them: what comes next is measured as if they were not there.
     """
     gone: dict[int, str] = {}
-    for _ in range(_MOST_ROUNDS if preferences.muted or preferences.faded else 0):
+    for _ in range(_MOST_ROUNDS):
         candidates = found.candidates
         unwanted = {c.content for c in candidates if preferences.refuse(index.corpus, c)}
         if not unwanted:

@@ -239,11 +239,6 @@ class Candidate(NamedTuple):
         """Return the place of its record in its artifact's plan."""
         return int(self.index.rows.surfaces.array[self.position])
 
-    @property
-    def summary(self) -> str:
-        """Return the line that describes it, by the record that matched and the query's words."""
-        return summarize_hit(self.index.rows, self.card, self.position, self.asked)
-
     def hit(self, summarised: bool) -> Hit:
         """Return it as an answer shows it, with or without its summary."""
         card, rows = self.card, self.index.rows
@@ -260,7 +255,7 @@ class Candidate(NamedTuple):
                 "fused": round(self.fused, 4),
                 "evidence": round(self.evidence, 4),
             },
-            summary=self.summary if summarised else "",
+            summary=summarize_hit(rows, card, self.position, self.asked) if summarised else "",
             pointer=card.pointer,
             fields={**card.fields, **rows.shown[self.position].fields},
             surface_index=self.surface_index,

@@ -23,6 +23,7 @@ from irdaemon.index.lexical import Lexical
 from irdaemon.index.names import Names
 from irdaemon.index.rows import Card, Recounted, Rows, Shown
 from irdaemon.ledger import Ledger
+from irdaemon.ledger.terms import Vocabulary
 from irdaemon.types import Floor
 
 # A floor is stale when more than this share of the artifacts came or went since.
@@ -264,7 +265,10 @@ class Snapshot:
         here = [index for index in self.corpora.values() if not index.elsewhere]
         every = (self.get_vocabulary(index) for index in here)
         for vocabulary in {id(each): each for each in every}.values():
-            for word in vocabulary:
+            likely: Iterable[str] = vocabulary
+            if isinstance(vocabulary, Vocabulary):
+                likely = vocabulary.find_like(initials, lengths, FORM)
+            for word in likely:
                 plain = word[1:] if word[0] == FORM else word
                 if plain[:1] in initials and len(plain) in lengths:
                     yield word

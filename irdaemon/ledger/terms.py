@@ -69,6 +69,22 @@ class PackedWords(NamedTuple):
             number = slots[place]
         return _FREE
 
+    def find_like(self, initials: Collection[str], lengths: range, mark: str) -> Iterator[str]:
+        """Yield the words that may begin with one of the letters and have a length.
+
+        A `mark` before a word does not count. Lengths are compared in bytes, so that a few words
+        with other letters than ASCII are too long or too short.
+        """
+        ends = np.asarray(self.ends).astype(np.int64)
+        starts = np.concatenate([[0], ends])[: len(ends)]
+        letters, wanted = np.frombuffer(self.text, np.uint8), np.zeros(256, np.bool_)
+        wanted[[each.encode("utf-8", "surrogatepass")[0] for each in initials]] = True
+        first = starts + (letters[starts] == ord(mark))
+        sizes = ends - first - len(_BETWEEN)
+        likely = wanted[letters[first]] & (sizes >= lengths.start) & (sizes < 4 * lengths.stop)
+        for start, end in zip(starts[likely].tolist(), ends[likely].tolist(), strict=True):
+            yield self.text[start : end - len(_BETWEEN)].decode("utf-8", "surrogatepass")
+
     def iterate(self) -> Iterator[str]:
         """Yield the words in the order of their numbers."""
         start = 0
@@ -131,6 +147,15 @@ class Vocabulary(Mapping[str, int]):
         packed, beside = self._parts
         yield from packed.iterate()
         # As they were added; what was only looked up is packed.
+        yield from (word for word, number in tuple(beside.items()) if number >= len(packed))
+
+    def find_like(self, initials: Collection[str], lengths: range, mark: str) -> Iterator[str]:
+        """Yield the words that may begin with one of the letters and have a length, and others.
+
+        What is certain of them is left to the caller; a `mark` before a word does not count.
+        """
+        packed, beside = self._parts
+        yield from packed.find_like(initials, lengths, mark)
         yield from (word for word, number in tuple(beside.items()) if number >= len(packed))
 
     # -- for the writer --------------------------------------------------------------------------
