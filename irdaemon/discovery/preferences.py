@@ -1,8 +1,8 @@
 """What the person wants offered never, first, or no longer by itself: mute, pin, and fading.
 
 Muted items are not candidates; pinned ones come first, see `irdaemon.discovery.pinned`. What faded
-is left out of answers to a session, unless it has more evidence than it ever had when it was
-offered in vain. `search` only says so of its hits, and `disclose` knows nothing of it.
+is left out of answers to a session, unless its odds are clearly better than they ever were when it
+was offered in vain. `search` only says so of its hits, and `disclose` knows nothing of it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST_ROUNDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """What is never offered, what first, and what faded: the evidence that brings that back."""
+    """What is never offered, what first, and what faded: the score above which that is."""
 
     muted: frozenset[Item] = frozenset()
     pinned: frozenset[Item] = frozenset()

@@ -77,6 +77,15 @@ def test_what_was_told_is_in_the_report_on_use(home):
     until(lambda: home.answer("usage", "--item", "sessions/past:u1")["items"])
 
 
+def test_what_is_told_where_nothing_may_be_noted_is_not_in_the_report_on_use(home, tmp_path):
+    (tmp_path / ".noirdaemon").touch()
+    before = home.answer("usage")["answers"]
+    assert TOLD in fail(home, "claude", "private", cwd=str(tmp_path))
+    assert TOLD in fail(home, "claude", "noted again")
+    until(lambda: home.answer("usage")["answers"] > before)
+    assert home.answer("usage")["answers"] == before + 1
+
+
 def test_another_error_is_silence(home):
     other = "Exit code 1\nModuleNotFoundError: No module named 'numpy'"
     assert fail(home, "claude", "other", error=other) == ""

@@ -261,12 +261,17 @@ class Operations:
 
     @operation(repeatable=False, addon="recall")
     def find_cure(
-        self, command: str, output: str, session: str = "", sure: bool = True
+        self,
+        command: str,
+        output: str,
+        session: str = "",
+        sure: bool = True,
+        noted: bool = True,
     ) -> list[KnownCure]:
         """Return how the error of a failed command went away in an earlier session, or nothing.
 
         `output` is what it said; `sure` is whether it is known to have failed. A session (AGENT:ID)
-        is told of each once.
+        is told of each once. `noted` is as of discover.
         """
 
     @operation(addon="usage")

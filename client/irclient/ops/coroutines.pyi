@@ -84,7 +84,7 @@ class Coroutines:
     async def sessions(self, file: str, limit: int=20) -> list[SessionTouch]:
         ...
 
-    async def find_cure(self, command: str, output: str, session: str='', sure: bool=True) -> list[KnownCure]:
+    async def find_cure(self, command: str, output: str, session: str='', sure: bool=True, noted: bool=True) -> list[KnownCure]:
         ...
 
     async def usage(self, item: str='') -> UsageReport:

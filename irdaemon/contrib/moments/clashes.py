@@ -58,7 +58,7 @@ def _find_names(items: Iterable[_Described]) -> Iterator[Clash]:
     """Yield the items of each name that have different texts."""
     by_name = defaultdict[str, list[_Described]](list)
     for each in items:
-        by_name[_APART.sub("-", each.name).casefold()].append(each)
+        by_name[_fold(each.name)].append(each)
     for _, those in sorted(by_name.items()):
         if len({each.content for each in those}) > 1:
             yield Clash("name", those[0].name, sorted(each.reference for each in those), 1.0)
@@ -69,8 +69,7 @@ def _find_descriptions(items: Sequence[_Described]) -> Iterator[Clash]:
     found = []
     for one, other in sorted(_pair(items)):
         first, second = items[one], items[other]
-        same_name = _APART.sub("-", first.name) == _APART.sub("-", second.name)
-        if same_name or first.content == second.content:
+        if _fold(first.name) == _fold(second.name) or first.content == second.content:
             continue
         share = len(first.words & second.words) / len(first.words | second.words)
         if share >= LEAST:
@@ -78,6 +77,10 @@ def _find_descriptions(items: Sequence[_Described]) -> Iterator[Clash]:
             names = f"{first.name}, {second.name}"
             found.append(Clash("description", names, references, round(share, 3)))
     yield from sorted(found, key=lambda each: -each.share)
+
+
+def _fold(name: str) -> str:
+    return _APART.sub("-", name).casefold()
 
 
 def _pair(items: Sequence[_Described]) -> set[tuple[int, int]]:

@@ -24,8 +24,8 @@ log = logging.getLogger(__name__)
 # As the hook names them.
 AGENTS = ("claude", "codex", "gemini", "cursor", "copilot")
 _MOST_COUNTED, _COUNTS_KEPT_EVERY_S = 10_000, 10.0
-# What faded comes back with so much more evidence than it ever had when it was offered in vain.
-_BETTER = 1.1
+# What faded comes back with odds so much better than it ever had when it was offered in vain.
+_BETTER = 1.5
 
 
 class Change(NamedTuple):
@@ -58,7 +58,7 @@ class MomentsObserver(Observer):
         self.held = tuple(ledger.preferences.list_all())
         self.fading = tuple(ledger.preferences.list_fading())
         faded = {
-            (each.corpus, each.artifact_id): _BETTER * each.evidence
+            (each.corpus, each.artifact_id): _improve(each.evidence)
             for each in self.fading
             if each.sessions
         }
@@ -144,10 +144,13 @@ class MomentsObserver(Observer):
             log.warning("counts of moments are lost: %s", error)
 
     def note_scan(self, corpus: Corpus, report: Report) -> None:
-        """Have what faded looked at again where its text may have changed."""
+        """Have what faded looked at again where its text has changed."""
         name = corpus.part_of or corpus.name
-        if report.written and any(each.corpus == name for each in self.fading):
-            self._state.request(Job("fade"))
+        held = {each.artifact_id: each.content for each in self.fading if each.corpus == name}
+        if report.written and held:
+            contents = find_contents(self._state, name, held)
+            if any(held[id] != content for id, content in contents.items()):
+                self._state.request(Job("fade"))
 
     def find_due_jobs(self, at_start: bool) -> list[Job]:
         """Return the look at which offers fade."""
@@ -175,6 +178,11 @@ def _list_parts(state: State, corpus: str) -> Iterator[str]:
     yield from (name for name, part in state.parts.items() if part.part_of == corpus)
     if corpus in state.corpora:
         yield corpus
+
+
+def _improve(probability: float) -> float:
+    """Return the probability of clearly better odds than those of another."""
+    return _BETTER * probability / (1.0 + (_BETTER - 1.0) * probability)
 
 
 def _combine(held: Iterable[Preference], root: str, faded: Mapping[Item, float]) -> Preferences:

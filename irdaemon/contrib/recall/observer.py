@@ -113,11 +113,15 @@ class RecallObserver(Observer):
             return None
         return found
 
-    def note_cure(self, failed: FailedCommand, cure: KnownCure) -> None:
-        """Note that a session was told of a cure, as any answer to it is noted."""
-        self._told[failed.session, cure.artifact_id] = None
+    def note_told(self, session: str, turn_id: str) -> None:
+        """Remember that a session was told of the cure in a turn; "" is none, and told again."""
+        if session:
+            self._told[session, turn_id] = None
         while len(self._told) > _MOST_TOLD:
             self._told.popitem(last=False)
+
+    def note_cure(self, failed: FailedCommand, cure: KnownCure) -> None:
+        """Note a cure that a session was told of, as any answer to it is noted."""
         kind, about = "user_prompt", {"session_id": cure.session.partition(":")[2]}
         hit = Hit(
             cure.corpus, cure.artifact_id, cure.question, kind, 1.0, {}, cure.question, "", about

@@ -18,6 +18,7 @@ from irdaemon.discovery.impressions import check_session
 from irdaemon.engine import Engine
 from irdaemon.ledger import Ledger
 from irdaemon.serve import access
+from irdaemon.serve.access import Args
 from irdaemon.serve.operations import serves
 from irdaemon.source.redact import Redactor
 from irdaemon.types import Refused
@@ -50,16 +51,16 @@ def sessions(engine: Engine, file: str, limit: int) -> Any:
 
 
 @serves("find_cure", "slow", access.refuse_others)
-def find_cure(engine: Engine, command: str, output: str, session: str, sure: bool) -> Any:
+def find_cure(engine: Engine, args: Args) -> Any:
     """Return how the error of a command went away in an earlier session."""
-    observer = RecallObserver.find_in(engine.state.addons)
+    observer, session = RecallObserver.find_in(engine.state.addons), args["session"]
     check_session(session)
     cleaner = Redactor("all")
     try:
-        cut = cleaner.text(command)[:_MOST_COMMAND], cleaner.text(output)[:_MOST_OUTPUT]
+        command, output = cleaner.text(args["command"]), cleaner.text(args["output"])
     except Refused:
         return []
-    failed = FailedCommand(*cut, session, sure)
+    failed = FailedCommand(command[:_MOST_COMMAND], output[:_MOST_OUTPUT], session, args["sure"])
     found = observer.find_cure(failed)
     told = _describe_cure(engine, found) if found else None
     if "moments" in engine.state.addons:
@@ -68,7 +69,9 @@ def find_cure(engine: Engine, command: str, output: str, session: str, sure: boo
         )
     if told is None:
         return []
-    observer.note_cure(failed, told)
+    observer.note_told(session, told.artifact_id)
+    if args["noted"]:
+        observer.note_cure(failed, told)
     return [told]
 
 

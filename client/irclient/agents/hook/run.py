@@ -252,9 +252,16 @@ def _on_take(event: Any, options: HookOptions, deadline: float) -> None:
 def _on_failed(event: Any, options: HookOptions, deadline: float) -> None:
     """Write how the error of a failed command went away in an earlier session, if it did."""
     from irclient.agents.hook.failure import format_cure
+    from irclient.places import may_be_noted
 
-    given = {"command": event.command, "output": event.output, "sure": event.is_sure}
-    found, _ = _ask("find_cure", {**given, "session": _name_session(event, options)}, deadline)
+    given = {
+        "command": event.command,
+        "output": event.output,
+        "session": _name_session(event, options),
+        "sure": event.is_sure,
+        "noted": may_be_noted(event.cwd),
+    }
+    found, _ = _ask("find_cure", given, deadline)
     if found:
         at = time.localtime(found[0]["at"])
         _write(make_answer(options.agent, event, format_cure(found[0], time.localtime(), at)))

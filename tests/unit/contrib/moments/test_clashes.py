@@ -36,6 +36,11 @@ def test_one_name_with_two_texts_is_a_clash(tmp_path):
     assert (found["kind"], found["share"], len(found["references"])) == ("name", 1.0, 2)
 
 
+def test_names_in_another_case_are_one_name_and_clash_once(tmp_path):
+    items = ("a/Fill-Form", "Fill-Form", FORM), ("b/fill_form", "fill_form", OTHER)
+    assert [each["kind"] for each in clashes(tmp_path, *items)[1]] == ["name"]
+
+
 def test_copies_of_one_text_are_none(tmp_path):
     assert clashes(tmp_path, ("a/deploy", "deploy", FORM), ("b/deploy", "deploy", FORM))[1] == []
 

@@ -155,6 +155,47 @@ def test_with_clearly_more_evidence_than_it_ever_had_it_is_offered(made):
     assert is_offered(made)
 
 
+def test_what_was_all_but_certain_comes_back_when_the_odds_are_clearly_better(made):
+    score = made.discover(Query(ASKED, corpora=("skills",))).results[0].score
+    odds = score / (1 - score)
+    show(made, range(10), evidence=odds / 2 / (1 + odds / 2))
+    fade(made)
+    assert is_offered(made)
+    (needed,) = (
+        MomentsObserver.find_in(made.state.addons)
+        .find_preferences("", to_session=True)
+        .faded.values()
+    )
+    assert needed < score
+
+
+def test_no_evidence_is_so_high_that_no_better_is_possible(made):
+    show(made, range(10), evidence=0.98)
+    fade(made)
+    (needed,) = (
+        MomentsObserver.find_in(made.state.addons)
+        .find_preferences("", to_session=True)
+        .faded.values()
+    )
+    assert 0.98 < needed < 1.0
+
+
+def test_only_another_text_of_what_faded_has_it_looked_at_again(made, tmp_path, monkeypatch):
+    show(made, range(10))
+    fade(made)
+    requested = []
+    request = made.state.request
+    monkeypatch.setattr(
+        type(made.state), "request", lambda state, job: requested.append(job.kind) or request(job)
+    )
+    write_skill(tmp_path / "skills" / "deploy", "Deploy to another cloud")
+    scan(made)
+    assert "fade" not in requested
+    write_skill(tmp_path / "skills" / "fill", "Fill a pdf form, also a scanned one")
+    scan(made)
+    assert requested.count("fade") == 1
+
+
 def test_a_pin_brings_it_back_and_after_the_pin_it_is_counted_anew(made):
     show(made, range(10))
     fade(made)
