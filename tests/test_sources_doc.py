@@ -10,7 +10,7 @@ from irdaemon.config.sections import KNOWN_KINDS
 from irdaemon.runtime.plugins import load
 from irdaemon.source import SOURCES
 from irdaemon.source.redact import LEVELS
-from irdaemon.source.sessions.reader import DIALECTS
+from irdaemon.source.sessions import DIALECTS
 from irdaemon.source.sessions.stores import STORES
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -90,7 +90,7 @@ def _find_problems(config: Config) -> list[IntegrityProblem]:
 def _repair(path: str) -> list[str]:
     """Repair a ledger, or set it aside if it cannot be; return what was done."""
     from irdaemon.ledger import Ledger
-    from irdaemon.ledger.corruption import set_corrupt_aside
+    from irdaemon.ledger.backups import set_corrupt_aside
 
     with closing(Ledger(path, read_only=True)) as view:
         damaged = [each.what for each in view.check() if each.part == "sqlite" and each.severe]

@@ -7,21 +7,19 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from irclient.errors import IRError, QueryError
 from irdaemon.config.backends import LOCAL, BackendAddress, is_shared
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import load_config, state_dir
-from irdaemon.config.quota import Quota
 from irdaemon.config.reindex import Reindex
 from irdaemon.config.sections import CORPUS_KEYS, KNOWN_KINDS, Config, CorpusConfig, LimitsConfig
 from irdaemon.embed import check_embedder
 from irdaemon.embed.rerankers import check_reranker
-from irdaemon.runtime.memory import MB
+from irdaemon.runtime.memory import MB, measure_resident
 from irdaemon.runtime.plugins import did_you_mean, load
 from irdaemon.source import SOURCES, Source
-from irdaemon.source.invalid import InvalidSource
 from irdaemon.source.opening import resolve_path
 from irdaemon.source.pack import PACKED, read_digest
 from irdaemon.source.places import is_place, keep_existing
@@ -29,7 +27,7 @@ from irdaemon.source.redact import make_recipe
 from irdaemon.source.tree import resolve_root
 from irdaemon.strategy import IndexingStrategy, build_recipe, strategy_from_spec
 from irdaemon.strategy.edges import EdgeExtractor
-from irdaemon.types import LinkPolicy, Problem, Project, Root
+from irdaemon.types import Entry, LinkPolicy, Problem, Project, Reading, Root, Scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +74,25 @@ _OTHER = KindDefaults()
 # The corpus of the managed directory, and the largest document in it where no limit is set.
 _MANAGED = "documents"
 _DOCUMENT_BYTES = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """The most artifacts of a corpus, and the most bytes of the process; 0 for no limit."""
+
+    artifacts: int = 0
+    memory: int = 0
+
+    def exceeded(self, held: int) -> str:
+        """Return why a corpus with a number of artifacts accepts no more; "" where it does."""
+        if self.artifacts and held >= self.artifacts:
+            return f"it holds {held:,} artifacts, its limit is {self.artifacts:,} (artifacts)"
+        if self.memory and (used := measure_resident()) > self.memory:
+            return (
+                f"the daemon uses {used // MB:,} MB of memory,"
+                f" its limit is {self.memory // MB:,} (memory_mb)"
+            )
+        return ""
 
 
 @dataclass(frozen=True)
@@ -402,3 +419,27 @@ def _list_places(kind: str) -> tuple[Root, ...]:
     known_places = load("source", f"{module}:known_places", {})
     places: tuple[Root, ...] = known_places(os.path.expanduser("~"), os.environ)
     return places
+
+
+# The source of a corpus whose configuration is not valid: it has no entries and one problem.
+
+
+class InvalidSource:
+    """Stand for a source that cannot be made; its indexed entries are kept."""
+
+    limits: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, problem: Problem):
+        self._problem = problem
+
+    def roots(self) -> tuple[Root, ...]:
+        """Return none."""
+        return ()
+
+    def scan(self, under: str | None = None) -> Scan:
+        """Return the problem, no entries, and nothing covered."""
+        return Scan((), (), (self._problem,))
+
+    def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
+        """Raise FileNotFoundError: nothing was found."""
+        raise FileNotFoundError(entry.path)

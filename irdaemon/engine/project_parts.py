@@ -22,7 +22,7 @@ from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
 from irdaemon.ingest.scan import MARKER, OptOuts, ScanRequest
 from irdaemon.ledger import KnownProject
-from irdaemon.source import project_docs
+from irdaemon.source import projects
 from irdaemon.source.locate_project import find_remote, read_mounts, resolve_place
 from irdaemon.source.opening import is_within
 from irdaemon.source.projects import find_agent_roots, locate_project
@@ -169,7 +169,7 @@ def _list_places(
         roots = sorted(agents.get(kind, ()), key=lambda root: root.path)
         yield kind, kind, _drop_ignored(roots, settings)
     yield PACKAGES, "dependencies", (_make_root(project, project.root),)
-    yield DOCS, "files", _drop_ignored(project_docs.find_doc_roots(project), settings)
+    yield DOCS, "files", _drop_ignored(projects.find_doc_roots(project), settings)
 
 
 def _make_root(project: Project, path: str) -> Root:
@@ -186,7 +186,7 @@ def _drop_ignored(roots: Iterable[Root], settings: ProjectsConfig) -> tuple[Root
 def _options(kind: str, config: Config) -> dict[str, object]:
     settings = config.projects
     if kind == "files":
-        return dict(project_docs.DOC_OPTIONS)
+        return dict(projects.DOC_OPTIONS)
     if kind != "dependencies":
         return {}
     environment = {"environment": settings.environment} if settings.environment else {}
@@ -214,7 +214,7 @@ def limit_part(state: State, corpus: Corpus) -> Corpus:
     others = (state.snapshot.parts[name] for name in names if name != corpus.name)
     left = config.projects.max_artifacts - sum(each.rows.n_artifacts for each in others)
     if corpus.part_of == DOCS:
-        left = min(left, project_docs.MOST_DOCS)
+        left = min(left, projects.MOST_DOCS)
     return replace(corpus, quota=replace(corpus.quota, artifacts=max(1, left)))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.ledger import Ledger, LedgerError
-from irdaemon.ledger.corruption import (
+from irdaemon.ledger.backups import (
     Corruption,
     describe_corruption,
     set_corrupt_aside,

@@ -35,8 +35,8 @@ from irdaemon.engine.retries import Retries
 from irdaemon.index import Images, Snapshot
 from irdaemon.index.scope import Scopes
 from irdaemon.ledger import IN_MEMORY, MOST_PINS, Ledger, LedgerError, Pin
-from irdaemon.ledger.corruption import Corruption
-from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, is_transient, strip_text
+from irdaemon.ledger.backups import Corruption
+from irdaemon.ledger.files import UNDECODABLE, is_corrupt, is_transient, strip_text
 from irdaemon.runtime.minutes import AnswerMinutes, Refusals
 from irdaemon.runtime.model_endpoint import ModelEndpoint
 from irdaemon.runtime.tracebacks import describe_error

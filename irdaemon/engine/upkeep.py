@@ -18,8 +18,8 @@ from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import renew_ledger
 from irdaemon.engine.state import State
 from irdaemon.index import build_graph
-from irdaemon.ledger.corruption import describe_corruption, find_first_problem
-from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, is_transient, strip_text
+from irdaemon.ledger.backups import describe_corruption, find_first_problem
+from irdaemon.ledger.files import UNDECODABLE, is_corrupt, is_transient, strip_text
 from irdaemon.ledger.store import READ_ONLY, is_read_only
 from irdaemon.runtime.memory import MB, measure_resident, trim
 from irdaemon.runtime.tracebacks import describe_error

@@ -19,7 +19,7 @@ from irdaemon.ledger.artifacts import MOST_PINS as MOST_PINS, Artifacts, Pins
 from irdaemon.ledger.check import IntegrityProblem as IntegrityProblem, check, repair
 from irdaemon.ledger.corpora import Corpora
 from irdaemon.ledger.entries import Entries, Failures, Projects, Secrets
-from irdaemon.ledger.known_projects import KnownProject as KnownProject, KnownProjects
+from irdaemon.ledger.preferences import KnownProject as KnownProject, KnownProjects
 from irdaemon.ledger.index_rows import IndexRows, Vectors
 from irdaemon.ledger.preferences import (
     Fading as Fading,

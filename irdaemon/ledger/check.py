@@ -19,10 +19,10 @@ import msgpack
 import numpy as np
 
 from irclient.counts import format_count
+from irdaemon.ledger.files import UNDECODABLE, is_transient, strip_text
 from irdaemon.ledger.index_rows import UNUSED, Vectors
 from irdaemon.ledger.rows import digest_text, make_record_id, unpack_stated
 from irdaemon.ledger.schema import MIGRATIONS, LedgerError
-from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_transient, strip_text
 from irdaemon.ledger.store import Store, suggest_cure
 from irdaemon.source import SOURCES
 from irdaemon.source.opening import is_within

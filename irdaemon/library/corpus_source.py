@@ -13,9 +13,8 @@ from irdaemon.config.corpus import KINDS, known_roots
 from irdaemon.config.sections import KNOWN_KINDS
 from irdaemon.runtime.plugins import load
 from irdaemon.source import SOURCES, Source
-from irdaemon.source.mapping import simplify, stamp_content
+from irdaemon.source.mapping import Fetcher, simplify, stamp_content
 from irdaemon.source.mcp_tools import is_tool, read_definition
-from irdaemon.source.records import Fetcher
 from irdaemon.strategy import ClaudeTurn, IndexingStrategy, Skill, WholeText, strategy_from_spec
 from irdaemon.types import Artifact, Entry, Reading, Root, Scan, SourceError
 

@@ -10,7 +10,7 @@ from typing import Any
 from irclient.errors import NotFound, QueryError, Unavailable
 from irclient.prompts import LineProblem, read_record
 from irdaemon.contrib.prompts.given import make_expected
-from irdaemon.contrib.prompts.jobs import serve_new
+from irdaemon.contrib.prompts.observer import serve_new
 from irdaemon.contrib.usage.learning import Learning
 from irdaemon.contrib.usage.taught import parse_uses
 from irdaemon.discovery.calibrate import make_reread_floor, run_reread_trial

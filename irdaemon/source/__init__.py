@@ -58,6 +58,6 @@ SOURCES: dict[str, str] = {
     "code": "irdaemon.source.code:CodeFiles",
     "reports": "irdaemon.source.reports:Reports",
     "mapping": "irdaemon.source.mapping:InMemory",
-    "records": "irdaemon.source.records:Records",
+    "records": "irdaemon.source.mapping:Records",
     "mcp_tools": "irdaemon.source.mcp_tools:McpTools",
 }

@@ -110,6 +110,12 @@ def get_text(fields: Fields, name: str) -> str:
     return "" if stated.lower() in _NULL else stated
 
 
+def get_table(fields: Mapping[Any, Any], name: str) -> Mapping[str, Any]:
+    """Return a field that is a mapping, or an empty one."""
+    value = fields.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
 def get_truth(fields: Fields, name: str, default: bool) -> bool:
     """Return a yes-or-no field, in any of the spellings agents accept."""
     stated = get_text(fields, name).lower()

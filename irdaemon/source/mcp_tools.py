@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, ClassVar, Self, TypeGuard
 
+from irdaemon.source.frontmatter import get_table
 from irdaemon.source.mapping import simplify, stamp_content, write_canonical_json
-from irdaemon.source.opening import read_regular, resolve_path
+from irdaemon.source.opening import is_within, read_regular, resolve_path
 from irdaemon.source.options import check_options, get_number
 from irdaemon.source.tree import (
     EVERYTHING,
@@ -19,7 +20,6 @@ from irdaemon.source.tree import (
     check_root,
     confine_change,
     is_searched,
-    is_within,
     make_entry,
     make_scan,
 )
@@ -203,7 +203,7 @@ def read_definition(tool: object, called: str | None = None) -> object:
 def _make_artifact(tool: Mapping[str, Any], server: str, nth: int) -> Artifact:
     name = tool["name"]
     id = (f"{server}/{name}" if server else name) + (f"#{nth}" if nth > 1 else "")
-    schema = next((_get_mapping(tool, key) for key in _SCHEMAS if _get_mapping(tool, key)), {})
+    schema = next((get_table(tool, key) for key in _SCHEMAS if get_table(tool, key)), {})
     flags = (DUPLICATE,) if nth > 1 else ()
     return Artifact(
         artifact_id=id,
@@ -224,10 +224,10 @@ def _make_artifact(tool: Mapping[str, Any], server: str, nth: int) -> Artifact:
 def _make_metadata(
     tool: Mapping[str, Any], server: str, schema: Mapping[str, Any]
 ) -> dict[str, Any]:
-    read_only = _get_mapping(tool, "annotations").get("readOnlyHint")
+    read_only = get_table(tool, "annotations").get("readOnlyHint")
     stated = {"server": server, "title": _find_title(tool)}
     return {
-        "param_names": list(map(str, _get_mapping(schema, "properties"))),
+        "param_names": list(map(str, get_table(schema, "properties"))),
         **{name: text for name, text in stated.items() if text},
         **({"read_only": read_only} if isinstance(read_only, bool) else {}),
     }
@@ -236,9 +236,9 @@ def _make_metadata(
 def _collect_words(tool: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     """Return the title, and each parameter with its description and possible values."""
     lines = [_find_title(tool)]
-    properties = _get_mapping(schema, "properties")
+    properties = get_table(schema, "properties")
     for name in sorted(properties, key=str):
-        parameter = _get_mapping(properties, name)
+        parameter = get_table(properties, name)
         values = parameter.get("enum")
         words = map(str, values if isinstance(values, list) else [])
         lines.append(
@@ -248,12 +248,7 @@ def _collect_words(tool: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
 
 
 def _find_title(tool: Mapping[str, Any]) -> str:
-    return _get_text(tool, "title") or _get_text(_get_mapping(tool, "annotations"), "title")
-
-
-def _get_mapping(mapping: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = mapping.get(key)
-    return value if isinstance(value, Mapping) else {}
+    return _get_text(tool, "title") or _get_text(get_table(tool, "annotations"), "title")
 
 
 def _get_text(mapping: Mapping[str, Any], key: str) -> str:

@@ -138,6 +138,15 @@ def open_directory(path: str) -> Iterator[int]:
         os.close(descriptor)
 
 
+def list_entries(path: str) -> list[os.DirEntry[str]]:
+    """Return the entries of a directory, none where it cannot be listed."""
+    try:
+        with os.scandir(path) as entries:
+            return list(entries)
+    except (OSError, ValueError):
+        return []
+
+
 def read_regular(path: str, limit: int) -> bytes:
     """Read a regular file of at most `limit` bytes by its real path.
 

@@ -13,9 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeGuard
 
-from irdaemon.source.opening import follow_link, is_within, read_regular, resolve_path
+from irdaemon.source.opening import follow_link, is_within, list_entries, read_regular, resolve_path
 from irdaemon.source.options import check_options, get_number
-from irdaemon.source.tree import check_root, resolve_root
+from irdaemon.source.tree import check_root, is_directory, resolve_root
 from irdaemon.types import Problem, Root, SourceError
 
 _LIMIT = 4_000_000
@@ -217,11 +217,7 @@ def _list_newest(cache: str) -> Iterator[Plugin]:
 
 
 def _list_directories(path: str) -> list[str]:
-    try:
-        with os.scandir(path) as found:
-            return sorted(entry.path for entry in found if entry.is_dir())
-    except OSError:
-        return []
+    return sorted(entry.path for entry in list_entries(path) if is_directory(entry))
 
 
 def _read_mtime_ns(path: str) -> int:

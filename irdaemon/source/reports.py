@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from irdaemon.source.expected import Expected, SeenPath
 from irdaemon.source.files.document import read_text
-from irdaemon.source.opening import resolve_path
+from irdaemon.source.opening import is_within, resolve_path
 from irdaemon.source.options import check_options, get_number, get_strings, get_switch
 from irdaemon.source.tree import (
     EVERYTHING,
@@ -19,7 +19,6 @@ from irdaemon.source.tree import (
     check_root,
     confine_change,
     is_regular,
-    is_within,
     make_entry,
     make_scan,
     shorten_path,

@@ -19,25 +19,6 @@ from irdaemon.source.locate_project import REPOSITORIES, read_mounts, resolve_pl
 from irdaemon.source.opening import KERNEL, is_within, resolve_path
 from irdaemon.types import Entry, LinkPolicy, Problem, Root, Scan
 
-__all__ = [
-    "PRUNED",
-    "LeftOut",
-    "Walk",
-    "check_root",
-    "is_directory",
-    "is_editor_file",
-    "is_link",
-    "is_regular",
-    "is_searched",
-    "is_within",
-    "make_entry",
-    "make_scan",
-    "make_stamp",
-    "resolve_entry",
-    "resolve_root",
-    "shorten_path",
-]
-
 # Directories that hold no artifacts of their own but can hold millions of files.
 PRUNED = frozenset(
     {

@@ -17,7 +17,8 @@ from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
-from irdaemon.source.tree import Symlinks, Walk, is_within
+from irdaemon.source.opening import is_within
+from irdaemon.source.tree import Symlinks, Walk
 from irdaemon.types import WatchMode
 from irdaemon.watch.limits import Report, Settings, Unwatchable
 

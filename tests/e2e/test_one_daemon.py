@@ -70,7 +70,7 @@ def test_who_starts_while_another_is_stopping_keeps_his_socket(home):
 
 def test_parts_that_cannot_be_stopped_keep_no_other_from_it(home):
     parts = ["watch.Watcher.stop", "daemon.schedule.Schedule.stop"]
-    parts += ["daemon.supervisor.SupervisorThread.stop", "serve.loop.RequestLoop.close"]
+    parts += ["daemon.daemon.SupervisorThread.stop", "serve.loop.RequestLoop.close"]
     process = subprocess.Popen(
         [sys.executable, "-c", BROKEN, *parts], env=home.env, stderr=subprocess.PIPE, text=True
     )

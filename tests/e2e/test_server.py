@@ -10,7 +10,7 @@ import zmq
 from irclient import Client, wire
 from irclient.errors import NotFound, Timeout, Unavailable
 from irdaemon.config.sections import ServeConfig
-from irdaemon.contrib.documents.store import DocumentLimits, DocumentStore
+from irdaemon.contrib.documents.operations import DocumentLimits, DocumentStore
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.serve import access as allowed
 from irdaemon.serve import ops as serve

@@ -20,7 +20,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from irdaemon.contrib.backends.postgres.admin import PostgresAdmin
+from irdaemon.contrib.backends.postgres import PostgresAdmin
 from irdaemon.contrib.backends.postgres.connections import Server
 
 NOBODY = 65534

@@ -137,6 +137,14 @@ class CorpusSize:
     graph: bool
     changed: float
 
+    @classmethod
+    def of(
+        cls, totals: Totals, changed: float, graph: bool, postings: int = 0, size: int = 0
+    ) -> CorpusSize:
+        """Return the size of a corpus with these totals."""
+        rows = totals.n_artifacts, totals.n_records, totals.n_embedded
+        return cls(totals.corpus, totals.generation, *rows, postings, size, graph, changed)
+
 
 class BackendAdmin(Protocol):
     """The work of an operator of a backend. Every method raises Unavailable."""

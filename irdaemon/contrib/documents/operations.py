@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import secrets
+import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from irclient.errors import QueryError, Unavailable
+from irclient.errors import LimitError, NotFound, QueryError, Unavailable
 from irclient.results import FoundDocument
-from irdaemon.contrib.documents.store import (
-    ClientDocuments,
-    DocumentLimits,
-    DocumentSet,
-    check_size,
-    redact_documents,
-)
 from irdaemon.discovery.discover import Models
 from irdaemon.embed import Embedder
 from irdaemon.embed.pool import Absent
 from irdaemon.engine.reader import QueryEngine
 from irdaemon.engine.state import QueryState
+from irdaemon.index import Snapshot
 from irdaemon.library import analysed, inmemory
+from irdaemon.library.analysed import index_documents
+from irdaemon.library.inmemory import Document, DocumentIndex, build_index
+from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.serve import access
 from irdaemon.serve.access import DOCUMENTS, Args
+from irdaemon.serve.connections import ConnectionStore, Sender
 from irdaemon.serve.operations import serves
+from irdaemon.source.mapping import write_canonical_json
+from irdaemon.source.redact import Redactor
+from irdaemon.types import Refused
 
 _CONTRACTS = ("bm25", "full")
 NO_EMBEDDER = Absent("documents", Unavailable("no corpus has an embedder"))
@@ -91,3 +95,201 @@ def register_docs(engine: QueryEngine, docs: list[Any], documents: ClientDocumen
 def drop_docs(engine: QueryEngine, handle: str, documents: ClientDocuments | None) -> Any:
     """Forget documents that were registered; return how many."""
     return _check_connected(documents).drop(handle)
+
+
+# Documents that clients bring along: kept in memory for the life of a connection, and bounded.
+#
+# What a client registered is found by its connection and a handle, and by nothing else; it is in
+# no corpus, ledger, log or event. It goes when the connection ends, which the endpoint's monitor
+# tells, or after ten minutes without a request of that client.
+#
+# The loop's thread finds the ClientDocuments of a request, and ends them; workers register and ask.
+
+_REDACTION = "tokens"
+_LOOKED_AT_EVERY_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentLimits:
+    """How much may be registered: of one client on one connection, in all, and for how long.
+
+    `documents` and `bytes` bound each client's, `handles` how many lists those are; `all_bytes`
+    bounds everyone's together; `idle_s` is how long a client may send no request.
+    """
+
+    documents: int = 10_000
+    bytes: int = 8 * 1024 * 1024
+    handles: int = 1_000
+    all_bytes: int = 64 * 1024 * 1024
+    idle_s: float = 600.0
+
+
+class DocumentSet:
+    """Some documents, and an index for each contract, made when it is first asked for."""
+
+    def __init__(self, documents: Sequence[Document]):
+        self.documents = tuple(documents)
+        self.bytes = sum(map(_measure, documents))
+        self._lock = threading.Lock()
+        self._bm25: DocumentIndex | None = None
+        self._analysed: Snapshot | None = None
+
+    def bm25(self) -> DocumentIndex:
+        """Return the index of the BM25 contract."""
+        with self._lock:
+            if self._bm25 is None:
+                self._bm25 = build_index(self.documents)
+            return self._bm25
+
+    def analysed(self, embedder: Callable[[], Embedder]) -> Snapshot:
+        """Return the documents as a corpus of their own, with the vectors of an embedder."""
+        with self._lock:
+            if self._analysed is None:
+                self._analysed = index_documents(self.documents, embedder())
+            return self._analysed
+
+
+def _measure(document: Document) -> int:
+    meta = write_canonical_json(document.meta) if document.meta else ""
+    return len(document.text.encode("utf-8", "replace")) + len(meta.encode("utf-8", "replace"))
+
+
+def redact_documents(documents: Sequence[Document]) -> list[Document]:
+    """Return documents without the secrets in them.
+
+    Raises QueryError for one that cannot be redacted, naming its place from 1.
+    """
+    return [_redact(each, at) for at, each in enumerate(documents, start=1)]
+
+
+def _redact(document: Document, place: int) -> Document:
+    cleaner = Redactor(_REDACTION)
+    try:
+        return Document(cleaner.text(document.text), cleaner.value(document.meta))
+    except Refused as error:
+        raise QueryError(f"document {place}: {error.message}", error.hint) from error
+
+
+def check_size(documents: DocumentSet, limits: DocumentLimits) -> None:
+    """Raise LimitError for more documents at once than a client may have."""
+    _check("documents", len(documents.documents), limits.documents)
+    _check("bytes of documents", documents.bytes, limits.bytes)
+
+
+def _check(what: str, wanted: int, limit: int) -> None:
+    if wanted > limit:
+        raise LimitError(
+            f"{wanted:,} {what}, the limit is {limit:,} on a connection",
+            "send fewer, or drop some first (drop_docs)",
+        )
+
+
+class ClientDocuments:
+    """What one client registered on one connection. Any thread may use it."""
+
+    def __init__(self, store: DocumentStore, now: float):
+        self.used_at = now
+        self.ended = False
+        self._store = store
+        self._sets: dict[str, DocumentSet] = {}
+
+    def register(self, documents: DocumentSet) -> str:
+        """Keep documents; return their handle. Raises LimitError, Unavailable after the end."""
+        check_clock()
+        with self._store.lock:
+            if self.ended:
+                raise Unavailable("the connection has ended", "register the documents again")
+            self._check_room(documents)
+            self._store.bytes += documents.bytes
+            handle = secrets.token_hex(8)
+            self._sets[handle] = documents
+        return handle
+
+    def _check_room(self, more: DocumentSet) -> None:
+        limits, held = self._store.limits, self._sets.values()
+        _check("lists of documents", len(held) + 1, limits.handles)
+        count = sum(len(each.documents) for each in held)
+        _check("documents", count + len(more.documents), limits.documents)
+        _check("bytes of documents", self.bytes + more.bytes, limits.bytes)
+        if self._store.bytes + more.bytes > limits.all_bytes:
+            raise LimitError(
+                f"the documents of all clients together may have {limits.all_bytes:,} bytes",
+                "try again later, or ask with the documents themselves",
+            )
+
+    @property
+    def bytes(self) -> int:
+        """Return how much is registered."""
+        return sum(each.bytes for each in self._sets.values())
+
+    def get(self, handle: str) -> DocumentSet:
+        """Return what was registered under a handle. Raises NotFound."""
+        found = self._sets.get(handle)
+        if found is None:
+            raise NotFound(
+                f"no documents are registered as {handle!r:.60} on this connection",
+                "register them again: they go with the connection, and after ten idle minutes",
+            )
+        return found
+
+    def drop(self, handle: str) -> int:
+        """Forget what was registered under a handle; return how many documents. Raises NotFound."""
+        with self._store.lock:
+            found = self.get(handle)
+            del self._sets[handle]
+            self._store.bytes -= found.bytes
+        return len(found.documents)
+
+    def end(self) -> None:
+        """Forget everything; nothing can be registered any more."""
+        with self._store.lock:
+            self._store.bytes -= self.bytes
+            self.ended = True
+            self._sets.clear()
+
+
+class DocumentStore(ConnectionStore):
+    """The documents of all clients. All but `lock` and `bytes` belongs to the loop's thread."""
+
+    def __init__(self, limits: DocumentLimits = DocumentLimits()):
+        self.limits = limits
+        self.lock = threading.Lock()
+        self.bytes = 0
+        self._clients: dict[Sender, ClientDocuments] = {}
+        self._look_at = 0.0
+
+    def __len__(self) -> int:
+        return len(self._clients)
+
+    def find(self, sender: Sender, now: float) -> ClientDocuments:
+        """Return the documents of a client whose connection is there."""
+        found = self._clients.get(sender)
+        if found is None:
+            found = self._clients[sender] = ClientDocuments(self, now)
+        found.used_at = now
+        return found
+
+    def note_request(self, sender: Sender, now: float) -> None:
+        """Keep a client's documents, if it has any, for another while."""
+        if (found := self._clients.get(sender)) is not None:
+            found.used_at = now
+
+    def end_connection(self, address: str, descriptor: int) -> None:
+        """Forget what was registered on a connection that ended."""
+        self._end(
+            sender
+            for sender in self._clients
+            if (sender.address, sender.descriptor) == (address, descriptor)
+        )
+
+    def expire(self, now: float) -> None:
+        """Forget what was registered by clients that have sent no request for too long."""
+        if now < self._look_at:
+            return
+        self._look_at = now + _LOOKED_AT_EVERY_S
+        since = now - self.limits.idle_s
+        self._end(sender for sender, each in self._clients.items() if each.used_at < since)
+
+    def _end(self, senders: Iterable[Sender]) -> None:
+        for sender in tuple(senders):
+            self._clients.pop(sender).end()

@@ -8,8 +8,8 @@ ADDON = AddOn(
         "irdaemon.contrib.prompts.writing_operations",
     ),
     jobs={
-        "take_prompts": ("irdaemon.contrib.prompts.jobs:take_prompts", 3, True),
-        "weigh_prompts": ("irdaemon.contrib.prompts.jobs:weigh_prompts", 4, True),
+        "take_prompts": ("irdaemon.contrib.prompts.observer:take_prompts", 3, True),
+        "weigh_prompts": ("irdaemon.contrib.prompts.observer:weigh_prompts", 4, True),
     },
     observer="irdaemon.contrib.prompts.observer:PromptsObserver",
     options="irdaemon.contrib.prompts.writing:make_options",

@@ -25,8 +25,7 @@ from irdaemon.discovery.impressions import ClientSession
 from irdaemon.engine.observer import GivenAnswer, Observer
 from irdaemon.engine.state import State
 from irdaemon.ledger import KnownProject, Upsert
-from irdaemon.ledger.files import set_aside
-from irdaemon.ledger.sqlite_errors import is_corrupt
+from irdaemon.ledger.files import is_corrupt, set_aside
 from irdaemon.source.redact import Redactor
 from irdaemon.source.sessions.artifacts import parse_time
 from irdaemon.types import Artifact, CommandRun, Refused

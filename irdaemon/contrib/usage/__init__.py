@@ -9,9 +9,9 @@ ADDON = AddOn(
     },
     operations=("irdaemon.contrib.usage.operations",),
     jobs={
-        "learn": ("irdaemon.contrib.usage.jobs:learn_corpus", 3, True),
-        "roll_back": ("irdaemon.contrib.usage.jobs:roll_back_corpus", 3, True),
-        "unlearn": ("irdaemon.contrib.usage.jobs:forget_learned", 3, False),
+        "learn": ("irdaemon.contrib.usage.observer:learn_corpus", 3, True),
+        "roll_back": ("irdaemon.contrib.usage.observer:roll_back_corpus", 3, True),
+        "unlearn": ("irdaemon.contrib.usage.observer:forget_learned", 3, False),
     },
     observer="irdaemon.contrib.usage.observer:UsageObserver",
     options="irdaemon.contrib.usage.observer:make_options",

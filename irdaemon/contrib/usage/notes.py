@@ -28,8 +28,7 @@ from irdaemon.contrib.usage.store import (
     read_usage,
 )
 from irdaemon.ledger import Upsert
-from irdaemon.ledger.files import list_set_aside, set_aside
-from irdaemon.ledger.sqlite_errors import is_corrupt
+from irdaemon.ledger.files import is_corrupt, list_set_aside, set_aside
 from irdaemon.source.redact import Redactor
 from irdaemon.source.sessions.transcript import strip_injected
 from irdaemon.types import Refused, SessionTurn

@@ -29,7 +29,6 @@ from irdaemon.source.dependencies.requirements import (
     parse_requirements,
 )
 from irdaemon.source.dependencies.site_packages import (
-    MANIFESTS,
     Environment,
     find_own_environment,
     read_environment,
@@ -45,7 +44,7 @@ from irdaemon.source.dependencies.workspace import (
     clean_version,
     list_directories,
 )
-from irdaemon.source.opening import is_text, resolve_path
+from irdaemon.source.opening import is_text, list_entries, resolve_path
 from irdaemon.source.packages.manifest import (
     Manifest,
     as_table,
@@ -53,7 +52,7 @@ from irdaemon.source.packages.manifest import (
     parse_json,
     parse_toml,
 )
-from irdaemon.source.packages.python import describe_pyproject
+from irdaemon.source.packages.python import MANIFESTS, describe_pyproject
 from irdaemon.types import SourceError
 
 _PYPROJECT, _PIPFILE = "pyproject.toml", "Pipfile"
@@ -212,11 +211,7 @@ def _read_members(checkout: _Checkout) -> None:
 
 def _read_member(checkout: _Checkout, directory: str) -> None:
     """Note what the manifests in a directory ask for, and the package that they define."""
-    try:
-        with os.scandir(directory) as entries:
-            names = sorted(entry.name for entry in entries if is_text(entry.name))
-    except (OSError, ValueError):
-        return
+    names = sorted(entry.name for entry in list_entries(directory) if is_text(entry.name))
     stated = [
         (os.path.join(directory, name), manifest)
         for name in MANIFESTS
@@ -322,13 +317,9 @@ def _read_requirement_files(checkout: _Checkout, directory: str, names: Iterable
 
 
 def _list_text_files(directory: str) -> list[str]:
-    try:
-        with os.scandir(directory) as entries:
-            wanted = (each.name for each in entries if each.name.endswith((".txt", ".in")))
-            names = sorted(filter(is_text, wanted))
-    except (OSError, ValueError):
-        return []
-    return [os.path.join(directory, name) for name in names]
+    names = (each.name for each in list_entries(directory))
+    wanted = sorted(name for name in names if name.endswith((".txt", ".in")) and is_text(name))
+    return [os.path.join(directory, name) for name in wanted]
 
 
 def _list_pins(file: RequirementsFile) -> dict[str, str]:

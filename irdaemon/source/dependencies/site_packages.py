@@ -28,9 +28,15 @@ from irdaemon.source.dependencies.requirements import (
     normalize_name,
 )
 from irdaemon.source.dependencies.workspace import PackageText
-from irdaemon.source.opening import is_within, open_regular, read_regular, resolve_path
-from irdaemon.source.packages import dist_info, python
-from irdaemon.source.packages.manifest import MANIFEST_LIMIT, Manifest, merge_manifests
+from irdaemon.source.opening import (
+    is_within,
+    list_entries,
+    open_regular,
+    read_regular,
+    resolve_path,
+)
+from irdaemon.source.packages import python
+from irdaemon.source.packages.manifest import Manifest, merge_manifests
 from irdaemon.source.packages.readme import hash_bytes, read_readme
 from irdaemon.types import SourceError
 
@@ -83,9 +89,9 @@ def read_environment(path: str) -> Environment:
     """List the distributions of the environment at a real path."""
     found: dict[str, dict[str, str]] = {}
     for site in list_sites(path):
-        for entry in islice(_list_entries(site), _MOST_LISTED):
+        for entry in islice(list_entries(site), _MOST_LISTED):
             stem, suffix = os.path.splitext(entry.name)
-            if suffix in dist_info.SUFFIXES and not entry.is_symlink():
+            if suffix in python.SUFFIXES and not entry.is_symlink():
                 name, _, version = stem.partition("-")
                 if is_python_name(name):
                     version = version.partition("-py")[0] if suffix == ".egg-info" else version
@@ -102,17 +108,9 @@ def _choose(versions: Mapping[str, str]) -> Distribution:
 def list_sites(path: str) -> list[str]:
     """Return an environment's site-packages directories that are not behind a link."""
     library = os.path.join(path, "lib")
-    names = sorted(each.name for each in _list_entries(library) if _INTERPRETER.match(each.name))
+    names = sorted(each.name for each in list_entries(library) if _INTERPRETER.match(each.name))
     sites = (os.path.join(library, name, "site-packages") for name in names)
     return [site for site in sites if resolve_path(site) == site and os.path.isdir(site)]
-
-
-def _list_entries(path: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(path) as entries:
-            return list(entries)
-    except (OSError, ValueError):
-        return []
 
 
 def _is_own(path: str, is_kind: Callable[[int], bool]) -> bool:
@@ -125,13 +123,6 @@ def _is_own(path: str, is_kind: Callable[[int], bool]) -> bool:
 
 # Read a distribution, or a package of the project itself.
 
-# How each manifest of a package is parsed, and the largest that is; a field is taken from the first
-# that fills it.
-MANIFESTS: Mapping[str, tuple[Callable[[str, str], Manifest | None], int]] = {
-    "pyproject.toml": (python.parse_pyproject, MANIFEST_LIMIT),
-    "setup.cfg": (python.parse_setup_cfg, MANIFEST_LIMIT),
-    "setup.py": (python.parse_setup_py, python.SETUP_PY_LIMIT),
-}
 # The README is part of it; the text beyond this limit is not shown.
 _HEADER_CHARS, _README_CHARS = 128 * 1024, 20_000
 _METADATA_LIMIT = 16 * MB
@@ -142,27 +133,27 @@ def read_python(directory: str) -> PackageText:
 
     Raises FileNotFoundError or SourceError.
     """
-    if not directory.endswith(dist_info.SUFFIXES):
+    if not directory.endswith(python.SUFFIXES):
         return _read_package(directory)
     pointer = _find_metadata(directory)
     data = read_regular(pointer, _METADATA_LIMIT)
     header, blank, body = data.decode("utf-8-sig", "replace").partition("\n\n")
     short = header[:_HEADER_CHARS] + blank + body[:_README_CHARS]
-    manifest = dist_info.parse_metadata(short)
+    manifest = python.parse_metadata(short)
     return PackageText(
         manifest, pointer, manifest.readme, list_exports(directory), digest=hash_bytes(data)
     )
 
 
 def _read_package(directory: str) -> PackageText:
-    manifests = (_parse_manifest(os.path.join(directory, name)) for name in MANIFESTS)
+    manifests = (_parse_manifest(os.path.join(directory, name)) for name in python.MANIFESTS)
     manifest = merge_manifests(filter(None, manifests))
     readme = read_readme(directory, by_name=False)
     return PackageText(manifest, directory, readme.text, (), readme.digest, readme.flags)
 
 
 def _parse_manifest(path: str) -> Manifest | None:
-    parse, limit = MANIFESTS[os.path.basename(path)]
+    parse, limit = python.MANIFESTS[os.path.basename(path)]
     try:
         return parse(read_regular(path, limit).decode("utf-8-sig", "replace"), path)
     except (FileNotFoundError, SourceError):
@@ -173,7 +164,7 @@ def _find_metadata(directory: str) -> str:
     """Return the file of a distribution's metadata; an old egg-info is that file."""
     if os.path.isfile(directory):
         return directory
-    held = (os.path.join(directory, name) for name in dist_info.METADATA)
+    held = (os.path.join(directory, name) for name in python.METADATA)
     return next(
         (path for path in held if os.path.isfile(path)), os.path.join(directory, "METADATA")
     )
@@ -232,7 +223,7 @@ def _list_modules(directory: str, files: list[str]) -> list[str]:
     """Return the paths of the modules to import, without endings; of a namespace, its modules."""
     stated = [line for line in _read_lines(os.path.join(directory, "top_level.txt")) if line]
     found: dict[str, None] = {}
-    own = normalize_name(dist_info.read_name(directory)).replace("-", "_")
+    own = normalize_name(python.read_name(directory)).replace("-", "_")
     for path in sorted(files, key=lambda each: (each.count("/"), not each.startswith(own))):
         *above, file = path.split("/")
         module = "/".join(above) if file.startswith("__init__.py") else ""

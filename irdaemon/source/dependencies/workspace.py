@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from typing import Literal, TypeVar
 
 from irdaemon.source.ignores import Ignores
-from irdaemon.source.opening import is_text, is_within, open_regular, read_regular
+from irdaemon.source.opening import is_text, is_within, list_entries, open_regular, read_regular
 from irdaemon.source.packages.manifest import MANIFEST_LIMIT, Manifest, clean_text
 from irdaemon.source.packages.readme import read_readme
 from irdaemon.source.tree import PRUNED, find_inside, is_repository
@@ -398,11 +398,7 @@ def _list_alternatives(pattern: str) -> list[str]:
 
 def list_directories(path: str) -> list[os.DirEntry[str]]:
     """Return the directories in a directory that may hold packages of the project, no links."""
-    try:
-        with os.scandir(path) as entries:
-            return [each for each in entries if _may_hold_packages(each)]
-    except (OSError, ValueError):
-        return []
+    return [each for each in list_entries(path) if _may_hold_packages(each)]
 
 
 def _may_hold_packages(entry: os.DirEntry[str]) -> bool:

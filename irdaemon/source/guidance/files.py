@@ -15,7 +15,7 @@ from irdaemon.source.author_prompts import find_author_prompts, hides_text
 from irdaemon.source.expected import Expected, SeenPath, explain_skip
 from irdaemon.source.frontmatter import Front, decode, split_front
 from irdaemon.source.ignores import Ignores
-from irdaemon.source.opening import find_target, follow_link, read_regular
+from irdaemon.source.opening import find_target, follow_link, is_within, read_regular
 from irdaemon.source.plugin_store import (
     Plugin,
     PluginSource,
@@ -37,7 +37,6 @@ from irdaemon.source.tree import (
     is_directory,
     is_regular,
     is_searched,
-    is_within,
     make_entry,
     make_scan,
     resolve_entry,

@@ -7,10 +7,15 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from irdaemon.source import frontmatter as f
-from irdaemon.source.opening import follow_link, open_directory, read_regular, resolve_path
+from irdaemon.source.opening import (
+    follow_link,
+    is_within,
+    open_directory,
+    read_regular,
+    resolve_path,
+)
 from irdaemon.source.places import list_places
 from irdaemon.source.plugin_store import (
     Plugin,
@@ -30,7 +35,6 @@ from irdaemon.source.tree import (
     check_root,
     confine_change,
     is_searched,
-    is_within,
     make_entry,
     make_scan,
 )
@@ -87,7 +91,7 @@ def read_plugin(entry: Entry, plugin: str, max_bytes: int) -> Artifact:
     name = f.get_text(manifest, "name") or id or os.path.basename(entry.path)
     parts = _list_all_parts(entry.path, plugin, manifest)
     description = f.get_text(manifest, "description") or f.get_text(
-        _get_table(manifest, "interface"), "longDescription"
+        f.get_table(manifest, "interface"), "longDescription"
     )
     keywords = f.get_words(manifest, "keywords")
     metadata = {
@@ -97,7 +101,7 @@ def read_plugin(entry: Entry, plugin: str, max_bytes: int) -> Artifact:
         "marketplace": marketplace,
         "display_name": f.get_text(manifest, "displayName"),
         "version": f.get_text(manifest, "version"),
-        "author": f.get_text(_get_table(manifest, "author"), "name")
+        "author": f.get_text(f.get_table(manifest, "author"), "name")
         or f.get_text(manifest, "author"),
         "license": f.get_text(manifest, "license"),
         "homepage": f.get_text(manifest, "homepage"),
@@ -198,11 +202,6 @@ def _read_part(
 def _list_keys(manifest: Mapping[str, object], wrapper: str) -> list[str]:
     inner = manifest.get(wrapper)
     return sorted(inner if isinstance(inner, dict) else manifest)[:_MANY]
-
-
-def _get_table(manifest: Mapping[str, object], key: str) -> Mapping[str, Any]:
-    value = manifest.get(key)
-    return value if isinstance(value, dict) else {}
 
 
 _ROOTS = (

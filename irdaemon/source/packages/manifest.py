@@ -161,8 +161,13 @@ MANIFEST_LIMIT = 4 * 1024 * 1024
 
 def read_text(path: str) -> str:
     """Read a UTF-8 manifest, with or without a byte order mark."""
+    return decode_text(read_regular(follow_link(path, by_name=True), MANIFEST_LIMIT), path)
+
+
+def decode_text(data: bytes, path: str) -> str:
+    """Return the text of a UTF-8 manifest at a path. Raises SourceError."""
     try:
-        return read_regular(follow_link(path, by_name=True), MANIFEST_LIMIT).decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise make_error(path, f"not UTF-8 at byte {error.start:,}") from error
 

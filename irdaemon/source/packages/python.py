@@ -8,23 +8,33 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from configparser import ConfigParser
 from dataclasses import replace
+from email.message import Message
+from email.parser import Parser
+from email.policy import compat32
+from email.utils import parseaddr
+from typing import Any
 
 from irdaemon.source.opening import follow_link, read_regular
 from irdaemon.source.packages.manifest import (
+    MANIFEST_LIMIT,
     Manifest,
     Person,
     as_table,
     clean_prose,
     clean_text,
     clean_texts,
+    clean_url,
+    decode_text,
     make_error,
     make_manifest,
     merge_manifests,
     parse_ini,
+    parse_json,
     parse_toml,
     read_text,
     split_lines,
@@ -290,14 +300,11 @@ def _split_listed(value: object) -> tuple[str, ...]:
     return clean_texts(split_lines(value) if isinstance(value, str) else value)
 
 
-def _read_setup_py(path: str) -> bytes:
-    return read_regular(follow_link(path, by_name=True), SETUP_PY_LIMIT)
-
-
-_READERS: Mapping[str, Callable[[str], Manifest | None]] = {
-    "pyproject.toml": lambda path: parse_pyproject(read_text(path), path),
-    "setup.cfg": lambda path: parse_setup_cfg(read_text(path), path),
-    "setup.py": lambda path: parse_setup_py(_read_setup_py(path), path),
+# How each manifest is parsed, and the largest that is; of a field the first that fills it counts.
+MANIFESTS: Mapping[str, tuple[Callable[[Any, str], Manifest | None], int]] = {
+    "pyproject.toml": (parse_pyproject, MANIFEST_LIMIT),
+    "setup.cfg": (parse_setup_cfg, MANIFEST_LIMIT),
+    "setup.py": (parse_setup_py, SETUP_PY_LIMIT),
 }
 
 
@@ -310,18 +317,128 @@ def load(directory: str) -> Manifest | None:
     manifests: list[Manifest] = []
     errors: list[SourceError] = []
     missing = 0
-    for name, read in _READERS.items():
+    for name, (parse, limit) in MANIFESTS.items():
+        path = os.path.join(directory, name)
         try:
-            manifest = read(os.path.join(directory, name))
+            data = read_regular(follow_link(path, by_name=True), limit)
+            # Python's parser looks for the encoding itself.
+            manifest = parse(data if name == "setup.py" else decode_text(data, path), path)
         except FileNotFoundError:
             missing += 1
         except SourceError as error:
             errors.append(error)
         else:
             manifests += [manifest] if manifest else []
-    if missing == len(_READERS):
+    if missing == len(MANIFESTS):
         raise FileNotFoundError(directory)
     package = merge_manifests(manifests) if manifests else None
     if errors and not (package and package.name):
         raise errors[0]
     return replace(package, flags=("broken_manifest",)) if package and errors else package
+
+
+# Read an installed Python distribution: the METADATA of a *.dist-info, or an egg's PKG-INFO.
+#
+# `importlib.metadata` would open the files by itself, past the limits of `source.opening`, and what
+# it gives of these headers is the same email message.
+
+# Further files of a distribution, beside its metadata.
+
+SUFFIXES = (".dist-info", ".egg-info")
+METADATA = ("METADATA", "PKG-INFO")
+BESIDE = ("entry_points.txt", "direct_url.json")
+
+
+def _read_sibling_manifest(path: str) -> Manifest:
+    """Read the programs a distribution installs and where it was installed from.
+
+    A file that cannot be parsed flags the result `broken_manifest`.
+    """
+    commands = _read_file(_read_entry_points, os.path.join(path, "entry_points.txt"))
+    return merge_manifests(
+        (commands, _read_file(_read_direct_url, os.path.join(path, "direct_url.json")))
+    )
+
+
+def _read_file(reader: Callable[[str], Manifest], path: str) -> Manifest:
+    try:
+        return reader(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return Manifest()
+    except SourceError:
+        return Manifest(flags=("broken_manifest",))
+
+
+def _read_entry_points(path: str) -> Manifest:
+    groups = parse_ini(read_text(path), path)
+    scripts = [g for g in ("console_scripts", "gui_scripts") if groups.has_section(g)]
+    return Manifest(
+        commands=clean_texts([name for group in scripts for name in groups.options(group)])
+    )
+
+
+def _read_direct_url(path: str) -> Manifest:
+    content = parse_json(read_text(path), path)
+    editable = as_table(content.get("dir_info")).get("editable") is True
+    return Manifest(origin=clean_url(clean_text(content.get("url"))), editable=editable)
+
+
+_EXTRA = re.compile(r"\bextra\s*==")
+_FOLD = re.compile(r"\n(?: {8}| {7}\|)")
+
+
+def find_metadata(path: str) -> str:
+    """Return the file that holds a distribution's metadata; an old egg-info is that file.
+
+    Raises FileNotFoundError when the distribution is gone, SourceError when it has no such file.
+    """
+    if os.path.isfile(path):
+        return path
+    if not os.path.lexists(path):
+        raise FileNotFoundError(path)
+    held = (os.path.join(path, name) for name in METADATA)
+    found = next((name for name in held if os.path.isfile(name)), None)
+    if found is None:
+        raise SourceError(f"{path}: has no METADATA", "reinstall or remove the distribution")
+    return found
+
+
+def load_distribution(path: str, source: str) -> Manifest:
+    """Read the distribution in `path` from the text of its metadata file."""
+    return merge_manifests((parse_metadata(source), _read_sibling_manifest(path)))
+
+
+def parse_metadata(source: str) -> Manifest:
+    """Return what the text of a METADATA or PKG-INFO says."""
+    message = Parser(policy=compat32).parsestr(source)
+    pairs = (value.partition(",") for value in message.get_all("Project-URL", []))
+    urls = {"homepage": message.get("Home-page"), **{label: url.strip() for label, _, url in pairs}}
+    required = clean_texts(message.get_all("Requires-Dist", []))
+    optional = tuple(d for d in required if _EXTRA.search(d.partition(";")[2]))
+    stated = {
+        "name": message.get("Name"),
+        "version": message.get("Version"),
+        "description": message.get("Summary"),
+        "license": message.get("License-Expression") or message.get("License"),
+        "keywords": message.get("Keywords"),
+        "classifiers": message.get_all("Classifier", []),
+    }
+    people = _read_contact(message, "Author"), _read_contact(message, "Maintainer")
+    header = message.get("Description")
+    return replace(
+        make_manifest(stated, people, urls),
+        readme=clean_prose(_FOLD.sub("\n", header) if header else message.get_payload()),
+        deps=tuple(d for d in required if d not in optional),
+        optional_deps=optional,
+    )
+
+
+def read_name(path: str) -> str:
+    """Return the distribution's name as its file name spells it."""
+    return os.path.splitext(os.path.basename(path))[0].partition("-")[0]
+
+
+def _read_contact(message: Message, role: str) -> Person:
+    """Read `Author` and `Author-email`; the latter may hold `Name <email>, ...` too."""
+    named, address = parseaddr(message.get(f"{role}-email", ""))
+    return Person(clean_text(message.get(role)) or clean_text(named), clean_text(address))

@@ -13,7 +13,8 @@ from fnmatch import fnmatch
 from itertools import islice
 
 from irdaemon.source.expected import Expected, SeenPath, get_directory
-from irdaemon.source.packages import cargo, dist_info
+from irdaemon.source.opening import is_within, list_entries
+from irdaemon.source.packages import cargo, python
 from irdaemon.source.packages.readme import choose_readme, is_readme
 from irdaemon.source.tree import (
     PRUNED,
@@ -21,7 +22,6 @@ from irdaemon.source.tree import (
     Walk,
     is_directory,
     is_regular,
-    is_within,
     make_entry,
     resolve_entry,
     shorten_path,
@@ -66,7 +66,7 @@ def is_read(name: str) -> bool:
 
 def is_distribution(path: str) -> bool:
     """Return whether a path is an installed distribution's, not a package directory."""
-    return path.endswith(dist_info.SUFFIXES)
+    return path.endswith(python.SUFFIXES)
 
 
 def find_family(entry: Entry) -> Family:
@@ -99,7 +99,7 @@ def list_distributions(listing: list[os.DirEntry[str]], scope: str) -> Iterator[
     for entry in listing:
         if _is_complete(entry.name):
             path = resolve_entry(entry)
-            names = (*dist_info.METADATA, *dist_info.BESIDE)
+            names = (*python.METADATA, *python.BESIDE)
             held = [os.path.join(path, name) for name in names] if is_directory(entry) else [path]
             yield _make_entry(shorten_path(path), path, held, scope)
 
@@ -210,11 +210,7 @@ def is_installed(path: str) -> bool:
     """Return whether a root holds installed packages rather than projects."""
     if os.path.basename(path) in (_NODE_MODULES, *_SITES):
         return True
-    try:
-        with os.scandir(path) as entries:
-            return any(entry.name.endswith(".dist-info") for entry in entries)
-    except (OSError, ValueError):
-        return False
+    return any(entry.name.endswith(".dist-info") for entry in list_entries(path))
 
 
 def scan_packages(roots: tuple[Root, ...], limits: WalkLimits, under: str | None) -> Scan:

@@ -22,10 +22,6 @@ from irdaemon.source.redact.requests import (
     find_in_pgpass,
     find_in_url,
     find_stored_login,
-)
-from irdaemon.source.redact.spans import Effort, Span
-from irdaemon.source.redact.spelling import EQUALS, GREATER, LESS, LINE_ENDS, NEWLINE, QUOTE
-from irdaemon.source.redact.values import (
     has_letter_and_digit,
     is_code,
     is_name,
@@ -34,6 +30,8 @@ from irdaemon.source.redact.values import (
     is_sentence,
     is_word,
 )
+from irdaemon.source.redact.spans import Effort, Span
+from irdaemon.source.redact.spelling import EQUALS, GREATER, LESS, LINE_ENDS, NEWLINE, QUOTE
 
 _WORDS = ("pass", "pwd", "secret", "token", "contrase", "key")
 _NAME = re.compile(

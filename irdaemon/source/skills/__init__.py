@@ -222,8 +222,7 @@ def _resolve_skill_file(path: str) -> str:
 
 def _make_metadata(fields: f.Fields, codex: f.Fields) -> dict[str, Any]:
     """Collect the fields worth filtering on; `codex` holds the display texts of Codex."""
-    inner = fields.get("metadata")
-    extra = inner if isinstance(inner, dict) else {}
+    extra = f.get_table(fields, "metadata")
     found: dict[str, Any] = {
         "license": f.get_text(fields, "license"),
         "compatibility": f.get_text(fields, "compatibility"),
@@ -245,8 +244,7 @@ def _make_metadata(fields: f.Fields, codex: f.Fields) -> dict[str, Any]:
 
 
 def _get_author(fields: f.Fields) -> str:
-    value = fields.get("author")
-    return f.get_text(value, "name") if isinstance(value, dict) else f.get_text(fields, "author")
+    return f.get_text(f.get_table(fields, "author"), "name") or f.get_text(fields, "author")
 
 
 def _find_oddities(name: str, directory: str, fields: f.Fields) -> tuple[str, ...]:
@@ -261,7 +259,7 @@ def _find_oddities(name: str, directory: str, fields: f.Fields) -> tuple[str, ..
     return tuple(flag for flag, is_so in found.items() if is_so)
 
 
-def _read_codex(directory: str, project: str) -> dict[str, object]:
+def _read_codex(directory: str, project: str) -> f.Fields:
     """Return the display texts of a skill for Codex; an invalid file has none."""
     path = os.path.join(directory, CODEX_FILE)
     if (project and not find_inside(path, project)) or not os.path.lexists(path):
@@ -271,5 +269,4 @@ def _read_codex(directory: str, project: str) -> dict[str, object]:
     except (FileNotFoundError, SourceError):
         return {}
     value, _ = lenient_yaml.load_yaml(f.decode(data)[0])
-    interface = value.get("interface") if isinstance(value, dict) else None
-    return interface if isinstance(interface, dict) else {}
+    return f.get_table(value, "interface") if isinstance(value, dict) else {}

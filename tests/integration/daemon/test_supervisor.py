@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 from irdaemon.config.reindex import Reindex
-from irdaemon.daemon.supervisor import SupervisorThread
+from irdaemon.daemon.daemon import SupervisorThread
 from irdaemon.engine.health import Facts, Policy, ProcessHealth, judge_health
 from irdaemon.engine.queue import Watermarks
 from tests.support.corpora import skills

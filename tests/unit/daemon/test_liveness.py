@@ -1,6 +1,6 @@
 """The watchdog is answered only while every thread gets on."""
 
-from irdaemon.daemon.supervisor import Heartbeat, find_dead, find_stuck
+from irdaemon.daemon.daemon import Heartbeat, find_dead, find_stuck
 
 WELL = Heartbeat("writer", True, 100.0)
 

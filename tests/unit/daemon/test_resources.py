@@ -2,10 +2,9 @@
 
 import pytest
 
-from irdaemon.config import quota
+from irdaemon.config import corpus as configured
 from irdaemon.config.config import parse_config
-from irdaemon.config.corpus import Corpus, make_corpora
-from irdaemon.config.quota import Quota
+from irdaemon.config.corpus import Corpus, Quota, make_corpora
 from irdaemon.config.sections import LimitsConfig
 from irdaemon.daemon import resources
 from irdaemon.daemon.resources import ResourceLimits, Usage, find_exceeded
@@ -60,7 +59,7 @@ def test_what_is_known_still_changes_at_the_limit_and_what_goes_makes_room():
 
 def test_above_the_memory_limit_new_artifacts_wait_until_there_is_room_again(monkeypatch):
     used = [50 * MB]
-    monkeypatch.setattr(quota, "measure_resident", lambda: used[0])
+    monkeypatch.setattr(configured, "measure_resident", lambda: used[0])
     items = {"a": "one"}
     made = engine(limited(items, Quota(memory=100 * MB)))
     look(made)

@@ -486,7 +486,7 @@ def test_a_project_holds_no_more_artifacts_than_it_may(tmp_path, clock):
 
 
 def test_a_project_has_no_more_documents_than_people_read(made, tmp_path, monkeypatch):
-    monkeypatch.setattr("irdaemon.source.project_docs.MOST_DOCS", 2)
+    monkeypatch.setattr("irdaemon.source.projects.MOST_DOCS", 2)
     root = write_project(tmp_path / "shop")
     docs = tmp_path / "shop/docs"
     docs.mkdir()

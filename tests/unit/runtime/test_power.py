@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.runtime.power import is_on_battery
+from irdaemon.daemon.active_config import is_on_battery
 
 MAINS = {"type": "Mains", "online": "1"}
 UNPLUGGED = {"type": "Mains", "online": "0"}

@@ -1,6 +1,6 @@
 import pytest
 
-from irdaemon.source.invalid import InvalidSource
+from irdaemon.config.corpus import InvalidSource
 from irdaemon.types import Entry, Problem
 
 

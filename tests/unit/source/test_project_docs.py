@@ -5,7 +5,7 @@ import os
 import pytest
 
 from irdaemon.source.files import Files
-from irdaemon.source.project_docs import DOC_OPTIONS, find_doc_roots
+from irdaemon.source.projects import DOC_OPTIONS, find_doc_roots
 from irdaemon.types import Project
 from tests.support.environments import write
 

@@ -4,7 +4,7 @@ import types
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.source.records import Records
+from irdaemon.source.mapping import Records
 from irdaemon.types import Scan
 
 

@@ -7,8 +7,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from qdrant_client import models
 
 from irclient.counts import format_count
 from irclient.errors import Unavailable
@@ -18,11 +23,18 @@ from irdaemon.contrib.backends.qdrant.corpus_state import (
     States,
     make_not_found,
     match_any,
+    match_range,
     match_value,
     require_all,
 )
-from irdaemon.contrib.backends.qdrant.points import FORMAT, unpack
-from irdaemon.contrib.backends.qdrant.searching import CorpusSearch
+from irdaemon.contrib.backends.qdrant.points import (
+    DENSE,
+    FORMAT,
+    SPARSE,
+    hash_value,
+    make_point_id,
+    unpack,
+)
 from irdaemon.contrib.backends.qdrant.server import BESIDE, QdrantServer, name_records, open_server
 from irdaemon.contrib.backends.state import (
     BackendAdmin,
@@ -33,8 +45,12 @@ from irdaemon.contrib.backends.state import (
     get_scope,
     make_stored_record,
     make_stored_text,
+    split_batches,
 )
 from irdaemon.index.backend import Found, IndexBackend, IndexDelta, StoredText, Totals, Wanted
+from irdaemon.index.columns import MISSING, NEGATED, Column, mask_column
+from irdaemon.index.lexical import K1, B, Lexical, TermCounts
+from irdaemon.index.rows import Rows
 
 T = TypeVar("T")
 
@@ -213,7 +229,8 @@ class QdrantAdmin:
 
         Raises Unavailable.
         """
-        return tuple(_measure(state) for state in self._states.list_all() if state.totals)
+        there = [(state, state.load_totals()) for state in self._states.list_all() if state.totals]
+        return tuple(CorpusSize.of(totals, each.changed, totals.dim > 0) for each, totals in there)
 
     def _check_version(self) -> CheckLine:
         version = str(self._server.client.info().version)
@@ -238,16 +255,320 @@ class QdrantAdmin:
         return CheckLine(True, format_count(len(there), "corpus"))
 
 
-def _measure(state: CorpusState) -> CorpusSize:
-    totals = state.load_totals()
-    return CorpusSize(
-        corpus=state.corpus,
-        generation=state.generation,
-        artifacts=totals.n_artifacts,
-        records=totals.n_records,
-        vectors=totals.n_embedded,
-        postings=0,
-        size=0,
-        graph=totals.dim > 0,
-        changed=state.changed,
-    )
+# What a query needs of a corpus in Qdrant: the records near the top of either leg, whole.
+#
+# Qdrant ranks by stored weights, which were made with the mean length there was then and are
+# rounded otherwise than here. So each leg asks for more than it needs, until what was left out
+# cannot belong to the top by any rounding or change of the mean; the exact scores come from the
+# stored counts.
+
+# Filters as Qdrant's conditions, with the meaning of `discovery.where`.
+#
+# Equality is asked of codes that records carry for the values of their fields and for the items of
+# lists. Any other condition is tried on the distinct values there are of the field, and becomes
+# the codes of those that meet it; so what meets a filter is the same as in memory.
+
+# Give the distinct values of a field.
+ListValues = Callable[[str], Sequence[Any]]
+
+_SCALARS = (str, int, float, bool, type(None))
+_NOTHING = models.HasIdCondition(has_id=[])
+
+
+def make_filter(where: Mapping[str, Any], surfaces: frozenset[str], values: ListValues) -> Any:
+    """Return a valid filter and kinds of surfaces as one of Qdrant; None without either."""
+    parts = [_make_part(name, condition, values) for name, condition in where.items()]
+    if surfaces:
+        parts.append(match_any("kind", sorted(surfaces)))
+    return models.Filter(must=parts) if parts else None
+
+
+def _make_part(name: str, condition: Any, values: ListValues) -> Any:
+    if name == "$not":
+        inner = make_filter(condition, frozenset(), values)
+        return models.Filter(must_not=[inner]) if inner else _NOTHING
+    if name in ("$and", "$or"):
+        given = (make_filter(each, frozenset(), values) for each in condition)
+        parts = [each or models.Filter(must=[]) for each in given]
+        if name == "$and":
+            return models.Filter(must=parts)
+        return models.Filter(should=parts) if parts else _NOTHING
+    tests = condition if isinstance(condition, Mapping) else {"$eq": condition}
+    return models.Filter(must=[_make_test(name, *test, values) for test in tests.items()])
+
+
+def _make_test(name: str, sign: str, operand: Any, values: ListValues) -> Any:
+    if sign == "$exists":
+        there = match_value("fields", name)
+        return there if operand else models.Filter(must_not=[there])
+    if sign in NEGATED:
+        return models.Filter(must_not=[_make_test(name, NEGATED[sign], operand, values)])
+    operands = {"$eq": [operand], "$in": operand}.get(sign)
+    if operands is not None and all(isinstance(each, _SCALARS) for each in operands):
+        # A scalar equals a value, or an item of a list; NaN equals nothing.
+        same = [each for each in operands if each == each]
+        codes = [hash_value(name, each, place) for each in same for place in ("whole", "item")]
+    else:
+        codes = _list_codes(name, {sign: operand}, values(name))
+    return match_any("codes", codes) if codes else _NOTHING
+
+
+def _list_codes(name: str, condition: Mapping[str, Any], values: Sequence[Any]) -> list[int]:
+    """Return the codes of the values of a field that meet a condition."""
+    column = Column(np.arange(len(values) + 1, dtype=np.int32), [MISSING])
+    for value in values:
+        column.code(value)
+    mask = mask_column(condition, column)
+    return [hash_value(name, column.values[at]) for at in np.flatnonzero(mask).tolist() if at]
+
+
+# By how much sums of 32-bit scores may differ by the order of addition, and others at least do.
+_ROUNDING = 1e-5
+_ANOTHER = 1e-6
+# Up to this number records are compared one by one, as in memory: exactly.
+_EXACT = 50_000
+_EF_SEARCH = 200
+_AT_ONCE = 1_000
+_NO_ROWS = Lexical.of(Rows.empty(0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Leg:
+    """A ranking to ask for. `bounds` are the least and most by which its scores may be wrong."""
+
+    query: Any
+    using: str
+    bounds: tuple[float, float]
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """The terms of a query, by word, and how many records hold each; absent is 0."""
+
+    ids: Mapping[str, int]
+    df: Mapping[int, int]
+
+    def list_ranked(self, wanted: Wanted) -> list[int]:
+        return [self.ids[word] for word in wanted.ranked if word in self.ids]
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusSearch:
+    """One search of one state of a corpus."""
+
+    server: QdrantServer
+    state: CorpusState
+    totals: Totals
+
+    @property
+    def collection(self) -> str:
+        """Return the collection of its records."""
+        return name_records(self.totals.dim)
+
+    # -- statistics ------------------------------------------------------------------------------
+
+    def words(self, words: Collection[str]) -> dict[str, int]:
+        """Return the term ids of words."""
+        corpus, epoch = self.state.corpus, self.state.epoch
+        ids = [make_point_id(corpus, epoch, "word", word) for word in dict.fromkeys(words)]
+        points = self._retrieve(BESIDE, ids, ["word", "term"])
+        return {point.payload["word"]: point.payload["term"] for point in points}
+
+    def frequencies(self, terms: Collection[int]) -> dict[int, int]:
+        """Return how many records hold each of some terms."""
+        newest: dict[int, tuple[int, int]] = {}
+        for some in split_batches(sorted(terms), _AT_ONCE):
+            for point in self._scroll_side("df", match_any("term", some)):
+                at = point.payload["attempt"], point.payload["df"]
+                newest[point.payload["term"]] = max(at, newest.get(point.payload["term"], at))
+        return {term: df for term, (_, df) in newest.items() if df}
+
+    def words_like(self, initials: Collection[str], lengths: range) -> list[str]:
+        """Return the words that begin with one of the letters and have a length."""
+        length = match_range("length", gte=lengths.start, lt=lengths.stop)
+        points = self._scroll_side("word", match_any("initial", sorted(initials)), length)
+        return [point.payload["word"] for point in points]
+
+    def list_values(self, name: str) -> list[Any]:
+        """Return the distinct values of a field."""
+        points = self._scroll_side("value", match_value("field", name))
+        return [unpack(point.payload["value"]) for point in points]
+
+    def _scroll_side(self, what: str, *conditions: Any) -> Iterable[Any]:
+        which = require_all(self.state.match_visible(), match_value("what", what), *conditions)
+        return self.server.scroll(BESIDE, self.state.corpus, which)
+
+    # -- records ---------------------------------------------------------------------------------
+
+    def find(self, wanted: Wanted) -> Found:
+        """Return the records that a query needs; of one state where that is still the same."""
+        terms = self._look_up((*wanted.ranked, *wanted.others))
+        visible = self.state.match_visible()
+        asked = make_filter(wanted.where, wanted.surfaces, self.list_values)
+        which = require_all(visible, asked) if asked else visible
+        ids = self._find_near(wanted, terms, which) | self._find_named(wanted, which)
+        with_vectors = [DENSE] if self.totals.dim else False
+        found = self._retrieve(self.collection, ids, ["record", "artifact"], with_vectors)
+        points = sorted(found, key=lambda each: unpack(each.payload["record"])[:3:2])
+        artifacts = {point.payload["artifact"]: None for point in points}
+        return Found(
+            totals=self.totals,
+            artifacts=[tuple(unpack(each)) for each in artifacts],
+            records=[tuple(unpack(point.payload["record"])) for point in points],
+            vectors=[_read_vector(point) for point in points],
+            words=terms.ids,
+            df={**dict.fromkeys(terms.ids.values(), 0), **terms.df},
+            eligible=self._count(which) if asked else self.totals.n_records,
+        )
+
+    def _look_up(self, words: Collection[str]) -> _Terms:
+        ids = self.words(words)
+        return _Terms(ids, self.frequencies(ids.values()))
+
+    def _count(self, which: Any) -> int:
+        reading = self.server.list_read_options(self.state.corpus)
+        reading.pop("consistency", None)  # of counting the server knows none
+        counted = self.server.client.count(
+            collection_name=self.collection, count_filter=which, exact=True, **reading
+        )
+        return int(counted.count)
+
+    def _retrieve(
+        self, collection: str, ids: Iterable[Any], with_payload: Any, with_vectors: Any = False
+    ) -> list[Any]:
+        points: list[Any] = []
+        for some in split_batches(ids, _AT_ONCE):
+            points += self.server.client.retrieve(
+                collection_name=collection,
+                ids=some,
+                with_payload=with_payload,
+                with_vectors=with_vectors,
+                **self.server.list_read_options(self.state.corpus),
+            )
+        return points
+
+    def _find_named(self, wanted: Wanted, which: Any) -> set[Any]:
+        """Return the ids of the records of what is called by name, and of what is asked for."""
+        asked = []
+        if wanted.names:
+            asked.append(require_all(which, match_any("called", wanted.names)))
+        if wanted.including:
+            included = match_any("id", wanted.including)
+            asked.append(require_all(self.state.match_visible(), included))
+        return {
+            point.id
+            for each in asked
+            for point in self.server.scroll(self.collection, self.state.corpus, each, False)
+        }
+
+    # -- legs ------------------------------------------------------------------------------------
+
+    def _find_near(self, wanted: Wanted, terms: _Terms, which: Any) -> set[Any]:
+        """Return the ids of the records near the top of either leg."""
+        legs = [leg for leg in (self._ask_lexical(wanted, terms), self._ask_dense(wanted)) if leg]
+        near: set[Any] = set()
+        limit = 2 * wanted.depth
+        while legs:
+            ranked = self._rank(legs, which, limit, with_payload=False)
+            near |= {point.id for points in ranked for point in points}
+            legs = [
+                leg
+                for leg, points in zip(legs, ranked, strict=True)
+                if len(points) == limit and not _is_complete(points, wanted.depth, leg.bounds)
+            ]
+            limit *= 4
+        return near
+
+    def _rank(
+        self, legs: Sequence[_Leg], which: Any, limit: int, with_payload: bool
+    ) -> list[list[Any]]:
+        sharded = self.server.placing.sharded
+        asked = [
+            models.QueryRequest(
+                query=leg.query,
+                using=leg.using,
+                filter=which,
+                limit=limit,
+                with_payload=with_payload,
+                # The local mode is exact, and knows no parameters.
+                params=models.SearchParams(exact=leg.exact, hnsw_ef=max(_EF_SEARCH, limit))
+                if sharded
+                else None,
+                shard_key=self.state.corpus if sharded else None,
+            )
+            for leg in legs
+        ]
+        reading = self.server.list_read_options(self.state.corpus)
+        reading.pop("shard_key_selector", None)
+        answers = self.server.client.query_batch_points(
+            collection_name=self.collection, requests=asked, **reading
+        )
+        return [answer.points for answer in answers]
+
+    def _ask_dense(self, wanted: Wanted) -> _Leg | None:
+        if wanted.vector is None or not self.totals.dim:
+            return None
+        few = self.totals.n_records <= _EXACT
+        return _Leg(wanted.vector.tolist(), DENSE, (1.0, 1.0), few)
+
+    def _ask_lexical(self, wanted: Wanted, terms: _Terms) -> _Leg | None:
+        ids = terms.list_ranked(wanted)
+        df = np.array([terms.df.get(term, 0) for term in ids], np.int64)
+        if not df.any():
+            return None
+        counted = replace(_NO_ROWS, counts=TermCounts(df), n=self.totals.n_records)
+        weights = counted.weights(np.arange(len(ids))).tolist()
+        query = models.SparseVector(indices=ids, values=weights)
+        return _Leg(query, SPARSE, self._bound_scores(wanted), True)
+
+    def _bound_scores(self, wanted: Wanted) -> tuple[float, float]:
+        """Return by how much less and more a record may score than Qdrant says.
+
+        A weight changes by no more than the mean length does. For other numbers of BM25 than the
+        weights were made with nothing is known: all that match are fetched.
+        """
+        if (wanted.k1, wanted.b) != (K1, B):
+            return 0.0, 1.0
+        mean = self.totals.mean_length
+        return min(1.0, mean / self.state.most_mean), max(1.0, mean / self.state.least_mean)
+
+    def rank(self, wanted: Wanted, leg: str, score: float) -> int:
+        """Count the records that score above another in a leg, without filters."""
+        terms, dense = self._look_up(wanted.ranked), leg == "dense"
+        asked = self._ask_dense(wanted) if dense else self._ask_lexical(wanted, terms)
+        if asked is None:
+            return 0
+        asked, limit = replace(asked, exact=True), 1_000
+        _, most = asked.bounds if asked.bounds[0] else (0.0, np.inf)
+        points = self._rank([asked], self.state.match_visible(), limit, with_payload=not dense)[0]
+        while len(points) == limit and points[-1].score * most > score:
+            limit *= 10
+            points = self._rank([asked], self.state.match_visible(), limit, with_payload=not dense)[
+                0
+            ]
+        if dense:
+            return sum(point.score > score + _ANOTHER for point in points)
+        return int((self._score(points, wanted, terms) > score + _ANOTHER).sum())
+
+    def _score(self, points: Sequence[Any], wanted: Wanted, terms: _Terms) -> NDArray[np.float32]:
+        """Return the exact BM25 of records by the mean length of the whole corpus."""
+        rows = Rows.build([], [unpack(point.payload["record"]) for point in points], 0, {})
+        df = np.zeros(max(terms.df, default=-1) + 1, np.int64)
+        df[list(terms.df)] = list(terms.df.values())
+        mean, base = self.totals.mean_length, _NO_ROWS.base
+        lexical = Lexical.build_on(rows, mean, base, 0, TermCounts(df))
+        whole = replace(lexical, n=self.totals.n_records)
+        return whole.score_all(terms.list_ranked(wanted), wanted.k1, wanted.b)
+
+
+def _is_complete(points: Sequence[Any], depth: int, bounds: tuple[float, float]) -> bool:
+    """Return whether what a ranking left out is neither among the first `depth` nor ties."""
+    least, most = bounds
+    wanted = points[depth - 1].score
+    return bool(points[-1].score * most < wanted * least - _ROUNDING * max(abs(wanted), 1.0))
+
+
+def _read_vector(point: Any) -> bytes | None:
+    vector = (point.vector or {}).get(DENSE)
+    return None if vector is None else np.array(vector, np.float32).tobytes()

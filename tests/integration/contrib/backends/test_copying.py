@@ -90,4 +90,4 @@ def test_a_daemon_without_a_backend_imports_none_of_what_those_need():
         "irdaemon.contrib.backends.front_process",
         "irdaemon.contrib.backends.remote",
     )
-    assert loaded.isdisjoint((*heavy, *front, "irdaemon.contrib.backends.stored"))
+    assert loaded.isdisjoint((*heavy, *front, "irdaemon.contrib.backends.front"))

@@ -4,7 +4,7 @@ import pytest
 
 from irclient import wire
 from irclient.errors import LimitError, NotFound, QueryError, Unavailable
-from irdaemon.contrib.documents.store import DocumentLimits, DocumentSet, DocumentStore
+from irdaemon.contrib.documents.operations import DocumentLimits, DocumentSet, DocumentStore
 from irdaemon.engine.queue import Job
 from irdaemon.library.inmemory import as_documents
 from irdaemon.runtime.deadline import set_deadline

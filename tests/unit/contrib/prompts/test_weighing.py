@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from irclient.errors import NotFound
-from irdaemon.contrib.prompts.jobs import serve_new
-from irdaemon.contrib.prompts.observer import Drop, PromptsObserver
+from irdaemon.contrib.prompts.observer import Drop, PromptsObserver, serve_new
 from irdaemon.contrib.prompts.weighing import leave_one_out, list_unweighed
 from irdaemon.engine.queue import Job
 from irdaemon.ledger import Expected

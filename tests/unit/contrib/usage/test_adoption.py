@@ -1,7 +1,7 @@
 """The report on what was offered and used."""
 
-from irdaemon.contrib.usage.adoption import report_adoption
 from irdaemon.contrib.usage.names import JoinedLog, NamedItem
+from irdaemon.contrib.usage.reports import report_adoption
 from tests.support.usage import NOW, considered, offer, turn
 
 PDF = ("skill", "pdf")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.contrib.usage.adoption import compute_interval, describe_share
+from irdaemon.contrib.usage.reports import compute_interval, describe_share
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.contrib.usage.listings import make_listing
 from irdaemon.contrib.usage.names import NamedItem
+from irdaemon.contrib.usage.reports import make_listing
 
 
 class Ledger:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.source.packages.load import find_owner
+from irdaemon.source.packages import find_owner
 from irdaemon.source.packages.manifest import Manifest, clean_url, find_organisation
 
 GIT_CONFIG = """[core]

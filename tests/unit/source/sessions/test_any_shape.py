@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irdaemon.source.sessions import aider
-from irdaemon.source.sessions.reader import DIALECTS
+from irdaemon.source.sessions import DIALECTS, aider
 from irdaemon.source.sessions.stores import STORES
 from irdaemon.source.sessions.transcript import LineReader, Start
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from irdaemon.source import sessions
 from irdaemon.source.opening import open_regular
-from irdaemon.source.sessions import Sessions, reader
+from irdaemon.source.sessions import Sessions
 from irdaemon.types import Artifact, Entry, Reading, Root
 
 
@@ -127,7 +128,7 @@ def test_a_tail_read_touches_only_the_last_turn_and_what_was_appended(
 
     last = user("u2", "a1", "second") + assistant("a2", "u2", "two")
     growing.append(user("u1", None, "x" * 100_000) + assistant("a1", "u1", "y" * 100_000) + last)
-    monkeypatch.setattr(reader, "open_regular", counted)
+    monkeypatch.setattr(sessions, "open_regular", counted)
     appended = user("u3", "a2", "third") + assistant("a3", "u3", "three")
     assert ids(growing.append(appended)) == ["S:u2", "S:u3"]
     (file,) = opened
