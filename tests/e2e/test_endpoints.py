@@ -13,7 +13,7 @@ import zmq
 from irclient import Client, Query
 from irclient.errors import Denied, IRError, NotFound, Unavailable
 from irdaemon.cli.main import main
-from tests.support.running import Running, until
+from tests.support.running import Running, free_port, until
 
 NOBODY = 65_534
 ROOT_ONLY = pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
@@ -39,12 +39,6 @@ except IRError as error:
 def ask_as(uid, path):
     command = [sys.executable, "-c", ASK_AS, os.pathsep.join(sys.path), str(uid), str(path)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60).stdout.strip()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @pytest.fixture

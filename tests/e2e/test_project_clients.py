@@ -8,7 +8,8 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
-from tests.support.checkouts import make_project, write
+from tests.support.checkouts import make_project
+from tests.support.installed import write
 from tests.support.ledgers import FORMATS, unpacked
 from tests.support.projects import read_all, see, settle
 from tests.support.running import Running, until

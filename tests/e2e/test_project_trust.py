@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 from dataclasses import replace
 
 import pytest
@@ -16,29 +15,24 @@ from tests.support.checkouts import (
     add_session,
     add_skill,
     make_project,
-    write,
 )
+from tests.support.installed import write
 from tests.support.projects import (
     EVERYWHERE,
     is_foreign,
     make_many,
+    names_from,
     random_queries,
     read_all,
     see,
     settle,
 )
 from tests.support.prompt_hook import asks
-from tests.support.running import Running, until
+from tests.support.running import Running, free_port, until
 
 
 def text(said):
     return f"{said}, {EVERYWHERE}"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def add_hostile(code, count, name="hostile"):
@@ -168,11 +162,6 @@ def running(home):
     with Running(home) as running:
         running.wait_idle()
         yield running
-
-
-def names_from(home, place):
-    with home.client() as client:
-        return {each.name for each in see(client, place)}
 
 
 def reason_at(home, place):

@@ -8,8 +8,9 @@ import pytest
 
 from irclient import Query
 from irclient.errors import NotFound, QueryError
-from tests.support.checkouts import Package, add_packages, add_skill, make_project, write
-from tests.support.projects import EVERYWHERE, Seen, read_all, see, settle
+from tests.support.checkouts import Package, add_packages, add_skill, make_project
+from tests.support.installed import write
+from tests.support.projects import EVERYWHERE, Seen, names_from, read_all, see, settle
 from tests.support.prompt_hook import asks
 from tests.support.running import Running, until
 
@@ -282,11 +283,6 @@ def running(home, shop):
     with Running(home) as running:
         running.wait_idle()
         yield running
-
-
-def names_from(home, place):
-    with home.client() as client:
-        return {each.name for each in see(client, place)}
 
 
 def test_the_first_answer_in_an_unseen_project_says_that_it_is_being_read(home, shop, running):

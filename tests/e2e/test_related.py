@@ -7,6 +7,7 @@ import pytest
 
 from irclient import Query
 from tests.support.claude_session import Session
+from tests.support.installed import write
 from tests.support.running import Running
 
 CONFIG = """\
@@ -19,11 +20,6 @@ roots = ["~/code"]
 roots = ["~/sessions"]
 """
 FORM = "fill in a pdf form"
-
-
-def write(path, text):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
 
 
 @contextmanager

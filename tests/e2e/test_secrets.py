@@ -11,6 +11,8 @@ from PIL.PngImagePlugin import PngInfo
 
 from irclient import Query
 from tests.support.browsing import Page
+from tests.support.claude_session import write_line as line
+from tests.support.installed import write
 from tests.support.pdfs import write_pdf
 from tests.support.placements import credentials, holds
 from tests.support.planted import ANTHROPIC, AWS, GITHUB, JWT, KEY_LINES, PASSWORD, PRIVATE_KEY
@@ -27,11 +29,6 @@ PROMPTS = (
     f'connect with password = "{PASSWORD}" <private>my diary: {PRIVATE}</private>',
     json.dumps({"out": f"one\n{AWS}\n{GITHUB}", "url": f"redis://:{PASSWORD}@h"}),
 )
-
-
-def line(kind, uuid, parent, cwd, message):
-    common = {"sessionId": "S", "cwd": str(cwd), "version": "2.1.0", "parentUuid": parent}
-    return json.dumps({"type": kind, "uuid": uuid, **common, "message": message}) + "\n"
 
 
 @contextmanager
@@ -157,11 +154,6 @@ FETCHER = """import json, pathlib
 def records():
     return json.loads(pathlib.Path(__file__).with_name("records.json").read_text())
 """
-
-
-def write(path, text):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
 
 
 def fill(home):

@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from tests.support.installed import write
+
 REGISTRY = ".cargo/registry/src/index.crates.io-6f17d22bba15001f"
 
 
@@ -70,13 +72,6 @@ def make_project(
     for number, (prompt, answer) in enumerate((sessions or {}).items()):
         add_session(home, root, prompt, answer, f"{name}-{number}")
     return root
-
-
-def write(path: Path, text: str) -> Path:
-    """Write a file, and the directories above it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, "utf-8")
-    return path
 
 
 def add_git(root: Path, branch: str = "main") -> None:

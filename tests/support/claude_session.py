@@ -67,3 +67,9 @@ class Session:
         source = Sessions((Root(str(directory)),), options)
         entry = next(e for e in source.scan().entries if e.path.endswith(name))
         return source.read(entry)
+
+
+def write_line(kind: str, uuid: str, parent: str | None, cwd: object, message: object) -> str:
+    """Return a record of a transcript as a line of its file."""
+    common = {"sessionId": "S", "cwd": str(cwd), "version": "2.1.0", "parentUuid": parent}
+    return json.dumps({"type": kind, "uuid": uuid, **common, "message": message}) + "\n"

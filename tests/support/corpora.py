@@ -1,6 +1,7 @@
 """Small corpora and ledgers for tests: no model, no thread, no network."""
 
 import itertools
+import os
 from collections import Counter
 
 from irclient.errors import Unavailable
@@ -10,9 +11,10 @@ from irdaemon.engine import Engine, EngineOptions
 from irdaemon.ledger import Decomposed, Ledger, Record, Upsert, hash_content, make_record_id
 from irdaemon.ledger import hash_version as version_of
 from irdaemon.source.mapping import InMemory
+from irdaemon.source.projects import Located
 from irdaemon.source.skills import Skills
 from irdaemon.strategy import WholeText
-from irdaemon.types import Artifact, Entry, Root, Surface
+from irdaemon.types import Artifact, Entry, Project, Root, Surface
 
 LATER = 4e9  # a clock far from every file's time: no stamp is racy
 
@@ -115,3 +117,14 @@ class Missing:
 
     def __init__(self):
         raise Unavailable("Missing needs the package 'missing'", 'pip install "irdaemon[missing]"')
+
+
+def locate_by_git(place: str, rules: object) -> Located:
+    """Locate a project by its .git alone, in this process."""
+    if not os.path.isdir(place):
+        return Located(problem="it does not exist")
+    while place != "/":
+        if os.path.lexists(f"{place}/.git"):
+            return Located(Project(place, os.path.basename(place), (".git",)))
+        place = os.path.dirname(place)
+    return Located(reason="nothing marks a project")

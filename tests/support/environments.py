@@ -1,5 +1,7 @@
 """Python environments with distributions, written by hand: nothing is installed."""
 
+from tests.support.installed import write
+
 METADATA = """Metadata-Version: 2.4
 Name: {name}
 Version: {version}
@@ -11,12 +13,6 @@ Requires-Dist: anyio>=4
 
 The readme of {name}.
 """
-
-
-def write(path, content=""):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content)
-    return path
 
 
 def make_environment(directory, name=".venv"):

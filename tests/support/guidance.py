@@ -5,12 +5,6 @@ from pathlib import Path
 from irdaemon.types import Root
 
 
-def write(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
-
-
 def all_of(source_class, *roots: Path, scope: str = "user", **options):
     """Return every artifact a source of these roots gives, by name, and what it passed over."""
     source = source_class(tuple(Root(str(root), scope) for root in roots), options)

@@ -95,3 +95,17 @@ class ModelServer:
                 pass
 
         return Handler
+
+
+class StandIn:
+    """A model that replies what it is told, or fails; `prompts` are what it was asked."""
+
+    def __init__(self, reply: str | Exception):
+        self.reply = reply
+        self.prompts: list[str] = []
+
+    def __call__(self, prompt: str, timeout_s: float) -> str:
+        self.prompts.append(prompt)
+        if isinstance(self.reply, Exception):
+            raise self.reply
+        return self.reply

@@ -28,6 +28,12 @@ def see(client: Client, place: object = "", text: str = EVERYWHERE, *corpora: st
     return {as_seen(hit) for hit in client.search(asked).results}
 
 
+def names_from(home: Home, place: object) -> set[str]:
+    """Return the names of all that a word finds from a place."""
+    with home.client() as client:
+        return {each.name for each in see(client, place)}
+
+
 def as_seen(hit: Hit) -> Seen:
     return Seen(hit.corpus, hit.name, hit.fields.get("project", ""))
 

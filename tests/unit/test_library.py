@@ -6,6 +6,7 @@ import pytest
 
 import irdaemon as ir
 from irclient.errors import NotFound, QueryError, Unavailable
+from tests.support.built import hold
 
 TOOLS = {
     "pdf": {"description": "fill in pdf forms", "text": "the long manual", "team": "docs"},
@@ -15,10 +16,8 @@ TOOLS = {
 
 @pytest.fixture
 def tools():
-    source = ir.CorpusSource.from_mapping(TOOLS, name="tools")
-    built = ir.build(source, store=":memory:", embedder="hashing")
-    yield built
-    built.close()
+    with hold(TOOLS, name="tools") as made:
+        yield made
 
 
 def test_every_public_name_can_be_imported():

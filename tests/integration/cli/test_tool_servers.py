@@ -18,7 +18,7 @@ from irdaemon.cli.tools import (
 )
 from irdaemon.source.mcp_tools import McpTools, known_places
 from irdaemon.source.places import keep_existing
-from tests.support.guidance import write
+from tests.support.installed import write
 from tests.support.planted import GITHUB
 
 SERVER = '''

@@ -3,6 +3,7 @@
 import pytest
 
 import irdaemon as ir
+from tests.support.built import hold
 from tests.support.model_server import ModelServer
 from tests.support.searching import TOOLS
 
@@ -22,11 +23,8 @@ FAILURES = [
 
 @pytest.fixture
 def tools():
-    built = ir.build(
-        ir.CorpusSource.from_mapping(TOOLS, name="tools"), store=":memory:", embedder="hashing"
-    )
-    yield built
-    built.close()
+    with hold(TOOLS, name="tools") as made:
+        yield made
 
 
 def ids(hits):

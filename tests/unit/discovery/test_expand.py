@@ -9,6 +9,7 @@ from irclient.errors import QueryError
 from irdaemon.discovery.expand import Expand, expand_record, parse_expand, stitch_records
 from irdaemon.strategy import Chunked
 from irdaemon.strategy.chunked import chunk_text
+from tests.support.built import hold
 
 
 def records(*texts, kind="chunk"):
@@ -86,10 +87,8 @@ TEXT = "\n\n".join(f"Paragraph {n} is about {word}." for n, word in enumerate(AN
 
 @pytest.fixture
 def notes():
-    source = ir.CorpusSource.from_mapping({"long": TEXT}, name="notes", strategy=Chunked(60, 10))
-    built = ir.build(source, store=":memory:", embedder="hashing")
-    yield built
-    built.close()
+    with hold({"long": TEXT}, name="notes", strategy=Chunked(60, 10)) as made:
+        yield made
 
 
 def test_a_hit_brings_the_text_around_what_matched(notes):

@@ -7,6 +7,7 @@ import pytest
 from irclient.errors import LimitError, QueryError
 from irdaemon.discovery.impressions import ClientSession, Impressions
 from irdaemon.types import Hit, Query, Selection, SelectSpec
+from tests.support.clocks import Clock
 from tests.support.searching import engine_of, tool
 
 
@@ -21,13 +22,6 @@ def own(session):
 def answer(*hits):
     signals = {"n_candidates": 3}
     return Selection("q", "hybrid", hits, False, "max_k", signals, 3, len(hits), 1, {}, 0.1)
-
-
-class Clock:
-    now = 1_000_000.0
-
-    def __call__(self):
-        return self.now
 
 
 def test_what_was_shown_is_left_out_and_the_rest_keeps_its_order():
@@ -113,7 +107,7 @@ def test_only_so_many_items_and_sessions_are_remembered_the_latest():
 
 
 def test_a_session_is_forgotten_a_week_after_its_last_item():
-    clock = Clock()
+    clock = Clock(1000000.0)
     impressions = Impressions(clock)
     impressions.note(own("old"), ["skills/a"])
     impressions.note(own("kept"), ["skills/a"])

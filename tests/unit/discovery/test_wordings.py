@@ -4,6 +4,7 @@ import pytest
 
 import irdaemon as ir
 from irclient.errors import QueryError
+from tests.support.built import hold
 from tests.support.searching import MANY_TOOLS, tool
 
 DOCS = {
@@ -102,10 +103,8 @@ def charts(query):
 @pytest.fixture
 def packages():
     strategy = ir.Package(embed_deps=True)
-    source = ir.CorpusSource.from_mapping(PACKAGES, name="packages", strategy=strategy)
-    built = ir.build(source, store=":memory:", embedder="hashing")
-    yield built
-    built.close()
+    with hold(PACKAGES, name="packages", strategy=strategy) as made:
+        yield made
 
 
 class Reading:

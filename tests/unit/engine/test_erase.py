@@ -15,20 +15,11 @@ from irdaemon.index import Images
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import Ledger
 from irdaemon.types import Query
+from tests.support.clocks import Clock
 from tests.support.corpora import LATER, engine, mapped
 
 PRIVATE = "purplewalrus{} sang loudly to the moon"
 FILLING = " ".join(f"filling{n}" for n in range(30))
-
-
-class Clock:
-    """A clock that is set by hand."""
-
-    def __init__(self):
-        self.now = LATER
-
-    def __call__(self):
-        return self.now
 
 
 class Kept:
@@ -36,7 +27,7 @@ class Kept:
 
     def __init__(self, directory):
         self.directory = Path(directory)
-        self.clock = Clock()
+        self.clock = Clock(LATER)
         self.items = {}
         self.engine = engine(
             mapped({}),

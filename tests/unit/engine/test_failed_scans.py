@@ -13,15 +13,9 @@ from irdaemon.source.sessions import Sessions
 from irdaemon.source.skills import Skills
 from irdaemon.types import Query, Root
 from irdaemon.watch.watcher import locate_roots
+from tests.support.clocks import Clock
 from tests.support.corpora import engine, mapped
 from tests.support.hosts import Writing
-
-
-class Clock:
-    now = 1000.0
-
-    def __call__(self):
-        return self.now
 
 
 class Faulty(InMemory):
@@ -37,7 +31,7 @@ class Faulty(InMemory):
 
 @pytest.fixture
 def clock():
-    return Clock()
+    return Clock(1000.0)
 
 
 @pytest.fixture

@@ -3,18 +3,11 @@
 from irdaemon.engine.queue import Job, Work
 from irdaemon.ingest.reconcile import Report
 from irdaemon.ingest.scan import ScanRequest
-
-
-class Clock:
-    def __init__(self):
-        self.now = 100.0
-
-    def __call__(self):
-        return self.now
+from tests.support.clocks import Clock
 
 
 def working(**more):
-    clock = Clock()
+    clock = Clock(100.0)
     return Work(clock, **more), clock
 
 

@@ -19,41 +19,24 @@ from irdaemon.source.packages import Packages
 from irdaemon.source.projects import Located
 from irdaemon.strategy import WholeText
 from irdaemon.types import Project, Query, Root, RootWatch
-from tests.support.corpora import LATER, contents, engine, skills, write_skill
+from tests.support.clocks import Clock
+from tests.support.corpora import LATER, contents, engine, locate_by_git, skills, write_skill
 from tests.support.hosts import Writing
 from tests.support.installed import install, write
 
 DAY = 86_400.0
 
 
-class Clock:
-    def __init__(self):
-        self.now = LATER
-
-    def __call__(self):
-        return self.now
-
-
 @pytest.fixture
 def clock():
-    return Clock()
+    return Clock(LATER)
 
 
 @pytest.fixture(autouse=True)
 def located(monkeypatch):
     """Projects are located by their .git alone, in this process."""
-
-    def locate(place, rules):
-        if not os.path.isdir(place):
-            return Located(problem="it does not exist")
-        while place != "/":
-            if os.path.lexists(f"{place}/.git"):
-                return Located(Project(place, os.path.basename(place), (".git",)))
-            place = os.path.dirname(place)
-        return Located(reason="nothing marks a project")
-
     for module in ("projects", "project_parts"):
-        monkeypatch.setattr(f"irdaemon.engine.{module}.locate_project", locate)
+        monkeypatch.setattr(f"irdaemon.engine.{module}.locate_project", locate_by_git)
 
 
 def write_project(root, *names):

@@ -12,17 +12,11 @@ from irdaemon.engine.queue import Job
 from irdaemon.engine.retries import Retries
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.types import Query
+from tests.support.clocks import Clock
 from tests.support.corpora import contents, engine, mapped
 from tests.support.ledgers import everything
 
 FULL = "database or disk is full"
-
-
-class Clock:
-    now = 1000.0
-
-    def __call__(self):
-        return self.now
 
 
 def full(ledger):
@@ -41,7 +35,7 @@ def items():
 
 @pytest.fixture
 def clock():
-    return Clock()
+    return Clock(1000.0)
 
 
 @pytest.fixture
@@ -182,7 +176,7 @@ def test_whichever_write_fails_all_is_as_if_it_had_not_once_it_was_tried_again(
     look(wanted)
     failures = 0
     for number in range(1, 40):
-        clock, items = Clock(), dict(before)
+        clock, items = Clock(1000.0), dict(before)
         made = engine(mapped(items), path=str(tmp_path / f"{number}.sqlite"), clock=clock)
         look(made)
         items.clear()

@@ -14,6 +14,7 @@ from irdaemon.source.files import Files
 from irdaemon.source.sessions import Sessions
 from irdaemon.strategy import ClaudeTurn, WholeText
 from irdaemon.types import FIRST_LINE, Artifact, Entry, Reading, Root
+from tests.support.claude_session import write_line as line
 from tests.support.corpora import mapped, skills, write_skill
 from tests.support.planted import AWS, GITHUB, KEY_LINES, PASSWORD, PRIVATE_KEY
 from tests.support.watched import Watched
@@ -27,11 +28,6 @@ def sessions(root, **more):
 def files(root, **more):
     source = Files((Root(str(root)),), {"pattern": ["**/*.md"]})
     return Corpus("f", "files", source, WholeText(), "hashing", **more)
-
-
-def line(kind, uuid, parent, cwd, message):
-    common = {"sessionId": "S", "cwd": str(cwd), "version": "2.1.0", "parentUuid": parent}
-    return json.dumps({"type": kind, "uuid": uuid, **common, "message": message}) + "\n"
 
 
 def session(root, cwd, *prompts, title=""):

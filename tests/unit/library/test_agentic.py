@@ -10,6 +10,7 @@ import pytest
 import irdaemon as ir
 from irclient.errors import QueryError
 from irclient.types import Round
+from tests.support.built import hold
 from tests.support.loops import EVERY, always, first, loop, never, retrieve
 
 # -- the reference's own calls -------------------------------------------------------------------
@@ -144,10 +145,8 @@ TOOLS = {
 
 @pytest.fixture
 def tools():
-    source = ir.CorpusSource.from_mapping(TOOLS, name="loop-tools")
-    built = ir.build(source, store=":memory:", embedder="hashing")
-    yield built
-    built.close()
+    with hold(TOOLS, name="loop-tools") as made:
+        yield made
 
 
 def test_a_corpus_retrieves_selects_and_judges_without_a_model(tools):

@@ -8,6 +8,7 @@ import irdaemon as ir
 from irclient.errors import Denied, NotFound, QueryError
 from irclient.results import IndexedArtifact
 from irdaemon.types import Query
+from tests.support.built import hold
 from tests.support.searching import MANY_TOOLS, engine_of
 
 ev = ir.eval
@@ -31,10 +32,8 @@ OUTSIDE = [
 
 @pytest.fixture
 def docs():
-    source = ir.CorpusSource.from_mapping(DOCS, name="docs")
-    built = ir.build(source, store=":memory:", embedder="hashing")
-    yield built
-    built.close()
+    with hold(DOCS, name="docs") as made:
+        yield made
 
 
 class Counting:
@@ -95,10 +94,8 @@ NAMED = [ev.Case(each.query, (f"the {each.gold[0]} guide",)) for each in INSIDE]
 
 @pytest.fixture
 def placed():
-    source = ir.CorpusSource.from_mapping(PLACED, name="placed")
-    built = ir.build(source, store=":memory:", embedder="hashing")
-    yield built
-    built.close()
+    with hold(PLACED, name="placed") as made:
+        yield made
 
 
 class Served(Counting):

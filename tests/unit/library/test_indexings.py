@@ -4,6 +4,7 @@ import pytest
 
 import irdaemon as ir
 from irclient.errors import QueryError
+from tests.support.built import hold
 
 TOOLS = {
     "network": "graph network of nodes and edges",
@@ -22,10 +23,8 @@ GRAPHS = ir.eval.GradedQuery(
 
 @pytest.fixture(scope="module")
 def tools():
-    source = ir.CorpusSource.from_mapping(TOOLS, name="tools", strategy=ir.WholeText())
-    built = ir.build(source, store=":memory:", embedder="hashing")
-    yield built
-    built.close()
+    with hold(TOOLS, name="tools", strategy=ir.WholeText()) as made:
+        yield made
 
 
 def compared(corpora, **more):

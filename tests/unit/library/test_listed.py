@@ -4,15 +4,11 @@ import pytest
 
 import irdaemon as ir
 from irclient.errors import QueryError
-
-
-def built(items, **more):
-    source = ir.CorpusSource.from_mapping(items, name="listed", **more)
-    return ir.build(source, store=":memory:", embedder="hashing")
+from tests.support.built import build_mapping
 
 
 def test_a_list_of_texts_is_a_corpus_whose_ids_are_places():
-    corpus = built(["red fish", "blue sea"])
+    corpus = build_mapping(["red fish", "blue sea"])
     (first, *_) = ir.search(corpus, "blue sea")
     assert (first.artifact_id, ir.disclose([first])[0].body) == ("1", "blue sea")
     corpus.close()
@@ -23,14 +19,16 @@ def test_items_of_text_and_meta_are_filtered_by_their_meta():
         {"text": "red fish", "meta": {"place": "sea"}},
         {"id": "pond", "text": "red fish", "meta": {"place": "pond"}, "depth": 2},
     ]
-    corpus = built(items)
+    corpus = build_mapping(items)
     (hit,) = ir.search(corpus, "fish", filter={"place": "pond"})
     assert (hit.artifact_id, hit.fields["depth"]) == ("pond", 2)
     corpus.close()
 
 
 def test_a_described_item_of_a_list_is_found_by_its_description():
-    corpus = built([{"name": "pdf", "description": "fill in forms"}, {"description": "commit"}])
+    corpus = build_mapping(
+        [{"name": "pdf", "description": "fill in forms"}, {"description": "commit"}]
+    )
     assert ir.search(corpus, "fill in forms")[0].name == "pdf"
     corpus.close()
 

@@ -5,6 +5,7 @@ import pytest
 import irdaemon as ir
 from irclient.errors import QueryError
 from irdaemon.strategy import build_recipe
+from tests.support.built import hold
 from tests.support.searching import TOOLS
 
 MODELS = '[models]\nendpoint = "http://127.0.0.1:9/v1"\nmodel = "{}"\n'
@@ -14,11 +15,8 @@ PACKAGE = {"name": "pkg", "description": "Parses dates", "readme": "Long", "path
 
 @pytest.fixture
 def tools():
-    built = ir.build(
-        ir.CorpusSource.from_mapping(TOOLS, name="tools"), store=":memory:", embedder="hashing"
-    )
-    yield built
-    built.close()
+    with hold(TOOLS, name="tools") as made:
+        yield made
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from irclient.errors import QueryError, Unavailable
 from irdaemon.ledger import artifacts
 from irdaemon.library import reranking
 from irdaemon.library.reranking import Reranking
+from tests.support.built import hold
 from tests.support.searching import tool
 
 TOOLS = {
@@ -33,23 +34,16 @@ PACKAGES = {
 ASKED = "audio pipelines of directed graphs"
 
 
-def built(items, **more):
-    source = ir.CorpusSource.from_mapping(items, name="tools", **more)
-    return ir.build(source, store=":memory:", embedder="hashing")
-
-
 @pytest.fixture
 def tools():
-    made = built(TOOLS)
-    yield made
-    made.close()
+    with hold(TOOLS) as made:
+        yield made
 
 
 @pytest.fixture
 def packages():
-    made = built(PACKAGES, strategy=ir.Package(chunk_size=150, overlap=30))
-    yield made
-    made.close()
+    with hold(PACKAGES, strategy=ir.Package(chunk_size=150, overlap=30)) as made:
+        yield made
 
 
 def ids(hits):

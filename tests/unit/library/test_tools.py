@@ -7,6 +7,7 @@ import pytest
 
 import irdaemon as ir
 from irclient.errors import QueryError
+from tests.support.built import hold
 
 DOCS = {
     "deploy": "put the app on the server with systemd units",
@@ -18,10 +19,8 @@ TEXT = "put the app on the server"
 
 @pytest.fixture
 def corpus():
-    source = ir.CorpusSource.from_mapping(DOCS, name="my-docs")
-    made = ir.build(source, store=":memory:", embedder="hashing")
-    yield made
-    made.close()
+    with hold(DOCS, name="my-docs") as made:
+        yield made
 
 
 def ids(answer):

@@ -5,6 +5,7 @@ import pytest
 
 import irdaemon as ir
 from irclient.errors import QueryError
+from tests.support.built import build_mapping, hold
 from tests.support.searching import tool
 
 TOOLS = {
@@ -20,23 +21,16 @@ NOTES = {
 TEXT = "merge pdf forms"
 
 
-def built(items, **more):
-    source = ir.CorpusSource.from_mapping(items, name="tools", **more)
-    return ir.build(source, store=":memory:", embedder="hashing")
-
-
 @pytest.fixture
 def tools():
-    made = built(TOOLS)
-    yield made
-    made.close()
+    with hold(TOOLS) as made:
+        yield made
 
 
 @pytest.fixture
 def notes():
-    made = built(NOTES, strategy=ir.WholeText())
-    yield made
-    made.close()
+    with hold(NOTES, strategy=ir.WholeText()) as made:
+        yield made
 
 
 def test_numbers_of_a_fusion_count_for_the_call(tools):
@@ -93,7 +87,7 @@ def test_a_weight_acts_before_the_best_are_taken_from_what_was_fetched():
         "chart": {"name": "chart", "description": "draw a harbour chart for harbour pilots"},
         "map": {"name": "map", "description": "a chart of the harbour"},
     }
-    made = built(items, strategy=ir.Package(embed_deps=True))
+    made = build_mapping(items, strategy=ir.Package(embed_deps=True))
     asked = {"k": 2, "mode": "hybrid", "per_artifact": False, "fetch_k": 3}
     plain = ir.search(made, "harbour chart", **asked)
     assert "deps" not in {hit.kind for hit in plain}

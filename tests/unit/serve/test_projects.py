@@ -11,9 +11,7 @@ from irdaemon.engine.changes import list_project_jobs
 from irdaemon.engine.projects import name_part
 from irdaemon.serve.access import WHOLE, Scope
 from irdaemon.serve.ops import choose_cost, handle
-from irdaemon.source.projects import Located
-from irdaemon.types import Project
-from tests.support.corpora import LATER, engine, skills, write_skill
+from tests.support.corpora import LATER, engine, locate_by_git, skills, write_skill
 
 AGENT = Scope("agent")
 LIMITED = Scope("agent", frozenset(("skills",)))
@@ -21,17 +19,8 @@ LIMITED = Scope("agent", frozenset(("skills",)))
 
 @pytest.fixture(autouse=True)
 def located(monkeypatch):
-    def locate(place, rules):
-        if not os.path.isdir(place):
-            return Located(problem="it does not exist")
-        while place != "/":
-            if os.path.lexists(f"{place}/.git"):
-                return Located(Project(place, os.path.basename(place), (".git",)))
-            place = os.path.dirname(place)
-        return Located(reason="nothing marks a project")
-
     for module in ("projects", "project_parts"):
-        monkeypatch.setattr(f"irdaemon.engine.{module}.locate_project", locate)
+        monkeypatch.setattr(f"irdaemon.engine.{module}.locate_project", locate_by_git)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import pytest
 
 import irdaemon as ir
 from irdaemon.source.asset_types import find_asset_type
+from tests.support.built import hold
 
 
 @pytest.mark.parametrize(
@@ -31,10 +32,8 @@ def corpus():
     texts = {f"note-{n}": {"text": "prune the roses in march"} for n in range(40)}
     code = {"prune": {"text": "prune roses", "suffix": ".py"}}
     both = {"board": {"text": "roses", "asset_type": "multimodal"}}
-    source = ir.CorpusSource.from_mapping({**texts, **code, **both}, name="garden")
-    built = ir.build(source, store=":memory:", embedder="hashing")
-    yield built
-    built.close()
+    with hold({**texts, **code, **both}, name="garden") as made:
+        yield made
 
 
 @pytest.mark.parametrize(

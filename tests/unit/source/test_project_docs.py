@@ -7,7 +7,7 @@ import pytest
 from irdaemon.source.files import Files
 from irdaemon.source.projects import DOC_OPTIONS, find_doc_roots
 from irdaemon.types import Project
-from tests.support.environments import write
+from tests.support.installed import write
 
 
 @pytest.fixture

@@ -20,21 +20,13 @@ from irdaemon.ledger.backups import back_up, restore
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import WholeText
 from irdaemon.types import Query
+from tests.support.clocks import Clock
 from tests.support.copied import answered
 from tests.support.corpora import LATER, engine, skills, write_skill
 from tests.support.memory_backend import MemoryBackend
 
 HERE = BackendAddress(("postgresql://db/ir",))
 ITEMS = {"pdf": "fill in pdf forms", "rebase": "rebase a branch onto main", "soup": "potato soup"}
-
-
-class Clock:
-    """A monotonic clock that is set by hand."""
-
-    now = 0.0
-
-    def __call__(self):
-        return self.now
 
 
 class Flaky(MemoryBackend):
@@ -72,7 +64,7 @@ class Copying:
 
     def __init__(self, items=ITEMS, backend=None, holder="ann@laptop", path=":memory:"):
         self.items = dict(items)
-        self.clock = backend.clock if backend else Clock()
+        self.clock = backend.clock if backend else Clock(0.0)
         self.backend = backend or Flaky(self.clock)
         self.opened = []
         self.engine = engine(corpus(self.items), path=path, clock=lambda: LATER + self.clock.now)

@@ -10,25 +10,12 @@ from irdaemon.engine.queue import Job
 from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
 from irdaemon.types import Query, SelectSpec
 from tests.support.corpora import engine
+from tests.support.model_server import StandIn
 from tests.support.searching import TOOLS, corpus_of
 
 ANY = SelectSpec(min_score=None)
 TEXT = "merge or fill a pdf"
 LOCAL = ModelEndpoint("http://127.0.0.1:9/v1", "tiny")
-
-
-class Model:
-    """Reply what it is told, or fail; `prompts` are what it was asked."""
-
-    def __init__(self, reply="merge"):
-        self.reply = reply
-        self.prompts = []
-
-    def __call__(self, prompt, timeout_s):
-        self.prompts.append(prompt)
-        if isinstance(self.reply, Exception):
-            raise self.reply
-        return self.reply
 
 
 def asked_with(model, items=TOOLS, **corpora):
@@ -48,14 +35,14 @@ def ids(answer):
 
 
 def test_the_model_chooses_among_the_hits_of_its_corpus():
-    model = Model("merge\nfill")
+    model = StandIn("merge\nfill")
     answer = asked_with(model).discover(Query(TEXT, select=ANY))
     assert (ids(answer), answer.reason) == (["merge", "fill"], "llm")
     assert f"Request: {TEXT}" in model.prompts[0]
 
 
 def test_none_abstains_and_a_failure_is_the_heuristics_answer_with_its_reason():
-    model = Model("none")
+    model = StandIn("none")
     made = asked_with(model)
     answer = made.discover(Query(TEXT, select=ANY))
     assert (answer.abstained, answer.reason) == (True, "llm:none")
@@ -74,7 +61,7 @@ def test_none_abstains_and_a_failure_is_the_heuristics_answer_with_its_reason():
     ],
 )
 def test_a_budget_another_strategy_or_another_corpus_asks_no_model(query):
-    model = Model()
+    model = StandIn("merge")
     made = asked_with(model, more={"other": {"description": "Merge or fill a pdf"}})
     assert made.discover(query).results
     made.search(TEXT)
@@ -82,14 +69,14 @@ def test_a_budget_another_strategy_or_another_corpus_asks_no_model(query):
 
 
 def test_the_text_of_other_corpora_is_not_shown_to_the_model():
-    model = Model("merge")
+    model = StandIn("merge")
     made = asked_with(model, more={"other": {"description": "Merge or fill a pdf, elsewhere"}})
     made.discover(Query(TEXT, select=ANY))
     assert "elsewhere" not in model.prompts[0]
 
 
 def test_a_misspelt_word_is_respelled_although_a_model_chooses():
-    model = Model("split")
+    model = StandIn("split")
     geo = {"split": {"description": "Split a linestring where it crosses a line of geojson"}}
     made = asked_with(model, geo)
     answer = made.discover(Query("linestrng geojosn", mode="lexical", select=ANY))
@@ -98,7 +85,7 @@ def test_a_misspelt_word_is_respelled_although_a_model_chooses():
 
 
 def test_the_time_of_a_model_is_not_counted_for_a_tier():
-    made = asked_with(Model())
+    made = asked_with(StandIn("merge"))
     made.discover(Query(TEXT, select=ANY))
     assert made.state.tier_times._took == {}
 
@@ -115,7 +102,7 @@ def test_the_time_of_a_model_is_not_counted_for_a_tier():
     ],
 )
 def test_a_request_is_told_by_its_arguments_whether_it_may_wait_for_a_model(args, may):
-    made = asked_with(Model(), more={"other": {"description": "other"}})
+    made = asked_with(StandIn("merge"), more={"other": {"description": "other"}})
     assert made.may_ask_model(args) is may
 
 
@@ -126,7 +113,7 @@ def test_without_a_model_no_request_waits_for_one_and_none_is_told_of():
 
 
 def test_the_status_tells_of_the_model_where_it_is_and_what_failed():
-    model = Model(Unavailable("it is down", ""))
+    model = StandIn(Unavailable("it is down", ""))
     made = asked_with(model)
     made.discover(Query(TEXT, select=ANY))
     assert made.status()["model"] == {

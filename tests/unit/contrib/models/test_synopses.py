@@ -19,23 +19,12 @@ from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Package, Skill
 from tests.support.corpora import LATER, engine, mapped
+from tests.support.model_server import StandIn
 
 SKILLS = {
     "deploy": {"name": "deploy", "description": "Deploy it", "text": "Use the crane tool."},
     "review": {"name": "review", "description": "Review it", "text": "Read every line."},
 }
-
-
-class Model:
-    def __init__(self, reply="A synopsis."):
-        self.reply = reply
-        self.prompts = []
-
-    def __call__(self, prompt, timeout_s):
-        self.prompts.append(prompt)
-        if isinstance(self.reply, Exception):
-            raise self.reply
-        return self.reply
 
 
 class Asked(InProcess):
@@ -58,7 +47,7 @@ class Setting:
         options = {"model": ModelEndpoint("http://127.0.0.1:9/v1", "tiny")}
         self.engine = engine(self.corpus, clock=lambda: self.now, **options)
         self.host = self.engine.state.host = Asked()
-        self.model = Model()
+        self.model = StandIn("A synopsis.")
         ModelObserver.find_in(self.engine.state.addons).summarizer = RestingModel(
             self.model, lambda: self.now
         )

@@ -9,21 +9,14 @@ from irclient.errors import Unavailable
 from irdaemon.contrib.usage.notes import UsageNotes, UsageOptions
 from irdaemon.contrib.usage.store import UsageStore
 from irdaemon.types import Entry, ItemUse, SessionTurn
+from tests.support.clocks import Clock
 from tests.support.corpora import upsert
 from tests.support.usage import NOW, hit, noted
 
 
-class Clock:
-    def __init__(self):
-        self.now = NOW
-
-    def __call__(self):
-        return self.now
-
-
 @pytest.fixture
 def clock():
-    return Clock()
+    return Clock(NOW)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from irdaemon.source.dependencies import Dependencies
 from irdaemon.types import Root
-from tests.support.checkouts import write
+from tests.support.installed import write
 
 LATIN = b"caf\xe9"
 

@@ -8,7 +8,8 @@ from irdaemon.source.dependencies import Dependencies, Options, find_dependencie
 from irdaemon.source.dependencies.workspace import ProjectFiles
 from irdaemon.types import Root
 from tests.support.checkouts import Package, make_project
-from tests.support.environments import install, make_environment, write
+from tests.support.environments import install, make_environment
+from tests.support.installed import write
 
 
 def look(root, **options):

@@ -11,7 +11,8 @@ from irdaemon.source.dependencies.site_packages import (
     read_python,
 )
 from irdaemon.types import SourceError
-from tests.support.environments import install, make_environment, write
+from tests.support.environments import install, make_environment
+from tests.support.installed import write
 
 
 def exports(site, modules, name="acme", **files):

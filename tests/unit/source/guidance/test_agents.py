@@ -3,7 +3,8 @@ import pytest
 from irdaemon.source.guidance.agents import Agents, known_places
 from irdaemon.source.places import keep_existing
 from irdaemon.types import Root, SourceError
-from tests.support.guidance import all_of, write
+from tests.support.guidance import all_of
+from tests.support.installed import write
 
 REVIEWER = """---
 name: reviewer

@@ -1,7 +1,8 @@
 import pytest
 
 from irdaemon.source.guidance.commands import Commands
-from tests.support.guidance import all_of, write
+from tests.support.guidance import all_of
+from tests.support.installed import write
 
 REVIEW = """---
 description: Review what changed.

@@ -4,7 +4,8 @@ import pytest
 
 from irdaemon.source.guidance.plugins import Plugins
 from irdaemon.types import Root, SourceError
-from tests.support.guidance import all_of, write
+from tests.support.guidance import all_of
+from tests.support.installed import write
 
 
 @pytest.fixture

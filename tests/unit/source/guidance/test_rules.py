@@ -4,7 +4,8 @@ from irdaemon.source.guidance.rules import Rules, known_places
 from irdaemon.source.places import keep_existing
 from irdaemon.strategy import Rule
 from irdaemon.types import Root
-from tests.support.guidance import all_of, names_under, write
+from tests.support.guidance import all_of, names_under
+from tests.support.installed import write
 
 MDC = """---
 description: REST conventions

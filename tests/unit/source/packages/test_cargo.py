@@ -1,9 +1,8 @@
 """Cargo crates, alone and in workspaces."""
 
-from pathlib import Path
-
 from irdaemon.source.packages import Packages
-from irdaemon.types import Artifact, Root
+from irdaemon.types import Root
+from tests.support.installed import read_only_artifact, write
 
 WORKSPACE = """
 [workspace]
@@ -38,24 +37,11 @@ name = "acme"
 """
 
 
-def write(path: Path, content: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content)
-    return path
-
-
-def only_artifact(directory: Path) -> Artifact:
-    source = Packages((Root(str(directory)),), {})
-    (entry,) = source.scan().entries
-    (artifact,) = source.read(entry).artifacts
-    return artifact
-
-
 def test_a_crate_inherits_from_the_nearest_workspace_above_it(tmp_path):
     write(tmp_path / "Cargo.toml", WORKSPACE)
     crate = write(tmp_path / "crates" / "core" / "Cargo.toml", MEMBER).parent
 
-    artifact = only_artifact(crate)
+    artifact = read_only_artifact(crate)
 
     assert artifact.artifact_id == f"{crate}#cargo"
     assert artifact.raw["owner"] == "acme"
@@ -72,7 +58,7 @@ def test_a_crate_whose_workspace_is_broken_is_loaded_and_flagged(tmp_path):
     write(tmp_path / "Cargo.toml", "[workspace")
     crate = write(tmp_path / "core" / "Cargo.toml", MEMBER).parent
 
-    artifact = only_artifact(crate)
+    artifact = read_only_artifact(crate)
 
     assert (artifact.name, artifact.flags) == ("acme-core", ("broken_manifest",))
     assert artifact.raw["deps"] == ["serde", "really 2", "sibling", "tokio"]
@@ -85,7 +71,7 @@ def test_a_workspace_root_is_no_crate_unless_it_has_a_package_table_too(tmp_path
 
     assert source.read(entry).skipped == {"no_package": 1}
     manifest.write_text('[workspace]\nmembers = ["a"]\n[package]\nname = "both"\n')
-    assert only_artifact(tmp_path).name == "both"
+    assert read_only_artifact(tmp_path).name == "both"
 
 
 def test_a_crate_is_stale_when_the_workspace_manifest_it_inherits_from_changes(tmp_path):

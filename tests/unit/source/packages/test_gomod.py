@@ -1,11 +1,10 @@
 """Go modules: go.mod, and doc.go beside it."""
 
-from pathlib import Path
-
 import pytest
 
 from irdaemon.source.packages import Packages
-from irdaemon.types import Artifact, Root, SourceError
+from irdaemon.types import Root, SourceError
+from tests.support.installed import read_only_artifact, write
 
 GOMOD = """
 module github.com/acme/forms/v2 // the module
@@ -22,23 +21,10 @@ replace example.org/odd => ../odd
 """
 
 
-def write(path: Path, content: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content)
-    return path
-
-
-def only_artifact(directory: Path) -> Artifact:
-    source = Packages((Root(str(directory)),), {})
-    (entry,) = source.scan().entries
-    (artifact,) = source.read(entry).artifacts
-    return artifact
-
-
 def test_a_go_mod_gives_path_owner_and_requirements_with_the_indirect_ones_apart(tmp_path):
     write(tmp_path / "go.mod", GOMOD)
 
-    artifact = only_artifact(tmp_path)
+    artifact = read_only_artifact(tmp_path)
 
     assert artifact.artifact_id == f"{tmp_path}#go"
     assert artifact.name == "github.com/acme/forms/v2"
@@ -62,7 +48,7 @@ def test_the_package_comment_describes_the_module(tmp_path, source):
     write(tmp_path / "go.mod", GOMOD)
     write(tmp_path / "doc.go", source)
 
-    assert only_artifact(tmp_path).raw["description"] == "Package forms fills PDF forms."
+    assert read_only_artifact(tmp_path).raw["description"] == "Package forms fills PDF forms."
 
 
 def test_without_a_package_comment_the_readme_describes_the_module(tmp_path):
@@ -70,7 +56,7 @@ def test_without_a_package_comment_the_readme_describes_the_module(tmp_path):
     write(tmp_path / "doc.go", "// Detached.\n\npackage forms\n")
     write(tmp_path / "README.md", "# forms\n\n[![ci](x.svg)](y)\n\nFills *PDF* forms\nquickly.\n")
 
-    assert only_artifact(tmp_path).raw["description"] == "Fills PDF forms quickly."
+    assert read_only_artifact(tmp_path).raw["description"] == "Fills PDF forms quickly."
 
 
 def test_a_go_mod_without_a_module_line_is_an_error(tmp_path):

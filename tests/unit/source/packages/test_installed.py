@@ -8,6 +8,7 @@ import pytest
 
 from irdaemon.source.packages import Packages
 from irdaemon.types import Artifact, Root, SourceError
+from tests.support.installed import write
 
 METADATA = """Metadata-Version: 2.4
 Name: acme-pdf
@@ -27,18 +28,12 @@ Fills forms.
 """
 
 
-def write(path: Path, content: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content)
-    return path
-
-
 def scanned(root: Path) -> tuple[str, ...]:
     entries = Packages((Root(str(root)),), {}).scan().entries
     return tuple(entry.path.removeprefix(f"{root}/") for entry in entries)
 
 
-def only_artifact(root: Path) -> Artifact:
+def read_only_artifact(root: Path) -> Artifact:
     source = Packages((Root(str(root)),), {})
     (entry,) = source.scan().entries
     (artifact,) = source.read(entry).artifacts
@@ -49,7 +44,7 @@ def test_a_dist_info_gives_what_its_metadata_says_and_points_at_it(tmp_path):
     site = tmp_path / "site-packages"
     metadata = write(site / "acme_pdf-1.2.dist-info" / "METADATA", METADATA)
 
-    artifact = only_artifact(site)
+    artifact = read_only_artifact(site)
 
     assert artifact.artifact_id == str(metadata.parent)
     assert artifact.pointer == str(metadata)
@@ -74,7 +69,7 @@ def test_an_editable_install_tells_its_programs_and_where_it_comes_from(tmp_path
     origin = {"url": "file:///home/ann/a", "dir_info": {"editable": True}}
     write(info / "direct_url.json", json.dumps(origin))
 
-    metadata = only_artifact(tmp_path).metadata
+    metadata = read_only_artifact(tmp_path).metadata
 
     assert metadata["commands"] == ["Pdf"]
     assert (metadata["editable"], metadata["origin"]) == (True, "file:///home/ann/a")
@@ -84,14 +79,14 @@ def test_the_origin_of_an_install_never_shows_credentials(tmp_path):
     info = write(tmp_path / "a-1.dist-info" / "METADATA", METADATA).parent
     write(info / "direct_url.json", '{"url": "https://ann:secret@git.acme.io/a.git"}')
 
-    assert only_artifact(tmp_path).metadata["origin"] == "https://git.acme.io/a"
+    assert read_only_artifact(tmp_path).metadata["origin"] == "https://git.acme.io/a"
 
 
 def test_a_broken_file_beside_the_metadata_only_flags_the_distribution(tmp_path):
     info = write(tmp_path / "a-1.dist-info" / "METADATA", METADATA).parent
     write(info / "direct_url.json", "{")
 
-    artifact = only_artifact(tmp_path)
+    artifact = read_only_artifact(tmp_path)
 
     assert (artifact.name, artifact.flags) == ("acme-pdf", ("broken_manifest",))
 
@@ -99,7 +94,7 @@ def test_a_broken_file_beside_the_metadata_only_flags_the_distribution(tmp_path)
 def test_metadata_without_a_name_goes_by_its_directory_and_is_flagged(tmp_path):
     write(tmp_path / "acme_pdf-1.2.dist-info" / "METADATA", "Summary: x\n\n")
 
-    artifact = only_artifact(tmp_path)
+    artifact = read_only_artifact(tmp_path)
 
     assert (artifact.name, artifact.flags) == ("acme_pdf", ("unnamed",))
 

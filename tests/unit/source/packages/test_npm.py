@@ -1,26 +1,13 @@
 """npm packages: package.json."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from irdaemon.source.packages import Packages
 from irdaemon.strategy.package import strip_requirement
-from irdaemon.types import Artifact, Root, SourceError
-
-
-def write(path: Path, content: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content)
-    return path
-
-
-def only_artifact(directory: Path) -> Artifact:
-    source = Packages((Root(str(directory)),), {})
-    (entry,) = source.scan().entries
-    (artifact,) = source.read(entry).artifacts
-    return artifact
+from irdaemon.types import Root, SourceError
+from tests.support.installed import read_only_artifact, write
 
 
 def test_a_package_json_gives_every_part_the_strategy_and_the_filters_need(tmp_path):
@@ -40,7 +27,7 @@ def test_a_package_json_gives_every_part_the_strategy_and_the_filters_need(tmp_p
     }
     write(tmp_path / "package.json", json.dumps(content))
 
-    artifact = only_artifact(tmp_path)
+    artifact = read_only_artifact(tmp_path)
 
     assert artifact.artifact_id == f"{tmp_path}#npm"
     assert artifact.pointer == str(tmp_path)
@@ -57,7 +44,7 @@ def test_the_strategy_finds_bare_names_scoped_or_not_in_the_dependencies(tmp_pat
     wanted = {"@babel/core": "^7.0.0", "react": ">=18", "local": "file:../local", "any": ""}
     write(tmp_path / "package.json", json.dumps({"name": "x", "dependencies": wanted}))
 
-    assert [strip_requirement(d) for d in only_artifact(tmp_path).raw["deps"]] == list(wanted)
+    assert [strip_requirement(d) for d in read_only_artifact(tmp_path).raw["deps"]] == list(wanted)
 
 
 def test_older_spellings_of_author_licence_repository_and_program_are_understood(tmp_path):
@@ -72,7 +59,7 @@ def test_older_spellings_of_author_licence_repository_and_program_are_understood
     }
     write(tmp_path / "package.json", json.dumps(content))
 
-    artifact = only_artifact(tmp_path)
+    artifact = read_only_artifact(tmp_path)
 
     assert artifact.raw["owner"] == "Ann"
     assert artifact.metadata["license"] == "BSD"
@@ -96,7 +83,7 @@ def test_a_package_json_that_names_and_describes_nothing_defines_no_package(tmp_
 def test_a_nameless_application_goes_by_its_directory_and_is_flagged(tmp_path):
     write(tmp_path / "site" / "package.json", '{"dependencies": {"vite": "5"}}')
 
-    artifact = only_artifact(tmp_path)
+    artifact = read_only_artifact(tmp_path)
 
     assert (artifact.name, artifact.flags) == ("site", ("unnamed",))
 
@@ -119,7 +106,7 @@ def test_values_of_the_wrong_type_and_lone_surrogates_do_no_harm(tmp_path):
     content += '"author": 7, "dependencies": ["react"], "bin": null, "repository": []}'
     write(tmp_path / "package.json", content)
 
-    artifact = only_artifact(tmp_path)
+    artifact = read_only_artifact(tmp_path)
 
     assert artifact.raw["description"].encode() == b"? ok"
     assert artifact.raw["deps"] == []

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from irdaemon.source.packages import Packages
 from irdaemon.source.packages.manifest import split_requirements
-from irdaemon.types import Artifact, Root, SourceError
+from irdaemon.types import Root, SourceError
+from tests.support.installed import read_only_artifact, write
 
 PYPROJECT = """
 [project]
@@ -31,19 +32,6 @@ test = ["pytest>=8", {include-group = "lint"}]
 """
 
 
-def write(path: Path, content: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content)
-    return path
-
-
-def only_artifact(directory: Path) -> Artifact:
-    source = Packages((Root(str(directory)),), {})
-    (entry,) = source.scan().entries
-    (artifact,) = source.read(entry).artifacts
-    return artifact
-
-
 def failure(directory: Path) -> SourceError:
     source = Packages((Root(str(directory)),), {})
     (entry,) = source.scan().entries
@@ -56,7 +44,7 @@ def test_a_pyproject_gives_every_part_the_strategy_and_the_filters_need(tmp_path
     write(tmp_path / "pyproject.toml", PYPROJECT)
     write(tmp_path / "README.md", "# PDF\n\nFills forms.")
 
-    artifact = only_artifact(tmp_path)
+    artifact = read_only_artifact(tmp_path)
 
     assert artifact.artifact_id == str(tmp_path)
     assert artifact.pointer == str(tmp_path)
@@ -91,7 +79,7 @@ def test_what_pyproject_calls_dynamic_is_found_in_setup_cfg_and_then_in_setup_py
     write(tmp_path / "setup.cfg", "[metadata]\nversion = attr: a.VERSION\ndescription = From cfg")
     write(tmp_path / "setup.py", "from setuptools import setup\nsetup(name='b', version='3')")
 
-    artifact = only_artifact(tmp_path)
+    artifact = read_only_artifact(tmp_path)
 
     assert (artifact.name, artifact.metadata["version"]) == ("a", "3")
     assert artifact.raw["description"] == "From cfg"
@@ -103,7 +91,7 @@ def test_beside_a_pyproject_of_a_build_system_alone_a_setup_cfg_counts_with_its_
     metadata = "[metadata]\nname = old\ndescription = An older package"
     write(tmp_path / "setup.cfg", f"{metadata}\n[options]\ninstall_requires =\n{needs}\n")
 
-    artifact = only_artifact(tmp_path)
+    artifact = read_only_artifact(tmp_path)
 
     assert (artifact.name, artifact.raw["description"]) == ("old", "An older package")
     assert artifact.raw["deps"] == ["networkx>=3", "dol ; python_version >= '3.10'"]
@@ -127,7 +115,7 @@ pytest = "*"
 """,
     )
 
-    artifact = only_artifact(tmp_path)
+    artifact = read_only_artifact(tmp_path)
 
     assert artifact.raw["owner"] == "Bob"
     assert artifact.raw["deps"] == ["requests ^2.0", "mine"]
@@ -155,7 +143,7 @@ console_scripts =
 """,
     )
 
-    artifact = only_artifact(tmp_path)
+    artifact = read_only_artifact(tmp_path)
 
     assert artifact.raw["description"] == "100% declarative"
     assert artifact.raw["readme"] == ""
@@ -179,7 +167,7 @@ def test_requirements_on_one_line_of_a_setup_cfg_are_split_at_semicolons(tmp_pat
     extras = f"[options.extras_require]\nall = {stated}\n"
     options = f"[metadata]\nname = a\n[options]\ninstall_requires = {stated}\n"
     write(tmp_path / "setup.cfg", options + extras)
-    artifact = only_artifact(tmp_path)
+    artifact = read_only_artifact(tmp_path)
     assert artifact.raw["deps"] == wanted
     assert artifact.metadata.get("optional_deps", []) == wanted
 
@@ -189,7 +177,7 @@ def test_what_pyproject_states_to_be_empty_is_not_looked_for_elsewhere(tmp_path)
     write(tmp_path / "pyproject.toml", stated + "[project.optional-dependencies]\n")
     elsewhere = "[metadata]\nname = a\nkeywords = k\n[options]\ninstall_requires = b\n"
     write(tmp_path / "setup.cfg", elsewhere + "[options.extras_require]\nx = c\n")
-    artifact = only_artifact(tmp_path)
+    artifact = read_only_artifact(tmp_path)
     assert artifact.raw["deps"] == []
     assert not artifact.metadata.get("optional_deps")
     assert not artifact.metadata.get("keywords")
@@ -218,7 +206,7 @@ if __name__ == "__main__":
 """,
     )
 
-    artifact = only_artifact(tmp_path)
+    artifact = read_only_artifact(tmp_path)
 
     assert not touched.exists()
     assert artifact.raw["name"] == "literal"
@@ -233,14 +221,14 @@ def test_a_setup_py_that_doubles_a_list_forever_does_not_fill_the_memory(tmp_pat
     doublings = "a = a + a\n" * 60
     write(tmp_path / "setup.py", f"a = ['x']\n{doublings}setup(name='bomb', install_requires=a)")
 
-    assert only_artifact(tmp_path).raw["deps"] == []
+    assert read_only_artifact(tmp_path).raw["deps"] == []
 
 
 def test_a_broken_pyproject_beside_a_good_setup_cfg_is_loaded_and_flagged(tmp_path):
     write(tmp_path / "pyproject.toml", "[project\n")
     write(tmp_path / "setup.cfg", "[metadata]\nname = survivor\n")
 
-    artifact = only_artifact(tmp_path)
+    artifact = read_only_artifact(tmp_path)
 
     assert (artifact.name, artifact.flags) == ("survivor", ("broken_manifest",))
 
@@ -249,7 +237,7 @@ def test_a_project_that_is_no_table_leaves_what_setup_cfg_says(tmp_path):
     write(tmp_path / "pyproject.toml", "project = 3\n")
     write(tmp_path / "setup.cfg", "[metadata]\nname = old\ndescription = An older package\n")
 
-    artifact = only_artifact(tmp_path)
+    artifact = read_only_artifact(tmp_path)
 
     assert artifact.raw["description"] == "An older package"
 
@@ -293,7 +281,7 @@ def test_a_manifest_larger_than_the_limit_is_an_error(tmp_path):
 def test_a_package_without_a_name_goes_by_its_directory_and_is_flagged(tmp_path):
     write(tmp_path / "thing" / "setup.py", "setup(version='1')")
 
-    artifact = only_artifact(tmp_path)
+    artifact = read_only_artifact(tmp_path)
 
     assert (artifact.name, artifact.flags) == ("thing", ("unnamed",))
 

@@ -2,20 +2,13 @@ import pytest
 
 from irclient.errors import Unavailable
 from irdaemon.contrib.backends.qdrant.corpus_state import LEASE_S, States
+from tests.support.clocks import Clock
 from tests.support.qdrant import recorded
-
-
-class Clock:
-    def __init__(self):
-        self.now = 1_000.0
-
-    def __call__(self):
-        return self.now
 
 
 @pytest.fixture
 def clock():
-    return Clock()
+    return Clock(1_000.0)
 
 
 @pytest.fixture
