@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from irclient.errors import IRError
+from irclient.errors import IRError, QueryError
 from irdaemon.config.addons import load_addons, load_part
 from irdaemon.config.config import chosen_path, load_config
 from irdaemon.config.corpus import (
@@ -99,15 +99,32 @@ class ActiveConfig:
             log.warning("%s cannot be written: %s", path, error.strerror)
 
     def add(self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any]) -> None:
-        """Write a corpus into the file."""
-        added = open_config_file(self._path).add_corpus(name, kind, roots, options)
+        """Write a corpus into the file. Raises QueryError for a root that is not there."""
+        file = open_config_file(self._path)
+        file.with_corpus(name, kind, roots)
+        self._check_roots(name, roots)
+        added = file.add_corpus(name, kind, roots, options)
         self.config, self.refused = self._add_examples(added), None
 
     def preview(self, name: str, kind: str, roots: Sequence[str]) -> Corpus:
-        """Return the corpus that `add` would make, and write nothing."""
+        """Return the corpus that `add` would make, and write nothing. Raises as that does."""
         config = open_config_file(self._path).with_corpus(name, kind, roots)
+        self._check_roots(name, roots)
         (given,) = (each for each in list_wanted(config) if each.name == name)
         return make_corpus(given, config)
+
+    def _check_roots(self, name: str, roots: Sequence[str]) -> None:
+        for root in roots:
+            try:
+                os.stat(root)
+            except (FileNotFoundError, NotADirectoryError) as error:
+                raise QueryError(
+                    f"nothing is at {root}; {self._path}: [corpora.{name}] gets no such root",
+                    "check the spelling, or make it first; a root that is to appear later is"
+                    " written by irdaemon config edit",
+                ) from error
+            except (OSError, ValueError):
+                continue  # the scan says why it cannot be read
 
     def remove(self, name: str) -> None:
         """Take a corpus out of the file."""

@@ -298,7 +298,7 @@ def test_a_configuration_that_cannot_be_written_is_a_typed_error_with_the_cure(h
 
 def client_adds(home):
     with home.client() as client:
-        return client.add("c", "files", ["/tmp/nothing-here"])
+        return client.add("c", "files", [str(home.path)])
 
 
 def test_a_found_corpus_is_replaced_and_removed_in_words_and_comes_back(home, daemon):

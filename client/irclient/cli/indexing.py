@@ -39,9 +39,9 @@ def add_corpus(client: Client, options: argparse.Namespace) -> int:
     """Add a corpus: index a directory or a file and keep it indexed.
 
     Add a corpus to the configuration file, and wait until its files are indexed. A
-    root that does not exist yet is indexed when it appears. A name that stands for
-    a found corpus (skills, packages, sessions, ...) replaces that with what is
-    added; alone it switches the found one on again. What is replaced is said.
+    root that does not exist is refused. A name that stands for a found corpus
+    (skills, packages, sessions, ...) replaces that with what is added; alone it
+    switches the found one on again. What is replaced is said.
 
     examples:
     # a directory of documents
@@ -63,9 +63,6 @@ def add_corpus(client: Client, options: argparse.Namespace) -> int:
     irc add --no-wait archive files ~/archive
     """
     roots = [os.path.abspath(os.path.expanduser(root)) for root in options.root]
-    for root in roots:
-        if not os.path.exists(root):
-            note(f"irc: {root} does not exist yet; it is indexed when it appears")
     if options.dry_run:
         found = client.preview(options.name, options.kind, roots)
         print_data(options, found, _format_preview)

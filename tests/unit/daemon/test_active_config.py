@@ -1,7 +1,10 @@
 """The configuration that a daemon runs on, and what of it holds for the examples."""
 
+from functools import partial
+
 import pytest
 
+from irclient.errors import QueryError
 from irdaemon.config.checking import ConfigError
 from irdaemon.daemon.active_config import ActiveConfig
 
@@ -20,6 +23,18 @@ def test_examples_are_copied_to_no_backend_and_a_corpus_of_ones_own_is(tmp_path,
     active.reload()
     (mine,) = active.corpora(())
     assert (active.demo, mine.backend is None) == (False, False)
+
+
+def test_a_corpus_with_a_root_that_is_not_there_is_refused_and_nothing_is_written(tmp_path):
+    own, notes = tmp_path / "own.toml", tmp_path / "notse"
+    own.write_text("known = false\n")
+    active = ActiveConfig(str(own), None)
+    for act in (active.preview, partial(active.add, options={})):
+        with pytest.raises(QueryError) as refused:
+            act("notes", "files", [str(tmp_path), str(notes)])
+        assert f"nothing is at {notes}; {own}: [corpora.notes]" in refused.value.message
+        assert "irdaemon config edit" in refused.value.hint
+    assert own.read_text() == "known = false\n"
 
 
 def test_taking_away_the_last_corpus_needs_no_file_of_examples_any_more(tmp_path, monkeypatch):

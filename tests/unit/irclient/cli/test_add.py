@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from irclient.cli.indexing import add_corpus
 from irclient.cli.main import program
 from irclient.results import CorpusPreview
@@ -55,10 +53,3 @@ def test_a_dry_run_as_json_is_what_the_daemon_said(capsys):
     run("--json")
     (line,) = capsys.readouterr().out.splitlines()
     assert json.loads(line) == FOUND.to_dict()
-
-
-@pytest.mark.parametrize("root", ["/nowhere/at/all"])
-def test_a_root_that_is_not_there_is_noted_as_without_a_dry_run(root, capsys):
-    words = ["add", "notes", "files", root, "--dry-run"]
-    add_corpus.run(Daemon(), program(words).parse_args(words))
-    assert f"{root} does not exist yet" in capsys.readouterr().err
