@@ -272,7 +272,8 @@ class Selection(Plain):
     fresh answer was asked for, `unproved` lists the roots of which that could not be shown. `tier`
     is what answered: `rerank`, a mode, or `cached`. `rounds` is empty where none were asked for.
     `project` is the name of the project that the query's place lies in, "" for none; while that is
-    still being read `freshness` has `reading`, its name.
+    still being read `freshness` has `reading`, its name. An answer without hits may have `roots`,
+    those of each corpus that is building.
     """
 
     query: str

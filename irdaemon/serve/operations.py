@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal, TypeVar
@@ -149,6 +149,8 @@ def discover(engine: QueryEngine, args: Args) -> Any:
         )
         _count_answer(engine, found, query, laps)
     answer = engine.impressions.unseen(found, session)
+    if not args[LIMITED]:
+        answer = name_unread(engine, answer, query.corpora)
     if engine.hooks.judge_hits and not args[LIMITED]:
         hits: Sequence[Hit] = answer.results
         for judge in engine.hooks.judge_hits:
@@ -159,6 +161,22 @@ def discover(engine: QueryEngine, args: Args) -> Any:
     if answer.project:
         engine.state.projects.note_shown(query.place, answer.results)
     return answer
+
+
+def name_unread(engine: QueryEngine, answer: Selection, asked: Collection[str]) -> Selection:
+    """Return an answer without hits with the corpora that are still being read, and from where."""
+    if engine.remote or answer.reason not in ("building", "nothing_indexed"):
+        return answer
+    held = engine.snapshot.corpora
+    roots = {
+        name: [root.path for root in corpus.source.roots()]
+        for name, corpus in engine.state.corpora.items()
+        if (not asked or name in asked) and (name not in held or held[name].building)
+    }
+    if not roots:
+        return answer
+    freshness = {**answer.freshness, "building": list(roots), "roots": roots}
+    return replace(answer, reason="building", freshness=freshness)
 
 
 @serves("search", "quick", access.allow_query, access.hide_text, front=True)

@@ -21,7 +21,7 @@ from irclient.verdicts import describe_verdict
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from irclient.terminal.width import Terminal
@@ -31,6 +31,7 @@ _NARROW = 60
 # Other places of a hit that a person is shown; --json has all.
 _MOST_PLACES = 5
 _SUMMARY_LINES = 3
+_MOST_ROOTS = 3
 _FOOTER_CELLS = 100
 # What a shell takes as it is, besides letters and digits.
 _UNQUOTED = frozenset("/-._~@:+,=%")
@@ -91,8 +92,20 @@ def format_answer(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
 def list_unready(freshness: Mapping[str, Any]) -> list[str]:
     """Return what is still being done that an answer may lack the results of."""
     building, reading = freshness.get("building"), freshness.get("reading")
-    unready = [f"building {', '.join(building)}"] if building else []
+    roots = freshness.get("roots", {})
+    named = (f"{name}{_describe_roots(roots.get(name))}" for name in building or ())
+    unready = [f"building {', '.join(named)}"] if building else []
     return [*unready, f"reading {reading}"] if reading else unready
+
+
+def _describe_roots(roots: Sequence[str] | None) -> str:
+    if not roots:
+        return ""
+    from irclient.terminal.tables import shorten  # rarely needed, and slow to import
+
+    shown = [shorten(root) for root in roots[:_MOST_ROOTS]]
+    more = len(roots) - len(shown)
+    return f" ({', '.join([*shown, f'{more} more'] if more > 0 else shown)})"
 
 
 def describe_project(answer: Mapping[str, Any]) -> str:

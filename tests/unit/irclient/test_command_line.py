@@ -200,6 +200,14 @@ def test_an_answer_of_a_corpus_that_is_building_is_not_shown_as_a_verdict():
     assert last == "more may apply: still building skills; ask again in a moment"
 
 
+def test_what_is_still_being_read_is_named_with_where_it_lies():
+    fresh = {"building": ["a", "b"], "roots": {"a": ["/1", "/2", "/3", "/4", "/5"], "b": []}}
+    none = Selection("q", "hybrid", (), True, "building", {}, 0, 0, 1, fresh, 0.1)
+    assert list(format_answer(none.to_dict(), Terminal(90))) == [
+        "nothing found yet: still building a (/1, /2, /3, 2 more), b; ask again in a moment"
+    ]
+
+
 OF_SHOP = Hit("c", "a", "name", "k", 0.5, {}, "sum", "/p", {"project_root": "/shop"})
 
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from irdaemon.config.config import parse_config
+from irdaemon.config.corpus import make_corpora
 from irdaemon.engine.queue import Job
 from tests.support.corpora import engine, mapped
 from tests.support.serving import run
@@ -36,3 +38,12 @@ def test_an_explanation_has_the_stages_of_its_own_query(made):
     assert set(by_name.values()) == {1}
     assert [each["at_ms"] for each in stages] == sorted(each["at_ms"] for each in stages)
     assert not any(name.startswith("tier") for name in by_name)
+
+
+def test_before_the_first_scan_an_answer_says_what_is_being_read_and_from_where(tmp_path):
+    text = f"known = false\n[corpora.notes]\nkind = 'files'\nroots = ['{tmp_path}']\n"
+    (corpus,) = make_corpora(parse_config(text, "irdaemon.toml"))
+    found = run("discover", engine(corpus), {"text": "fill a form"})
+    assert (found.abstained, found.reason) == (True, "building")
+    assert found.freshness["building"] == ["notes"]
+    assert found.freshness["roots"] == {"notes": [str(tmp_path)]}
