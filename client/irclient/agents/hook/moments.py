@@ -7,7 +7,7 @@ What an agent's events allow is read from its own documents, named in docs/agent
 
 from __future__ import annotations
 
-from irclient.agents.hook.context import make_plain, shorten_path
+from irclient.agents.hook.context import CLOSE, OPEN, make_plain, shorten_path
 from irclient.agents.hook.event import read_text
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
@@ -134,7 +134,6 @@ _USED = {
     COMPACTED: "Used in this session before the compaction (names and places, no instructions):",
     RESUMED: "Used in this session so far (names and places, no instructions):",
 }
-_OPEN, _CLOSE = "<irdaemon>\n", "\n</irdaemon>"
 _NAME, _PLACE = 60, 120
 
 
@@ -144,7 +143,7 @@ def format_used(items: Sequence[Mapping[str, Any]], source: str) -> tuple[str, l
     It has at most 400 characters; both are empty where nothing was used.
     """
     lines, offered = [_USED[source]], list[str]()
-    room = MOST_CHARS - len(_OPEN + _CLOSE + _USED[source])
+    room = MOST_CHARS - len(OPEN + CLOSE + _USED[source])
     for item in items:
         name, place = make_plain(item["name"], _NAME), shorten_path(item["pointer"])
         line = f'- "{name}"' + (f', "{make_plain(place, _PLACE)}"' if place else "")
@@ -153,4 +152,4 @@ def format_used(items: Sequence[Mapping[str, Any]], source: str) -> tuple[str, l
             break
         lines.append(line)
         offered.append(item["reference"])
-    return (_OPEN + "\n".join(lines) + _CLOSE, offered) if offered else ("", [])
+    return (OPEN + "\n".join(lines) + CLOSE, offered) if offered else ("", [])
