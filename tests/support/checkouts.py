@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -74,9 +73,9 @@ def make_project(
     return root
 
 
-def add_git(root: Path, branch: str = "main") -> None:
+def add_git(root: Path) -> None:
     """Make a directory the root of a repository, as far as its files say so."""
-    write(root / ".git" / "HEAD", f"ref: refs/heads/{branch}\n")
+    write(root / ".git" / "HEAD", "ref: refs/heads/main\n")
     write(root / ".git" / "config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n")
     (root / ".git" / "objects").mkdir(exist_ok=True)
     (root / ".git" / "refs").mkdir(exist_ok=True)
@@ -128,12 +127,10 @@ def add_packages(
     home: Path | None = None,
     installed: bool = True,
     locked: bool = True,
-    workspaces: Iterable[str] = (),
 ) -> None:
     """Write manifest, lock file and installation of direct dependencies into a directory.
 
-    `workspaces` are the patterns of an npm, pnpm or yarn workspace, or the members of a cargo or
-    uv one. The name in the manifest is that of the directory.
+    The name in the manifest is that of the directory.
     """
     every = {
         name: Package(each) if isinstance(each, str) else each for name, each in packages.items()
@@ -143,40 +140,21 @@ def add_packages(
         for name, each in every.items()
     }
     home = home or root.parent.parent
-    MANIFESTS[manager](root, every, tuple(workspaces))
+    MANIFESTS[manager](root, every)
     if locked:
         LOCKS[manager](root, every)
     if installed:
         INSTALLATIONS[manager](root, every, home)
 
 
-def remove_installation(root: Path) -> None:
-    """Take away what was installed into a checkout."""
-    for name in ("node_modules", ".venv", "venv"):
-        shutil.rmtree(root / name, ignore_errors=True)
-
-
 # npm, pnpm, yarn
 
 
-def _write_package_json(
-    root: Path, packages: Mapping[str, Package], workspaces: tuple[str, ...]
-) -> None:
+def _write_package_json(root: Path, packages: Mapping[str, Package]) -> None:
     manifest: dict[str, object] = {"name": root.name, "version": "0.1.0", "private": True}
     manifest["dependencies"] = {n: p.wanted for n, p in packages.items() if not p.dev}
     manifest["devDependencies"] = {n: p.wanted for n, p in packages.items() if p.dev}
-    if workspaces:
-        manifest["workspaces"] = list(workspaces)
     write(root / "package.json", json.dumps(manifest, indent=2) + "\n")
-
-
-def _write_pnpm_manifest(
-    root: Path, packages: Mapping[str, Package], workspaces: tuple[str, ...]
-) -> None:
-    _write_package_json(root, packages, ())
-    if workspaces:
-        lines = "".join(f"  - {json.dumps(each)}\n" for each in workspaces)
-        write(root / "pnpm-workspace.yaml", f"packages:\n{lines}")
 
 
 def _write_package_lock(root: Path, packages: Mapping[str, Package]) -> None:
@@ -227,17 +205,6 @@ def _write_yarn_lock(root: Path, packages: Mapping[str, Package]) -> None:
     write(root / "yarn.lock", "\n".join(lines) + "\n")
 
 
-def write_berry(root: Path, packages: Mapping[str, Package]) -> None:
-    """Write what Yarn 2 and later leave with Plug'n'Play: its lock file, and no node_modules."""
-    lines = ["__metadata:", "  version: 8", "  cacheKey: 10c0"]
-    for name, each in packages.items():
-        wanted = each.wanted or WANTED["yarn"](each.version)
-        lines += ["", f'"{name}@npm:{wanted}":', f"  version: {each.version}"]
-        lines += [f'  resolution: "{name}@npm:{each.version}"', "  languageName: node"]
-    write(root / "yarn.lock", "\n".join(lines) + "\n")
-    write(root / ".pnp.cjs", "/* eslint-disable */\n")
-
-
 def _install_npm(root: Path, packages: Mapping[str, Package], home: Path) -> None:
     for name, each in packages.items():
         write_npm_package(root / "node_modules" / name, name, each)
@@ -270,22 +237,16 @@ def write_npm_package(folder: Path, name: str, package: Package) -> None:
 # uv, poetry, pip
 
 
-def _write_pyproject(
-    root: Path, packages: Mapping[str, Package], workspaces: tuple[str, ...]
-) -> None:
+def _write_pyproject(root: Path, packages: Mapping[str, Package]) -> None:
     needs = [f"{n}{p.wanted}" for n, p in packages.items() if not p.dev]
     dev = [f"{n}{p.wanted}" for n, p in packages.items() if p.dev]
     lines = ["[project]", f'name = "{root.name}"', 'version = "0.1.0"']
     lines += ['requires-python = ">=3.11"', f"dependencies = {json.dumps(needs)}"]
     lines += ["", "[dependency-groups]", f"dev = {json.dumps(dev)}"] if dev else []
-    if workspaces:
-        lines += ["", "[tool.uv.workspace]", f"members = {json.dumps(list(workspaces))}"]
     write(root / "pyproject.toml", "\n".join(lines) + "\n")
 
 
-def _write_poetry_manifest(
-    root: Path, packages: Mapping[str, Package], workspaces: tuple[str, ...]
-) -> None:
+def _write_poetry_manifest(root: Path, packages: Mapping[str, Package]) -> None:
     lines = ["[tool.poetry]", f'name = "{root.name}"', 'version = "0.1.0"', 'description = ""']
     lines += ["", "[tool.poetry.dependencies]", 'python = "^3.11"']
     lines += [f'{_toml_key(n)} = "{p.wanted}"' for n, p in packages.items() if not p.dev]
@@ -298,9 +259,7 @@ def _toml_key(name: str) -> str:
     return f'"{name}"' if "." in name else name
 
 
-def _write_requirements(
-    root: Path, packages: Mapping[str, Package], workspaces: tuple[str, ...]
-) -> None:
+def _write_requirements(root: Path, packages: Mapping[str, Package]) -> None:
     some = {dev: [f"{n}{p.wanted}" for n, p in packages.items() if p.dev == dev] for dev in (0, 1)}
     write(root / "requirements.txt", "\n".join(["# made by hand", *some[0]]) + "\n")
     if some[1]:
@@ -356,15 +315,12 @@ def write_distribution(site: Path, name: str, package: Package) -> None:
 # cargo, go
 
 
-def _write_cargo_manifest(
-    root: Path, packages: Mapping[str, Package], workspaces: tuple[str, ...]
-) -> None:
+def _write_cargo_manifest(root: Path, packages: Mapping[str, Package]) -> None:
     lines = ["[package]", f'name = "{root.name}"', 'version = "0.1.0"', 'edition = "2021"']
     lines += ["", "[dependencies]"]
     lines += [f'{n} = "{p.wanted}"' for n, p in packages.items() if not p.dev]
     lines += ["", "[dev-dependencies]"]
     lines += [f'{n} = "{p.wanted}"' for n, p in packages.items() if p.dev]
-    lines += ["", "[workspace]", f"members = {json.dumps(list(workspaces))}"] if workspaces else []
     write(root / "Cargo.toml", "\n".join(lines) + "\n")
 
 
@@ -389,7 +345,7 @@ def _install_cargo(root: Path, packages: Mapping[str, Package], home: Path) -> N
         write(folder / "src" / "lib.rs", f"//! {each.description}\n{code}")
 
 
-def _write_go_mod(root: Path, packages: Mapping[str, Package], workspaces: tuple[str, ...]) -> None:
+def _write_go_mod(root: Path, packages: Mapping[str, Package]) -> None:
     lines = [f"module example.com/{root.name}", "", "go 1.22", "", "require ("]
     lines += [f"\t{name} {each.wanted}" for name, each in packages.items()]
     write(root / "go.mod", "\n".join([*lines, ")"]) + "\n")
@@ -422,7 +378,7 @@ WANTED = {
 }
 MANAGERS = tuple(WANTED)
 MANIFESTS = {
-    **{"npm": _write_package_json, "yarn": _write_package_json, "pnpm": _write_pnpm_manifest},
+    **{"npm": _write_package_json, "yarn": _write_package_json, "pnpm": _write_package_json},
     **{"uv": _write_pyproject, "poetry": _write_poetry_manifest, "pip": _write_requirements},
     **{"cargo": _write_cargo_manifest, "go": _write_go_mod},
 }

@@ -150,14 +150,6 @@ def test_the_unit_runs_this_interpreter_by_its_absolute_path(monkeypatch):
     assert line == 'ExecStart="/opt/my env/50%%/python" -m irdaemon start'
 
 
-def test_the_launch_agent_is_a_valid_property_list():
-    import plistlib
-
-    agent = plistlib.loads(service.agent_plist())
-    assert agent["ProgramArguments"][1:5] == ["-m", "irdaemon", "start", "--log"]
-    assert agent["KeepAlive"] == {"SuccessfulExit": False}
-
-
 def test_a_machine_without_a_service_manager_is_told_what_works(monkeypatch):
     monkeypatch.setattr(service.shutil, "which", lambda name: None)
     with pytest.raises(Unavailable) as caught:

@@ -103,7 +103,8 @@ def test_a_machine_without_a_manager_is_left_without_a_unit(tmp_path, monkeypatc
 
 def test_a_launch_agent_is_a_property_list_that_starts_this_interpreter():
     agent = plistlib.loads(service.agent_plist())
-    assert agent["ProgramArguments"][:4] == [sys.executable, "-m", "irdaemon", "start"]
+    started = [sys.executable, "-m", "irdaemon", "start", "--log"]
+    assert agent["ProgramArguments"][:5] == started
     assert agent["KeepAlive"] == {"SuccessfulExit": False}
 
 

@@ -12,6 +12,7 @@ def test_a_marker_covers_its_directory_and_all_below_but_nothing_beside(tmp_path
     optouts = OptOuts()
     assert optouts.covers(str(tmp_path / "out"))
     assert optouts.covers(str(tmp_path / "out" / "deep" / "er" / "SKILL.md"))
+    assert optouts.covers(str(tmp_path / "out" / "gone" / "SKILL.md"))
     assert not optouts.covers(str(tmp_path / "in" / "SKILL.md"))
     assert not optouts.covers(str(tmp_path))
 

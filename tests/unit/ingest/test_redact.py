@@ -198,14 +198,6 @@ def test_a_reason_that_quotes_a_secret_is_cleaned_too():
 # -- opting out ----------------------------------------------------------------------------------
 
 
-def test_a_marker_covers_its_directory_and_all_below(tmp_path):
-    (tmp_path / "a" / "b" / "c").mkdir(parents=True)
-    (tmp_path / "a" / "b" / MARKER).touch()
-    covered = OptOuts().covers
-    assert [covered(str(tmp_path / p)) for p in ("a/b/c", "a/b", "a/b/gone/x")] == [True] * 3
-    assert [covered(str(tmp_path / "a")), covered(""), covered("relative")] == [False] * 3
-
-
 def test_a_project_that_opts_out_is_forgotten_at_the_next_look_and_back_when_it_opts_in(tmp_path):
     root, project = tmp_path / "sessions", tmp_path / "shop"
     root.mkdir()
