@@ -119,7 +119,7 @@ class ActiveConfig:
                 os.stat(root)
             except (FileNotFoundError, NotADirectoryError) as error:
                 raise QueryError(
-                    f"nothing is at {root}; {self._path}: [corpora.{name}] gets no such root",
+                    f"nothing is at {root}; {self.config.path}: [corpora.{name}] gets no such root",
                     "check the spelling, or make it first; a root that is to appear later is"
                     " written by irdaemon config edit",
                 ) from error

@@ -25,10 +25,13 @@ def test_examples_are_copied_to_no_backend_and_a_corpus_of_ones_own_is(tmp_path,
     assert (active.demo, mine.backend is None) == (False, False)
 
 
-def test_a_corpus_with_a_root_that_is_not_there_is_refused_and_nothing_is_written(tmp_path):
+def test_a_corpus_with_a_root_that_is_not_there_is_refused_and_nothing_is_written(
+    tmp_path, monkeypatch
+):
     own, notes = tmp_path / "own.toml", tmp_path / "notse"
     own.write_text("known = false\n")
-    active = ActiveConfig(str(own), None)
+    monkeypatch.setenv("IRDAEMON_CONFIG", str(own))
+    active = ActiveConfig(None, None)
     for act in (active.preview, partial(active.add, options={})):
         with pytest.raises(QueryError) as refused:
             act("notes", "files", [str(tmp_path), str(notes)])
