@@ -125,14 +125,17 @@ def _print_problems(path: str, found: Sequence[IntegrityProblem], as_json: bool)
         help="where to write it; it has the indexed texts, so keep it private",
     ),
     argument("--force", action="store_true", help="replace an existing file"),
-    argument("--no-usage", action="store_true", help="leave the log of use out"),
+    argument(
+        "--no-usage", action="store_true", help="leave the log of use and what sessions did out"
+    ),
 )
 def write_backup(options: argparse.Namespace) -> int:
-    """Write a backup of the ledger and the log of use.
+    """Write a backup of the ledger, the log of use and what sessions did.
 
     Write the ledger (the SQLite file with everything that was indexed) into one
-    file, whether or not the daemon runs, and the log of use into FILE.usage beside
-    it. Exit codes: 0 done, 2 it cannot be written there, 4 no ledger yet.
+    file, whether or not the daemon runs, and beside it the log of use into
+    FILE.usage and what sessions did into FILE.recall. Exit codes: 0 done, 2 it
+    cannot be written there, 4 no ledger yet.
 
     examples:
     # write one
@@ -166,9 +169,9 @@ def restore_backup(options: argparse.Namespace) -> int:
     """Replace the ledger by a backup; the daemon must not run.
 
     Replace the ledger (the SQLite file with everything that was indexed) by a
-    backup, and the log of use by FILE.usage where that lies beside it; the daemon
-    must not run. The backup is checked first, and what was there is kept beside
-    it.
+    backup, and the log of use and what sessions did by FILE.usage and FILE.recall
+    where these lie beside it; the daemon must not run. The backup is checked
+    first, and what was there is kept beside it.
 
     examples:
     # the daemon must not run

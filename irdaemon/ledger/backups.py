@@ -1,11 +1,15 @@
-"""Backups: a whole ledger in one file, and a ledger from such a file."""
+"""Backups: a whole ledger in one file, and a ledger from such a file.
+
+Files of add-ons lie beside it, each a database of its own.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
 import sqlite3
-from contextlib import closing, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass
 
 from irclient.errors import IRError
@@ -22,7 +26,7 @@ from irdaemon.ledger.files import (
 )
 from irdaemon.ledger.store import open_to_read
 
-_NOTHING = "nothing has changed"
+_NOTHING, _DONE = "nothing has changed", "the ledger's part is done"
 
 
 class BackupError(IRError):
@@ -89,6 +93,46 @@ def check_backup(file: str) -> None:
         raise BackupError(error.message, error.hint) from error
     if what:
         raise BackupError(f"{file} is not a sound ledger: {what}", _NOTHING)
+
+
+def back_up_beside(path: str, beside: str) -> int:
+    """Write an add-on's file beside a ledger's backup; return its size, 0 where there is none.
+
+    An older one is replaced. Raises BackupError where it cannot be written.
+    """
+    if not os.path.exists(path):
+        return 0
+    target = os.path.abspath(beside)
+    if os.path.isdir(target):
+        raise BackupError(f"{target} is a directory", _DONE)
+    try:
+        directory = os.path.dirname(target)
+        with closing(open_to_read(path)) as source, copy_database(source, directory) as copy:
+            move_into_place(copy, target, replace=True)
+    except (sqlite3.Error, OSError) as error:
+        raise BackupError(f"{path} cannot be copied: {error}", _DONE) from error
+    return os.path.getsize(target)
+
+
+def restore_beside(
+    beside: str, path: str, check: Callable[[str], AbstractContextManager[object]]
+) -> str | None:
+    """Put what lies beside a ledger's backup in the place of an add-on's file.
+
+    Returns where the one before lies now, None where there was none, or none beside the backup. No
+    process may have it open. Raises BackupError where it cannot be opened as `check` does.
+    """
+    kept = os.path.abspath(beside)
+    if not os.path.exists(kept):
+        return None
+    try:
+        with check(kept):
+            pass
+        directory = os.path.dirname(path)
+        with closing(open_to_read(kept)) as source, copy_database(source, directory) as copy:
+            return replace_ledger(path, copy)
+    except (sqlite3.Error, OSError) as error:
+        raise BackupError(f"{kept} cannot be used: {error}", _DONE) from error
 
 
 # A corrupt ledger: recognised, and then repaired or set aside.

@@ -190,6 +190,7 @@ def test_a_backup_holds_the_log_unless_it_is_left_out(home, daemon, tmp_path):
     file = str(tmp_path / "kept.db")
     assert home.run("irdaemon", "backup", "--no-usage", file).returncode == 0
     assert not os.path.exists(f"{file}.usage")
+    assert not os.path.exists(f"{file}.recall")
     assert home.run("irdaemon", "backup", "--force", file).returncode == 0
     assert os.path.getsize(f"{file}.usage")
     daemon.process.terminate()

@@ -18,8 +18,7 @@ from typing import Any
 import msgpack
 
 from irdaemon.contrib.usage.offers import ConsideredItem
-from irdaemon.ledger.backups import BackupError
-from irdaemon.ledger.files import copy_database, move_into_place, open_private, replace_ledger
+from irdaemon.ledger.files import open_private
 from irdaemon.ledger.schema import hold_transaction
 from irdaemon.ledger.store import open_to_read
 
@@ -433,55 +432,3 @@ def read_usage(path: str) -> Iterator[UsageStore]:
     """Open the file for reading only, for as long as the block lasts; any thread may."""
     with closing(UsageStore(path, read_only=True)) as store:
         yield store
-
-
-# Backups of the log of use: a file beside the backup of the ledger, and back.
-#
-# The key of its digests is not among them. On another machine what is noted stays joined as it was;
-# prompts that are read again there join nothing of before.
-
-_NOTHING = "the ledger's part is done"
-
-
-def find_saved(file: str) -> str:
-    """Return the path of the log of use that belongs to a ledger's backup."""
-    return f"{file}.usage"
-
-
-def save_usage(usage_path: str, file: str, *, replace: bool = False) -> int:
-    """Write the log of use beside a ledger's backup; return its size, 0 where there is none.
-
-    Raises BackupError for one that exists, unless it may be replaced, and where it cannot be
-    written.
-    """
-    if not os.path.exists(usage_path):
-        return 0
-    target = os.path.abspath(find_saved(file))
-    if os.path.isdir(target) or (os.path.lexists(target) and not replace):
-        raise BackupError(f"{target} exists already", "--force replaces a file, not a directory")
-    try:
-        beside = os.path.dirname(target)
-        with closing(open_to_read(usage_path)) as source, copy_database(source, beside) as copy:
-            move_into_place(copy, target, replace=replace)
-    except (sqlite3.Error, OSError) as error:
-        raise BackupError(f"{usage_path} cannot be copied: {error}", _NOTHING) from error
-    return os.path.getsize(target)
-
-
-def restore_usage(file: str, usage_path: str) -> str | None:
-    """Put the log of use that lies beside a ledger's backup in its place.
-
-    Returns where the one before lies now, None where there was none, or none beside the backup. No
-    process may have it open. Raises BackupError for a file that is not one.
-    """
-    kept = os.path.abspath(find_saved(file))
-    if not os.path.exists(kept):
-        return None
-    try:
-        with read_usage(kept):
-            pass
-        beside = os.path.dirname(usage_path)
-        with closing(open_to_read(kept)) as source, copy_database(source, beside) as copy:
-            return replace_ledger(usage_path, copy)
-    except (sqlite3.Error, OSError) as error:
-        raise BackupError(f"{kept} is not a usage log: {error}", _NOTHING) from error
