@@ -282,7 +282,8 @@ def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
     Each as often as `passages` says, where that is more.
     """
     with stage("filter"):
-        mask = _mask(index, question)
+        narrowed = question.filter.masks or question.surfaces
+        mask = _mask(index, question) if narrowed else None
     eligible = index.eligible(mask)
     dense = question.vector is not None and index.has_vectors
     lexical = question.mode != "dense"
@@ -296,13 +297,10 @@ def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
         return Retrieved(_rank_candidates(index, question, legs), eligible, took_part, legs)
 
 
-def _mask(index: CorpusIndex, question: Question) -> NDArray[np.bool_] | None:
-    """Return which present records the filters let through; None where there is no filter."""
-    filtered = question.filter.masks
-    if not filtered and not question.surfaces:
-        return None
+def _mask(index: CorpusIndex, question: Question) -> NDArray[np.bool_]:
+    """Return which present records the filters let through."""
     mask = index.rows.present
-    if filtered:
+    if question.filter.masks:
         mask = mask & question.filter.make_mask(index.columns)
     if question.surfaces:
         mask = mask & index.columns.kinds(question.surfaces)

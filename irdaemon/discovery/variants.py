@@ -36,6 +36,8 @@ def split_query(text: str) -> list[str]:
     if len(text) > _LONGEST:
         return []
     parts = [part.strip() for part in _JOINT.split(text)]
+    if len(parts) == 1:
+        return []
     asking = [part for part in parts if len(set(tokenize(part))) >= _FEWEST_WORDS]
     return asking[:_MOST] if len(asking) > 1 else []
 

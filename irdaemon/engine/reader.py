@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from datetime import date
 from typing import Any, Protocol
 
 from irclient.errors import QueryError
@@ -20,7 +19,7 @@ from irdaemon.discovery.here import Here
 from irdaemon.discovery.impressions import parse_session_id
 from irdaemon.discovery.merge import SelectionOptions
 from irdaemon.discovery.preferences import NO_PREFERENCES, Preferences
-from irdaemon.discovery.query import ParsedQuery, add_window, parse_query, parse_search
+from irdaemon.discovery.query import ParsedQuery, parse_query, parse_search
 from irdaemon.discovery.rounds import discover_in_rounds, judge_coverage
 from irdaemon.engine.host import ServingHost
 from irdaemon.engine.observer import AnswerHooks
@@ -131,7 +130,7 @@ class Reader:
         )
 
         def run(query: ParsedQuery) -> Selection:
-            snapshot, query = self._narrow(query, offering=True)
+            snapshot, query = narrow_query(state, query, offering=True)
             answer = discovery.discover if query.rounds is None else discover_in_rounds
             trace = answer(snapshot, query, state.models, state.pending, choosing)
             traced(trace)
@@ -153,7 +152,7 @@ class Reader:
         state = self._state
 
         def run(query: ParsedQuery) -> Selection:
-            snapshot, query = self._narrow(query, offering=False)
+            snapshot, query = narrow_query(state, query, offering=False)
             exact = self._store.find_exact(snapshot, query) if query.exact else None
             query = narrow_to(query, exact) if exact else query
             trace = discovery.search(snapshot, query, state.models, state.pending)
@@ -170,7 +169,7 @@ class Reader:
     def judged(self, query: Query | str, hits: Sequence[Hit]) -> dict[str, Any]:
         """Return whether hits serve every part of a query; see `judge_coverage`."""
         models = self._state.models
-        snapshot, asked = self._narrow(parse_query(query), offering=True)
+        snapshot, asked = narrow_query(self._state, parse_query(query), offering=True)
 
         def ask(text: str) -> Trace:
             return discovery.discover(snapshot, replace(asked, text=text), models)
@@ -198,11 +197,6 @@ class Reader:
             answer = self._tell_project(answer, query.place)
         return self._store.complete(answer, query, visible)
 
-    def _narrow(self, query: ParsedQuery, offering: bool) -> tuple[Snapshot, ParsedQuery]:
-        """Return what a query is answered from, and the query with its place and time found."""
-        snapshot, query = narrow_query(self._state, query, offering)
-        return snapshot, add_window(query, snapshot, date.fromtimestamp(self._state.clock()))
-
     def _tell_project(self, answer: Selection, place: str) -> Selection:
         """Return an answer that names the project it was asked from, and those of sessions."""
         projects = self._state.projects
@@ -225,7 +219,7 @@ class Reader:
         valid = parse_query(query)
         _refuse_exact(valid)
         self._store.check_corpora(valid.corpora)
-        snapshot, valid = self._narrow(valid, offering=True)
+        snapshot, valid = narrow_query(self._state, valid, offering=True)
         others = list_others(self._state, valid.place, item) if of_projects else ()
         explained = explain(snapshot, valid, self._state.models, item, others)
         # It is explained as without them: what would be offered is muted, or comes behind a pin.

@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 
 from irclient.errors import NotFound, QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.disclose import find_artifact, parse_reference
 from irdaemon.discovery.here import Here
-from irdaemon.discovery.query import ParsedQuery
+from irdaemon.discovery.query import ParsedQuery, add_window
 from irdaemon.engine.state import QueryState, Served
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.ledger import Ledger, StoredArtifact
@@ -94,13 +95,20 @@ def find_scope(state: QueryState, place: str) -> PlaceScope:
 def narrow_query(
     state: QueryState, query: ParsedQuery, offering: bool
 ) -> tuple[Snapshot, ParsedQuery]:
-    """Return what a query is answered from, and the query with where it comes from.
+    """Return what a query is answered from, and the query with where it comes from and when.
 
     `offering`: what it finds is offered; then dependencies and docs are left out where it names no
     corpora.
     """
-    if not query.place:
-        return state.snapshot, query
+    snapshot = state.snapshot
+    if query.place:
+        snapshot, query = _narrow_to_project(state, query, offering)
+    return snapshot, add_window(query, snapshot, date.fromtimestamp(state.clock()))
+
+
+def _narrow_to_project(
+    state: QueryState, query: ParsedQuery, offering: bool
+) -> tuple[Snapshot, ParsedQuery]:
     scope = find_scope(state, query.place)
     snapshot = scope.served.snapshot
     if scope.project is None:

@@ -81,6 +81,10 @@ _RENAMED = re.compile(
     r"\b(rename|swap|replace|change|switch)\s+(?:the\s+)?(?:\w+\s+)?\w+\s+(?:to|with|by|into)\s+\w+",
     re.IGNORECASE,
 )
+# Without any of these a word between blanks is no part of what the patterns above match.
+_MAY_SPAN_WORDS = re.compile(
+    r"[`\"'(\u2019]|\b(?:rename|swap|replace|change|switch)\b", re.IGNORECASE
+)
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
 _CONTRACTED = re.compile(r"^[cdjlmnst]'|(?:n't|'(?:s|re|ll|ve|d|m))$")
 
@@ -89,6 +93,11 @@ def has_task(prompt: str) -> bool:
     """Return False for a prompt that only continues a conversation or orders a small edit."""
     if len(prompt) > _LONGEST:
         return True
+    words = prompt.split()
+    if not _MAY_SPAN_WORDS.search(prompt) and any(
+        word.isascii() and word.isalpha() and word.islower() and _names_task(word) for word in words
+    ):
+        return True  # most do, and the patterns below cost ten times as much
     plain = _PHRASES.sub(" ", _RENAMED.sub(r"\1", _CODE.sub(" ", prompt.replace("\u2019", "'"))))
     return any(map(_names_task, _WORD.findall(plain.lower())))
 
