@@ -98,6 +98,9 @@ def start_here(options: argparse.Namespace) -> int:
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     memory.tune_allocator()
+    # While the writer works an answer waits for the interpreter up to this long, several times; not
+    # for Python's 5 ms.
+    sys.setswitchinterval(0.001)
     os.umask(0o077)  # before the log is made
     if options.serve_only:
         return serve_only(options)
