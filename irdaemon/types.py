@@ -236,7 +236,8 @@ class Reading:
     `partial` is false when `artifacts` are all the entry holds, so others of the same entry are
     gone; true when they only add to or replace what is known (a file that grew). `cursor` is the
     source's own note of how far it read, handed back at the next read. `skipped` counts what was
-    passed over, by reason. `turns` are those of a session, where it is one.
+    passed over, by reason. `turns` are those of a session, where it is one. `is_head` is whether
+    only the beginning of its file was read: name and description are there, the body is to come.
     """
 
     artifacts: tuple[Artifact, ...]
@@ -244,6 +245,7 @@ class Reading:
     partial: bool = False
     skipped: Mapping[str, int] = field(default_factory=dict)
     turns: tuple[SessionTurn, ...] = ()
+    is_head: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -268,12 +268,13 @@ class Selection(Plain):
     `reason` is why the selection stopped where it did, or why it abstained. `freshness` holds
     `pending` (changes seen and not yet served), `last_reconcile` (Unix seconds of the oldest full
     scan of the asked corpora, None before the first), `building` and `degraded` (corpora not yet
-    whole, or with a root that cannot be read) and `legs` (the retrievers that took part). Where a
-    fresh answer was asked for, `unproved` lists the roots of which that could not be shown. `tier`
-    is what answered: `rerank`, a mode, or `cached`. `rounds` is empty where none were asked for.
-    `project` is the name of the project that the query's place lies in, "" for none; while that is
-    still being read `freshness` has `reading`, its name. An answer without hits may have `roots`,
-    those of each corpus that is building.
+    whole, or with a root that cannot be read) and `legs` (the retrievers that took part). While
+    bodies are read for the first time it has `heads`, the corpora that answer by name and
+    description so far. Where a fresh answer was asked for, `unproved` lists the roots of which that
+    could not be shown. `tier` is what answered: `rerank`, a mode, or `cached`. `rounds` is empty
+    where none were asked for. `project` is the name of the project that the query's place lies in,
+    "" for none; while that is still being read `freshness` has `reading`, its name. An answer
+    without hits may have `roots`, those of each corpus that is building.
     """
 
     query: str

@@ -413,10 +413,12 @@ def _tell_freshness(merged: Merged, pending: int) -> dict[str, Any]:
     indexes = [each.index for each in merged.rankings]
     scans = [index.last_reconcile for index in indexes]
     known = [scan for scan in scans if scan is not None]
+    heads = [index.corpus for index in indexes if index.heads]
     return {
         "pending": pending + sum(index.unembedded for index in indexes),
         "last_reconcile": min(known) if known and len(known) == len(scans) else None,
         "building": [index.corpus for index in indexes if index.building],
         "degraded": [index.corpus for index in indexes if index.degraded],
         "legs": sorted({leg for each in merged.rankings for leg in each.retrieved.took_part}),
+        **({"heads": heads} if heads else {}),
     }

@@ -39,7 +39,7 @@ class OnDemand(Embedder):
         self._used = clock()
         if known is None:
             self._embedder = made = make()
-            known = made.id, made.dim
+            known, self.instant = (made.id, made.dim), getattr(made, "instant", False)
         self.id, self.dim = known
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

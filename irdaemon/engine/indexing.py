@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from irclient.counts import format_count
@@ -107,7 +107,23 @@ def _observer(context: JobContext, corpus: Corpus, addons: Sequence[Observer]) -
         for addon in addons:
             addon.note_gone(corpus, keys)
 
-    return ScanObserver(advance, note_read, note_gone)
+    def show_heads() -> None:
+        _embed_heads(context, corpus)
+        context.publisher.publish(corpus)
+
+    def take_asked() -> Collection[str]:
+        return context.state.take_asked(corpus.name)
+
+    return ScanObserver(advance, note_read, note_gone, show_heads, take_asked)
+
+
+def _embed_heads(context: JobContext, corpus: Corpus) -> None:
+    """Embed names and descriptions before the bodies are read, where that takes a moment."""
+    state = context.state
+    embedder = state.embedders.named(corpus.embedder)
+    if embedder.instant and state.serving(corpus).id == embedder.id:
+        for _ in embed(state.ledger, corpus.name, embedder, EMBEDDED_AT_ONCE):
+            context.publish_and_pause(corpus)
 
 
 def _embed_few(state: State, corpus: Corpus, above: int) -> None:

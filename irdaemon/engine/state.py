@@ -40,7 +40,7 @@ from irdaemon.ledger.files import UNDECODABLE, is_corrupt, is_transient, strip_t
 from irdaemon.runtime.minutes import AnswerMinutes, Refusals
 from irdaemon.runtime.model_endpoint import ModelEndpoint
 from irdaemon.runtime.tracebacks import describe_error
-from irdaemon.types import Tuning
+from irdaemon.types import Selection, Tuning
 
 # So long after a check found the ledger sound, an error that had it checked is the program's own.
 _CLEARED_S = 600.0
@@ -114,6 +114,8 @@ class QueryState:
             self.embedders.vector, Rereading.by(find_reranker(options.reranker)), options.tuning
         )
         self.impressions = Impressions(clock)
+        # What answers showed by its head alone, by corpus and artifact: its body is read first.
+        self.asked: set[tuple[str, str]] = set()
         self.tier_times = TierTimes()
         self.answered = AnswerMinutes()
         self.mismatched = Refusals(clock)
@@ -151,6 +153,19 @@ class QueryState:
     def publish(self, snapshot: Snapshot) -> None:
         """Replace the snapshot by another one of the same corpora."""
         self.served = self.served._replace(snapshot=snapshot)
+
+    def note_asked(self, answer: Selection) -> None:
+        """Note what an answer shows of corpora whose bodies are still being read."""
+        if heads := answer.freshness.get("heads"):
+            self.asked |= {
+                (hit.corpus, hit.artifact_id) for hit in answer.results if hit.corpus in heads
+            }
+
+    def take_asked(self, corpus: str) -> set[str]:
+        """Return what was asked about in a corpus since this was called last."""
+        mine = {each for each in tuple(self.asked) if each[0] == corpus}
+        self.asked -= mine
+        return {artifact_id for _, artifact_id in mine}
 
     def forget_answers(self) -> None:
         """Drop the answers kept for queries with a budget, not how long the tiers take."""

@@ -146,6 +146,7 @@ def _describe_corpus(
         # What is read has still to be embedded: the sum of both would not move for the whole scan.
         "pending": _unread(state, corpus.name) or waiting,
         "last_reconcile": reconciled,
+        "heads": index.heads,
         "state": "re-embedding" if switching else embedding,
         "problems": problems,
         "skipped": _count_skipped(state, ledger, corpus.name),

@@ -94,8 +94,9 @@ class CorpusIndex:
     """One corpus, searchable: rows, the two legs, the filter columns, and how whole it is.
 
     `embedder` names the vector space of the dense leg. `floors` are the calibrated floors that fit
-    it, by mode. `last_reconcile` is None until the first whole scan has ended; `degraded` lists
-    roots that could not be scanned. `vocabulary` is what its term ids are from, where that is not
+    it, by mode. `last_reconcile` is None until the first whole scan has ended; until then `heads`
+    counts the entries known by name and description alone. `degraded` lists roots that could not be
+    scanned. `vocabulary` is what its term ids are from, where that is not
     its snapshot's. `by_hand` is whether only a person has it scanned. Of an index that lies in
     another engine, and of its parts, `elsewhere` is where that is and `whole` tells of the whole.
     """
@@ -109,6 +110,7 @@ class CorpusIndex:
     names: Names
     floors: Mapping[str, Floor] = field(default_factory=dict)
     last_reconcile: float | None = None
+    heads: int = 0
     degraded: tuple[str, ...] = ()
     vocabulary: Mapping[str, int] | None = None
     by_hand: bool = False
@@ -348,6 +350,7 @@ def index_corpus(
         names=Names.of(rows, lexical, previous.names if previous else None),
         floors={m: f for m, f in floors.items() if _fits(f, space, rows)},
         last_reconcile=reconciled,
+        heads=ledger.entries.count_heads(corpus) if reconciled is None else 0,
         degraded=tuple(problem.path for problem in problems),
     )
 

@@ -36,6 +36,7 @@ def join_indexes(own: CorpusIndex | None, part: CorpusIndex, corpus: str) -> Cor
         joined,
         corpus=corpus,
         last_reconcile=_find_last_reconcile(own, part),
+        heads=own.heads + part.heads,
         degraded=(*own.degraded, *part.degraded),
         by_hand=own.by_hand and part.by_hand,
     )

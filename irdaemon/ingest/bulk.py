@@ -10,8 +10,8 @@ from __future__ import annotations
 import itertools
 import pickle
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.ingest.read import read_entry
@@ -55,8 +55,7 @@ class BulkReader:
         self, corpus: Corpus, entries: Sequence[tuple[Entry, KnownEntry | None]], workers: int
     ):
         self._corpus, self._pickled = corpus, pickle.dumps(corpus)
-        starts = range(0, len(entries), AT_ONCE)
-        self._batches = [tuple(entries[start : start + AT_ONCE]) for start in starts]
+        self._batches = _cut(entries)
         self._scan, self._most = next(_numbers), _AHEAD * workers
         self._asked: dict[int, int] = {}  # requests that count, with the number of their batch
         self._replies: dict[int, bytes | None] = {}
@@ -84,6 +83,14 @@ class BulkReader:
         return list(
             zip((entry for entry, _ in batch), self._unpack_reply(batch, reply), strict=True)
         )
+
+    def put_first(self, keys: Collection[str]) -> None:
+        """Have some entries read next, of those that no process was asked for yet."""
+        waiting = [each for batch in self._batches[self._next :] for each in batch]
+        first = tuple(each for each in waiting if each[0].key in keys)
+        if first:
+            others = [each for each in waiting if each[0].key not in keys]
+            self._batches[self._next :] = [first, *_cut(others)]
 
     def discard_read(self) -> None:
         """Have read again what was read ahead: it may have changed since."""
@@ -119,6 +126,12 @@ class BulkReader:
         return read
 
 
+def _cut(
+    entries: Sequence[tuple[Entry, KnownEntry | None]],
+) -> list[tuple[tuple[Entry, KnownEntry | None], ...]]:
+    return [tuple(entries[at : at + AT_ONCE]) for at in range(0, len(entries), AT_ONCE)]
+
+
 def _start_readers(workers: int) -> Parallel:
     """Return new processes, the first of which is asked nothing, to see that it answers."""
     parallel = Parallel(COMMAND, workers)
@@ -131,6 +144,22 @@ def _make_failure(entry: Entry) -> SourceError:
         f"{entry.path or entry.key}: two processes that read it ended without an answer",
         "exclude it, or split its content",
     )
+
+
+# Fewer bodies are read soon enough: their heads are not read first.
+_FEWEST_HEADS = 500
+
+
+def make_head_corpus(corpus: Corpus, new: int, workers: int) -> Corpus | None:
+    """Return a corpus by whose source the heads of its `new` entries are read.
+
+    None where they are few, where child processes cannot read them, where its source reads none,
+    and where what is stored also goes elsewhere, or is of a project.
+    """
+    make = getattr(corpus.source, "make_head_source", None)
+    if not make or not workers or new < _FEWEST_HEADS or not _suits_children(corpus):
+        return None
+    return None if corpus.backend or corpus.project else replace(corpus, source=make())
 
 
 def make_bulk_reader(

@@ -185,7 +185,9 @@ def read_entry(
         with _as_source_error(what, FileNotFoundError, SourceError):
             reading = corpus.source.read(entry, cursor)
         kept = redact_reading(reading, entry, corpus.redaction, optouts)
-        artifacts = tuple(_decompose(corpus, each, synopses) for each in kept.artifacts)
+        artifacts = tuple(
+            _decompose(corpus, each, synopses, is_head=reading.is_head) for each in kept.artifacts
+        )
     except FileNotFoundError:
         return None
     except SourceError as error:
@@ -200,10 +202,17 @@ def read_entry(
         kept.secrets,
         kept.projects,
         kept.turns,
+        reading.is_head,
     )
 
 
-def _decompose(corpus: Corpus, artifact: Artifact, synopses: Synopses | None) -> Decomposed:
+# No hash: a head is stored once, and any reading of the whole replaces it.
+_OF_HEAD = "head"
+
+
+def _decompose(
+    corpus: Corpus, artifact: Artifact, synopses: Synopses | None, *, is_head: bool
+) -> Decomposed:
     shown = make_storable(artifact.artifact_id)
     with _as_source_error(f"{shown}: it could not be decomposed", SourceError):
         if shown != artifact.artifact_id:
@@ -227,10 +236,10 @@ def _decompose(corpus: Corpus, artifact: Artifact, synopses: Synopses | None) ->
             plan.filter_fields,
             tuple(_make_records(artifact.artifact_id, plan)),
             hash_content(plain, written),
-            hash_version(artifact, plan.filter_fields, recipe),
+            _OF_HEAD if is_head else hash_version(artifact, plan.filter_fields, recipe),
             # A turn is called after its first words, which name nothing.
             tuple(tokenize_name(artifact.name)) if getattr(corpus.strategy, "named", True) else (),
-            find_edges(artifact, plan.filter_fields, corpus.edge_extractor),
+            () if is_head else find_edges(artifact, plan.filter_fields, corpus.edge_extractor),
             stated,
         )
 

@@ -1,23 +1,25 @@
 """The write path: what a source has becomes what the ledger holds.
 
 `reconcile` scans, compares (diff), reads what changed (`read`: redacted and decomposed), and stores
-it a few entries a transaction. It never stops for one artifact: what cannot be read is a failure in
-the ledger. What is gone is forgotten only where the scan is authoritative; a root that is missing,
-unreadable or suddenly empty keeps all that was known of it until it is back or a person insists.
+it a few entries a transaction. A first scan of many entries reads their heads first, with names and
+descriptions, and stores them under a stamp that equals no other: whatever ends that scan, the next
+reads them whole. It never stops for one artifact: what cannot be read is a failure in the ledger.
+What is gone is forgotten only where the scan is authoritative; a root that is missing, unreadable
+or suddenly empty keeps all that was known of it until it is back or a person insists.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.embed import Embedder
 from irdaemon.embed.prompts import NOTHING_COMMON, PromptedText, embed_prompted
-from irdaemon.ingest.bulk import BulkReader, Read, make_bulk_reader
+from irdaemon.ingest.bulk import BulkReader, Read, make_bulk_reader, make_head_corpus
 from irdaemon.ingest.read import read_entry
 from irdaemon.ingest.scan import OptOuts, ScanRequest, compare, list_present_roots, refuse
 from irdaemon.ledger import Delta, Failure, Ledger, Upsert
@@ -42,11 +44,15 @@ class ScanObserver:
     and it may run another scan: an entry which that scan stored or forgot is left as it is then. It
     returns whether another scan of the corpus ran.
     `read` is given what was read before it is stored, `forgotten` the keys of entries that go.
+    `heads_read` is called once every head is stored and before the bodies are read, `take_asked`
+    returns the keys of entries whose bodies are to be read next.
     """
 
     advance: Callable[[int, int], bool] = lambda done, todo: False
     read: Callable[[Upsert], None] = lambda upsert: None
     forgotten: Callable[[Sequence[str]], None] = lambda keys: None
+    heads_read: Callable[[], None] = lambda: None
+    take_asked: Callable[[], Collection[str]] = lambda: ()
 
 
 @dataclass(slots=True)
@@ -115,7 +121,14 @@ def reconcile(
     report.outdated = any(entry.recipe != corpus.recipe for entry in delta.known.values())
     report.unchanged, report.problems = delta.unchanged, scan.problems
     report.left_out = scan.left_out
-    run.store_stale(delta, reported_before)
+    new = tuple(entry for entry in delta.stale if entry.key not in delta.known)
+    is_first = not request.under and ledger.corpora.read_state(corpus.name)[0] is None
+    if is_first and (heads := make_head_corpus(corpus, len(new), request.workers)):
+        run.store_stale(replace(delta, stale=new), reported_before, heads)
+        observer.heads_read()
+        now = ledger.entries.diff(corpus.name, scan, corpus.recipe, full=request.full)
+        delta = _leave_read(delta, now)
+    run.store_stale(delta, reported_before, corpus)
     if not request.under:
         roots = list_present_roots(ledger, corpus, request)
         ended_otherwise = ledger.corpora.record_scan(corpus.name, scan.problems, roots, clock())
@@ -138,27 +151,34 @@ class _Reconciliation:
     optouts: OptOuts = field(default_factory=OptOuts)
     report: Report = field(default_factory=Report)
 
-    def store_stale(self, delta: Delta, reported_before: float) -> None:
-        """Read and store the stale entries, a few a transaction."""
-        done, held = 0, self._count_held(delta)
-        bulk = make_bulk_reader(self.corpus, delta, self.request.from_start, self.request.workers)
+    def store_stale(self, delta: Delta, reported_before: float, corpus: Corpus) -> None:
+        """Read and store the stale entries, a few a transaction.
+
+        `corpus` is the one, or what reads the heads of its entries: those are not done with that.
+        """
+        done, heads, held = 0, 0, self._count_held(delta)
+        bulk = make_bulk_reader(corpus, delta, self.request.from_start, self.request.workers)
         with closing(bulk) if bulk else nullcontext():
             while done < len(delta.stale):
-                others_ran = self.observer.advance(done, len(delta.stale))
+                others_ran = self.observer.advance(done - heads, len(delta.stale))
                 if others_ran and bulk:
                     bulk.discard_read()
+                if bulk and (asked := self.observer.take_asked()):
+                    bulk.put_first(asked)
                 looked_at, outcomes = self._read(delta, bulk, done, held)
                 done += looked_at
+                heads += sum(isinstance(read, Upsert) and read.is_head for _, read in outcomes)
                 if not outcomes:
                     continue
                 with self.ledger.transaction():
                     for entry, outcome in outcomes:
                         written, known = self.store(entry, outcome), delta.known.get(entry.key)
                         held += 0 if known else written
-                        # One without a stamp was to be read again although it had not changed.
+                        # One without a stamp was to be read again although it had not changed,
+                        # and one of which there was only the head was counted with that.
                         self.report.missed_events += (
                             bool(written)
-                            and (known is None or bool(known.stamp))
+                            and (known is None or not (known.is_head or not known.stamp))
                             and 0 < entry.mtime_ns < reported_before * 1e9
                         )
 
@@ -205,9 +225,10 @@ class _Reconciliation:
     def store(self, entry: Entry, outcome: Read) -> int:
         """Store what reading an entry gave; return how many artifacts were written."""
         if isinstance(outcome, Upsert):
-            self.observer.read(outcome)
+            if not outcome.is_head:
+                self.observer.read(outcome)
             written, removed = self.ledger.entries.put(self.corpus.name, outcome, self.clock())
-            self.report.written += written
+            self.report.written += 0 if outcome.is_head else written
             self.report.removed += removed
             self.report.unchanged += not (written or removed)
             return written
@@ -224,7 +245,9 @@ class _Reconciliation:
 
     def _fail(self, entry: Entry, error: SourceError) -> None:
         self.report.failed += 1
-        if isinstance(error, Refused):
+        known = self.ledger.entries.find(self.corpus.name, entry.key)
+        # The head of what cannot be read whole would stay as if it were all.
+        if isinstance(error, Refused) or (known and known.is_head):
             self.forget(entry.key)
         reason = f"{error.message} ({error.hint})" if error.hint else error.message
         reason = Redactor("all").text(reason)  # it may quote what could not be read
@@ -232,6 +255,16 @@ class _Reconciliation:
         failure = Failure(self.corpus.name, path, entry.key, reason, entry.stamp, now)
         if self.ledger.failures.put(failure):
             self.report.new_failures.append(failure)
+
+
+def _leave_read(before: Delta, now: Delta) -> Delta:
+    """Return what is left to read once the heads of new entries are: these, and what was known.
+
+    What a more urgent scan has read since, and what a limit keeps out, is not read again.
+    """
+    heads = {key for key, known in now.known.items() if known.is_head}
+    stale = tuple(e for e in before.stale if e.key in heads or e.key in before.known)
+    return replace(before, stale=stale, known={**now.known, **before.known})
 
 
 def _is_root_lost(corpus: Corpus, path: str) -> bool:

@@ -23,6 +23,7 @@ from irdaemon.ledger.rows import (
     TabledTerms,
     Upsert,
     make_storable,
+    mark_head,
     pack,
     pack_stated,
 )
@@ -163,6 +164,13 @@ class Entries:
             )
         }
 
+    def count_heads(self, corpus: str) -> int:
+        """Count the entries of which only the head was read."""
+        return self._store.read_number(
+            "SELECT count(*) FROM entries WHERE corpus = ? AND substr(stamp, 1, ?) = ?",
+            (corpus, len(mark_head("")), mark_head("")),
+        )
+
     def count_under(self, corpus: str, top: str) -> int:
         """Count the known entries at or under a path."""
         condition, values = _make_condition(corpus, top)
@@ -192,7 +200,7 @@ class Entries:
         with self._store.transaction():
             held = self._find_held_elsewhere(corpus, upsert)
             known = self._store.one(
-                "SELECT id, skipped FROM entries WHERE corpus = ? AND key = ?",
+                "SELECT id, skipped, stamp FROM entries WHERE corpus = ? AND key = ?",
                 (corpus, upsert.entry.key),
             )
             skipped = json.loads(known[1]) if known and upsert.partial else {}
@@ -214,7 +222,8 @@ class Entries:
                     "DELETE FROM pins WHERE corpus = ? AND artifact_id = ?",
                     [(corpus, artifact_id) for artifact_id in removed],
                 )
-            if replaced:
+            # Of its own head an entry loses nothing: there is no text to erase.
+            if replaced and known and known[2] != mark_head(upsert.entry.stamp):
                 self._store.note_replaced()
             if removed or replaced:
                 self._store.run_many(
@@ -259,7 +268,7 @@ class Entries:
                 corpus,
                 entry.key,
                 entry.path,
-                entry.stamp,
+                upsert.stamp,
                 entry.mtime_ns > now * 1e9 - RACY_NS,
                 upsert.recipe,
                 upsert.cursor,

@@ -13,6 +13,8 @@ import msgpack
 from irdaemon.text import normalize
 from irdaemon.types import Artifact, Edge, Entry, SessionTurn, Surface
 
+_HEAD = "head "
+
 
 @dataclass(frozen=True, slots=True)
 class KnownEntry:
@@ -24,6 +26,11 @@ class KnownEntry:
     racy: bool
     recipe: str
     cursor: bytes | None
+
+    @property
+    def is_head(self) -> bool:
+        """Return whether only the head of the entry was read."""
+        return self.stamp.startswith(_HEAD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +171,7 @@ class Upsert:
     """One read entry with all that was made of it; see Reading for `partial` and `cursor`.
 
     `projects` maps the directories it is about to whether they had opted out. `turns` are not
-    stored in the ledger.
+    stored in the ledger. One that `is_head` is stored with the stamp of one: so it stays stale.
     """
 
     entry: Entry
@@ -176,6 +183,17 @@ class Upsert:
     secrets: tuple[Secret, ...] = ()
     projects: Mapping[str, bool] = field(default_factory=dict)
     turns: tuple[SessionTurn, ...] = ()
+    is_head: bool = False
+
+    @property
+    def stamp(self) -> str:
+        """Return the stamp that the entry is stored with."""
+        return mark_head(self.entry.stamp) if self.is_head else self.entry.stamp
+
+
+def mark_head(stamp: str) -> str:
+    """Return the stamp of an entry of which only the head was read: no source gives such a one."""
+    return _HEAD + stamp
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,11 +122,14 @@ class _Search:
     names: tuple[str, ...]
     found: dict[bool, dict[str, str]] = field(default_factory=lambda: {True: {}, False: {}})
     left: int = _MOST_PARTS
-    known: frozenset[str] = field(init=False)
+    known: frozenset[str] = frozenset()
 
-    def __post_init__(self) -> None:
-        words = (token for name in self.names for token in (*tokenize(name), *tokenize_name(name)))
-        self.known = _CALLS.union(words)
+    def find_known(self) -> frozenset[str]:
+        """Return the words that say no more than the names; most items state nothing to compare."""
+        if not self.known:
+            each = ((*tokenize(name), *tokenize_name(name)) for name in self.names)
+            self.known = _CALLS.union(*each)
+        return self.known
 
     def is_full(self) -> bool:
         return self.left <= 0 or all(len(lines) >= MOST for lines in self.found.values())
@@ -152,7 +155,7 @@ class _Search:
             keys = _fold_keys(value)
             stated = next((each for key in _OWNERS if isinstance(each := keys.get(key), str)), "")
             about = set(tokenize(stated[-_LONGEST_KEY:])) - _CALLS
-            if about and about.isdisjoint(self.known):
+            if about and about.isdisjoint(self.find_known()):
                 return
         self.walk(value, True)
 
@@ -216,7 +219,7 @@ class _Search:
         lines = self.found[meant]
         if not 1 < len(line) <= LONGEST or len(lines) >= MOST:
             return
-        if not (_is_code(line) or self.known.issuperset(tokenize(line))):
+        if not (_is_code(line) or self.find_known().issuperset(tokenize(line))):
             lines.setdefault(line.casefold(), line)
 
 

@@ -164,6 +164,19 @@ def read_regular(path: str, limit: int) -> bytes:
             raise SourceError(f"{path}: {error.strerror}", "check the disk") from error
 
 
+def read_head(path: str, limit: int, most: int) -> tuple[bytes, bool]:
+    """Read the first `most` bytes of a regular file, and return whether that is all of it.
+
+    Raises what `read_regular` does.
+    """
+    with open_bounded(path, limit) as file:
+        try:
+            data = file.read(most + 1)
+        except OSError as error:
+            raise SourceError(f"{path}: {error.strerror}", "check the disk") from error
+    return data[:most], len(data) <= most
+
+
 def is_text(name: str) -> bool:
     """Return whether a name or path is valid UTF-8: another can be neither stored nor shown."""
     return name.isprintable() or not any("\ud800" <= c <= "\udfff" for c in name)

@@ -154,7 +154,11 @@ def _note_answer(answer: Selection) -> str:
             f"{make_plain_line(old)} as {make_plain_line(new)}" for old, new in respelled.items()
         )
         parts.append(f"read {words}")
-    for state, meaning in (("building", "still being read"), ("degraded", "partly unreadable")):
+    for state, meaning in (
+        ("building", "still being read"),
+        ("heads", "found by name and description so far"),
+        ("degraded", "partly unreadable"),
+    ):
         if names := answer.freshness.get(state):
             parts.append(f"{meaning}: {', '.join(names)}")
     if reading:

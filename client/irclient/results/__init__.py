@@ -437,8 +437,9 @@ class ListingReport(Result):
 class CorpusStatus(Result):
     """How much of a corpus is indexed, how fresh it is, and what is wrong with its roots.
 
-    `last_reconcile` is None before the first whole scan. `state` is `building`, `unscanned`
-    (indexed by hand, and not yet), `degraded`, `embedding`, `re-embedding` or `ready`;
+    `last_reconcile` is None before the first whole scan, and `heads` counts the entries that it has
+    read by name and description so far, and whose bodies are to come. `state` is `building`,
+    `unscanned` (indexed by hand, and not yet), `degraded`, `embedding`, `re-embedding` or `ready`;
     `problems` are `{path, reason}`; `skipped` counts what was passed over, by reason; `reindex`
     is what has it scanned by itself: `change`, `interval`, or `manual` for nothing. `writable`:
     whether clients may write documents into its roots. `copy` tells of the copy that a backend has,
@@ -456,6 +457,7 @@ class CorpusStatus(Result):
     failures: int = 0
     pending: int = 0
     last_reconcile: float | None = None
+    heads: int = 0
     state: str = ""
     problems: Sequence[Mapping[str, str]] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)

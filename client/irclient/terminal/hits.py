@@ -89,11 +89,18 @@ def format_answer(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
         yield from wrap([*said.split(), *REASONS.get(reason, reason).split()], " ", to.width)
 
 
+_SO_FAR = " (by name and description so far)"
+
+
 def list_unready(freshness: Mapping[str, Any]) -> list[str]:
     """Return what is still being done that an answer may lack the results of."""
     building, reading = freshness.get("building"), freshness.get("reading")
     roots = freshness.get("roots", {})
-    named = (f"{name}{_describe_roots(roots.get(name))}" for name in building or ())
+    heads = freshness.get("heads", ())
+    named = (
+        f"{name}{_SO_FAR if name in heads else _describe_roots(roots.get(name))}"
+        for name in building or ()
+    )
     unready = [f"building {', '.join(named)}"] if building else []
     return [*unready, f"reading {reading}"] if reading else unready
 
@@ -285,7 +292,9 @@ def format_footer(answer: Mapping[str, Any], to: Terminal) -> str:
     if fresh.get("reading"):
         parts.append(f"still reading {fresh['reading']}")
     if fresh.get("building"):
-        parts.append(f"still building: {', '.join(fresh['building'])}")
+        heads = fresh.get("heads", ())
+        named = (f"{each}{_SO_FAR if each in heads else ''}" for each in fresh["building"])
+        parts.append(f"still building: {', '.join(named)}")
     if fresh.get("degraded"):
         parts.append(f"roots missing: {', '.join(fresh['degraded'])}")
     return "\n".join(wrap(parts, " · ", min(to.width, _FOOTER_CELLS) - 1))

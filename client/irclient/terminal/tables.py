@@ -201,7 +201,8 @@ def format_status(state: dict[str, Any], width: int = UNCUT) -> str:
         *format_writing(state.get("prompts")),
         *format_health(state),
     ]
-    below += [*format_behind(state["corpora"]), *format_skipped(state["corpora"])]
+    below += [*_format_heads(state["corpora"]), *format_behind(state["corpora"])]
+    below += format_skipped(state["corpora"])
     # Where something of the person's is indexed, what else might be is no news each time.
     alone = state.get("demo") or not state["corpora"]
     below += [
@@ -215,6 +216,14 @@ def format_status(state: dict[str, Any], width: int = UNCUT) -> str:
     if "profile" in state:
         parts += ["", format_stages(state["profile"])]
     return "\n".join(parts)
+
+
+def _format_heads(states: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield a line for each corpus of which bodies are being read: how many are to come."""
+    for state in states:
+        if heads := state.get("heads"):
+            of = f"{heads:,} of {state['artifacts']:,} are found by name and description so far"
+            yield f"building: {state['name']}: {of}"
 
 
 def format_behind(states: Sequence[dict[str, Any]]) -> list[str]:

@@ -41,6 +41,9 @@ LEVELS = ("tokens", "all")
 # Raise when the same text would be redacted differently.
 _VERSION = 3
 _SHORTEST = 8
+# Short texts in which nothing was found, such as licenses: the same stand in many artifacts.
+_LONGEST_KNOWN, _MOST_KNOWN = 64, 4_096
+_known_clean: set[tuple[str, str]] = set()
 # Characters of its line that locate a value; a short value alone occurs in many places.
 _LEAD = 24
 
@@ -74,10 +77,16 @@ class Redactor:
 
         Raises Refused for a text with too many beginnings of secrets.
         """
-        if len(text) < _SHORTEST:
+        known = self._level, text
+        if len(text) < _SHORTEST or known in _known_clean:
             return text
-        text = remove_private(text)
-        return self._mark_secrets(text, _join_overlaps(sorted(self._find_spans(text))))
+        plain = remove_private(text)
+        spans = _join_overlaps(sorted(self._find_spans(plain)))
+        if not spans and plain == text and len(text) <= _LONGEST_KNOWN:
+            if len(_known_clean) >= _MOST_KNOWN:
+                _known_clean.clear()
+            _known_clean.add(known)
+        return self._mark_secrets(plain, spans)
 
     def value(self, value: Any) -> Any:
         """Return plain data with every text in it redacted, but for keys of mappings."""

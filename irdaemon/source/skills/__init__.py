@@ -6,6 +6,8 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from irdaemon.source import frontmatter as f
@@ -18,6 +20,7 @@ from irdaemon.source.opening import (
     follow_link,
     has_same_name,
     is_within,
+    read_head,
     read_regular,
 )
 from irdaemon.source.plugin_store import PluginSource, explain_unused, find_plugin, find_store
@@ -58,6 +61,16 @@ class Skills(PluginSource):
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         super().__init__("skills", roots, options, 8, 4_000_000)
+        self._reads_heads = False
+
+    def make_head_source(self) -> Skills:
+        """Return a source that reads only the head of each SKILL.md, name and description in it.
+
+        That takes a fifth of the time. Eval files and what Codex keeps beside it are not read.
+        """
+        source = copy(self)
+        source._reads_heads = True
+        return source
 
     def scan(self, under: str | None = None) -> Scan:
         """Enumerate skills; of plugin stores, the deciding JSON files are read.
@@ -80,7 +93,9 @@ class Skills(PluginSource):
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one skill, even with invalid frontmatter."""
         plugin = find_plugin(entry.path, self._list_stores()) if entry.scope == "plugin" else ""
-        return Reading((read_skill(entry, plugin, self._max_bytes, self._project),))
+        path = _find_skill_file(entry.path, self._project)
+        file = (_read_head if self._reads_heads else _read_whole)(path, self._max_bytes)
+        return Reading((make_skill(entry, plugin, file, self._project),), is_head=not file.is_whole)
 
     def expected(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""
@@ -165,32 +180,46 @@ _MAX_NAME = 64
 _MAX_DESCRIPTION = 1024
 
 
-def read_skill(entry: Entry, plugin: str, max_bytes: int, project: str = "") -> Artifact:
-    """Read one skill. `plugin` is its plugin's id or "", `project` the root of its project or "".
+# More than all but a few have for front matter, and less than nearly all files.
+_HEAD_BYTES = 2_048
+_RULE, _BOM = b"---", b"\xef\xbb\xbf"
 
-    Raises FileNotFoundError when it has no SKILL.md any more, SourceError when it cannot be read.
+
+@dataclass(frozen=True, slots=True)
+class SkillFile:
+    """A SKILL.md: where it is, its bytes, and whether those are all or its head alone."""
+
+    path: str
+    data: bytes
+    is_whole: bool = True
+
+
+def make_skill(entry: Entry, plugin: str, file: SkillFile, project: str = "") -> Artifact:
+    """Make an artifact of a skill. `plugin` and `project`, its project's root, may be "".
+
+    Of a head it has neither body nor digest, and nothing of other files.
     """
-    path, data = _read_skill_file(entry.path, max_bytes, project)
-    text, decoding = f.decode(data)
+    text, decoding = f.decode(file.data)
     parts = f.split_front(text)
     name = f.get_text(parts.fields, "name") or os.path.basename(entry.path)
-    evals = EvalFiles(entry.path, project)
+    evals = EvalFiles(entry.path, project) if file.is_whole else None
     stated = {} if hides_text(parts.head) else parts.fields
-    told = find_author_prompts((name, os.path.basename(entry.path)), stated, evals)
+    told = find_author_prompts((name, os.path.basename(entry.path)), stated, evals or ())
     flags = (*decoding, *parts.flags, *_find_oddities(name, entry.path, parts.fields))
-    if not evals.is_whole:
+    if evals and not evals.is_whole:
         flags += (UNREAD,)
     parent = os.path.basename(os.path.dirname(entry.path))
     place = {"parent": parent, "scope": entry.scope, "plugin": plugin, "flags": list(flags)}
     description = _make_description(parts)
+    body = parts.body if file.is_whole else ""
+    codex = _read_codex(entry.path, project) if file.is_whole else {}
     return Artifact(
         artifact_id=entry.key,
-        raw={"name": name, "description": description, "text": parts.body, "parent": parent},
+        raw={"name": name, "description": description, "text": body, "parent": parent},
         name=name,
-        pointer=path,
-        metadata=_make_metadata(parts.fields, _read_codex(entry.path, project))
-        | f.drop_empty(place),
-        digest=hashlib.sha256(data).hexdigest(),
+        pointer=file.path,
+        metadata=_make_metadata(parts.fields, codex) | f.drop_empty(place),
+        digest=hashlib.sha256(file.data).hexdigest() if file.is_whole else "",
         flags=flags,
         prompts=told.prompts,
         misses=told.misses,
@@ -202,14 +231,30 @@ def _make_description(parts: f.Front) -> str:
     return f"{described} {f.get_text(parts.fields, 'when_to_use')}".strip()
 
 
-def _read_skill_file(directory: str, max_bytes: int, project: str) -> tuple[str, bytes]:
+def _find_skill_file(directory: str, project: str) -> str:
     for name in SKILL_NAMES:
         path = os.path.join(directory, name)
         if os.path.lexists(path):
             if project and not find_inside(path, project):
                 raise Refused(f"{path}: a link leads out of the project", "remove the link")
-            return path, read_regular(_resolve_skill_file(path), max_bytes)
+            return path
     raise FileNotFoundError(os.path.join(directory, SKILL_NAMES[0]))
+
+
+def _read_whole(path: str, max_bytes: int) -> SkillFile:
+    return SkillFile(path, read_regular(_resolve_skill_file(path), max_bytes))
+
+
+def _read_head(path: str, max_bytes: int) -> SkillFile:
+    """Read whole lines from a file's beginning; all of it where its front matter goes on."""
+    data, is_whole = read_head(_resolve_skill_file(path), max_bytes, _HEAD_BYTES)
+    if is_whole:
+        return SkillFile(path, data)
+    lines = data[: data.rfind(b"\n") + 1]
+    is_open = lines.removeprefix(_BOM).lstrip(b"\n").startswith(_RULE)
+    if not lines or (is_open and b"\n" + _RULE not in lines):
+        return _read_whole(path, max_bytes)
+    return SkillFile(path, lines, is_whole=False)
 
 
 def _resolve_skill_file(path: str) -> str:

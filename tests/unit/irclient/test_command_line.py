@@ -208,6 +208,17 @@ def test_what_is_still_being_read_is_named_with_where_it_lies():
     ]
 
 
+def test_an_answer_by_name_and_description_so_far_says_so():
+    fresh = {"building": ["notes", "skills"], "heads": ["skills"]}
+    hit = Hit("c", "a", "name", "k", 0.5, {}, "sum", "/p", {})
+    some = Selection("q", "hybrid", (hit,), False, "single", {}, 1, 1, 1, fresh, 0.1)
+    *_, last = format_answer(some.to_dict(), Terminal(120))
+    assert last == (
+        "more may apply: still building notes, skills (by name and description so far);"
+        " ask again in a moment"
+    )
+
+
 OF_SHOP = Hit("c", "a", "name", "k", 0.5, {}, "sum", "/p", {"project_root": "/shop"})
 
 

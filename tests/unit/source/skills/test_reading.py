@@ -172,3 +172,59 @@ def test_a_skill_that_is_gone_raises_file_not_found(tmp_path):
 def test_tools_with_brackets_that_do_not_close_are_listed_in_time_linear_in_them():
     assert TOOL.findall("Read Bash(git status), Write") == ["Read", "Bash(git status)", "Write"]
     assert len(TOOL.findall("a(" * 30_000)) == 30_000
+
+
+HEAD = "---\nname: pdf-forms\ndescription: Fill forms.\nlicense: MIT\n---\n"
+
+
+def read_head(tmp_path, text):
+    """Return how the head of a skill reads, and the artifact of the whole file."""
+    whole = read(tmp_path, text)
+    source = Skills((Root(str(tmp_path)),), {}).make_head_source()
+    (entry,) = source.scan().entries
+    return source.read(entry), whole
+
+
+def test_a_head_has_name_description_and_fields_of_the_whole_and_no_body(tmp_path):
+    (tmp_path / "skills" / "pdf-forms" / "evals").mkdir(parents=True)
+    (tmp_path / "skills" / "pdf-forms" / "evals" / "evals.json").write_text("not JSON")
+    reading, whole = read_head(tmp_path, HEAD + "# Steps\n" * 1_000)
+    (head,) = reading.artifacts
+    assert reading.is_head
+    assert head.raw == {**whole.raw, "text": ""}
+    assert head.metadata == {k: v for k, v in whole.metadata.items() if k != "flags"}
+    assert (head.artifact_id, head.name, head.pointer) == (
+        whole.artifact_id,
+        whole.name,
+        whole.pointer,
+    )
+    assert head.digest == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + "# Steps\n",
+        HEAD.replace("license: MIT", "license: " + "x" * 4_000) + "# Steps\n" * 1_000,
+        "---\nname: pdf-forms\ndescription: |\n" + "  Fill forms.\n" * 500 + "---\n# Steps\n",
+        "\ufeff---\r\nname: pdf-forms\r\n" + "x: y\r\n" * 600 + "---\r\n# Steps\r\n",
+        "x" * 10_000,
+        HEAD.replace("\n", "\r") + "# Steps\r" * 1_000,
+    ],
+    ids=["small", "long-field", "long-description", "long-front", "one-line", "old-line-ends"],
+)
+def test_where_the_head_is_all_or_ends_later_the_file_is_read_whole(tmp_path, text):
+    reading, whole = read_head(tmp_path, text)
+    assert not reading.is_head
+    assert reading.artifacts == (whole,)
+
+
+def test_a_head_ends_with_a_whole_line_and_describes_by_the_first_paragraph(tmp_path):
+    reading, whole = read_head(
+        tmp_path, "Fill forms, \u00e4hnlich.\n\n" + "\u00e4" * 300 + "\n" * 3_000
+    )
+    (head,) = reading.artifacts
+    assert reading.is_head
+    assert head.raw["description"] == whole.raw["description"] == "Fill forms, \u00e4hnlich."
+    reading, _ = read_head(tmp_path, "Fill forms.\n" + "\u00e4" * 3_000)
+    assert reading.artifacts[0].flags == ("no_frontmatter", "missing_description")
