@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from irclient.counts import format_count
@@ -37,6 +38,8 @@ from irdaemon.ledger import Upsert
 
 # A change this small gets its vectors before it is published.
 _EMBEDDED_WITH_CHANGE = 64
+# A trial reads most of what a corpus holds, a little of it again and again.
+_RELEASED_EVERY_S = 0.5
 
 
 def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
@@ -162,7 +165,7 @@ def calibrate_corpus(context: JobContext, corpus: Corpus) -> str:
         return state.embedders.embed_fresh(text, index.embedder)
 
     rereading = state.models.rereading if state.models.rereading.key else None
-    trial = run_trial(snapshot, name, vector, context.pause, rereading)
+    trial = run_trial(snapshot, name, vector, _release_pages(context), rereading)
     if trial is None:
         return "too small to calibrate"
     # Noted even where it cannot be used, so that it is tried again only once it has changed.
@@ -173,6 +176,20 @@ def calibrate_corpus(context: JobContext, corpus: Corpus) -> str:
     state.ledger.corpora.put_floors(corpus.name, made)
     context.publisher.publish(corpus)
     return ", ".join(f"{mode} J {floor.j:.2f}" for mode, floor in made.items())
+
+
+def _release_pages(context: JobContext) -> Callable[[], bool]:
+    """Return what pauses, and now and then gives back the pages that many queries have read."""
+    images, due = context.state.options.images, time.monotonic()
+
+    def pause() -> bool:
+        nonlocal due
+        if images and time.monotonic() >= due:
+            images.release()
+            due = time.monotonic() + _RELEASED_EVERY_S
+        return context.pause()
+
+    return pause
 
 
 def _load_labels(state: State, corpus: Corpus) -> Labelled | None:

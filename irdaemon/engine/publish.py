@@ -189,7 +189,8 @@ class Publisher:
             self._not_reread.discard(corpus.name)
             previous = None
         embedder = state.serving(corpus)
-        space = Space(corpus.recipe, embedder.id, embedder.dim)
+        spool = self._images.spool if self._images else None
+        space = Space(corpus.recipe, embedder.id, embedder.dim, spool)
         known = previous or self._load_image(corpus.name, space)
         index = _mark_by_hand(index_corpus(state.ledger, corpus.name, space, known, graph), corpus)
         if corpus.project:

@@ -22,6 +22,7 @@ from irdaemon.index.image import Image, Images, Origin
 from irdaemon.index.lexical import Lexical
 from irdaemon.index.names import Names
 from irdaemon.index.rows import Card, Recounted, Rows, Shown
+from irdaemon.index.spool import Spool
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.terms import Vocabulary
 from irdaemon.types import Floor
@@ -311,11 +312,15 @@ class KnownWords(Mapping[str, int]):
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The space of a search: the recipe of its records, the embedder's id and dimension."""
+    """The space of a search: the recipe of its records, the embedder's id and dimension.
+
+    `spool` is for what need not be in memory.
+    """
 
     recipe: str
     embedder: str
     dim: int
+    spool: Spool | None = None
 
 
 def index_corpus(
@@ -331,7 +336,7 @@ def index_corpus(
     """
     if previous is not None and previous.embedder != space.embedder:
         previous = None
-    before = previous.rows if previous else Rows.empty(space.dim)
+    before = previous.rows if previous else Rows.empty(space.dim, space.spool)
     rows = before.sync(ledger, corpus, space.embedder)
     reconciled, problems = ledger.corpora.read_state(corpus)
     floors = ledger.corpora.read_floors(corpus)

@@ -50,10 +50,14 @@ class Growing:
         buffer[self.size : size] = more.array
         return Growing(buffer, size)
 
+    def cut(self, size: int) -> Growing:
+        """Return the first rows, to append to beside their line: that copies them first."""
+        return Growing(self.buffer[:size], size)
+
     @property
     def closed(self) -> Growing:
         """Return the same rows to append to beside their line: that copies them first."""
-        return Growing(self.array, self.size)
+        return self.cut(self.size)
 
     def keep(self, kept: NDArray[np.bool_]) -> Growing:
         """Return the rows that `kept` selects, in a buffer of their own with room behind them."""

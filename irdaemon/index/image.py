@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 from irdaemon.index.dense import FEWEST
 from irdaemon.index.graph import Graph, load_graph, save_graph
 from irdaemon.index.growing import Growing, Packed, Ragged
-from irdaemon.index.lexical import Lexical, Postings, TermCounts
+from irdaemon.index.lexical import Lexical, Postings, Segments, TermCounts
 from irdaemon.index.rows import FLAGS, PACKED, PLAIN, RAGGED, Rows
+from irdaemon.index.spool import Spool
 
 # Arrays in a file: one after another, each with room behind it, to be mapped as they lie.
 #
@@ -41,6 +42,7 @@ _MAGIC = b"irdaemon layout 1\n"
 _LENGTH_BYTES = 8
 _ROOM_SHARE = 0.25
 _ROOM_ROWS = 1024
+_WRITTEN_AT_ONCE = 4 << 20
 
 
 class _Place(NamedTuple):
@@ -66,8 +68,36 @@ class _Place(NamedTuple):
         return np.dtype(self.dtype).itemsize * int(np.prod(self.shape[1:], dtype=np.int64))
 
 
-def write_layout(path: str, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write facts and arrays to a new file, and have it on the disk. Raises OSError."""
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """An array that is made part by part, while it is written."""
+
+    dtype: np.dtype[Any]
+    size: int
+    parts: Callable[[], Iterable[NDArray[Any]]]
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Return the shape of the whole array."""
+        return (self.size,)
+
+    def __len__(self) -> int:
+        return self.size
+
+
+_Arrays = Mapping[str, NDArray[Any] | Streamed]
+
+
+def write_layout(
+    path: str,
+    facts: Mapping[str, Any],
+    arrays: _Arrays,
+    note_written: Callable[[], None] = lambda: None,
+) -> None:
+    """Write facts and arrays to a new file, and have it on the disk. Raises OSError.
+
+    `note_written` is called now and then.
+    """
     # The places stand in the header whose length they depend on: so first without an offset.
     length = len(_pack_header(facts, _place_arrays(arrays, 0)))
     start = _round_to_page(len(_MAGIC) + _LENGTH_BYTES + length + 16 * len(arrays))
@@ -77,10 +107,17 @@ def write_layout(path: str, facts: Mapping[str, Any], arrays: Mapping[str, NDArr
         file.write(_MAGIC + len(header).to_bytes(_LENGTH_BYTES, "little") + header)
         for name, array in arrays.items():
             file.seek(places[name].offset)
-            file.write(np.ascontiguousarray(array).data)
+            for part in array.parts() if isinstance(array, Streamed) else _split(array):
+                file.write(np.ascontiguousarray(part).data)
+                note_written()
         file.truncate(_find_end(places))
         file.flush()
         os.fsync(file.fileno())
+
+
+def _split(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    rows = max(1, _WRITTEN_AT_ONCE * len(array) // max(1, array.nbytes))
+    return (array[at : at + rows] for at in range(0, len(array), rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +184,7 @@ def _map_array(memory: mmap.mmap, place: _Place) -> Growing:
     return Growing(np.ndarray(shape, place.dtype, memory, place.offset), place.shape[0])
 
 
-def _place_arrays(arrays: Mapping[str, NDArray[Any]], offset: int) -> dict[str, _Place]:
+def _place_arrays(arrays: _Arrays, offset: int) -> dict[str, _Place]:
     places: dict[str, _Place] = {}
     for name, array in arrays.items():
         room = int(len(array) * (1 + _ROOM_SHARE)) + _ROOM_ROWS
@@ -199,10 +236,11 @@ class Image:
 class Images:
     """Keep one image for each corpus of `above` records or more, in a directory of their own.
 
-    Fewer are read from the ledger as soon as an image is mapped.
+    Fewer are read from the ledger as soon as an image is mapped. `spool` is for what is in none.
     """
 
     def __init__(self, directory: str, above: int = 5_000):
+        self.spool = Spool(directory)
         self._directory = Path(directory)
         self._above = above
         self._mapped: dict[str, Mapped] = {}
@@ -222,7 +260,7 @@ class Images:
             if image.graph is not None:
                 save_graph(image.graph, str(made.with_suffix(".graph")))
             facts = {"origin": asdict(origin), "generation": generation, **_list_facts(image)}
-            write_layout(str(made), facts, _list_arrays(image))
+            write_layout(str(made), facts, _list_arrays(image), self.spool.release)
         except BaseException:
             for path in self._directory.glob(f"{made.stem}.*"):
                 path.unlink(missing_ok=True)
@@ -241,7 +279,7 @@ class Images:
                 facts = mapped.facts
                 if facts["origin"] == asdict(origin) and facts["generation"] <= generation:
                     self._mapped[origin.corpus] = mapped
-                    return _read_image(facts, mapped.arrays, str(path.with_suffix(".graph")))
+                    return _read_image(mapped, str(path.with_suffix(".graph")), self.spool)
         self.drop(origin.corpus)
         return None
 
@@ -251,6 +289,7 @@ class Images:
             # Without a graph a query needs vectors from everywhere: mapping all of those again
             # would take as long as ten answers.
             mapped.release(kept=() if mapped.facts["graph"] else ("vectors",))
+        self.spool.release()
 
     def blank(self, corpus: str, gone: Callable[[int], Sequence[int]]) -> None:
         """Overwrite in the image of a corpus what it shows of artifacts that are gone.
@@ -312,7 +351,7 @@ def _list_facts(image: Image) -> dict[str, Any]:
     }
 
 
-def _list_arrays(image: Image) -> dict[str, NDArray[Any]]:
+def _list_arrays(image: Image) -> dict[str, NDArray[Any] | Streamed]:
     rows, base = image.rows, image.lexical.base
     ragged = {name: getattr(rows, name) for name in RAGGED}
     ragged |= {name: getattr(rows, name).rows for name in PACKED}
@@ -325,15 +364,32 @@ def _list_arrays(image: Image) -> dict[str, NDArray[Any]]:
             for name, each in ragged.items()
             for at, values in enumerate(each.values)
         },
-        "postings.starts": base.dense_starts,
-        "postings.records": base.records,
-        "postings.values": base.values,
+        **_list_postings(base),
         "df": image.lexical.df,
         "graph.keys": image.graph.keys if image.graph else np.empty(0, np.int64),
     }
 
 
-def _read_image(facts: Mapping[str, Any], arrays: Mapping[str, Growing], graph_path: str) -> Image:
+def _list_postings(base: Postings) -> dict[str, NDArray[Any] | Streamed]:
+    names, starts = ("postings.records", "postings.values"), base.dense_starts
+    if not isinstance(base, Segments):
+        return {
+            "postings.starts": starts,
+            **dict(zip(names, (base.records, base.values), strict=True)),
+        }
+    size = int(starts[-1])
+
+    def stream(column: int) -> Callable[[], Iterator[NDArray[Any]]]:
+        return lambda: (each[column] for each in base.merge())
+
+    types = np.dtype(np.int32), np.dtype(np.float32)
+    streamed = (Streamed(dtype, size, stream(at)) for at, dtype in enumerate(types))
+    return {"postings.starts": starts, **dict(zip(names, streamed, strict=True))}
+
+
+def _read_image(mapped: Mapped, graph_path: str, spool: Spool) -> Image:
+    facts, arrays = mapped.facts, mapped.arrays
+
     def make_ragged(name: str, width: int = 1) -> Ragged:
         values = tuple(arrays[f"{name}.{at}"] for at in range(width))
         return Ragged(arrays[f"{name}.ends"], values)
@@ -349,6 +405,7 @@ def _read_image(facts: Mapping[str, Any], arrays: Mapping[str, Growing], graph_p
         last=facts["last"],
         last_tombstone=facts["buried"],
         laid_out=arrays["present"].size,
+        spool=spool,
     )
     base = Postings(*(arrays[f"postings.{part}"].array for part in ("starts", "records", "values")))
     counts = TermCounts(arrays["df"].array)

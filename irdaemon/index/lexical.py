@@ -13,8 +13,8 @@ corpus is its mean length, in steps of 2%, and when that moves on the base is bu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -124,6 +124,62 @@ class SomePostings(Postings):
             return _NONE
         held = slice(int(self.starts[place]), int(self.starts[place + 1]))
         return self.records[held], self.values[held]
+
+
+@dataclass(frozen=True, slots=True)
+class Segments(Postings):
+    """The postings of neighbouring records in parts, of which part i ends before record `ends[i]`.
+
+    Those of a large corpus that is being built: what comes is added to the last parts, and the
+    others stay as they are.
+    """
+
+    parts: tuple[Postings, ...]
+    ends: tuple[int, ...]
+
+    @classmethod
+    def from_parts(cls, parts: Sequence[Postings], ends: Sequence[int]) -> Segments:
+        """Take over the postings of neighbouring records."""
+        return cls(np.zeros(1, np.int64), *_NONE, tuple(parts), tuple(ends))
+
+    @property
+    def dense_starts(self) -> NDArray[np.int64]:
+        """Return where the records of each term start, by id, and where the last ones end."""
+        starts = np.zeros(max(len(part.dense_starts) for part in self.parts), np.int64)
+        for part in self.parts:
+            theirs = part.dense_starts
+            starts[: len(theirs)] += theirs
+            starts[len(theirs) :] += theirs[-1]
+        return starts
+
+    def get_postings(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Return the records that hold a term, ascending, and their values."""
+        found = [each for part in self.parts if len((each := part.get_postings(term))[0])]
+        if len(found) < 2:
+            return found[0] if found else _NONE
+        records, values = zip(*found, strict=True)
+        return np.concatenate(records), np.concatenate(values)
+
+    def merge(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float32]]]:
+        """Yield the records and values of all parts by term, of some terms at a time."""
+        starts = self.dense_starts
+        first, theirs = 0, [part.dense_starts for part in self.parts]
+        while first < len(starts) - 1:
+            last = int(np.searchsorted(starts, starts[first] + _COUNTED, "right")) - 1
+            last = max(last, first + 1)
+            n = int(starts[last] - starts[first])
+            records, values = np.empty(n, np.int32), np.empty(n, np.float32)
+            free = starts[first:last] - starts[first]
+            for part, of in zip(self.parts, theirs, strict=True):
+                bounds = of[np.minimum(np.arange(first, last + 1), len(of) - 1)]
+                held, place = np.diff(bounds), slice(int(bounds[0]), int(bounds[-1]))
+                # Where a term's places begin among all, less where they do in this part.
+                places = np.repeat(free - (bounds[:-1] - bounds[0]), held)
+                places += np.arange(len(places))
+                records[places], values[places] = part.records[place], part.values[place]
+                free += held
+            yield records, values
+            first = last
 
 
 def count_terms(parts: Iterable[NDArray[np.int32]], n_terms: int = 0) -> NDArray[np.int64]:
@@ -245,7 +301,9 @@ _MEAN_STEP = 1.02
 _TAIL = 1_000
 _TAIL_SHARE = 0.02
 # Postings of more records than that are made in parts, of a thirty-second or more.
-_AT_ONCE, _PARTS = 2_048, 32
+_AT_ONCE, _PARTS = 1_024, 32
+# From so many records on a base that grows is one of segments, of an eighth of them or less.
+_SEGMENTED, _SEGMENTS = 4_096, 8
 # numpy counts a copy of twice the size.
 _COUNTED = 1 << 20
 # Below the step of 32-bit numbers of this size: no count lies above.
@@ -275,13 +333,19 @@ class Lexical:
         same_rows = previous is not None and previous.rows.epoch == rows.epoch
         if previous is not None and same_rows and _is_base_current(previous, mean, end):
             base, based = previous.base, previous.based
+        elif rows.spool and end >= _SEGMENTED:
+            holds = previous is not None and same_rows and previous.mean_length == mean
+            base, based = _extend_base(rows, mean, previous if holds else None), end
         else:
             base, based = _build_postings(rows, 0, end, mean), end
         if previous is None or not same_rows or _are_few(rows.terms.values[0].array):
             counts = _count_records(rows)
         else:
             counts = TermCounts(_update_df(previous, rows))
-        return cls.build_on(rows, mean, base, based, counts)
+        made = cls.build_on(rows, mean, base, based, counts)
+        if rows.spool:
+            rows.spool.release()  # it was read to make postings of, and hardly any query needs it
+        return made
 
     @classmethod
     def build_on(
@@ -415,6 +479,30 @@ def make_postings(
     term_ids, counts = (values.array[place] for values in rows.terms.values)
     norm = _make_norm(rows.lengths.array[start:end], mean).astype(np.float32)
     return term_ids, of.astype(np.int32), _saturate(counts, norm[of - start])
+
+
+def _extend_base(rows: Rows, mean: float, previous: Lexical | None) -> Segments:
+    """Return a base of all records, on that of an index of the same rows and mean length.
+
+    Its last parts are made again with what is new as long as all of that is no large one.
+    """
+    assert rows.spool is not None
+    parts, ends = list[Postings](), list[int]()
+    if previous and isinstance(previous.base, Segments):
+        parts, ends = list(previous.base.parts), list(previous.base.ends)
+    elif previous:
+        parts, ends = [previous.base], [previous.based]
+    end = len(rows.present)
+    most = end // _SEGMENTS
+    while len(parts) > 1 and end - ends[-2] <= most:
+        del parts[-1], ends[-1]
+    start = ends[-1] if ends else 0
+    for at in range(start, end, most):
+        ends.append(min(at + most, end))
+        made = _build_postings(rows, at, ends[-1], mean)
+        arrays = {each.name: rows.spool.put(getattr(made, each.name)) for each in fields(made)}
+        parts.append(replace(made, **arrays))
+    return Segments.from_parts(parts, ends)
 
 
 def _build_postings(rows: Rows, start: int, end: int, mean: float) -> Postings:

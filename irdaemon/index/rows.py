@@ -26,6 +26,7 @@ from irdaemon.index.growing import (
     Packed,
     Ragged,
 )
+from irdaemon.index.spool import Spool
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.index_rows import SUMMARY_CHARS
 from irdaemon.source.asset_types import FIELD, find_asset_type
@@ -122,7 +123,7 @@ class Rows:
     `vectors` a row per record, of which only those that are `embedded` mean anything. `epoch`
     changes when positions do. `last` is the highest row number ever seen, `last_tombstone` the
     newest of the ledger's tombstones that is applied. `laid_out` counts the records that lie in an
-    image.
+    image. `spool` is where others have their terms, where those are not kept in memory.
     """
 
     numbers: Growing
@@ -145,11 +146,12 @@ class Rows:
     last_tombstone: int = 0
     epoch: int = 0
     laid_out: int = 0
+    spool: Spool | None = None
 
     @classmethod
-    def empty(cls, dim: int) -> Rows:
+    def empty(cls, dim: int, spool: Spool | None = None) -> Rows:
         """Return the rows of a corpus without artifacts."""
-        return cls.build([], [], dim, {})
+        return replace(cls.build([], [], dim, {}), spool=spool)
 
     @classmethod
     def build(
@@ -319,7 +321,11 @@ class Rows:
 
     def _append(self, more: Rows, left_out: Collection[str] = ()) -> Rows:
         if not len(self.alive):
-            return replace(more, last_tombstone=self.last_tombstone, epoch=self.epoch)
+            more = replace(more, last_tombstone=self.last_tombstone, epoch=self.epoch)
+            if self.spool:
+                terms = self.spool.make_ragged(more.terms).append(more.terms)
+                more = replace(more, terms=terms, spool=self.spool)
+            return more
         self.kind_names.extend(kind for kind in more.kind_names if kind not in self.kind_names)
         codes = np.array([self.kind_names.index(kind) for kind in more.kind_names], np.int16)
         owners = more.artifact_of.array + np.int32(len(self.alive))

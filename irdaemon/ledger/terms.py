@@ -22,8 +22,9 @@ _FREE = -1
 _LOAD = 0.5
 _WORDS_AT_ONCE = 10_000
 _NO_NUMBERS = np.empty(0, np.int64)
-# Fewer that are not packed stay where they are.
+# Fewer that are not packed stay where they are; more are packed while a build still runs.
 _WORTH_PACKING = 2_000
+_MOST_BESIDE = 100_000
 
 
 class PackedWords(NamedTuple):
@@ -39,17 +40,19 @@ class PackedWords(NamedTuple):
     @classmethod
     def pack(cls, words: Iterable[str]) -> PackedWords:
         """Pack distinct words, in the order of their numbers."""
-        text, lengths, hashes = bytearray(), [_NO_NUMBERS], [_NO_NUMBERS]
-        each = iter(words)
-        # Part by part: the objects of all words would take ten times what is kept.
-        while part := list(islice(each, _WORDS_AT_ONCE)):
-            encoded = [word.encode("utf-8", "surrogatepass") + _BETWEEN for word in part]
-            text += b"".join(encoded)
-            lengths.append(np.array(list(map(len, encoded)), np.int64))
-            hashes.append(np.array(list(map(hash, part)), np.int64))
-        ends = np.cumsum(np.concatenate(lengths), dtype=np.uint32)
-        slots = _make_slots(np.concatenate(hashes))
-        return cls(bytes(text), ends.data, slots.data)
+        text, ends, hashes = _encode(words)
+        return cls(text, ends.data, _make_slots(hashes).data)
+
+    def extend(self, words: Iterable[str]) -> PackedWords:
+        """Return these words and others, with the next numbers."""
+        text, more, hashes = _encode(words)
+        ends = np.concatenate([self.ends, more + np.uint32(len(self.text))])
+        text = self.text + text
+        if len(ends) > _LOAD * len(self.slots):
+            return PackedWords.pack(PackedWords(text, ends.data, self.slots).iterate())
+        slots = np.array(self.slots)
+        _fill_slots(slots, np.arange(len(self), len(ends), dtype=np.int32), hashes)
+        return PackedWords(text, ends.data, slots.data)
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -95,17 +98,37 @@ class PackedWords(NamedTuple):
             start = end
 
 
+def _encode(words: Iterable[str]) -> tuple[bytes, NDArray[np.uint32], NDArray[np.int64]]:
+    """Return the text of words, where each ends in it, and their hashes."""
+    text, lengths, hashes = bytearray(), [_NO_NUMBERS], [_NO_NUMBERS]
+    each = iter(words)
+    # Part by part: the objects of all words would take ten times what is kept.
+    while part := list(islice(each, _WORDS_AT_ONCE)):
+        encoded = [word.encode("utf-8", "surrogatepass") + _BETWEEN for word in part]
+        text += b"".join(encoded)
+        lengths.append(np.array(list(map(len, encoded)), np.int64))
+        hashes.append(np.array(list(map(hash, part)), np.int64))
+    ends = np.cumsum(np.concatenate(lengths), dtype=np.uint32)
+    return bytes(text), ends, np.concatenate(hashes)
+
+
 def _make_slots(hashes: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return a table of open addressing: each number stands at the first free place."""
-    size = 1 << max(4, int(len(hashes) / _LOAD).bit_length())
-    slots = np.full(size, _FREE, np.int32)
-    numbers, places = np.arange(len(hashes), dtype=np.int32), hashes & (size - 1)
+    slots = np.full(1 << max(4, int(len(hashes) / _LOAD).bit_length()), _FREE, np.int32)
+    _fill_slots(slots, np.arange(len(hashes), dtype=np.int32), hashes)
+    return slots
+
+
+def _fill_slots(
+    slots: NDArray[np.int32], numbers: NDArray[np.int32], hashes: NDArray[np.int64]
+) -> None:
+    """Put numbers at the first free places behind their hashes."""
+    places = hashes & (len(slots) - 1)
     while len(numbers):
         free = slots[places] == _FREE
         slots[places[free]] = numbers[free]  # of several that want one place the last has it
         left = slots[places] != numbers
-        numbers, places = numbers[left], (places[left] + 1) & (size - 1)
-    return slots
+        numbers, places = numbers[left], (places[left] + 1) & (len(slots) - 1)
 
 
 _NONE = PackedWords.pack(())
@@ -186,12 +209,16 @@ class Vocabulary(Mapping[str, int]):
         self._size += 1
         return number
 
-    def pack(self) -> bool:
-        """Put what is beside the packed words among them; return whether that was worth it."""
+    def pack(self, above: int = 0) -> bool:
+        """Put what is beside the packed words among them; return whether that was worth it.
+
+        It is from `above` words on, and from some thousands on.
+        """
         packed, beside = self._parts
-        if len(beside) < _WORTH_PACKING:
+        if len(beside) < max(above, _WORTH_PACKING):
             return False
-        self._parts = (packed if len(packed) == self._size else PackedWords.pack(self), {})
+        new = (word for word, number in beside.items() if number >= len(packed))
+        self._parts = packed.extend(new), {}
         return True
 
 
@@ -243,6 +270,7 @@ class Terms:
             rows = [(table.add(term), term) for term in new]
             self._store.run_many("INSERT INTO terms(id, term) VALUES (?, ?)", rows)
             numbers = table.find_all(terms)
+        table.pack(_MOST_BESIDE)
         return numbers
 
     def give_table_ids(self, terms: Sequence[str]) -> NDArray[np.int32]:

@@ -76,24 +76,38 @@ _LONGEST_PIECE = 400
 # With more separators than this, one pass for all of them is faster.
 _FEW_CHARACTERS = 32
 
-_CACHED_WORDS = 200_000
+# Of each generation: twice as many take some 25 MB.
+_CACHED_WORDS = 40_000
 _LONGEST_WORD = 100
 
 _stemmer = Stemmer.Stemmer("english")
 
 
 class _Words(dict[str, tuple[tuple[str, ...], str]]):
-    """The tokens of words, and what keeps their form (see `_form`), each found at its first use."""
+    """The tokens of words, and what keeps their form (see `_make_form`), found at their first use.
+
+    Words of two generations are kept: one that is used again moves to the newer.
+    """
+
+    def __init__(self) -> None:
+        self._older: dict[str, tuple[tuple[str, ...], str]] = {}
 
     def __missing__(self, word: str) -> tuple[tuple[str, ...], str]:
         if len(self) >= _CACHED_WORDS:
+            self._older = dict(self)
             self.clear()
-        # Many words share a token: one object for it takes less room, and is found faster.
-        tokens = tuple(map(sys.intern, _tokenize_word(word)))
-        analysed = tokens, sys.intern(_make_form(word, tokens))
+        if (analysed := self._older.get(word)) is None:
+            # Many words share a token: one object for it takes less room, and is found faster.
+            tokens = tuple(map(sys.intern, _tokenize_word(word)))
+            analysed = tokens, sys.intern(_make_form(word, tokens))
         if len(word) <= _LONGEST_WORD:
             self[word] = analysed
         return analysed
+
+    def forget(self) -> None:
+        """Forget all words."""
+        self._older = {}
+        self.clear()
 
 
 _analysed = _Words()
@@ -101,7 +115,7 @@ _analysed = _Words()
 
 def forget_words() -> None:
     """Give back the memory of what words were analysed to."""
-    _analysed.clear()
+    _analysed.forget()
 
 
 def tokenize(text: str) -> list[str]:

@@ -17,6 +17,17 @@ def test_packed_words_have_their_places(given_words):
     assert packed.find("not\nhere") == -1
 
 
+@given(words, st.lists(st.integers(1, 9), max_size=8))
+def test_words_packed_bit_by_bit_have_the_places_of_words_packed_at_once(given_words, steps):
+    packed, rest = PackedWords.pack(()), list(given_words)
+    for step in [*steps, len(rest)]:
+        packed = packed.extend(rest[:step])
+        del rest[:step]
+    assert list(packed.iterate()) == given_words
+    assert [packed.find(word) for word in given_words] == list(range(len(given_words)))
+    assert packed.find("not\nhere") == -1
+
+
 def test_many_words_are_found_and_no_others():
     known = [f"word{n}" for n in range(30_000)]
     made = Vocabulary(known)
@@ -83,6 +94,19 @@ def test_terms_are_known_by_the_same_ids_after_their_memory_was_given_back(tmp_p
     ids = ledger.terms.give_ids(terms)
     ledger.release_memory()
     assert ledger.terms.give_ids([*terms, "new"]) == [*ids, 5_000]
+    ledger.close()
+
+
+def test_a_long_build_packs_its_words_as_it_goes(tmp_path, monkeypatch):
+    monkeypatch.setattr(terms, "_MOST_BESIDE", 2_000)
+    ledger = Ledger(str(tmp_path / "ledger.sqlite"))
+    wanted = [f"t{n}" for n in range(9_000)]
+    for start in range(0, len(wanted), 500):
+        part = wanted[start : start + 500]
+        assert ledger.terms.give_ids(part) == list(range(start, start + 500))
+        assert len(ledger.terms.get_table()._parts[1]) <= 2_000
+    assert ledger.terms.give_ids(wanted) == list(range(9_000))
+    assert list(ledger.terms.get_table()) == wanted
     ledger.close()
 
 
