@@ -381,10 +381,9 @@ class Work:
 
     def count_left(self) -> int:
         """Count the changed paths that wait or are being read, a whole scan as one."""
-        if not (self._running or len(self._queue)):
-            return 0
         scans = (p for p in self.list_running() if p.job.kind == "reconcile")
-        return self.count_paths() + sum(scan.todo - scan.done for scan in scans)
+        waiting = self.count_paths() if len(self._queue) else 0
+        return waiting + sum(scan.todo - scan.done for scan in scans)
 
     def count_paths(self) -> int:
         """Count the changed paths that wait, a whole scan as one."""

@@ -26,13 +26,6 @@ class _Minute:
         self.count = 0
         self.took = array("f")
 
-    def note(self, ms: float) -> None:
-        if len(self.took) < _DURATIONS:
-            self.took.append(ms)
-        else:
-            self.took[self.count % _DURATIONS] = ms
-        self.count += 1
-
     def p50(self) -> float:
         return round(sorted(self.took)[len(self.took) // 2], 3)
 
@@ -53,7 +46,11 @@ class AnswerMinutes:
             for each in [minute for minute in list(self._minutes) if minute < at - KEPT + 1]:
                 self._minutes.pop(each, None)
             minute = self._minutes.setdefault(at, _Minute())
-        minute.note(ms)
+        if len(minute.took) < _DURATIONS:
+            minute.took.append(ms)
+        else:
+            minute.took[minute.count % _DURATIONS] = ms
+        minute.count += 1
 
     def to_dict(self, now: float) -> dict[str, Any]:
         """Return the last sixty minutes, oldest first, the one that goes on included.
