@@ -33,7 +33,7 @@ from irdaemon.index.names import find_names
 from irdaemon.index.rows import hash_name
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source.projects import clean_place
-from irdaemon.text import analyse_asked, tokenize
+from irdaemon.text import find_query_words, tokenize
 from irdaemon.types import Query, SelectSpec, Tuning
 
 MAX_WAIT_MS = 60_000
@@ -218,7 +218,7 @@ def _count_terms(text: str) -> int:
 def read_words(text: str) -> Words:
     """Analyse the part of a text that is searched."""
     text = cut_text(text)
-    tokens, identifiers, unstemmed, typed = analyse_asked(text)
+    tokens, identifiers, unstemmed, typed = find_query_words(text)
     return Words(text, tokens, tuple(dict.fromkeys((*tokens, *unstemmed))), identifiers, typed)
 
 

@@ -379,7 +379,7 @@ class Work:
         """Return the jobs that run now."""
         return list(self._running.values())
 
-    def count_left(self) -> int:
+    def count_pending(self) -> int:
         """Count the changed paths that wait or are being read, a whole scan as one."""
         scans = (p for p in self.list_running() if p.job.kind == "reconcile")
         waiting = self.count_paths() if len(self._queue) else 0

@@ -242,7 +242,7 @@ class State(QueryState):
     @property
     def pending(self) -> int:
         """Count the changes seen and not yet in the snapshot."""
-        return self.work.count_left() + self.retries.count_paths()
+        return self.work.count_pending() + self.retries.count_paths()
 
     def serving(self, corpus: Corpus) -> Embedder:
         """Return the embedder whose vectors serve a corpus now."""

@@ -381,7 +381,7 @@ class Lexical:
         """
         scores = np.zeros(len(self.rows.present), np.float32)
         for term, weight in zip(terms, self.weights(np.array(terms, np.int64)), strict=True):
-            for postings in self.parts_held:
+            for postings in self.segments:
                 records, values = postings.get_postings(term)
                 if (k1, b) != (K1, B):
                     lengths = self.rows.lengths.array[records]
@@ -405,7 +405,7 @@ class Lexical:
         return self.counts.count_one(term)
 
     @property
-    def parts_held(self) -> tuple[Postings, ...]:
+    def segments(self) -> tuple[Postings, ...]:
         """Return the base, and the tail where there is one."""
         return (self.base, self.tail) if len(self.tail.records) else (self.base,)
 
@@ -414,7 +414,7 @@ class Lexical:
 
         Those of the base and those of the tail, each ascending.
         """
-        return [postings.get_postings(term)[0] for postings in self.parts_held]
+        return [postings.get_postings(term)[0] for postings in self.segments]
 
     def holds(self, term: int) -> bool:
         """Return whether any record holds a term, by its id; -1 stands for no term."""

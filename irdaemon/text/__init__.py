@@ -123,7 +123,7 @@ def tokenize(text: str) -> list[str]:
     return [token for word in _split_words(text) for token in _analysed[word][0]]
 
 
-class AskedWords(NamedTuple):
+class QueryWords(NamedTuple):
     """The words of a query, in tokens, each once.
 
     `tokens` are its own. `identifiers` are those of words that are written as names in code are:
@@ -140,7 +140,7 @@ class AskedWords(NamedTuple):
     typed: tuple[str, ...]
 
 
-def analyse_asked(text: str) -> AskedWords:
+def find_query_words(text: str) -> QueryWords:
     """Return the words of a query."""
     analysed = [(word, *_analysed[word]) for word in _split_words(text)]
     named = " ".join(each for match in _NAME_IN_CODE.findall(text) for each in match)
@@ -151,7 +151,7 @@ def analyse_asked(text: str) -> AskedWords:
     identifiers = (_analysed[word][0][0] for word in code if _PART.search(word))
     lower = {word.lower().strip("_"): tokens for word, tokens, _ in analysed}
     plain = [(word.lower(), form) for word, tokens, form in analysed if _is_plain(word, tokens)]
-    return AskedWords(
+    return QueryWords(
         tuple(dict.fromkeys(token for _, tokens, _ in analysed for token in tokens)),
         tuple(t for t in dict.fromkeys(identifiers) if len(t) >= _SHORTEST_IDENTIFIER),
         tuple(w for w, tokens in lower.items() if len(tokens) == 1 and tokens[0] != w),

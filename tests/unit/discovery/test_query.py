@@ -47,7 +47,7 @@ def test_a_query_is_validated_once_whatever_sub_queries_it_has(monkeypatch, entr
 
 def test_the_words_of_a_query_and_of_each_sub_query_are_analysed_once_for_all_corpora(monkeypatch):
     engine = engine_of(TOOLS, notes=TOOLS, more=TOOLS)
-    calls = counted(monkeypatch, queries, "analyse_asked")
+    calls = counted(monkeypatch, queries, "find_query_words")
     engine.discover(Query(TWO_THINGS))
     assert [text for (text,) in calls] == [
         TWO_THINGS,
@@ -72,7 +72,7 @@ LONG = {
 def test_no_more_of_a_query_is_analysed_than_8_000_characters_and_256_terms(
     monkeypatch, entry, text
 ):
-    calls = [counted(monkeypatch, queries, name) for name in ("tokenize", "analyse_asked")]
+    calls = [counted(monkeypatch, queries, name) for name in ("tokenize", "find_query_words")]
     engine, answer = engine_of(TOOLS), None
     answer = getattr(engine, entry)(Query(text))
     question = queries.analyse_query(ParsedQuery(text), engine.snapshot.vocabulary)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from irdaemon.text import (
     _NAME_IN_CODE,
     STOP_WORDS,
-    analyse_asked,
     count_terms,
+    find_query_words,
     tokenize,
 )
 
@@ -59,17 +59,17 @@ def test_a_surface_counts_twice_beside_its_lexical_text_and_once_alone():
 def test_the_form_of_a_word_is_kept_and_weighs_nothing():
     counts = count_terms("Spawning and spawning")
     assert counts == {"spawn": 2, "=spawning": 0}
-    assert list(analyse_asked("spawning").typed) == ["spawning", "=spawning"]
+    assert list(find_query_words("spawning").typed) == ["spawning", "=spawning"]
 
 
 def test_a_word_that_is_its_own_stem_a_short_one_and_an_identifier_have_no_form_of_their_own():
     assert count_terms("kubernet runs") == {"kubernet": 1, "run": 1}
-    assert list(analyse_asked("kubernet runs configPath").typed) == ["kubernet"]
+    assert list(find_query_words("kubernet runs configPath").typed) == ["kubernet"]
 
 
 def test_an_identifier_typed_in_lower_case_is_looked_for_as_a_whole():
     assert "rewardrate" in count_terms("rewardRate")
-    assert "rewardrate" in list(analyse_asked("rewardrate").typed)
+    assert "rewardrate" in list(find_query_words("rewardrate").typed)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_an_identifier_typed_in_lower_case_is_looked_for_as_a_whole():
     ],
 )
 def test_identifiers_are_words_written_as_names_in_code_are(text, found):
-    assert list(analyse_asked(text).identifiers) == found
+    assert list(find_query_words(text).identifiers) == found
 
 
 # As a regular expression that tries a name from every letter finds them.
@@ -108,7 +108,7 @@ def test_names_are_looked_for_where_words_begin_and_none_is_missed(text):
     ids=["letters", "underscores", "unspaced", "colons", "marks"],
 )
 def test_a_million_characters_without_a_break_are_analysed_like_any_text(text):
-    assert len(list(analyse_asked(text).identifiers)) <= len(set(tokenize(text)))
+    assert len(list(find_query_words(text).identifiers)) <= len(set(tokenize(text)))
 
 
 def test_what_is_normalised_in_pieces_is_what_is_normalised_whole():
