@@ -34,7 +34,7 @@ from irclient.results import CorpusStatus
 _SAME_PRIORITY = "[limits]\nnice = 0\n"
 SKILLS = (5_000, 25_000)
 NOTES = 100_000
-_SAMPLED_EVERY_S, _LOOKED_EVERY_S = 0.25, 0.1
+_SAMPLED_EVERY_S = _LOOKED_EVERY_S = 0.25
 _SETTLED_AFTER_S = 10.0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from irclient.counts import format_count
@@ -111,8 +111,8 @@ def _observer(context: JobContext, corpus: Corpus, addons: Sequence[Observer]) -
             addon.note_gone(corpus, keys)
 
     def show_heads() -> None:
+        context.publisher.publish(corpus)  # their words answer before their vectors are there
         _embed_heads(context, corpus)
-        context.publisher.publish(corpus)
 
     def take_asked() -> Collection[str]:
         return context.state.take_asked(corpus.name)
@@ -125,8 +125,16 @@ def _embed_heads(context: JobContext, corpus: Corpus) -> None:
     state = context.state
     embedder = state.embedders.named(corpus.embedder)
     if embedder.instant and state.serving(corpus).id == embedder.id:
-        for _ in embed(state.ledger, corpus.name, embedder, EMBEDDED_AT_ONCE):
+        batches = embed(state.ledger, corpus.name, embedder, EMBEDDED_AT_ONCE)
+        for _ in _end_at_failure(batches):
             context.publish_and_pause(corpus)
+        context.publisher.publish(corpus)
+
+
+def _end_at_failure(batches: Iterator[int]) -> Iterator[int]:
+    """Yield from batches until the embedder fails: that is left to the embed job, which says so."""
+    with contextlib.suppress(Unavailable):
+        yield from batches
 
 
 def _embed_few(state: State, corpus: Corpus, above: int) -> None:

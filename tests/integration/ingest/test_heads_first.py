@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from irclient.errors import Unavailable
+from irdaemon.embed.hashing import Hashing
 from irdaemon.engine.queue import Job
 from irdaemon.ingest import bulk
 from irdaemon.ingest.reconcile import ScanObserver, reconcile
@@ -214,6 +216,43 @@ def test_answers_go_by_name_and_description_and_say_so_until_bodies_are_read(roo
     assert "heads" not in last.freshness
     assert not built.search(Query("body77", mode="lexical")).freshness["building"]
     assert not built.state.asked
+
+
+class Instant(Hashing):
+    """An embedder that takes no time, and fails where it is told to."""
+
+    instant, fails = True, False
+
+    def embed(self, texts):
+        if self.fails:
+            raise Unavailable("it is out of order")
+        return super().embed(texts)
+
+
+def test_names_and_descriptions_have_vectors_before_bodies_are_read(root):
+    seen = []
+
+    def look_at(topic, data):
+        index = built.snapshot.corpora["s"]
+        seen.append((index.heads, index.unembedded, index.n_artifacts))
+
+    corpus, given = skills(root, strategy=Skill()), {"hashing": Instant()}
+    built = engine(corpus, notify=look_at, workers=2, calibrating=False, embedders=given)
+    built.request(Job("reconcile", "s"))
+    built.drain()
+    assert (MANY - SMALL, 0, MANY) in seen
+    assert seen[-1] == (0, 0, MANY)
+
+
+def test_an_embedder_that_fails_holds_up_no_body(root):
+    failing = Instant()
+    failing.fails = True
+    corpus, given = skills(root, strategy=Skill()), {"hashing": failing}
+    built = engine(corpus, workers=2, calibrating=False, embedders=given)
+    built.request(Job("reconcile", "s"))
+    built.drain()
+    assert (built.snapshot.corpora["s"].heads, built.snapshot.corpora["s"].n_artifacts) == (0, MANY)
+    assert built.search(Query("body77", mode="lexical")).results
 
 
 def test_the_index_ranks_and_scores_as_that_of_a_build_in_one_pass(root):
