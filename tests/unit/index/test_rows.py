@@ -1,10 +1,11 @@
 """A corpus in columns is brought level with the ledger, change by change."""
 
+import msgpack
 import numpy as np
 import pytest
 
 from irclient.errors import Unavailable
-from irdaemon.index.rows import Rows, hash_name
+from irdaemon.index.rows import Card, Rows, hash_name
 from tests.support.corpora import ledger, upsert
 
 DIM = 4
@@ -98,3 +99,10 @@ def test_a_name_has_one_number_in_either_letter_case():
     assert hash_name("straße") == hash_name("STRASSE")
     assert hash_name("fill") != hash_name("full")
     hash_name("half \ud800")
+
+
+def test_one_field_of_a_card_is_read_as_all_of_them_are():
+    fields = {"author": "ann", "tags": ["scope"], "session_id": None}
+    card = Card("a", "a", "/a", msgpack.packb(fields), "hash")
+    names = ("author", "tags", "scope", "session_id", "elsewhere")
+    assert [card.get_field(name) for name in names] == [card.fields.get(name) for name in names]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from irdaemon.ledger.terms import Vocabulary
 from tests.support.corpora import ledger
 
 TABLE = ["fill", "forms", "pdf"]
@@ -35,3 +36,25 @@ def test_ids_of_a_table_that_a_lost_transaction_gave_out_are_given_out_anew():
         "forms": 2,
         "pdf": 3,
     }
+
+
+WORDS = ["apple", "=apples", "b", "über", "=übers", "äx", "banana", *(f"w{n}" for n in range(3000))]
+
+
+@pytest.mark.parametrize("initials", [["a"], ["b", "ü"], ["ä"], ["z"]])
+@pytest.mark.parametrize("lengths", [range(1, 4), range(4, 8), range(-1, 3)])
+def test_the_words_that_begin_with_a_letter_are_found_packed_or_not(initials, lengths):
+    vocabulary = Vocabulary(WORDS)
+    added = [vocabulary.add(word) for word in ("apply", "=applied")]
+
+    def is_like(word):
+        plain = word.removeprefix("=")
+        return plain[0] in initials and len(plain) in lengths
+
+    found = [word for word in vocabulary.find_like(initials, lengths, "=") if is_like(word)]
+    assert found == [word for word in vocabulary if is_like(word)]
+    assert added == [len(WORDS), len(WORDS) + 1]
+
+
+def test_an_empty_vocabulary_has_no_words_like_others():
+    assert list(Vocabulary().find_like(["a"], range(1, 3), "=")) == []

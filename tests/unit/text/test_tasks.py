@@ -69,3 +69,11 @@ def test_a_long_prompt_has_a_task_whatever_its_words():
 
 def test_a_typographic_apostrophe_is_an_apostrophe():
     assert not has_task("that\u2019s not it")
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ['rename "deploy the services" to b', "fix `deploy the services`", "switch deploy to services"],
+)
+def test_what_is_quoted_or_renamed_names_no_task_with_plain_words_either(prompt):
+    assert not has_task(prompt)
