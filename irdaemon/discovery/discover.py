@@ -239,9 +239,8 @@ def _gather(run: _Run, query: ParsedQuery) -> Merged:
         wider = replace(query, k=min(_WIDER * query.k, MAX_K))
         k = wider.k if run.choosing.boost is None else max(wider.k, BOOSTED)
         merged = _merge(run, wider, _widen(asked, choose_k(k, run.models.tuning)))
-    return (
-        merged if len(merged.found) <= query.k else replace(merged, found=merged.found[: query.k])
-    )
+        return replace(merged, found=merged.found[: query.k])
+    return merged
 
 
 def _merge(run: _Run, query: ParsedQuery, asked: Sequence[Asked]) -> Merged:
@@ -259,7 +258,7 @@ def _merge(run: _Run, query: ParsedQuery, asked: Sequence[Asked]) -> Merged:
 def _pose(run: _Run, query: ParsedQuery) -> list[Asked]:
     """Return each corpus, or the part that the query needs, with the query in its terms.
 
-    It is analysed once, numbered once for each vocabulary, and embedded for each corpus.
+    It is analysed once, numbered once for each vocabulary, and embedded once for each embedder.
     """
     check_clock()
     models, asked = run.models, list[Asked]()
