@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from irclient.errors import Unavailable
+from irdaemon.config.corpus import Quota
 from irdaemon.embed.hashing import Hashing
 from irdaemon.engine.queue import Job
 from irdaemon.ingest import bulk
@@ -129,6 +131,14 @@ def test_of_what_cannot_be_read_whole_the_head_does_not_stay(root):
     )
     assert contents(ledger, "s") == built_in_one_go(root)[1]
     assert [failure.path for failure in ledger.failures.list_all("s")] == [str(broken.parent)]
+
+
+def test_a_limit_counts_an_entry_once(root):
+    corpus = replace(skills(root, strategy=Skill()), quota=Quota(artifacts=MANY - 10))
+    ledger = Ledger(":memory:")
+    report = look(ledger, corpus)
+    assert (report.written, report.refused) == (MANY - 10, 10)
+    assert (len(rows(ledger)), ledger.entries.count_heads("s")) == (MANY - 10, 0)
 
 
 def test_few_entries_and_later_scans_are_read_in_one_pass(root, tmp_path):
