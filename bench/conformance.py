@@ -86,7 +86,7 @@ def compared(made: Engine, backend: str, queries: list[str]) -> dict[str, Any]:
                 apart = (abs(one.score - other.score) for one, other in pairs)
                 furthest = max([furthest, *apart])
                 silent += verb == "discover" and here.abstained
-        floors = opened.totals()[name].floors == made.snapshot.corpora[name].floors
+        floors = opened.read_totals()[name].floors == made.snapshot.corpora[name].floors
     return {
         "set": name,
         "backend": backend,

@@ -116,7 +116,7 @@ def main() -> None:
 def local_index(corpus: Synthetic) -> tuple[CorpusIndex, dict[str, Any]]:
     """Return the exact index in memory, and what it took to lay out."""
     before, started = measure_resident(), time.perf_counter()
-    rows = Rows.empty(DIM)
+    rows = Rows.make_empty(DIM)
     for part in corpus.parts():
         started, made = time.perf_counter() if not len(rows.alive) else started, rows_of(part)
         rows = rows._append(made)
@@ -166,8 +166,8 @@ def _local(corpus: Synthetic, index: CorpusIndex, asked: Asked) -> dict[str, Any
             rows=rows,
             lexical=lexical,
             dense=make_dense(rows, before.dense.graph, before.dense),
-            columns=Columns.of(rows, before.columns),
-            names=Names.of(rows, lexical, before.names),
+            columns=Columns.build(rows, before.columns),
+            names=Names.build(rows, lexical, before.names),
         )
         served[0] = Snapshot(served[0].generation + 1, {CORPUS: after}, known)
 
@@ -183,13 +183,13 @@ def remote(
 ) -> dict[str, Any]:
     """Write the corpus to a backend and measure it there."""
     backend = engine.backend
-    fence = backend.lease(CORPUS, ORIGIN.holder)
+    fence = backend.take_lease(CORPUS, ORIGIN.holder)
     df = np.bincount(index.rows.terms.values[0].array)
     took = timed(lambda: backend.apply(_whole(corpus, index, df, fence)))
     vocabularies = Vocabularies()
 
     def snapshot() -> Snapshot:
-        totals = backend.totals()[CORPUS]
+        totals = backend.read_totals()[CORPUS]
         of = make_remote_index(backend, totals, vocabularies)
         return Snapshot(totals.generation, {CORPUS: of}, {})
 
@@ -199,8 +199,8 @@ def remote(
     measured = discovered(asked, ask, engine.cpu)
 
     def change(number: int, word: int, part: Any) -> None:
-        fence = backend.lease(CORPUS, ORIGIN.holder)
-        backend.apply(_edit(backend.totals()[CORPUS], number, word, part, df, fence))
+        fence = backend.take_lease(CORPUS, ORIGIN.holder)
+        backend.apply(_edit(backend.read_totals()[CORPUS], number, word, part, df, fence))
         served[0] = snapshot()
 
     return {

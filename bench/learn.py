@@ -23,7 +23,7 @@ from typing import Any
 from quality import RESULTS, ROOT, SETS, measured, read_set
 
 import irdaemon as ir
-from irdaemon.contrib.evaluate.ranking import answered
+from irdaemon.contrib.evaluate.ranking import ask_cases
 from irdaemon.discovery.cases import Case
 from irdaemon.types import LearnReport, Query, Use
 
@@ -55,8 +55,8 @@ def figures(content: dict[str, Any], uses: Sequence[Use], embedder: str) -> dict
     source = ir.CorpusSource.from_mapping(content["items"], name="learn")
     corpus = ir.build(source, store=":memory:", embedder=embedder)
     report = ir.learn(corpus, uses) if uses else LearnReport("nothing used", 0)
-    inside = answered(corpus, content["cases"], Query(""))
-    outside = answered(corpus, content["outside"], Query(""))
+    inside = ask_cases(corpus, content["cases"], Query(""))
+    outside = ask_cases(corpus, content["outside"], Query(""))
     corpus.close()
     found = measured(inside, outside)
     return {**{name: found[name] for name in ("ndcg", "hit1", "j")}, "learned": report.to_dict()}

@@ -28,7 +28,7 @@ from projects import ask_many
 from quality import measured, read_set
 
 import irdaemon as ir
-from irdaemon.contrib.evaluate.ranking import answered
+from irdaemon.contrib.evaluate.ranking import ask_cases
 from irdaemon.engine.indexing import show_changed
 from irdaemon.ledger import Expected, PromptRate
 from irdaemon.ledger.prompts import PERSON
@@ -54,14 +54,16 @@ def measure(
 ) -> dict[str, Any]:
     """Return the figures of a corpus without and with prompts."""
     corpus = ir.build(ir.CorpusSource.from_mapping(dict(items), name="set"), store=":memory:")
-    before = measured(answered(corpus, cases, Query("")), [])
+    before = measured(ask_cases(corpus, cases, Query("")), [])
     built = find_built(corpus)
-    expected = {id: Expected(Expected.of(each).prompts, rate) for id, each in prompts.items()}
+    expected = {
+        id: Expected(Expected.from_prompts(each).prompts, rate) for id, each in prompts.items()
+    }
     state, writer = built.engine.state, built.engine.writer
     changed = state.ledger.prompts.publish(built.name, expected, PERSON)
     show_changed(state, writer.publisher, state.corpora[built.name], changed)
     built.engine.drain()
-    after = measured(answered(corpus, cases, Query("")), [])
+    after = measured(ask_cases(corpus, cases, Query("")), [])
     corpus.close()
     return {name: (before[name], after[name]) for name in FIGURES}
 

@@ -29,7 +29,7 @@ from common import peer_python
 
 import irdaemon as ir
 from irdaemon.contrib.evaluate.choice import calibrate_min_score, evaluate_selection
-from irdaemon.contrib.evaluate.ranking import Run, answered, evaluate_discovery
+from irdaemon.contrib.evaluate.ranking import Run, ask_cases, evaluate_discovery
 from irdaemon.discovery.cases import Case
 from irdaemon.types import Hit, Query
 
@@ -78,8 +78,8 @@ def ours(
     """Build one set in memory and ask it everything, shaped as `asked` is."""
     source = ir.CorpusSource.from_mapping(content["items"], name=name)
     corpus = ir.build(source, store=":memory:", embedder=embedder)
-    inside = answered(corpus, content["cases"], asked)
-    outside = answered(corpus, content["outside"], asked)
+    inside = ask_cases(corpus, content["cases"], asked)
+    outside = ask_cases(corpus, content["outside"], asked)
     corpus.close()
     return inside, outside
 

@@ -73,13 +73,13 @@ def _kept() -> Iterator[tuple[str, str, list[bool]]]:
 
 
 def _clean(text: str, level: str) -> str:
-    return Redactor(level).text(text)
+    return Redactor(level).redact_text(text)
 
 
 def _found(text: str, level: str) -> Iterable[FoundSecret]:
     redactor = Redactor(level)
     try:
-        redactor.text(text)
+        redactor.redact_text(text)
     except Refused:
         return [FoundSecret("refused", "")]
     return redactor.found

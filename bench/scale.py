@@ -115,7 +115,7 @@ def indexed(rows: Rows, lexical: Lexical) -> CorpusIndex:
         lexical=lexical,
         dense=make_dense(rows),
         columns=Columns(rows),
-        names=Names.of(rows, lexical),
+        names=Names.build(rows, lexical),
         last_reconcile=1.0,
     )
 
@@ -158,8 +158,8 @@ def _level(index: CorpusIndex, more: Rows, gone: int) -> CorpusIndex:
         rows=rows,
         lexical=lexical,
         dense=make_dense(rows, previous=index.dense),
-        columns=Columns.of(rows, index.columns),
-        names=Names.of(rows, lexical, index.names),
+        columns=Columns.build(rows, index.columns),
+        names=Names.build(rows, lexical, index.names),
     )
 
 

@@ -152,7 +152,7 @@ def _open_engine(place: str) -> Engine:
     """Open what the daemon indexed, and read the project of a place."""
     settings = ActiveConfig(None, None)
     ledger = Ledger(settings.config.ledger_path)
-    corpora = settings.corpora(ledger.corpora.list_names())
+    corpora = settings.make_corpora(ledger.corpora.list_names())
     engine = Engine(ledger, corpora, make_engine_options(settings.config))
     if place:
         projects = engine.state.projects

@@ -65,7 +65,7 @@ def find_problems(entry: dict[str, Any]) -> Iterator[str]:
             yield f"markup, a URL or a control character: {prompt[:60]!r}"
         if named and named.search(prompt):
             yield f"it is named: {prompt[:60]!r}"
-        if Redactor("all").text(prompt) != prompt:
+        if Redactor("all").redact_text(prompt) != prompt:
             yield f"what looks like a secret or a person: {prompt[:60]!r}"
 
 

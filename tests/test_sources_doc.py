@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.config.corpus import KINDS, known_roots
+from irdaemon.config.corpus import KINDS, find_known_roots
 from irdaemon.config.sections import KNOWN_KINDS
 from irdaemon.runtime.plugins import load
 from irdaemon.source import SOURCES
@@ -25,7 +25,7 @@ def test_every_kind_has_a_row_and_a_strategy_and_the_page_says_which_are_found_b
     assert set(SOURCES) == set(KINDS)
     assert {row.strip(" •") for row in rows if "•" in row} == set(KNOWN_KINDS)
     for kind in KNOWN_KINDS:
-        assert isinstance(known_roots(kind), tuple)
+        assert isinstance(find_known_roots(kind), tuple)
 
 
 def test_what_is_taken_out_of_each_kind_is_said_as_it_is():

@@ -36,7 +36,7 @@ class Access:
         socket.connect(self.endpoint)
 
 
-def access(endpoint: str | None, keys: str, token: str) -> Access:
+def choose_access(endpoint: str | None, keys: str, token: str) -> Access:
     """Return the way to an endpoint, the usual one by default.
 
     `keys` and `token` are the paths of files; IRDAEMON_KEYS and IRDAEMON_TOKEN name those that are

@@ -19,7 +19,7 @@ import zmq.asyncio
 from zmq.utils.monitor import recv_monitor_message
 
 from irclient import wire
-from irclient.access import Access, access
+from irclient.access import Access, choose_access
 from irclient.client import FeedReader, Link, read_event
 from irclient.errors import IRError, Lost, ProtocolError, Unreachable
 from irclient.fast.replies import (
@@ -159,7 +159,7 @@ class AsyncClient(Coroutines):
     def __init__(
         self, endpoint: str | None = None, timeout: float = 10.0, keys: str = "", token: str = ""
     ):
-        self._access = access(endpoint, keys, token)
+        self._access = choose_access(endpoint, keys, token)
         self.endpoint = self._access.endpoint
         self.timeout = timeout
         self._context = zmq.asyncio.Context.instance()
@@ -197,7 +197,7 @@ class AsyncClient(Coroutines):
         return await self._ask(Op(op, repeatable=False), args, waiting)
 
     async def _run(self, op: Op, args: Mapping[str, Any]) -> Any:
-        return op.result(await self._ask(op, args, op.extra_s(args)))
+        return op.read_result(await self._ask(op, args, op.compute_extra_s(args)))
 
     async def _ask(self, op: Op, args: Mapping[str, Any], extra_s: float) -> Any:
         if not self._access.exists:
@@ -226,7 +226,7 @@ class AsyncClient(Coroutines):
             await asyncio.wait((call.reply,), timeout=deadline - now)
             if not call.reply.done():
                 raise make_timeout_error(self.timeout)
-            return call.reply.result().value()
+            return call.reply.result().unwrap()
         finally:
             link.forget(number)
 

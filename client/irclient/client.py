@@ -19,7 +19,7 @@ from typing import Any
 import zmq
 
 from irclient import wire
-from irclient.access import Access, access
+from irclient.access import Access, choose_access
 from irclient.errors import Lost, Unavailable, Unreachable
 from irclient.fast.replies import (
     CONNECT_S,
@@ -184,7 +184,7 @@ class Client(Operations):
     def __init__(
         self, endpoint: str | None = None, timeout: float = 10.0, keys: str = "", token: str = ""
     ):
-        self._access = access(endpoint, keys, token)
+        self._access = choose_access(endpoint, keys, token)
         self.endpoint = self._access.endpoint
         self.timeout = timeout
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
@@ -222,7 +222,7 @@ class Client(Operations):
         return self._ask(Op(op, repeatable=False), args, waiting)
 
     def _run(self, op: Op, args: Mapping[str, Any]) -> Any:
-        return op.result(self._ask(op, args, op.extra_s(args)))
+        return op.read_result(self._ask(op, args, op.compute_extra_s(args)))
 
     def _ask(self, op: Op, args: Mapping[str, Any], extra_s: float) -> Any:
         if not self._access.exists:
@@ -261,7 +261,7 @@ class Client(Operations):
                 raise make_lost_error(size)
             reply = wire.read_reply(link.socket.recv())
             if reply.id in (number, 0):  # 0: the daemon could not even read our number
-                return reply.value()
+                return reply.unwrap()
         raise make_timeout_error(self.timeout)
 
     def _connect(self) -> Link:

@@ -105,7 +105,7 @@ class FakeDaemon:
             if answer is CRASH:
                 return
             if answer is not SILENT:
-                router.send_multipart([*route, _packed(number, answer, self.protocol)])
+                router.send_multipart([*route, _pack_reply(number, answer, self.protocol)])
 
     def _read(self, data: bytes) -> tuple[int, object]:
         """Return the number of a request and its answer, and keep the request."""
@@ -170,7 +170,7 @@ def _bound(endpoint: str) -> Iterator[tuple[zmq.Socket[bytes], zmq.Socket[bytes]
         yield router, publisher
 
 
-def _packed(number: int, answer: object, protocol: int) -> bytes:
+def _pack_reply(number: int, answer: object, protocol: int) -> bytes:
     if isinstance(answer, IRError):
         return wire.pack_error(number, answer, protocol)
     return wire.pack_result(number, plain_data(answer), protocol)

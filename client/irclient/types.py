@@ -17,8 +17,8 @@ from irclient.fast.choices import LEVELS as LEVELS
 from irclient.fast.choices import MODES as MODES
 from irclient.fast.choices import STRATEGIES as STRATEGIES
 from irclient.fast.plain import Plain as Plain
+from irclient.fast.plain import dump_fields as plain_fields
 from irclient.fast.plain import plain_data as plain_data
-from irclient.fast.plain import plain_fields as plain_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,9 @@ class Query(Plain):
     @staticmethod
     def read_fields(data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a query that plain data has, in their types; none is checked."""
-        known = Query.known(data)
+        known = Query.select_fields(data)
         if isinstance(known.get("select"), Mapping):
-            known["select"] = SelectSpec(**SelectSpec.known(known["select"]))
+            known["select"] = SelectSpec(**SelectSpec.select_fields(known["select"]))
         for name in ("corpora", "surfaces"):
             if isinstance(known.get(name), (list, tuple)):
                 known[name] = tuple(known[name])
@@ -179,7 +179,7 @@ class Verdict(Plain):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Verdict:
         """Build a verdict from plain data."""
-        known = cls.known(data)
+        known = cls.select_fields(data)
         for name in ("changed", "gone", "lost_symbols", "lost_commits"):
             known[name] = tuple(known.get(name) or ())
         return cls(**known)
@@ -231,7 +231,7 @@ class Hit(Plain):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Hit:
         """Build a hit from plain data."""
-        known = cls.known(data)
+        known = cls.select_fields(data)
         for name in ("duplicates", "hidden"):
             known[name] = tuple(known.get(name) or ())
         if isinstance(known.get("disclosure"), Mapping):
@@ -239,7 +239,7 @@ class Hit(Plain):
         if isinstance(known.get("verdict"), Mapping):
             known["verdict"] = Verdict.from_dict(known["verdict"])
         if known.get("related") is not None:
-            items = (RelatedItem(**RelatedItem.known(each)) for each in known["related"])
+            items = (RelatedItem(**RelatedItem.select_fields(each)) for each in known["related"])
             known["related"] = tuple(items)
         return cls(**known)
 
@@ -312,8 +312,10 @@ class Selection(Plain):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Selection:
         """Build a selection from plain data."""
-        known = cls.known(data)
-        known["rounds"] = tuple(Round(**Round.known(each)) for each in known.get("rounds") or ())
+        known = cls.select_fields(data)
+        known["rounds"] = tuple(
+            Round(**Round.select_fields(each)) for each in known.get("rounds") or ()
+        )
         known["results"] = tuple(Hit.from_dict(hit) for hit in known.get("results") or ())
         return cls(**known)
 
@@ -388,9 +390,9 @@ class Disclosure(Plain):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Disclosure:
         """Build a disclosure from plain data."""
-        known = cls.known(data)
+        known = cls.select_fields(data)
         files = known.get("files") or ()
-        known["files"] = tuple(BundledFile(**BundledFile.known(item)) for item in files)
+        known["files"] = tuple(BundledFile(**BundledFile.select_fields(item)) for item in files)
         if isinstance(known.get("verdict"), Mapping):
             known["verdict"] = Verdict.from_dict(known["verdict"])
         for name in ("passage_records", "hidden"):

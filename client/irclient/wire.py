@@ -120,7 +120,7 @@ class Reply:
     result: Any = None
     error: IRError | None = None
 
-    def value(self) -> Any:
+    def unwrap(self) -> Any:
         """Return the result, or raise the error."""
         if self.error is not None:
             raise self.error
@@ -160,7 +160,7 @@ def _pack(value: Any, on_surrogates: str = "backslashreplace") -> bytes:
 
 def _unpack(data: bytes, limits: MessageLimits) -> dict[str, Any]:
     if limits.bytes and len(data) > limits.bytes:
-        raise _too_much("bytes", len(data), limits.bytes, "max_message_bytes")
+        raise _refuse_size("bytes", len(data), limits.bytes, "max_message_bytes")
     count = _Counter(limits.items) if limits.items or limits.depth else None
     try:
         value = msgpack.unpackb(
@@ -198,11 +198,11 @@ class _Counter:
         self.containers += 1
         self._found += 1 + len(container)
         if 0 < self._most < self._found:
-            raise _too_much("values or more", self._found, self._most, "max_items")
+            raise _refuse_size("values or more", self._found, self._most, "max_items")
         return container
 
 
-def _too_much(what: str, found: int, limit: int, name: str) -> LimitError:
+def _refuse_size(what: str, found: int, limit: int, name: str) -> LimitError:
     return LimitError(
         f"the message has {found:,} {what}, the limit is {limit:,} ([serve] {name})",
         "send less at once",

@@ -16,20 +16,20 @@ from irclient.errors import IRError, NotFound
 from irclient.keys import Keys
 from irclient.nearest import did_you_mean
 from irclient.terminal.exits import DONE, UNKNOWN, WRONG
-from irclient.terminal.help import argument, command, one_of
+from irclient.terminal.help import add_exclusive, argument, command
 from irclient.terminal.output import note, print_line
 from irclient.types import LEVELS
 from irdaemon.config.clients import ClientConfig
 from irdaemon.config.config import config_path, load_config, read_text
 from irdaemon.config.edit import ConfigFile, write_privately
-from irdaemon.config.origin import DEFAULT, EffectiveSetting, effective_settings
+from irdaemon.config.origin import DEFAULT, EffectiveSetting, list_settings
 from irdaemon.config.sections import KNOWN_KINDS, Config
 from irdaemon.runtime import pool
 
 _ORIGIN = argument(
     "--show-origin",
     action="store_true",
-    help="also what is not set, each with where it comes from",
+    help="also list defaults, each setting with its origin",
 )
 _KEY = argument("key", metavar="KEY", help="such as embedder or watch.settle_ms")
 
@@ -38,9 +38,9 @@ _KEY = argument("key", metavar="KEY", help="such as embedder or watch.settle_ms"
 def manage_configuration(options: argparse.Namespace) -> int:
     """Show or change the configuration file.
 
-    Show or change the configuration file, whether the daemon runs or not. Comments
-    and order stay, and what a daemon could not start with is refused: nothing is
-    written then. A running daemon reads the file at irdaemon reload (or SIGHUP).
+    Show or change the configuration file, whether or not the daemon runs. Comments
+    and order stay. A change that the daemon could not start with is refused, and
+    nothing is written. irdaemon reload (or SIGHUP) makes a running daemon read it.
 
     examples:
     # where it is, and what is set in it
@@ -76,7 +76,7 @@ def _print_path(path: str, options: argparse.Namespace) -> int:
 def _edit_copy(path: str, options: argparse.Namespace) -> int:
     """Open it in $VISUAL or $EDITOR, and check it.
 
-    A copy is edited, which takes the file's place once a daemon can start with it.
+    A copy is edited. It replaces the file once the daemon can start with it.
     """
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     before = read_text(path)
@@ -95,7 +95,7 @@ def _edit_copy(path: str, options: argparse.Namespace) -> int:
             raise
         if failed:
             os.unlink(copy)
-            note(f"irdaemon: {editor} did not end well; EDITOR names another")
+            note(f"irdaemon: {editor} exited with an error; set EDITOR to another editor")
             return WRONG
         try:
             _open_file(path).exchange(before, read_text(copy) or "")
@@ -103,8 +103,10 @@ def _edit_copy(path: str, options: argparse.Namespace) -> int:
             note(f"irdaemon: {error.message}")
             if error.hint:
                 note(f"          {error.hint}")
-            if _ask_again():
-                continue
+            if sys.stdin.isatty() and sys.stderr.isatty():
+                note("          edit it again? [Y/n]")
+                if sys.stdin.readline().strip().lower() in ("", "y", "yes"):
+                    continue
             note(f"          your text is kept in {copy}")
             return WRONG
         os.unlink(copy)
@@ -113,7 +115,7 @@ def _edit_copy(path: str, options: argparse.Namespace) -> int:
 
 @manage_configuration.action("list", _ORIGIN)
 def _list_settings(path: str, options: argparse.Namespace) -> int:
-    """Print every setting in it."""
+    """Print every setting in the file."""
     for key, setting in _read_settings(path, options).items():
         print_line(_format_setting(f"{key} = {setting.value}", setting, options))
     return DONE
@@ -132,8 +134,8 @@ def _get_setting(path: str, options: argparse.Namespace) -> int:
 
 
 def _read_settings(path: str, options: argparse.Namespace) -> dict[str, EffectiveSetting]:
-    """Return what is set, in the file or the environment; where origins are shown, everything."""
-    found = effective_settings(path, os.environ)
+    """Return the settings of the file and the environment; with --show-origin also defaults."""
+    found = list_settings(path, os.environ)
     return {
         key: setting
         for key, setting in found.items()
@@ -146,7 +148,9 @@ def _format_setting(text: str, setting: EffectiveSetting, options: argparse.Name
 
 
 @manage_configuration.action(
-    "set", _KEY, argument("value", metavar="VALUE", help="as in the file; other words are a text")
+    "set",
+    _KEY,
+    argument("value", metavar="VALUE", help="as in TOML; anything else is a string"),
 )
 def _change_setting(path: str, options: argparse.Namespace) -> int:
     """Change one setting."""
@@ -156,17 +160,9 @@ def _change_setting(path: str, options: argparse.Namespace) -> int:
 
 @manage_configuration.action("unset", _KEY)
 def _unset_setting(path: str, options: argparse.Namespace) -> int:
-    """Take one setting, or a whole table, out of it."""
+    """Remove one setting, or a whole table."""
     _open_file(path).unset(options.key)
     return _note_reload()
-
-
-def _ask_again() -> bool:
-    """Ask whether to go on editing, where somebody can answer."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return False
-    note("          edit it again? [Y/n]")
-    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
 def _open_file(path: str) -> ConfigFile:
@@ -176,7 +172,7 @@ def _open_file(path: str) -> ConfigFile:
 
 
 def _note_reload() -> int:
-    note("irdaemon reload has a running daemon read it")
+    note("irdaemon reload makes a running daemon read it")
     return DONE
 
 
@@ -203,9 +199,9 @@ def manage_keys(options: argparse.Namespace) -> int:
 @manage_keys.action("make", argument("--force", action="store_true", help="replace existing keys"))
 def _make_keys(config: Config, options: argparse.Namespace) -> int:
     """Make the daemon's own keys."""
-    from irdaemon.serve.listen import server_keys_path
+    from irdaemon.serve.listen import find_server_keys
 
-    path = server_keys_path(config)
+    path = find_server_keys(config)
     if os.path.exists(path) and not options.force:
         note(f"irdaemon: {path} exists already")
         note("          --force replaces it; every client then needs a new file")
@@ -213,16 +209,16 @@ def _make_keys(config: Config, options: argparse.Namespace) -> int:
     made = _generate_keys()
     write_privately(path, made.to_toml())
     print_line(made.public)
-    note(f'the secret one is in {path}; [serve] tcp = "HOST:PORT" serves')
+    note(f'the secret key is in {path}; set [serve] tcp = "HOST:PORT" to listen')
     return DONE
 
 
 @manage_keys.action("show")
 def _show_keys(config: Config, options: argparse.Namespace) -> int:
     """Print the daemon's public key, and its clients."""
-    from irdaemon.serve.listen import server_keys_path
+    from irdaemon.serve.listen import find_server_keys
 
-    has_keys = os.path.exists(server_keys_path(config))
+    has_keys = os.path.exists(find_server_keys(config))
     print_line(
         f"daemon: {_read_own_keys(config).public if has_keys else 'no keys; irdaemon keys make'}"
     )
@@ -237,8 +233,8 @@ def _show_keys(config: Config, options: argparse.Namespace) -> int:
 @manage_keys.action(
     "add",
     argument("name", metavar="NAME", help="a name for the client"),
-    one_of(
-        argument("--key", metavar="KEY", help="the client's own public key: write no file"),
+    add_exclusive(
+        argument("--key", metavar="KEY", help="the client's own public key; no file is written"),
         argument("--token", action="store_true", help="a token for a socket, not a key for TCP"),
     ),
     argument(
@@ -253,10 +249,10 @@ def _show_keys(config: Config, options: argparse.Namespace) -> int:
         metavar="LEVEL",
         help="disclose only this level; may be repeated",
     ),
-    argument("--read-only", action="store_true", help="deny it all changes"),
+    argument("--read-only", action="store_true", help="deny it any change"),
 )
 def _add_client(config: Config, options: argparse.Namespace) -> int:
-    """Admit a client, and write its key file."""
+    """Add a client, and write its key file."""
     from irdaemon.daemon.active_config import open_config_file
 
     _check_corpora(config, options.corpus or ())
@@ -274,7 +270,7 @@ def _add_client(config: Config, options: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _write_file_first(path: str, text: str) -> Iterator[None]:
-    """Write a client's file before the configuration names it; where that is refused, undo it."""
+    """Write a client's file before the configuration names it; remove it if that is refused."""
     if text:
         write_privately(path, text)
     try:
@@ -286,7 +282,7 @@ def _write_file_first(path: str, text: str) -> Iterator[None]:
 
 
 def _check_corpora(config: Config, names: Sequence[str]) -> None:
-    """Raise NotFound for a corpus that is neither configured nor found here."""
+    """Raise NotFound for an unknown corpus."""
     known = {corpus.name for corpus in config.corpora if corpus.enabled}
     known |= set(KNOWN_KINDS if config.known else ())
     for name in names:
@@ -296,7 +292,7 @@ def _check_corpora(config: Config, names: Sequence[str]) -> None:
 
 
 def _make_client(config: Config, options: argparse.Namespace) -> tuple[ClientConfig, str]:
-    """Return a client as the options describe it, and the text of the file that it needs."""
+    """Return the client that the options describe, and the text of the file it needs."""
     client = ClientConfig(
         options.name,
         corpora=tuple(options.corpus) if options.corpus else None,

@@ -1,6 +1,6 @@
-"""Check the ledger for damage, against an index built of it, and against the disk.
+"""Check the ledger for damage, against an index built from it, and against the disk.
 
-It only reads, so it can run beside the daemon.
+The checks only read, so they can run beside the daemon.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _REBUILD = "irdaemon restart rebuilds it"
 
 
 def examine_ledger(ledger: Ledger, config: Config) -> list[IntegrityProblem]:
-    """Return what is wrong; of a ledger that cannot be used only that.
+    """List the problems of a ledger; if SQLite finds it damaged, only those.
 
-    Raises LedgerError for a ledger of a later format, or a failing disk.
+    Raises LedgerError for a later format or a failing disk.
     """
     with ledger.hold_snapshot():
         found = ledger.check()
@@ -35,26 +35,22 @@ def examine_ledger(ledger: Ledger, config: Config) -> list[IntegrityProblem]:
         for name in ledger.corpora.list_names():
             found += _compare_index(ledger, name)
             if name not in configured and AT not in name:
-                found.append(_find_unconfigured(name))
+                what, advice = "it is no longer in the configuration", "the next start deletes it"
+                found.append(IntegrityProblem("disk", what, advice, name, severe=False))
         for corpus in configured.values():
             found += _compare_disk(ledger, corpus)
     return found
 
 
-def _find_unconfigured(name: str) -> IntegrityProblem:
-    what = "it is not in the configuration any more"
-    return IntegrityProblem("disk", what, "the next start deletes it", name, severe=False)
-
-
 def _compare_index(ledger: Ledger, name: str) -> Iterator[IntegrityProblem]:
-    """Build the rows that queries are answered from, and compare their counts with the ledger's."""
+    """Build the rows that answer queries, and compare their counts with the ledger's."""
     _, embedder = ledger.corpora.find_served(name) or ("", "")
     dim = ledger.vectors.find_dimension(embedder)
     try:
-        rows = Rows.empty(dim).sync(ledger, name, embedder)
+        rows = Rows.make_empty(dim).sync(ledger, name, embedder)
     except (ValueError, IRError) as error:
         yield IntegrityProblem(
-            "index", f"none can be built: {error}", "irdaemon check --repair", name
+            "index", f"it cannot be built: {error}", "irdaemon check --repair", name
         )
         return
     counts = ledger.artifacts.count_all(name, embedder)
@@ -101,7 +97,7 @@ def _compare_disk(ledger: Ledger, corpus: Corpus) -> Iterator[IntegrityProblem]:
 
 
 def _find_outdated(delta: Delta, recipe: str) -> dict[str, list[str]]:
-    """Return the keys of entries that the ledger is behind with, by why."""
+    """Return the keys of the outdated entries by reason."""
     behind: dict[str, list[str]] = {}
     for entry in delta.stale:
         known = delta.known.get(entry.key)
@@ -113,20 +109,20 @@ def _find_outdated(delta: Delta, recipe: str) -> dict[str, list[str]]:
             why = "changed since"
         elif known.recipe != recipe:
             why = "decomposed differently"
-        else:  # written moments before it was read: read again, not wrong
+        else:  # modified just before it was read: it is read again, but nothing is wrong
             continue
         behind.setdefault(why, []).append(entry.key)
     return behind
 
 
 def _name_some(keys: Iterable[str]) -> str:
-    """Return the first few keys."""
+    """Return the first three keys as text."""
     first = sorted(keys)
     return ", ".join(first[:3]) + (", ..." if len(first) > 3 else "")
 
 
 def compare_with_daemon(ledger: Ledger, ask: Callable[[], Status]) -> list[IntegrityProblem]:
-    """Compare what a daemon serves, by its status, with the ledger; nothing while it is busy."""
+    """Compare the daemon's status with the ledger; return nothing while the daemon is busy."""
     before = ask()
     held = {name: ledger.artifacts.count_all(name, "") for name in ledger.corpora.list_names()}
     after = ask()

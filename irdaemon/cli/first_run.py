@@ -33,10 +33,10 @@ from irdaemon.cli.running import reload_configuration
 from irdaemon.cli.starting import check_restart, restart_daemon, start_detached, wait_indexed
 from irdaemon.config.addons import call_addons
 from irdaemon.config.config import parse_config, read_text, state_dir
-from irdaemon.config.corpus import known_roots, list_wanted
+from irdaemon.config.corpus import find_known_roots, list_wanted
 from irdaemon.config.edit import ConfigFile
 from irdaemon.config.sections import PROMPT_WRITERS, Config, PromptsConfig
-from irdaemon.config.template import initial_config
+from irdaemon.config.template import make_config
 from irdaemon.daemon.lock import find_holder
 from irdaemon.runtime import pool
 
@@ -120,7 +120,7 @@ def begin(options: argparse.Namespace) -> int:
     # only show the configuration file
     irdaemon init --print
     """
-    path, text = initial_config(options.config)
+    path, text = make_config(options.config)
     if options.print:
         print_text(text.removesuffix("\n"))
         return DONE
@@ -167,10 +167,11 @@ def _open_file(path: str) -> ConfigFile:
 def _look_around(config: Config) -> Findings:
     named = [(each.name, tuple(each.roots)) for each in list_wanted(config)]
     corpora = [
-        (name, roots or tuple(root.path for root in known_roots(name))) for name, roots in named
+        (name, roots or tuple(root.path for root in find_known_roots(name)))
+        for name, roots in named
     ]
     here, connected = _find_agents()
-    (writers,) = call_addons("init", config.models.model_endpoint()) or ((),)
+    (writers,) = call_addons("init", config.models.make_endpoint()) or ((),)
     return Findings(
         tuple(each for each in corpora if each[1]),
         tuple(agent for agent in here if agent not in connected),
@@ -211,7 +212,7 @@ def _plan_agent(machine: Machine, agent: str) -> list[Change]:
     """
     files = SETTINGS_FILES[agent](machine, False)
     has_sdk = find_spec("mcp") is not None
-    parts = [(whole, whole.only(True, has_sdk)) for whole in files]
+    parts = [(whole, whole.keep_only(True, has_sdk)) for whole in files]
     planned = [plan_install(whole, part) for whole, part in parts if part.wanted]
     return [change for change in planned if change is not None]
 

@@ -44,7 +44,7 @@ def check_ledger(options: argparse.Namespace) -> int:
     # is anything wrong?
     irdaemon check
 
-    # repair it
+    # repair the ledger
     irdaemon stop
     irdaemon check --repair
     irdaemon start --detach
@@ -80,7 +80,7 @@ def _find_problems(config: Config) -> list[IntegrityProblem]:
     with closing(Ledger(config.ledger_path, read_only=True)) as ledger:
         found = examine_ledger(ledger, config)
         if not any(each.part == "sqlite" for each in found):
-            # Without a daemon, or with an older one, there is nothing to hold it against.
+            # Without a daemon, or with an older one, there is nothing to compare with.
             with suppress(IRError), Client() as client:
                 if (client.status().ledger or {}).get("path") == config.ledger_path:
                     found += compare_with_daemon(ledger, client.status)
@@ -88,7 +88,7 @@ def _find_problems(config: Config) -> list[IntegrityProblem]:
 
 
 def _repair(path: str) -> list[str]:
-    """Repair a ledger, or set it aside if it cannot be; return what was done."""
+    """Repair a ledger, or set it aside if it is beyond repair; return what was done."""
     from irdaemon.ledger import Ledger
     from irdaemon.ledger.backups import set_corrupt_aside
 
@@ -122,7 +122,7 @@ def _print_problems(path: str, found: Sequence[IntegrityProblem], as_json: bool)
     argument(
         "file",
         metavar="FILE",
-        help="where to write it; it has the indexed texts, so keep it private",
+        help="where to write it; it contains the indexed texts, so keep it private",
     ),
     argument("--force", action="store_true", help="replace an existing file"),
     argument(
@@ -166,7 +166,7 @@ def write_backup(options: argparse.Namespace) -> int:
     argument("file", metavar="FILE", help="a file written by irdaemon backup"),
 )
 def restore_backup(options: argparse.Namespace) -> int:
-    """Replace the ledger by a backup; the daemon must not run.
+    """Replace the ledger with a backup; the daemon must not run.
 
     Replace the ledger (the SQLite file with everything that was indexed) by a
     backup, and the log of use and what sessions did by FILE.usage and FILE.recall
@@ -189,7 +189,7 @@ def restore_backup(options: argparse.Namespace) -> int:
         f"{config.ledger_path} is now {options.file}; the next start indexes what changed since"
     )
     for kept in filter(None, (old, *older)):
-        print_line(f"the one before is kept in {kept}")
+        print_line(f"the previous one is kept in {kept}")
     return DONE
 
 
@@ -197,11 +197,11 @@ def restore_backup(options: argparse.Namespace) -> int:
     argument("--config", metavar="FILE", help="read this configuration"),
 )
 def compact_ledger(options: argparse.Namespace) -> int:
-    """Make the ledger as small as what is in it.
+    """Compact the ledger.
 
     Rewrite the ledger (the SQLite file with everything that was indexed) without
-    the room that removed corpora left, and drop vectors that no text needs; the
-    daemon must not run. It needs as much room beside it as the ledger has then.
+    the space that removed corpora left, and drop unused vectors; the daemon must
+    not run. It needs as much free space as the compacted ledger takes.
 
     examples:
     # after a large corpus was removed
@@ -230,5 +230,5 @@ def compact_ledger(options: argparse.Namespace) -> int:
 
 
 def _measure(path: str) -> int:
-    """Return the bytes of a ledger and of its log."""
+    """Return the size of a ledger and its write-ahead log in bytes."""
     return sum(os.path.getsize(each) for each in (path, f"{path}-wal") if os.path.exists(each))

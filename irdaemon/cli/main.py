@@ -24,7 +24,7 @@ from irclient.terminal.output import note
 from irclient.terminal.width import escape_unencodable
 from irdaemon import __version__
 
-# A command's function, by module.
+# The function of each command, by module.
 COMMANDS = {
     "start": "irdaemon.cli.starting:start_daemon",
     "restart": "irdaemon.cli.starting:restart_daemon",
@@ -49,26 +49,26 @@ COMMANDS = {
     "version": "irdaemon.cli.setup:print_version",
     "completion": "irdaemon.cli.setup:print_completion",
 }
-# What stands above a command in the list of them all, where a group begins.
+# Headings of groups in the list of commands, by the first command of each.
 HEADINGS = {
     "start": "run it",
     "check": "the ledger",
-    "backend": "engines elsewhere",
+    "backend": "index backends",
     "init": "set it up",
     "doctor": "find what is wrong",
     "mcp": "the rest",
 }
-# Commands of `irc` alone, which somebody may look for here.
+# Commands of `irc` that somebody may look for here.
 OF_IRC = (
     *("discover", "search", "explain", "eval", "disclose", "open", "here", "projects", "ls"),
     *("info", "records", "artifacts", "prompts", "mute", "pin", "sessions"),
     *("audit", "coverage", "usage", "gaps", "listing", "top", "web", "add", "rm", "build"),
     *("maintain", "hint", "docs", "impressions", "hook", "install", "wait", "events", "ping"),
 )
-# What its start imports and loads stays: the collector need not go through all of it again and
-# again meanwhile. `irdaemon.runtime.memory.settle` has it begin.
+# What the start imports and loads stays, so the collector need not traverse it again and again
+# meanwhile. `irdaemon.runtime.memory.settle` switches it on.
 _STAYS = "start"
-# The packages whose modules have another name.
+# The packages whose modules are named differently.
 _PACKAGES = {
     "Stemmer": "PyStemmer",
     "markdown_it": "markdown-it-py",
@@ -88,7 +88,7 @@ def _run(words: Sequence[str]) -> int:
     if list(words[:1]) == [_STAYS]:
         gc.disable()
     try:
-        options = parse_options(program(words), words)
+        options = parse_options(make_program(words), words)
         code: int = options.run(options)
         return code
     except IRError as error:
@@ -105,7 +105,7 @@ def _report(error: IRError) -> int:
 
 
 def _explain_import(error: ImportError) -> IRError:
-    """Return what to do about a package that is needed. Raises the error where it is our own."""
+    """Say how to install a missing package. Raises the error if the module is our own."""
     module = (error.name or "").partition(".")[0]
     if module in ("", "irdaemon", "irclient"):
         raise error
@@ -118,8 +118,8 @@ def _explain_import(error: ImportError) -> IRError:
     )
 
 
-def program(words: Sequence[str] = ()) -> Parser:
-    """Return the parser of all commands, or of the one that a command line begins with."""
+def make_program(words: Sequence[str] = ()) -> Parser:
+    """Return the parser of all commands, or of only the one that `words` begin with."""
     irdaemon = make_parser("irdaemon", _ABOUT, _MORE)
     irdaemon.elsewhere = {name: f"irc {name}" for name in OF_IRC}
     irdaemon.add_argument("--version", action="version", version=f"irdaemon {__version__}")
@@ -145,7 +145,7 @@ words:
 exit codes:
   0   done
   2   wrong usage or configuration
-  3   the daemon does not run, or not answer
+  3   the daemon does not run or does not answer
   4   unknown, or nothing indexed yet
   5   unhealthy (status, check, doctor), or not done in full
   70  a fault of irdaemon

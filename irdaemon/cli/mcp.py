@@ -35,7 +35,7 @@ _TIMEOUT_S = 10.0
         action="append",
         default=[],
         metavar="NAME[:PORT]",
-        help="with --web: the name of a tunnel or a proxy that the page answers under, too",
+        help="with --web: also answer under this name of a tunnel or a proxy",
     ),
     argument(
         "--port", type=int, default=_PORT, metavar="N", help=f"the port for HTTP ({_PORT}; 0: any)"
@@ -63,7 +63,9 @@ def serve_mcp(options: argparse.Namespace) -> int:
     irdaemon mcp --http --web
     """
     if options.host_name and not options.web:
-        raise QueryError("--host-name is of the page", "irdaemon mcp --http --web --host-name NAME")
+        raise QueryError(
+            "--host-name is about the page", "irdaemon mcp --http --web --host-name NAME"
+        )
     if options.web and not options.http:
         raise QueryError("--web is served over HTTP", "irdaemon mcp --http --web")
     require_sdk()
@@ -71,7 +73,7 @@ def serve_mcp(options: argparse.Namespace) -> int:
     from irclient.mcp.daemon import DaemonCaller
     from irclient.mcp.server import make_server
 
-    # Over HTTP there are many clients, and the place of none is known.
+    # Over HTTP there are many clients, at unknown places.
     place = "" if options.http else find_here()
     tools = make_server(options.profile, DaemonCaller(socket_path(), _TIMEOUT_S, place))
     if options.http:

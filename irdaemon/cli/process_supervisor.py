@@ -1,13 +1,13 @@
-"""The supervisor of a detached daemon: it starts the daemon again when that crashes.
+"""The supervisor of a detached daemon, which restarts the daemon when it crashes.
 
-It does what systemd does with the unit, by the same figures (systemd/irdaemon.service). A small
-process: it runs this file alone, without the rest of the package, and mostly waits for its child.
+It restarts as systemd does with the unit (systemd/irdaemon.service). To stay small, the process
+runs this file alone, without the rest of the package.
 
     python -I -S supervisor.py LOCK LOG COMMAND...
 
-Its pid is in LOCK, which it holds while it runs. It writes the first child's pid to stdout. As long
-as stdin is open, a caller waits for the first child to serve; if the child ends before, it is not
-started again, and its exit code is this process'.
+It holds LOCK, with its pid in it, while it runs, and writes the first child's pid to stdout. While
+stdin is open, a caller waits for the first child to serve; if that child exits meanwhile, it is
+not restarted, and this process exits with its code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Sequence
 RESTART_S = 2.0  # RestartSec; doubled with each start within the interval
 BURST = 5  # StartLimitBurst
 INTERVAL_S = 60.0  # StartLimitIntervalSec
-# RestartPreventExitStatus: wrong usage or configuration, which the next try would meet as well.
+# RestartPreventExitStatus: wrong usage or configuration, which a restart would not fix.
 WRONG = 2
 INTERNAL = 70  # `irclient.terminal.exits` has both; this file runs without the package
 _CLEAN = (0, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP)
@@ -30,16 +30,13 @@ _POLL_S = 0.1
 
 
 def choose_wait(starts: Sequence[float], now: float) -> float | None:
-    """Return how long to wait before the next start; None where there were too many of late.
-
-    `starts` are the times of those before, in seconds as `now`.
-    """
+    """Return the seconds to wait before the next start; None after too many recent starts."""
     recent = sum(now - each < INTERVAL_S for each in starts)
     return None if recent >= BURST else RESTART_S * 2 ** max(0, recent - 1)
 
 
 class ProcessSupervisor:
-    """Run a command, and again when it crashes, until stopped."""
+    """Run a command, and restart it when it crashes, until stopped."""
 
     def __init__(self, log: str, command: list[str]):
         self._log = log
@@ -48,7 +45,7 @@ class ProcessSupervisor:
         self._stopping = False
 
     def run(self) -> int:
-        """Return the exit code of the last child once there is none to come."""
+        """Supervise until the last child exits; return its exit code."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_signal)
         starts: list[float] = []
@@ -85,7 +82,7 @@ class ProcessSupervisor:
         return os.waitstatus_to_exitcode(status)
 
     def _on_signal(self, number: int, frame: object) -> None:
-        """Pass a signal on to the child; all but SIGHUP end this process, too."""
+        """Pass a signal on to the child; any but SIGHUP also ends this process."""
         self._stopping = self._stopping or number != signal.SIGHUP
         if self._child:
             os.kill(self._child, number)

@@ -1,4 +1,4 @@
-"""What a daemon that runs is asked: stop, reload, status, logs."""
+"""Commands for a running daemon: stop, reload, status, logs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from irdaemon.daemon.lock import find_holder, is_in_use
 
 # The lock of a detached daemon's supervisor, in the state directory.
 SUPERVISED = "supervisor"
-# Who holds which lock.
+# Pids and the locks they should hold.
 Locks = Sequence[tuple[int | None, str]]
 
 _STOPPED_WITHIN_S = 10.0
@@ -37,7 +37,7 @@ _POLL_S = 0.05
     argument(
         "--kill",
         action="store_true",
-        help=f"end it by force where it did not stop within {_STOPPED_WITHIN_S:g} s",
+        help=f"kill it if it does not stop within {_STOPPED_WITHIN_S:g} s",
     ),
     argument(
         "--forget",
@@ -48,19 +48,19 @@ _POLL_S = 0.05
 def stop_daemon(options: argparse.Namespace) -> int:
     """Stop the daemon.
 
-    Stop the daemon and wait, 10 s at most, until it has ended; one that is frozen
-    is woken for it. One that does not end by then is ended with --kill, at once and
-    without loss: what was written is whole. With --forget also delete everything
-    that was indexed; the next start indexes it again.
+    Stop the daemon and wait until it has ended, 10 s at most; a frozen one is
+    resumed first. With --kill, kill a daemon that has not ended by then; nothing
+    that was written is lost. With --forget, also delete everything that was
+    indexed; the next start indexes it again.
 
     examples:
     # stop it
     irdaemon stop
 
-    # and index everything again at the next start
+    # index everything again at the next start
     irdaemon stop --forget
 
-    # one that does not stop
+    # a daemon that does not stop
     irdaemon stop --kill
     """
     code = stop_running(kill=options.kill)
@@ -71,9 +71,9 @@ def stop_daemon(options: argparse.Namespace) -> int:
 
 
 def stop_running(*, kill: bool = False) -> int:
-    """Stop the daemon, its supervisor first, and wait until their locks are free.
+    """Stop the supervisor and the daemon, and wait until their locks are free.
 
-    One that is frozen is woken, so that it can stop; with `kill` what does not stop is ended.
+    A frozen process is resumed so that it can stop; with `kill`, one that does not stop is killed.
     """
     lock, supervised = (os.path.join(state_dir(), name) for name in ("lock", SUPERVISED))
     pid, supervisor = _find_daemon(lock), find_holder(supervised)
@@ -81,21 +81,21 @@ def stop_running(*, kill: bool = False) -> int:
         note("irdaemon is not running")
         return UNREACHABLE
     held, shown = ((supervisor, supervised), (pid, lock)), pid or supervisor
-    _signal(held, signal.SIGTERM, signal.SIGCONT)
+    _send_signals(held, signal.SIGTERM, signal.SIGCONT)
     if _are_free(held):
         note(f"irdaemon stopped (pid {shown})")
         return DONE
     late = f"irdaemon (pid {shown}) did not stop within {_STOPPED_WITHIN_S:g} s"
     if kill:
-        _signal(held, signal.SIGKILL)
+        _send_signals(held, signal.SIGKILL)
         if _are_free(held):
             note(f"{late}, and was killed")
             return DONE
-    note(f"{late} and holds its lock: irdaemon stop --kill ends it; nothing is lost")
+    note(f"{late} and still holds its lock: irdaemon stop --kill ends it; nothing is lost")
     return UNHEALTHY
 
 
-def _signal(held: Locks, *signals: signal.Signals) -> None:
+def _send_signals(held: Locks, *signals: signal.Signals) -> None:
     # The locks are held, so these are the pids of the daemon and its supervisor, not recycled ones.
     for pid, lock in held:
         if pid is not None and _holds(pid, lock):
@@ -133,11 +133,12 @@ _POLL_S = 0.05
 
 @command()
 def reload_configuration(options: argparse.Namespace) -> int:
-    """Have the daemon read its configuration again.
+    """Make the daemon read its configuration again.
 
-    Have the daemon that runs read its configuration file again, as SIGHUP does, and
-    say what was taken. A file that it could not start with is refused: it goes on
-    with what it has, the mistake is said with its line, and the exit code is 2.
+    Make the running daemon read its configuration file again, as SIGHUP does, and
+    print what was applied. A file that it could not start with is refused: the
+    daemon keeps its configuration, the error names the line, and the exit code is
+    2.
 
     examples:
     # after a change by hand
@@ -164,9 +165,9 @@ def _wait_for_job(client: Client, job: int) -> JobProgress:
 def show_status(options: argparse.Namespace) -> int:
     """Show whether the daemon and every corpus are healthy.
 
-    Show how the daemon and its corpora are, as `irc status` does. Exit code 5 if a
-    corpus is stale (behind its files) or offline (a root is missing or cannot be
-    watched).
+    Show the state of the daemon and its corpora, as `irc status` does. Exit code 5
+    if a corpus is stale (behind its files) or offline (a root is missing or cannot
+    be watched).
 
     examples:
     # is everything up to date?
@@ -193,29 +194,29 @@ def _parse_lines(text: str) -> int:
 @command(
     argument("-n", type=_parse_lines, default=50, metavar="N", help="the last N lines (50)"),
     argument(
-        "-f", "--follow", action="store_true", help="go on with what comes, until interrupted"
+        "-f", "--follow", action="store_true", help="keep printing new lines until interrupted"
     ),
-    argument("--log", metavar="FILE", help="the log, if it is not the usual one"),
+    argument("--log", metavar="FILE", help="the log, if not the usual one"),
 )
 def print_log(options: argparse.Namespace) -> int:
     """Print the end of the daemon's log.
 
-    Print the end of the log of a daemon that was started with --detach; with -f go
-    on with what comes, until interrupted. A service logs to the journal instead:
-    journalctl --user -u irdaemon.
+    Print the end of the log of a daemon that was started with --detach; with -f
+    keep printing new lines until interrupted. A service logs to the journal
+    instead: journalctl --user -u irdaemon.
 
     examples:
     # the last fifty lines
     irdaemon logs
 
-    # the last ten, and what comes
+    # the last ten, and new ones
     irdaemon logs -n 10 -f
     """
     path = options.log or os.path.join(state_dir(), "irdaemon.log")
     try:
         file = _open_log(path)
     except FileNotFoundError:
-        hint = "journalctl --user -u irdaemon shows that of a service"
+        hint = "journalctl --user -u irdaemon shows the log of a service"
         raise NotFound(f"there is no log at {path}", hint) from None
     with file:
         for line in deque(file, maxlen=options.n):
@@ -228,11 +229,11 @@ def print_log(options: argparse.Namespace) -> int:
 
 
 def follow(path: str, file: TextIO) -> Iterator[str]:
-    """Yield the lines that come into a log, and go on in the one that takes its place."""
+    """Yield the lines appended to a log, and go on in the file that replaces it."""
     begun = ""
     with contextlib.ExitStack() as opened:
         while True:
-            replaced = _is_replaced(path, file)  # asked first, so that its last lines are not lost
+            replaced = _is_replaced(path, file)  # checked first, so that no last lines are lost
             if more := file.readline():
                 begun += more
             elif replaced:
@@ -248,7 +249,7 @@ def follow(path: str, file: TextIO) -> Iterator[str]:
 def _is_replaced(path: str, file: TextIO) -> bool:
     try:
         return not os.path.samestat(os.stat(path), os.fstat(file.fileno()))
-    except FileNotFoundError:  # between the one and the other
+    except FileNotFoundError:  # removed, and not yet created again
         return False
 
 

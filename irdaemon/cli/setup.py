@@ -1,4 +1,4 @@
-"""What sets this machine up, and takes that out again: service, uninstall, fetch, completion."""
+"""Set up this machine, and undo that: service, uninstall, fetch, completion."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from irdaemon.source.opening import resolve_path
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """One thing to take out, in words, and what does it."""
+    """One thing to remove: its description, and the function that removes it."""
 
     what: str
     remove: Callable[[], object]
@@ -46,18 +46,18 @@ class Removal:
     argument("--yes", action="store_true", help="do not ask"),
 )
 def uninstall(options: argparse.Namespace) -> int:
-    """Take out the agents' entries, the service and the data.
+    """Remove the agents' entries, the service and the data.
 
-    Take out of this machine what was set up: what `irc install` wrote into the
+    Remove what was set up on this machine: what `irc install` wrote into the
     settings of agents, the service, the running daemon, and the data (the ledger,
-    the log, the configuration, keys and tokens). All of it is listed first, and
-    nothing is done until you agree. Managed documents stay, and where they are is
-    said; --documents takes them out too. Copies of corpora in a backend stay, and
-    where they are is said: irc rm removes one while the daemon runs. Entries in
-    projects stay: irc uninstall AGENT --project takes those out.
+    the log, the configuration, keys and tokens). Everything is listed first, and
+    nothing is removed until you agree. Managed documents stay, unless you add
+    --documents, and so do copies of corpora in a backend (irc rm removes one while
+    the daemon runs); it says where both are. Entries in projects stay: irc
+    uninstall AGENT --project removes them.
 
     examples:
-    # list it, ask, take it out
+    # list everything, ask, and remove it
     irdaemon uninstall
 
     # keep the ledger and the configuration
@@ -70,7 +70,7 @@ def uninstall(options: argparse.Namespace) -> int:
         *(() if options.keep_data else _find_data()),
     ]
     for address in _list_backends():
-        note(f"left: what was copied to {address} (irc rm CORPUS removes a corpus there, too)")
+        note(f"left: the copies in {address} (irc rm CORPUS also removes a corpus there)")
     if options.documents:
         removals += documents
     else:
@@ -85,30 +85,27 @@ def uninstall(options: argparse.Namespace) -> int:
         if not sys.stdin.isatty() or find_lost_output():
             note("irdaemon: nothing was removed; --yes removes without asking")
             return WRONG
-        if not _ask_agreement():
+        try:
+            agreed = input("remove all of this? [y/N] ").strip().lower() in ("y", "yes")
+        except EOFError:
+            agreed = False
+        if not agreed:
             note("nothing was removed")
             return DONE
     return _remove(removals)
 
 
-def _ask_agreement() -> bool:
-    try:
-        return input("take all this out? [y/N] ").strip().lower() in ("y", "yes")
-    except EOFError:
-        return False
-
-
 def _remove(removals: Sequence[Removal]) -> int:
-    """Take everything out; what cannot be ends it, as the rest may still be in use then."""
+    """Remove everything; stop at the first failure, as the rest may still be in use then."""
     for each in removals:
         try:
             if each.remove() == UNHEALTHY:  # the daemon did not stop
                 return UNHEALTHY
         except (OSError, IRError) as error:
             note(f"irdaemon: {each.what}: {error}")
-            note("          the items listed below it were not read; run this again")
+            note("          what is listed below it was not removed; run this again")
             return UNHEALTHY
-    note(f"the programs go with {make_removal_command()}")
+    note(f"to remove the programs: {make_removal_command()}")
     return DONE
 
 
@@ -138,12 +135,12 @@ def _find_agent_entries() -> Iterator[Removal]:
 
 
 def _find_daemon() -> Iterator[Removal]:
-    path = service.agent_path() if sys.platform == "darwin" else service.unit_path()
+    path = service.find_agent() if sys.platform == "darwin" else service.find_unit()
     if path.exists():
         yield Removal(f"service: {path}", service.uninstall)
     locks = (os.path.join(state_dir(), name) for name in ("lock", SUPERVISED))
     if any(find_holder(lock) is not None for lock in locks):
-        yield Removal("daemon: it runs, and is stopped", stop_running)
+        yield Removal("daemon: it is running; it will be stopped", stop_running)
 
 
 def _find_documents() -> Iterator[Removal]:
@@ -159,9 +156,9 @@ def _find_documents() -> Iterator[Removal]:
 
 
 def _list_backends() -> list[str]:
-    """Return where copies of corpora lie that are not on this machine."""
+    """List the backends that hold copies of corpora."""
     try:
-        return [address.shown for address in load_config().backends()]
+        return [address.shown for address in load_config().list_backends()]
     except ConfigError:
         return []
 
@@ -180,7 +177,7 @@ def _find_data() -> Iterator[Removal]:
 
 
 def _list_files_beside(name: str) -> Iterator[str]:
-    """Yield the names of the files that may lie beside the configuration: its lock, and keys."""
+    """Yield the names of the lock and the key files that may lie beside the configuration."""
     yield f".{name}.lock"
     yield "server.key"
     try:
@@ -204,7 +201,7 @@ def manage_service(options: argparse.Namespace) -> int:
     """Install, remove or show the user service.
 
     Run the daemon as a service of this user, from login on: a systemd user unit, or
-    a launchd agent on macOS. A daemon that runs already makes way for it.
+    a launchd agent on macOS. A daemon that is already running is stopped first.
 
     examples:
     # install and start it
@@ -217,7 +214,7 @@ def manage_service(options: argparse.Namespace) -> int:
     irdaemon service uninstall
     """
     if options.action == "status":
-        found = service.status()
+        found = service.read_status()
         print_text(found.output)
         return DONE if found.code == 0 else UNREACHABLE
     print_line(service.install(_make_way) if options.action == "install" else service.uninstall())
@@ -225,12 +222,12 @@ def manage_service(options: argparse.Namespace) -> int:
 
 
 def _make_way() -> None:
-    """Stop a daemon that runs without the service, which could not start beside it."""
+    """Stop a daemon outside of the service, since the service could not start beside it."""
     pid = find_holder(os.path.join(state_dir(), "lock"))
     if pid is None or service.is_service(pid):
         return
     if stop_running() == UNHEALTHY:
-        raise Unavailable(f"the daemon that runs (pid {pid}) does not stop", "irdaemon stop")
+        raise Unavailable(f"the running daemon (pid {pid}) does not stop", "irdaemon stop --kill")
 
 
 @command(
@@ -241,8 +238,8 @@ def _make_way() -> None:
 def fetch_model(options: argparse.Namespace) -> int:
     """Download an embedding model from the network.
 
-    Download the model of an embedder, which turns texts into vectors. Beside
-    it only `irdaemon tools` may use the network, to ask a server.
+    Download the model of an embedder, which turns texts into vectors. Only this
+    command and `irdaemon tools`, which asks servers, use the network.
 
     examples:
     # a small one, without torch
@@ -254,7 +251,7 @@ def fetch_model(options: argparse.Namespace) -> int:
     from irdaemon.embed import make_embedder
 
     embedder = make_embedder(options.embedder, download=True)
-    print_line(f"{options.embedder} is here: {embedder.id}, {embedder.dim} dimensions")
+    print_line(f"{options.embedder} is installed: {embedder.id}, {embedder.dim} dimensions")
     note(f'embedder = "{options.embedder}" in the configuration uses it')
     return DONE
 
@@ -277,13 +274,13 @@ def print_version(options: argparse.Namespace) -> int:
     SHELL,
 )
 def print_completion(options: argparse.Namespace) -> int:
-    """Print a script with which a shell completes irdaemon.
+    """Print a shell completion script for irdaemon.
 
-    Print a script with which bash, zsh or fish completes commands, options and
+    Print a script that makes bash, zsh or fish complete commands, options and
     files. `irc completion` does the same for irc.
 
     examples:
-    # bash: into the directory that its completion package reads
+    # bash: into the directory that bash-completion reads
     irdaemon completion bash > ~/.local/share/bash-completion/completions/irdaemon
 
     # zsh: into a directory of $fpath

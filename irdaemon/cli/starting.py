@@ -1,4 +1,4 @@
-"""Start the daemon, in the foreground or detached, or start it again."""
+"""Start or restart the daemon, in the foreground or detached."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _READY_WITHIN_S = 30.0
 _ANSWER_WITHIN_S = 3.0
 _POLL_S = 0.05
-# What is needed and not imported by the start itself.
+# Packages that are needed, but imported only after the start.
 _IMPORTED_LATER = (
     "apscheduler", "bm25s", "markdown_it", "pathspec", "rapidfuzz", "tomlkit", "watchdog",
 )  # fmt: skip
@@ -70,10 +70,10 @@ def start_daemon(options: argparse.Namespace) -> int:
     """Start the daemon, in the foreground or detached.
 
     Start the daemon and serve until stopped; with --detach in the background, where
-    it is restarted when it crashes. If one is running already, nothing happens; one
-    of another version is stopped first with --detach. With --serve-only it is a
-    front end: it answers from the backend that the configuration names, watches
-    nothing and has no ledger, and any number of them may run beside each other.
+    it is restarted when it crashes. If one is already running, nothing happens;
+    with --detach, one of another version is stopped first. With --serve-only it is
+    a front end: it answers from the backend that the configuration names, watches
+    nothing and has no ledger, and any number of front ends may run side by side.
 
     examples:
     # in the foreground, with the log on the terminal
@@ -85,14 +85,14 @@ def start_daemon(options: argparse.Namespace) -> int:
     # with another configuration
     irdaemon start --config ./irdaemon.toml --verbose
 
-    # a front end of what another daemon writes into a backend
+    # a front end for what another daemon writes into a backend
     irdaemon start --serve-only
     """
     return start_detached(options) if options.detach else start_here(options)
 
 
 def start_here(options: argparse.Namespace) -> int:
-    """Serve in this process until stopped."""
+    """Serve from this process until stopped."""
     # Numeric libraries start a thread per core unless configured before they load; for matrices
     # this small the threads spin against each other and against other processes.
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -105,7 +105,9 @@ def start_here(options: argparse.Namespace) -> int:
     if options.serve_only:
         return serve_only(options)
     model = _begin_model(options)
-    _check_packages()
+    for name in _IMPORTED_LATER:  # a missing package would only be noticed while the daemon runs
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
     from irdaemon.daemon.active_config import ActiveConfig
     from irdaemon.daemon.daemon import Daemon
 
@@ -115,22 +117,15 @@ def start_here(options: argparse.Namespace) -> int:
     return DONE if Daemon(settings, socket_path(), model).run() else INTERNAL
 
 
-def _check_packages() -> None:
-    """Raise ModuleNotFoundError for a package that would only be missed while the daemon runs."""
-    for name in _IMPORTED_LATER:
-        if find_spec(name) is None:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-
 def serve_only(options: argparse.Namespace) -> int:
-    """Serve what a backend holds in this process until stopped."""
+    """Serve the corpora of a backend from this process until stopped."""
     if options.fallback:
-        raise QueryError("--fallback does not go with --serve-only", "leave one of them out")
+        raise QueryError("--fallback cannot be combined with --serve-only", "leave one of them out")
     make_private(load_config(options.config).state_dir)
     _begin_log(options)
     made = call_addons("start --serve-only", options.config, socket_path())
     if not made:
-        raise Unavailable("a front end is of the add-on 'backends', which is not here")
+        raise Unavailable("a front end needs the add-on 'backends', which is not installed")
     return DONE if made[0].run() else INTERNAL
 
 
@@ -143,11 +138,11 @@ def _begin_log(options: argparse.Namespace) -> None:
 
 
 def _begin_model(options: argparse.Namespace) -> EarlyModel | None:
-    """Begin to read the configured model, where it is one of this machine's."""
+    """Start loading the configured embedder, if it is one of the built-in kinds."""
     from irdaemon.daemon.early_model import EarlyModel
     from irdaemon.embed import EMBEDDERS
 
-    with contextlib.suppress(IRError):  # what needs the configuration says what is wrong
+    with contextlib.suppress(IRError):  # reported by what needs the configuration
         name = load_config(options.config).embedder
         if name in EMBEDDERS:
             model = EarlyModel(name)
@@ -157,7 +152,7 @@ def _begin_model(options: argparse.Namespace) -> EarlyModel | None:
 
 
 def start_detached(options: argparse.Namespace) -> int:
-    """Serve in a process of its own, started again when it crashes; return once it serves."""
+    """Start a supervised daemon in the background; return once it serves."""
     state_dir = load_config(options.config).state_dir
     make_private(state_dir)
     supervised = os.path.join(state_dir, SUPERVISED)
@@ -185,14 +180,10 @@ def start_detached(options: argparse.Namespace) -> int:
     if code != DONE:
         return code
     note(f"irdaemon serves (pid {pid}), log in {log}")
-    _say_if_demo()
-    return wait_indexed() if options.wait else DONE
-
-
-def _say_if_demo() -> None:
     with contextlib.suppress(IRError), Client(timeout=_ANSWER_WITHIN_S) as client:
         if client.status().demo:
             note(f"irdaemon: {tables.DEMO}")
+    return wait_indexed() if options.wait else DONE
 
 
 def _is_answering() -> bool:
@@ -203,7 +194,7 @@ def _is_answering() -> bool:
 
 
 def _find_other_version() -> str:
-    """Return what runs where it is another version; "" for this one, or without an answer."""
+    """Describe the running daemon if it is of another version; else, or without an answer, ""."""
     try:
         with Client(timeout=_ANSWER_WITHIN_S) as client:
             version = client.ping().version
@@ -268,9 +259,9 @@ def _measure_progress(state: Status) -> tuple[int, int, str]:
 def restart_daemon(options: argparse.Namespace) -> int:
     """Stop the daemon, then start it detached.
 
-    Stop the daemon if it runs, and start one in the background; one that systemd or
-    launchd runs is restarted by that. If the
-    configuration has an error, the running daemon is left alone.
+    Stop the daemon if it runs, and start one in the background; a service is
+    restarted by systemd or launchd. If the configuration has an error, the running
+    daemon is left alone.
 
     examples:
     # after an upgrade
@@ -300,7 +291,7 @@ def check_restart(options: argparse.Namespace) -> bool:
     for name in ("config", "fallback", "log"):
         if getattr(options, name):
             raise QueryError(
-                f"the daemon runs as a service, which takes no --{name} from here",
+                f"the daemon runs as a service, which does not take --{name}",
                 f"irdaemon stop, and then irdaemon start --detach --{name} ...",
             )
     return True

@@ -1,8 +1,8 @@
-"""Ask configured MCP servers for their tools, once and by name, and keep the answers as dumps.
+"""Ask configured MCP servers for their tools, and store the answers as dumps.
 
-To ask a stdio server is to run its command. So nothing here happens by itself: a person names the
-servers, and a file of a checkout counts only when that file is named as well. The daemon takes no
-part; the source of kind mcp_tools finds the dumps.
+Asking a stdio server means running its command. So nothing happens on its own: a person names the
+servers, and must name the file too if it belongs to a checkout. The daemon takes no part; its
+source of kind mcp_tools finds the dumps.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source.mcp_tools import find_dump_directory
 from irdaemon.source.redact import Redactor
 
-# The user's own files, below the home directory: agents keep their servers under one of the keys.
+# The user's own settings below the home directory; agents keep their servers under one of the keys.
 _FILES = (
     ".claude.json",
     ".codex/config.toml",
@@ -46,16 +46,16 @@ _KEYS = ("mcpServers", "mcp_servers", "servers", "mcp")
 _VARIABLE = re.compile(r"\$\{(?:env:)?(\w+)(?::-([^}]*))?\}")
 _NAME = re.compile(r"[\w.@ -]{1,100}\Z")
 _PAGES = 100
-# So short a value is an option or a word, not a credential.
+# A value this short is an option or a word, not a credential.
 _PLAIN_CHARS = 3
 _STDERR_LINES = 50
 
 
 @dataclass(frozen=True, slots=True)
 class ToolServer:
-    """A server as configured in `origin`: a command to run, or a URL to ask.
+    """A server configured in the file `origin`: a command to run, or a URL to ask.
 
-    Arguments, variables, headers and URLs hold credentials, so it is shown by its program or host.
+    Arguments, variables, headers and URLs hold credentials, so only its program or host is shown.
     """
 
     name: str
@@ -70,10 +70,10 @@ class ToolServer:
         return _show_host(self.url) if self.url else _show_program(self.command)
 
     def hide_values(self, text: str) -> str:
-        """Return a text without the values of this server's configuration, and without secrets."""
+        """Remove the values of this server's configuration, and any secrets, from a text."""
         for value in sorted(self._list_values(), key=len, reverse=True):
             text = text.replace(value, "...")
-        return Redactor("all").text(text)
+        return Redactor("all").redact_text(text)
 
     def _list_values(self) -> Iterator[str]:
         words = (*self.command[1:], *" ".join(self.command).split()[1:])
@@ -84,7 +84,7 @@ class ToolServer:
 
 
 def list_or_keep(names: Sequence[str], files: Sequence[str], timeout: float) -> bool:
-    """List the configured servers, or keep the tools of those named; return whether all succeeded.
+    """List the configured servers, or store the tools of those named; return whether all answered.
 
     Servers and dumps are printed to stdout, errors to stderr.
     """
@@ -99,7 +99,7 @@ def list_or_keep(names: Sequence[str], files: Sequence[str], timeout: float) -> 
     is_new = not os.path.isdir(find_dump_directory(home, os.environ))
     asked = [_ask_and_keep(server, home, timeout) for server in choose_servers(servers, names)]
     if any(asked) and is_new:
-        note("irdaemon restart: then they are found, and watched from now on")
+        note("irdaemon restart makes the daemon find and watch them")
     return all(asked)
 
 
@@ -117,9 +117,9 @@ def _ask_and_keep(server: ToolServer, home: str, timeout: float) -> bool:
 
 
 def find_servers(home: str, files: Sequence[str] = ()) -> dict[str, ToolServer]:
-    """Return the servers in the given files, or else in the user's own; the first of a name wins.
+    """Return the servers in the given files, or in the user's own; the first of each name wins.
 
-    Raises QueryError where a file that was given cannot be used; others are passed over.
+    Raises QueryError if a given file cannot be used; the user's own are skipped then.
     """
     found: dict[str, ToolServer] = {}
     for path in files or [os.path.join(home, name) for name in _FILES]:
@@ -136,7 +136,7 @@ def find_servers(home: str, files: Sequence[str] = ()) -> dict[str, ToolServer]:
 
 
 def choose_servers(servers: Mapping[str, ToolServer], names: Sequence[str]) -> list[ToolServer]:
-    """Return the servers of these names. Raises NotFound for the first that is not configured."""
+    """Return the named servers. Raises NotFound for the first that is not configured."""
     for name in names:
         if name not in servers:
             known = ", ".join(sorted(servers)) or "none"
@@ -146,10 +146,10 @@ def choose_servers(servers: Mapping[str, ToolServer], names: Sequence[str]) -> l
 
 
 def ask_server(server: ToolServer, timeout: float) -> list[dict[str, Any]]:
-    """Return the tools of a server, as it gave them; runs its command where it has one.
+    """Return the tools of a server as it lists them; runs its command if it has one.
 
-    Its stderr is printed, without credentials.
-    Raises Unavailable where it cannot be asked, or has not answered after `timeout` seconds.
+    Prints its stderr, without credentials. Raises Unavailable if it cannot be asked, or does not
+    answer within `timeout` seconds.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
         try:
@@ -165,7 +165,7 @@ def _list_tools(server: ToolServer, timeout: float, stderr: TextIO) -> list[dict
         return asyncio.run(_request_tools(server, timeout, stderr))
     except ModuleNotFoundError as error:
         raise Unavailable(
-            "asking a server takes the package mcp", make_extra_command("mcp")
+            "asking a server needs the package mcp", make_extra_command("mcp")
         ) from error
     except TimeoutError as error:
         message = f"{server.name} did not answer within {timeout:g} s"
@@ -179,7 +179,7 @@ def _list_tools(server: ToolServer, timeout: float, stderr: TextIO) -> list[dict
 def keep_tools(
     server: ToolServer, tools: list[dict[str, Any]], home: str, env: Mapping[str, str]
 ) -> str:
-    """Write the tools of a server as its dump, and return the path."""
+    """Store the tools of a server as its dump; return the path."""
     if not _NAME.match(server.name) or server.name.startswith("."):
         raise QueryError(f"{server.name!r} is not a valid file name", "rename the server")
     path = os.path.join(find_dump_directory(home, env), f"{server.name}.json")
@@ -197,17 +197,14 @@ async def _request_tools(
         cursor = None
         for _ in range(_PAGES):
             page = await client.list_tools(cursor=cursor)
-            found += [_read_tool(tool) for tool in page.tools]
+            found += [
+                tool.model_dump(mode="json", by_alias=True, exclude_none=True)
+                for tool in page.tools
+            ]
             cursor = page.next_cursor
             if not cursor:
                 break
     return found
-
-
-def _read_tool(tool: Any) -> dict[str, Any]:
-    """Return a tool as it came over the wire."""
-    plain: dict[str, Any] = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return plain
 
 
 def _open_transport(server: ToolServer, stderr: TextIO) -> Any:
@@ -217,7 +214,7 @@ def _open_transport(server: ToolServer, stderr: TextIO) -> Any:
     if server.url:
         return _connect_http(_fill_variable(server.url), fill_variables(server.headers))
     program, *args = map(_fill_variable, server.command)
-    # The SDK hands on only a few variables by itself; these are the ones the file states.
+    # The SDK passes on only a few variables; these are the ones that the file sets.
     env, cwd = fill_variables(server.env) or None, _fill_variable(server.cwd) or None
     params = StdioServerParameters(command=program, args=args, env=env, cwd=cwd)
     return stdio_client(params, errlog=stderr)
@@ -225,7 +222,7 @@ def _open_transport(server: ToolServer, stderr: TextIO) -> Any:
 
 @asynccontextmanager
 async def _connect_http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
-    """Connect to a server over HTTP; the SDK leaves a client with own headers to be closed here."""
+    """Connect to a server over HTTP; a client with headers of its own is ours to close."""
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
@@ -240,7 +237,7 @@ def _read(path: str) -> Mapping[str, Any]:
     with open(path, "rb") as file:
         data = file.read()
     text = data.decode("utf-8-sig")
-    # Editors keep comments and last commas in these settings.
+    # These settings may have comments and trailing commas.
     value = toml.parse_toml(text) if path.endswith(".toml") else JsonText(text).root.value
     if not isinstance(value, dict):
         raise ValueError("not an object")
@@ -257,7 +254,7 @@ def _read_servers(settings: Mapping[str, Any], origin: str) -> Iterator[ToolServ
 
 
 def _read_server(name: str, about: Mapping[str, Any], origin: str) -> ToolServer | None:
-    """Return the server described, None without a command and a URL."""
+    """Return the server that a setting describes; None if it has neither command nor URL."""
     command = about.get("command")
     first = [command] if isinstance(command, str) else command
     rest = about.get("args")
@@ -277,14 +274,14 @@ def _read_server(name: str, about: Mapping[str, Any], origin: str) -> ToolServer
 
 
 def _show_program(command: Sequence[str]) -> str:
-    """Return the program that a command starts; some write the whole command as one text."""
+    """Return the program of a command; some settings hold the whole command as one text."""
     program = command[0].split(maxsplit=1)[0] if command[0].strip() else "?"
     more = len(command) > 1 or program != command[0]
-    return Redactor("all").text(program) + (" ..." if more else "")
+    return Redactor("all").redact_text(program) + (" ..." if more else "")
 
 
 def _show_host(url: str) -> str:
-    """Return the scheme and host of a URL: its path may be a credential like the rest."""
+    """Return the scheme and host of a URL; the rest may hold credentials."""
     try:
         parts = urlsplit(url)
         host = f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
@@ -299,7 +296,7 @@ def _read_texts(value: object) -> dict[str, str]:
 
 
 def fill_variables(texts: Mapping[str, str]) -> dict[str, str]:
-    """Put the environment's variables where `${NAME}`, or `${NAME:-default}`, stands for them."""
+    """Replace `${NAME}` and `${NAME:-default}` by the variables of the environment."""
     return {key: _fill_variable(text) for key, text in texts.items()}
 
 
@@ -334,9 +331,9 @@ def _find_innermost(error: BaseException) -> str:
 def manage_tools(options: argparse.Namespace) -> int:
     """List configured MCP servers, or index their tools.
 
-    List the MCP servers that coding agents on this machine are set up with. If some
-    are named, ask them for their tools and keep the answers, so that the tools are
-    indexed; a server with a command is started for that.
+    List the MCP servers that are configured for coding agents on this machine. If
+    you name some, ask them for their tools and keep the answers, so that the tools
+    are indexed; a server with a command is started for that.
 
     examples:
     # which servers are configured?

@@ -46,10 +46,10 @@ class BackendAddress:
     @property
     def shown(self) -> str:
         """Return the URLs for a person, without what may be a secret; see `shown`."""
-        return ", ".join(map(shown, self.urls))
+        return ", ".join(map(hide_password, self.urls))
 
 
-def shown(url: str) -> str:
+def hide_password(url: str) -> str:
     """Return a URL without what may be secret in it: password, fragment, and all but the hosts."""
     scheme, _, rest = url.partition("://")
     place, _, query = rest.partition("#")[0].partition("?")
@@ -86,7 +86,7 @@ def _find_url_fault(url: str) -> tuple[str, str]:
     place, _, query = rest.partition("#")[0].partition("?")
     user, _, behind = place.rpartition("@")
     if user.partition(":")[2] or is_naming_secret(query):
-        return f"the URL of a backend has a password in it ({shown(url)})", _HINT
+        return f"the URL of a backend has a password in it ({hide_password(url)})", _HINT
     # What is no host may be a password with characters that would have to be written otherwise.
     if not _HOSTS.fullmatch(behind.partition("/")[0]):
         return "the URL of a backend names no hosts that can be read", known
@@ -102,7 +102,7 @@ def read_backend(setting: Setting) -> Backend:
     """Return a value of `backend`. Raises ConfigError."""
     wrong, hint = find_backend_fault(setting.value)
     if wrong:
-        raise setting.error(wrong, hint)
+        raise setting.make_error(wrong, hint)
     return tuple(setting.value) if isinstance(setting.value, list) else str(setting.value)
 
 
@@ -119,7 +119,7 @@ def is_shared(kind: str, share: bool | None) -> bool:
     return kind not in _UNSHARED if share is None else share
 
 
-def addressed(value: Backend, password_env: str = "") -> BackendAddress | None:
+def parse_address(value: Backend, password_env: str = "") -> BackendAddress | None:
     """Return the engine that a valid value of `backend` names; None for this daemon alone."""
     if value == LOCAL:
         return None

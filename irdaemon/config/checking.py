@@ -39,9 +39,9 @@ class ConfigText:
     path: str
     text: str
 
-    def error(self, table: str, key: str, message: str, hint: str = "") -> ConfigError:
+    def make_error(self, table: str, key: str, message: str, hint: str = "") -> ConfigError:
         """Return an error that names the file, and the line of a key or of its table."""
-        line = self.line_of(table, key)
+        line = self.find_line(table, key)
         place = f"{self.path}:{line}" if line else self.path
         return ConfigError(f"{place}: {message}", hint)
 
@@ -51,9 +51,9 @@ class ConfigText:
             return
         place = f" in [{table}]" if table else ""
         message = f"unknown key {key!r}{place}{did_you_mean(key, valid)}"
-        raise self.error(table, key, message, f"valid keys: {', '.join(valid)}")
+        raise self.make_error(table, key, message, f"valid keys: {', '.join(valid)}")
 
-    def typed(self, table: str, key: str, value: Any, kind: type[Any]) -> Any:
+    def read_typed(self, table: str, key: str, value: Any, kind: type[Any]) -> Any:
         """Return a value of a type; a whole number becomes a float. Raises ConfigError."""
         if kind is bool or not isinstance(value, bool):
             if kind is float and isinstance(value, int):
@@ -61,9 +61,9 @@ class ConfigText:
             if isinstance(value, kind):
                 return value
         wrong = f"{type(value).__name__} ({value!r})"
-        raise self.error(table, key, f"{key} must be {_TYPE_NAMES[kind]}, not {wrong}")
+        raise self.make_error(table, key, f"{key} must be {_TYPE_NAMES[kind]}, not {wrong}")
 
-    def control_character(self, table: str, value: Any) -> str:
+    def find_control_character(self, table: str, value: Any) -> str:
         """Return where a table or value holds a control character, "" for nowhere.
 
         No path and no name may: a terminal would be misled, and no system allows a NUL in them.
@@ -72,15 +72,15 @@ class ConfigText:
         if found is None:
             return ""
         key, code = found
-        line = self.line_of(table, key) or self.line_of("", table)
+        line = self.find_line(table, key) or self.find_line("", table)
         message = f"{key or table} holds the control character U+{code:04X}"
         return f"line {line}: {message}" if line else message
 
-    def absolute(self, path: str) -> str:
+    def resolve_path(self, path: str) -> str:
         """Return a path as written: relative to the file, or to the home."""
         return os.path.normpath(os.path.join(os.path.dirname(self.path), os.path.expanduser(path)))
 
-    def line_of(self, table: str, key: str) -> int:
+    def find_line(self, table: str, key: str) -> int:
         """Return the line where a key, or else its table, is set; 0 if unknown."""
         current, found = "", 0
         for number, line in enumerate(self.text.splitlines(), start=1):
@@ -105,21 +105,21 @@ class Setting:
 
     def read(self, kind: type[Any]) -> Any:
         """Return the value if it is of a type; a whole number becomes a float."""
-        return self.where.typed(self.table, self.key, self.value, kind)
+        return self.where.read_typed(self.table, self.key, self.value, kind)
 
     def read_list(self) -> list[str]:
         """Return the value if it is a list of texts."""
         texts = self.read(list)
-        return [self.where.typed(self.table, self.key, each, str) for each in texts]
+        return [self.where.read_typed(self.table, self.key, each, str) for each in texts]
 
     def read_path(self) -> str:
         """Return the absolute path that the value is, "" for an empty one."""
         path: str = self.read(str)
-        return self.where.absolute(path) if path else ""
+        return self.where.resolve_path(path) if path else ""
 
-    def error(self, message: str, hint: str = "") -> ConfigError:
+    def make_error(self, message: str, hint: str = "") -> ConfigError:
         """Return an error that names the file and the line of the key."""
-        return self.where.error(self.table, self.key, message, hint)
+        return self.where.make_error(self.table, self.key, message, hint)
 
 
 def _find_control_characters(value: Any, key: str) -> Iterator[tuple[str, int]]:

@@ -49,29 +49,33 @@ def is_key(text: str) -> bool:
 
 def parse_clients(tables: Sequence[Any], where: ConfigText) -> tuple[ClientConfig, ...]:
     """Build the clients of a file. Raises an error that names the wrong key."""
-    clients = tuple(_make_client(where.typed("", "client", table, dict), where) for table in tables)
+    clients = tuple(
+        _make_client(where.read_typed("", "client", table, dict), where) for table in tables
+    )
     for key in ("name", *_KNOWN_BY):
         values = [value for each in clients if (value := getattr(each, key)) not in ("", None)]
         for value in values:
             if values.count(value) > 1:
-                raise where.error("client", key, f"two [[client]] tables have the {key} {value!r}")
+                raise where.make_error(
+                    "client", key, f"two [[client]] tables have the {key} {value!r}"
+                )
     return clients
 
 
 def _make_client(data: Mapping[str, Any], where: ConfigText) -> ClientConfig:
     for key, value in data.items():
         where.check_key("client", key, tuple(_TYPES))
-        where.typed("client", key, value, _TYPES[key])
+        where.read_typed("client", key, value, _TYPES[key])
     name = data.get("name", "")
     if not NAME.match(name):
         message = f"{name!r} is not a valid client name"
-        raise where.error("client", "name", message, "letters, digits, '-', '_', '.'")
+        raise where.make_error("client", "name", message, "letters, digits, '-', '_', '.'")
     _check(data, where)
     given: dict[str, Any] = {
         key: tuple(each) if isinstance(each, list) else each for key, each in data.items()
     }
     if "token" in given:
-        given["token"] = where.absolute(given["token"])
+        given["token"] = where.resolve_path(given["token"])
     return ClientConfig(**given)
 
 
@@ -79,15 +83,15 @@ def _check(data: Mapping[str, Any], where: ConfigText) -> None:
     client = f"client {data['name']!r}"
     if len(data.keys() & set(_KNOWN_BY)) != 1:
         message = f"{client} must have one of key, uid and token"
-        raise where.error("client", "name", message, "and at most one")
+        raise where.make_error("client", "name", message, "and at most one")
     if "key" in data and not is_key(data["key"]):
         message = f"the key of {client} is not a CURVE key"
-        raise where.error("client", "key", message, "irdaemon keys add writes one")
+        raise where.make_error("client", "key", message, "irdaemon keys add writes one")
     if data.get("uid", 0) < 0:
-        raise where.error("client", "uid", f"the uid of {client} is negative")
+        raise where.make_error("client", "uid", f"the uid of {client} is negative")
     for name in data.get("corpora", ()):
-        where.typed("client", "corpora", name, str)
+        where.read_typed("client", "corpora", name, str)
     for level in data.get("levels", ()):
         if level not in LEVELS:
             message = f"unknown level {level!r} of {client}"
-            raise where.error("client", "levels", message, f"levels: {', '.join(LEVELS)}")
+            raise where.make_error("client", "levels", message, f"levels: {', '.join(LEVELS)}")

@@ -77,11 +77,11 @@ def documents_dir() -> str:
 
 def load_config(path: str | None = None) -> Config:
     """Read the configuration; a file that was named must exist, the default one need not."""
-    chosen = chosen_path(path)
+    chosen = choose_path(path)
     return apply_environment(parse_config(read_text(chosen) or "", chosen), os.environ)
 
 
-def chosen_path(path: str | None = None) -> str:
+def choose_path(path: str | None = None) -> str:
     """Return the path of the file to read. Raises ConfigError where one was named and is gone."""
     chosen = os.path.abspath(path) if path else config_path()
     if (path or os.environ.get("IRDAEMON_CONFIG")) and not os.path.exists(chosen):
@@ -203,21 +203,21 @@ def parse_config(text: str, path: str) -> Config:
     where = ConfigText(path, text)
     for key, value in data.items():
         where.check_key("", key, _TOP_KEYS)
-        if key != "corpora" and (problem := where.control_character(key, value)):
+        if key != "corpora" and (problem := where.find_control_character(key, value)):
             raise ConfigError(f"{path}: {problem}", "leave that character out")
     sections = {
         name: _read_section(kind, data[name], name, where)
         for name, kind in SECTIONS.items()
         if name in data
     }
-    tables = where.typed("", "corpora", data.get("corpora", {}), dict)
+    tables = where.read_typed("", "corpora", data.get("corpora", {}), dict)
     config = Config(
         path=path,
         state_dir=state_dir(),
         documents_dir=documents_dir(),
-        **{key: where.typed("", key, data[key], _TOP[key]) for key in _TOP if key in data},
+        **{key: where.read_typed("", key, data[key], _TOP[key]) for key in _TOP if key in data},
         corpora=tuple(_read_corpus(name, table, where) for name, table in tables.items()),
-        clients=parse_clients(where.typed("", "client", data.get("client", []), list), where),
+        clients=parse_clients(where.read_typed("", "client", data.get("client", []), list), where),
         lines=_find_lines(data, where),
         **sections,
     )
@@ -227,14 +227,16 @@ def parse_config(text: str, path: str) -> Config:
 
 def _find_lines(data: Mapping[str, Any], where: ConfigText) -> dict[str, int]:
     """Return the line of each key of the top and of the sections, by its dotted name."""
-    above = {key: where.line_of("", key) for key in data}
+    above = {key: where.find_line("", key) for key in data}
     return above | {
-        f"{name}.{key}": where.line_of(name, key) for name in SECTIONS for key in data.get(name, ())
+        f"{name}.{key}": where.find_line(name, key)
+        for name in SECTIONS
+        for key in data.get(name, ())
     }
 
 
 def _read_section(kind: type[Any], data: Any, name: str, where: ConfigText) -> Any:
-    table = where.typed("", name, data, dict)
+    table = where.read_typed("", name, data, dict)
     types = {f.name: type(f.default) for f in fields(kind)}
     values: dict[str, Any] = {}
     for key, value in table.items():
@@ -243,7 +245,9 @@ def _read_section(kind: type[Any], data: Any, name: str, where: ConfigText) -> A
         special = _SECTION_READERS.get((name, key), _read_paths if types[key] is tuple else None)
         values[key] = special(setting) if special else _read_plain(setting, types[key])
     if name == "models" and bool(table.get("endpoint")) != bool(table.get("model")):
-        raise where.error(name, "", "endpoint and model belong together", "set both, or neither")
+        raise where.make_error(
+            name, "", "endpoint and model belong together", "set both, or neither"
+        )
     return kind(**values)
 
 
@@ -251,23 +255,23 @@ def _read_plain(setting: Setting, kind: type[Any]) -> Any:
     key, value = setting.key, setting.value
     if isinstance(setting.read(kind), (int, float)):
         if not 0 <= value < float("inf"):
-            raise setting.error(f"{key} must be finite and not negative")
+            raise setting.make_error(f"{key} must be finite and not negative")
         if value > (most := _MOST_BYTES if key.endswith("_bytes") else _MOST):
-            raise setting.error(f"{key} must be at most {most:,}")
+            raise setting.make_error(f"{key} must be at most {most:,}")
     if wrong := _find_fault(setting.table, key, value):
-        raise setting.error(wrong)
+        raise setting.make_error(wrong)
     return value
 
 
 def _read_paths(setting: Setting) -> tuple[str, ...]:
-    return tuple(map(setting.where.absolute, setting.read_list()))
+    return tuple(map(setting.where.resolve_path, setting.read_list()))
 
 
 def _read_host_names(setting: Setting) -> tuple[str, ...]:
     names = setting.read_list()
     for name in names:
         if not _HOST_NAME.fullmatch(name):
-            raise setting.error(f"{name!r} is not a host name", "write NAME, or NAME:PORT")
+            raise setting.make_error(f"{name!r} is not a host name", "write NAME, or NAME:PORT")
     return tuple(names)
 
 
@@ -275,7 +279,7 @@ def _read_corpus_names(setting: Setting) -> tuple[str, ...]:
     names = setting.read_list()
     for name in names:
         if not NAME.match(name):
-            raise setting.error(f"{name!r} is not the name of a corpus", "or write all")
+            raise setting.make_error(f"{name!r} is not the name of a corpus", "or write all")
     return tuple(names)
 
 
@@ -293,31 +297,35 @@ def _check_corpora(config: Config, where: ConfigText) -> None:
     cure = 'add [models] with endpoint = "http://127.0.0.1:11434/v1" and model'
     if config.prompts.write == "models" and not config.models.endpoint:
         message = "the writer models needs a model; configure one"
-        raise where.error("prompts", "write", message, cure)
+        raise where.make_error("prompts", "write", message, cure)
     for each in config.corpora:
         table = f"corpora.{each.name}"
         if each.backend not in (None, LOCAL) and not is_shared(each.kind, each.share):
             message = f"a corpus of {each.kind} that is not shared has no backend"
-            raise where.error(table, "backend", message, "add share = true, or leave backend out")
+            raise where.make_error(
+                table, "backend", message, "add share = true, or leave backend out"
+            )
         key = "selector" if each.selector else "synopsis" if each.synopsis else ""
         if key and not config.models.endpoint:
-            raise where.error(table, key, f"{key} needs a model; configure one", cure)
+            raise where.make_error(table, key, f"{key} needs a model; configure one", cure)
         if each.synopsis and each.kind in _WITHOUT_SYNOPSIS:
             message = f"a corpus of {each.kind} has no synopses"
-            raise where.error(table, "synopsis", message, "leave synopsis out")
+            raise where.make_error(table, "synopsis", message, "leave synopsis out")
 
 
 def _read_corpus(name: str, data: Any, where: ConfigText) -> CorpusConfig:
     table = f"corpora.{name}"
     if not NAME.match(name):
         message = f"{name!r} is not a valid corpus name"
-        raise where.error(table, "", message, "use letters, digits, '-', '_' and '.'")
-    given = where.typed("corpora", name, data, dict)
+        raise where.make_error(table, "", message, "use letters, digits, '-', '_' and '.'")
+    given = where.read_typed("corpora", name, data, dict)
     # A strategy's parameters are no paths: a separator of parts may be a line end.
     values = {key: value for key, value in given.items() if key != "strategy"}
-    problem = where.control_character(table, values)
+    problem = where.find_control_character(table, values)
     if problem:
-        values = {k: v for k, v in values.items() if not where.control_character(table, {k: v})}
+        values = {
+            k: v for k, v in values.items() if not where.find_control_character(table, {k: v})
+        }
     kind = _read_kind(Setting(where, table, "kind", values.pop("kind", name)))
     if "strategy" in given:
         values["strategy"] = given["strategy"]
@@ -328,14 +336,14 @@ def _read_corpus(name: str, data: Any, where: ConfigText) -> CorpusConfig:
     }
     if read.get("writable") and kind != "files":
         message = f"documents are not written into a corpus of kind {kind}"
-        raise where.error(table, "writable", message)
+        raise where.make_error(table, "writable", message)
     return CorpusConfig(
         name,
         kind,
         **read,
         reindex=_read_reindex(table, values, where),
         options=values,
-        lines={key: where.line_of(table, key) for key in ("", *values)},
+        lines={key: where.find_line(table, key) for key in ("", *values)},
         problem=problem,
     )
 
@@ -345,7 +353,7 @@ def _read_kind(setting: Setting) -> str:
     configurable = tuple(k for k in SOURCES if k not in _IN_PROCESS)
     if kind not in configurable and ":" not in kind:
         message = f"unknown kind {kind!r}{did_you_mean(kind, configurable)}"
-        raise setting.error(message, f"kinds: {', '.join(configurable)}")
+        raise setting.make_error(message, f"kinds: {', '.join(configurable)}")
     return kind
 
 
@@ -360,7 +368,7 @@ def _make_chooser(noun: str, choices: Sequence[str]) -> Reader:
         text: str = setting.read(str)
         if text and text not in choices:
             wrong = f"unknown {noun} {text!r}{did_you_mean(text, choices)}"
-            raise setting.error(wrong, f"{noun}s: {', '.join(choices)}")
+            raise setting.make_error(wrong, f"{noun}s: {', '.join(choices)}")
         return text
 
     return read
@@ -389,15 +397,15 @@ _READERS: Mapping[str, Reader] = {
 
 def _read_reindex(table: str, values: dict[str, Any], where: ConfigText) -> Reindex:
     """Pop the reindex settings from a corpus' values."""
-    on = where.typed(table, "reindex", values.pop("reindex", CHANGE), str)
+    on = where.read_typed(table, "reindex", values.pop("reindex", CHANGE), str)
     if on not in TRIGGERS:
         known = f"reindex can be {', '.join(TRIGGERS)}"
         message = f"unknown value {on!r} of reindex{did_you_mean(on, TRIGGERS)}"
-        raise where.error(table, "reindex", message, known)
+        raise where.make_error(table, "reindex", message, known)
     if "reindex_minutes" not in values:
         return Reindex(on)
-    minutes = where.typed(table, "reindex_minutes", values.pop("reindex_minutes"), float)
+    minutes = where.read_typed(table, "reindex_minutes", values.pop("reindex_minutes"), float)
     if on != INTERVAL or not 0 < minutes < float("inf"):
         message = 'reindex_minutes must be above 0, and goes with reindex = "interval"'
-        raise where.error(table, "reindex_minutes", message)
+        raise where.make_error(table, "reindex_minutes", message)
     return Reindex(on, 60 * minutes)

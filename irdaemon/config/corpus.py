@@ -83,7 +83,7 @@ class Quota:
     artifacts: int = 0
     memory: int = 0
 
-    def exceeded(self, held: int) -> str:
+    def check(self, held: int) -> str:
         """Return why a corpus with a number of artifacts accepts no more; "" where it does."""
         if self.artifacts and held >= self.artifacts:
             return f"it holds {held:,} artifacts, its limit is {self.artifacts:,} (artifacts)"
@@ -175,7 +175,7 @@ class Corpus:
         """Return whether files travel with an artifact; a package of a project lies in its code."""
         return self.kind != "dependencies"
 
-    def real_roots(self) -> dict[str, str]:
+    def resolve_roots(self) -> dict[str, str]:
         """Return the roots as they are given, each with its real path as it is now."""
         real = {root.path: resolve_root(root) for root in self.source.roots()}
         return {path: top for path, top in real.items() if top}
@@ -196,7 +196,7 @@ def make_corpora(
         try:
             check(getattr(config, key))
         except IRError as error:
-            raise config.error(key, error.message, error.hint) from error
+            raise config.make_error(key, error.message, error.hint) from error
     return tuple(
         make_corpus(each, config, now[each.name].found if each.name in now else ())
         for each in list_wanted(config, held)
@@ -210,13 +210,13 @@ def find_new_corpora(config: Config, now: Mapping[str, Corpus]) -> tuple[Corpus,
     A corpus that gained none is the same object as in `now`.
     """
     corpora = tuple(
-        now[each.name] if each.name in now and _same_places(each, now[each.name]) else each
+        now[each.name] if each.name in now and _is_same_place(each, now[each.name]) else each
         for each in make_corpora(config, now, now)
     )
     return None if corpora == tuple(now.values()) else corpora
 
 
-def _same_places(one: Corpus, other: Corpus) -> bool:
+def _is_same_place(one: Corpus, other: Corpus) -> bool:
     return {root.path for root in one.found} == {root.path for root in other.found}
 
 
@@ -242,7 +242,7 @@ def list_wanted(config: Config, held: Collection[str] = ()) -> tuple[CorpusConfi
     chosen = {**found, **_find_managed(config), **written}
     optional = found.keys() - written.keys() - set(held)
     every = (chosen[name] for name in sorted(chosen))
-    return tuple(x for x in every if x.name not in optional or known_roots(x.kind))
+    return tuple(x for x in every if x.name not in optional or find_known_roots(x.kind))
 
 
 def _list_defaults(config: Config) -> dict[str, CorpusConfig]:
@@ -293,7 +293,7 @@ def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = 
 
     `before` are known places found before, which are kept; ignored where roots are given.
     """
-    found = () if given.roots else _add_vanished(known_roots(given.kind), before)
+    found = () if given.roots else _add_vanished(find_known_roots(given.kind), before)
     try:
         source = _make_source(given, config, found)
         check_embedder(given.embedder or config.embedder)
@@ -306,7 +306,7 @@ def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = 
         why = QueryError(f"it cannot be made: {type(error).__name__}: {error}", "correct its table")
         raise _make_error(given, config, why) from error
     shared = is_shared(given.kind, given.share)
-    backend = config.index.address(given.backend) if shared else None
+    backend = config.index.find_address(given.backend) if shared else None
     return Corpus(
         given.name,
         given.kind,
@@ -407,7 +407,7 @@ def _make_error(given: CorpusConfig, config: Config, error: IRError) -> ConfigEr
     return ConfigError(f"{place}: [corpora.{given.name}]: {error.message}{near}", error.hint)
 
 
-def known_roots(kind: str) -> tuple[Root, ...]:
+def find_known_roots(kind: str) -> tuple[Root, ...]:
     """Return the places of a known kind that exist on this machine; none for other kinds."""
     if kind not in KNOWN_KINDS:
         return ()
@@ -416,8 +416,8 @@ def known_roots(kind: str) -> tuple[Root, ...]:
 
 def _list_places(kind: str) -> tuple[Root, ...]:
     module, _, _ = SOURCES[kind].partition(":")
-    known_places = load("source", f"{module}:known_places", {})
-    places: tuple[Root, ...] = known_places(os.path.expanduser("~"), os.environ)
+    list_known_places = load("source", f"{module}:list_known_places", {})
+    places: tuple[Root, ...] = list_known_places(os.path.expanduser("~"), os.environ)
     return places
 
 

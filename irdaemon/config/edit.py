@@ -63,7 +63,7 @@ class ConfigFile:
         """
         return self._write_edit(self._make_addition(name, kind, roots, options))
 
-    def with_corpus(self, name: str, kind: str, roots: Sequence[str]) -> Config:
+    def preview_corpus(self, name: str, kind: str, roots: Sequence[str]) -> Config:
         """Return the configuration that `add_corpus` would make, and write nothing."""
         return self._apply_edit(self._make_addition(name, kind, roots, _NO_OPTIONS))[0]
 
@@ -155,7 +155,7 @@ class ConfigFile:
                 if part not in table:
                     table[part] = tomlkit.table()
                 table = _step_into(table, part, key)
-            table[last] = _value(value)
+            table[last] = _parse_value(value)
 
         return self._write_edit(edit)
 
@@ -248,7 +248,7 @@ class ConfigFile:
                 raise ConfigError(where, "leave that character out")
 
 
-def settings(path: str) -> dict[str, str]:
+def read_settings(path: str) -> dict[str, str]:
     """Return what a file sets, by dotted key, each value as TOML writes it. Raises ConfigError."""
     text = read_text(path) or ""
     parse_config(text, path)
@@ -300,7 +300,7 @@ def _split_key(key: str) -> list[str]:
     return parts
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     try:
         found = toml.parse_toml(f"value = {text}")
     except (ValueError, RecursionError):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 
 from irdaemon.config.checking import ConfigText
 from irdaemon.config.config import ENVIRONMENT, apply_environment, parse_config, read_text
-from irdaemon.config.edit import settings
+from irdaemon.config.edit import read_settings
 from irdaemon.config.sections import SECTIONS, Config
 
 DEFAULT = "default"
@@ -23,7 +23,7 @@ class EffectiveSetting:
     origin: str
 
 
-def effective_settings(path: str, env: Mapping[str, str]) -> dict[str, EffectiveSetting]:
+def list_settings(path: str, env: Mapping[str, str]) -> dict[str, EffectiveSetting]:
     """Return every setting that there is, by dotted key: set ones first, then the defaults.
 
     The environment comes before the file, the file before the defaults. Raises ConfigError.
@@ -33,7 +33,7 @@ def effective_settings(path: str, env: Mapping[str, str]) -> dict[str, Effective
     where = ConfigText(path, text)
     found = {
         key: EffectiveSetting(value, _find_line(where, key))
-        for key, value in settings(path).items()
+        for key, value in read_settings(path).items()
     }
     for name, key in ENVIRONMENT.items():
         if value := env.get(name):
@@ -44,7 +44,7 @@ def effective_settings(path: str, env: Mapping[str, str]) -> dict[str, Effective
 
 def _find_line(where: ConfigText, key: str) -> str:
     table, _, name = key.rpartition(".")
-    line = where.line_of(table, name) or where.line_of("", table.partition(".")[0])
+    line = where.find_line(table, name) or where.find_line("", table.partition(".")[0])
     return f"{where.path}:{line}" if line else where.path
 
 

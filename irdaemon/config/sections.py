@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, is_dataclass
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
-from irdaemon.config.backends import LOCAL, Backend, BackendAddress, addressed
+from irdaemon.config.backends import LOCAL, Backend, BackendAddress, parse_address
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.clients import ClientConfig
 from irdaemon.config.reindex import Reindex
@@ -78,9 +78,9 @@ class IndexConfig:
     backend: Backend = LOCAL
     backend_password_env: str = ""
 
-    def address(self, own: Backend | None = None) -> BackendAddress | None:
+    def find_address(self, own: Backend | None = None) -> BackendAddress | None:
         """Return the engine of a corpus that says `own`, None for what all have; None for none."""
-        return addressed(self.backend if own is None else own, self.backend_password_env)
+        return parse_address(self.backend if own is None else own, self.backend_password_env)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +267,7 @@ class ModelsConfig:
     synopses_a_day: int = 200
     quiet_minutes: float = 10.0
 
-    def model_endpoint(self) -> ModelEndpoint | None:
+    def make_endpoint(self) -> ModelEndpoint | None:
         """Return the endpoint, None where none is configured."""
         return (
             ModelEndpoint(self.endpoint.rstrip("/"), self.model, self.key_env)
@@ -345,16 +345,19 @@ class Config:
     web: WebConfig = field(default_factory=WebConfig)
     lines: Mapping[str, int] = field(default_factory=dict, compare=False)
 
-    def error(self, key: str, message: str, hint: str = "") -> ConfigError:
+    def make_error(self, key: str, message: str, hint: str = "") -> ConfigError:
         """Return an error that names the file, and the line of a dotted key where it is set."""
         line = self.lines.get(key, 0)
         return ConfigError(
             f"{self.path}:{line}: {message}" if line else f"{self.path}: {message}", hint
         )
 
-    def backends(self) -> tuple[BackendAddress, ...]:
+    def list_backends(self) -> tuple[BackendAddress, ...]:
         """Return the engines that are named for all corpora or for one, each once."""
-        named = (self.index.address(), *(self.index.address(each.backend) for each in self.corpora))
+        named = (
+            self.index.find_address(),
+            *(self.index.find_address(each.backend) for each in self.corpora),
+        )
         return tuple(dict.fromkeys(each for each in named if each is not None))
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from irdaemon.config.config import config_path
-from irdaemon.config.corpus import known_roots
+from irdaemon.config.corpus import find_known_roots
 from irdaemon.config.sections import KNOWN_KINDS, SECTIONS
 
 _HEAD = """\
@@ -54,7 +54,7 @@ _CLIENT = """
 """
 
 
-def initial_config(path: str | None = None) -> tuple[str, str]:
+def make_config(path: str | None = None) -> tuple[str, str]:
     """Return the path and the text of a new configuration file."""
     found = "".join(_write_corpus(kind) for kind in KNOWN_KINDS)
     sections = "".join(_write_section(name, kind) for name, kind in SECTIONS.items())
@@ -62,7 +62,7 @@ def initial_config(path: str | None = None) -> tuple[str, str]:
 
 
 def _write_corpus(kind: str) -> str:
-    roots = known_roots(kind)
+    roots = find_known_roots(kind)
     lines = [f"\n# {kind}: found here" if roots else f"\n# {kind}: nothing found here"]
     lines += [f"#   {root.path}" for root in roots]
     lines += [f"# [corpora.{kind}]", "# enabled = false   # to leave them out"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from irclient.errors import IRError, QueryError
 from irdaemon.config.addons import load_addons, load_part
-from irdaemon.config.config import chosen_path, load_config
+from irdaemon.config.config import choose_path, load_config
 from irdaemon.config.corpus import (
     Corpus,
     add_examples,
@@ -101,14 +101,14 @@ class ActiveConfig:
     def add(self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any]) -> None:
         """Write a corpus into the file. Raises QueryError for a root that is not there."""
         file = open_config_file(self._path)
-        file.with_corpus(name, kind, roots)
+        file.preview_corpus(name, kind, roots)
         self._check_roots(name, roots)
         added = file.add_corpus(name, kind, roots, options)
         self.config, self.refused = self._add_examples(added), None
 
     def preview(self, name: str, kind: str, roots: Sequence[str]) -> Corpus:
         """Return the corpus that `add` would make, and write nothing. Raises as that does."""
-        config = open_config_file(self._path).with_corpus(name, kind, roots)
+        config = open_config_file(self._path).preview_corpus(name, kind, roots)
         self._check_roots(name, roots)
         (given,) = (each for each in list_wanted(config) if each.name == name)
         return make_corpus(given, config)
@@ -131,12 +131,12 @@ class ActiveConfig:
         left = open_config_file(self._path).remove_corpus(name)
         self.config, self.refused = self._add_examples(left), None
 
-    def corpora(self, held: Collection[str]) -> tuple[Corpus, ...]:
+    def make_corpora(self, held: Collection[str]) -> tuple[Corpus, ...]:
         """Return the corpora of the configuration; `held` are those the ledger has."""
-        corpora = make_corpora(self.config, self._without_examples(held))
+        corpora = make_corpora(self.config, self._drop_examples(held))
         return tuple(replace(each, example=True) for each in corpora) if self.demo else corpora
 
-    def _without_examples(self, held: Collection[str]) -> Collection[str]:
+    def _drop_examples(self, held: Collection[str]) -> Collection[str]:
         """Return the names of what is held without the examples that make way now."""
         if self.demo:
             return held
@@ -147,7 +147,7 @@ class ActiveConfig:
         """Return the corpora with the known places that have appeared; None where none has."""
         if self.demo:
             self.config = self._add_examples(self._own)
-        kept = self._without_examples(now)
+        kept = self._drop_examples(now)
         return find_new_corpora(self.config, {name: now[name] for name in kept})
 
     def list_absent_places(self) -> list[tuple[str, str]]:
@@ -165,7 +165,7 @@ class ActiveConfig:
         _make_directory(config)
         self.config, self.rules, self.refused = self._add_examples(config), rules, None
 
-    def facts(self) -> dict[str, Any]:
+    def describe_file(self) -> dict[str, Any]:
         """Return what the status reports of the file where not all of it is in use."""
         changed = list_changed_keys(self._started, self.config)
         sections = tuple(each for each in _READ_AT_START if each.endswith("."))
@@ -206,7 +206,7 @@ def open_config_file(path: str | None) -> ConfigFile:
     """Return the file to edit. Raises ConfigError where the one that was named is gone."""
     from irdaemon.config.edit import ConfigFile  # with tomlkit, which no start needs
 
-    return ConfigFile(chosen_path(path), check_startable)
+    return ConfigFile(choose_path(path), check_startable)
 
 
 def _make_directory(config: Config) -> None:
@@ -234,7 +234,7 @@ def make_engine_options(config: Config) -> EngineOptions:
         tuning=Tuning(config.search.fusion, config.search.alpha, config.search.mmr_lambda),
         quiet=parse_quiet_hours(config.schedule.quiet) or ALWAYS,
         compact_every_s=60 * config.schedule.compact_minutes,
-        model=config.models.model_endpoint(),
+        model=config.models.make_endpoint(),
         model_timeout_s=config.models.timeout_s,
         addons={
             name: load_part(addon.options)(config)

@@ -66,7 +66,7 @@ class Daemon:
         self._place = ServingPlace(config.state_dir, socket)
         os.umask(0o077)
         set_open_files(config.limits)
-        self.engine, lost = open_ledger(config.ledger_path, self._engine_on, time.time())
+        self.engine, lost = open_ledger(config.ledger_path, self._make_engine, time.time())
         self.engine.state.host, self.engine.state.corruption = self, lost
         self._impressions_path = os.path.join(config.state_dir, "offers.json")
         self.engine.impressions.load(self._impressions_path)
@@ -93,11 +93,11 @@ class Daemon:
         self.engine.state.notify = self._publish
         self._listener = Listener(self._loop, config, socket)
 
-    def _engine_on(self, ledger: Ledger) -> Engine:
-        self._corpora = self._settings.corpora(ledger.corpora.list_names())
+    def _make_engine(self, ledger: Ledger) -> Engine:
+        self._corpora = self._settings.make_corpora(ledger.corpora.list_names())
         options = make_engine_options(self._settings.config)
         if self._model is not None:
-            options = replace(options, embedders=self._model.embedders())
+            options = replace(options, embedders=self._model.wait_for_embedder())
         return Engine(ledger, self._corpora, options)
 
     def _publish(self, topic: str, data: Mapping[str, Any]) -> None:
@@ -111,36 +111,36 @@ class Daemon:
 
     # -- what the engine needs of its host -------------------------------------------------------
 
-    def facts(self) -> Mapping[str, Any]:
+    def describe_process(self) -> Mapping[str, Any]:
         """Return what the status reports of this process and of its watches."""
         return {
             **describe_process(self._started, self._socket, self._settings.config.path),
             "watch": [
                 {"path": w.path, "mode": w.mode, "reason": w.reason, "directories": w.directories}
-                for w in self._watcher.status()
+                for w in self._watcher.report_roots()
                 if not self.engine.state.projects.find_around(w.path)
             ],
-            **self._settings.facts(),
+            **self._settings.describe_file(),
             "demo": self._settings.demo,
             "waiting_for": [
                 {"corpus": name, "path": path} for name, path in self._settings.list_absent_places()
             ],
         }
 
-    def health(self) -> ProcessHealth:
+    def judge_health(self) -> ProcessHealth:
         """Return how watches, threads, limits and the configuration are."""
         leave_out = self.engine.state.projects.leave_out
-        watched = leave_out(self._watcher.status()) if self._supervisor.watches else None
+        watched = leave_out(self._watcher.report_roots()) if self._supervisor.watches else None
         return ProcessHealth(
             watched,
-            self._stuck(time.monotonic()),
-            self._limits.exceeded(),
+            self._find_stuck(time.monotonic()),
+            self._limits.list_exceeded(),
             refused=self._settings.refused is not None,
         )
 
     writes = True
 
-    def idle_s(self) -> float:
+    def measure_idle_s(self) -> float:
         """Return how many seconds ago the last request came."""
         return time.monotonic() - self._loop.requested_at
 
@@ -180,7 +180,7 @@ class Daemon:
             return self._take_up()
 
     def _take_up(self) -> list[int]:
-        self._corpora = self._settings.corpora(self.engine.corpora)
+        self._corpora = self._settings.make_corpora(self.engine.corpora)
         self.engine.state.projects.configure(self._settings.config)
         return self.engine.reconfigure(self._corpora)
 
@@ -192,7 +192,7 @@ class Daemon:
         with self._signals.receive(self._loop.wakeup_fd):
             try:
                 self._start()
-                while not (died := find_dead(self._heartbeats())) and not self._is_to_stop():
+                while not (died := find_dead(self._list_heartbeats())) and not self._is_to_stop():
                     self._tick()
                 for name in died:
                     log.critical("the %s died; ending, to be started again", name)
@@ -227,15 +227,15 @@ class Daemon:
         sleep_s = self._sleep_s()
         return min(sleep_s, watchdog_interval() or sleep_s)
 
-    def _heartbeats(self) -> tuple[Heartbeat, ...]:
+    def _list_heartbeats(self) -> tuple[Heartbeat, ...]:
         return (
             Heartbeat("writer", self._writer.is_alive(), self.engine.state.work.last_progress),
             Heartbeat("supervisor", self._supervisor.is_alive(), self._supervisor.ticked),
         )
 
-    def _stuck(self, now: float) -> tuple[str, ...]:
+    def _find_stuck(self, now: float) -> tuple[str, ...]:
         after_s = 60 * self._settings.config.health.stuck_minutes
-        return find_stuck(self._heartbeats(), now, after_s)
+        return find_stuck(self._list_heartbeats(), now, after_s)
 
     def _report(self) -> None:
         """Report to the service manager; reset its watchdog only while there is progress."""
@@ -243,7 +243,7 @@ class Daemon:
         if now - self._reported < min(_REPORT_S, watchdog_interval() or _REPORT_S):
             return
         self._reported = now
-        problems = self._stuck(now)
+        problems = self._find_stuck(now)
         refused = self._settings.refused
         behind = f"stale: the configuration is refused: {refused.message}" if refused else ""
         how = "; ".join(problems) or behind or self._supervisor.sentence
@@ -294,7 +294,7 @@ class Daemon:
 
     def _is_to_stop(self) -> bool:
         allowed_s = 60 * self._settings.config.limits.idle_exit_minutes
-        if 0 < allowed_s < self.idle_s() and not self.engine.state.work.queued:
+        if 0 < allowed_s < self.measure_idle_s() and not self.engine.state.work.queued:
             log.info("no request for idle_exit_minutes: stopping")
             return True
         return self._signals.take_stop(self._on_hangup)
@@ -332,7 +332,7 @@ class Daemon:
         """Request a scan of what changed from every corpus that it concerns and that follows."""
         state, every = self.engine.state, self.engine.corpora.values()
         corpora = tuple(corpus for corpus in every if corpus.reindex.follows_changes)
-        jobs = list_change_jobs(paths, corpora, self._watcher.links())
+        jobs = list_change_jobs(paths, corpora, self._watcher.list_links())
         for job in (*jobs, *list_project_jobs(paths, state.projects, state.parts)):
             with contextlib.suppress(IRError):  # a corpus that was just removed
                 self.engine.request(job)
@@ -407,7 +407,7 @@ class SupervisorThread(TickThread):
         self._engine.unload_idle()
         self._watch_roots()
         self._watcher.tick(now)
-        self._schedule.revive()
+        self._schedule.restart_dead()
         if now - self._found_at >= _FOUND_EVERY_S:
             self._found_at = now
             self._find()
@@ -415,7 +415,7 @@ class SupervisorThread(TickThread):
         if now - self._examined_at >= _EXAMINED_EVERY_S * self.sleep_s() / BUSY_S:
             self._examined_at = now
             self._limits.tick(now)
-            self._examine(self._engine.health())
+            self._examine(self._engine.judge_health())
 
     def _watch_roots(self) -> None:
         """Watch the roots of the corpora, and of projects what matters, where either changed."""
@@ -433,7 +433,7 @@ class SupervisorThread(TickThread):
         self._watched, self._tended = corpora, tended
 
     def _examine(self, health: Health) -> None:
-        self.sentence = health.sentence()
+        self.sentence = health.format_line()
         for corpus in health.corpora:
             if corpus.missed_events and self._missed_at.get(corpus.name) != corpus.scanned_at:
                 self._missed_at[corpus.name] = corpus.scanned_at

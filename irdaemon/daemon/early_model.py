@@ -32,13 +32,13 @@ class EarlyModel(threading.Thread):
             if getattr(embedder, "instant", False):
                 CodingRequests.embed_once(embedder)
 
-    def embedders(self) -> Mapping[str, Embedder]:
+    def wait_for_embedder(self) -> Mapping[str, Embedder]:
         """Wait for the embedder, and return it by its name; none where it cannot be made."""
         self.join()
         if not self._made:
             return {}
-        return {self._embedder_name: OnDemand(self._taken)}
+        return {self._embedder_name: OnDemand(self._take_embedder)}
 
-    def _taken(self) -> Embedder:
+    def _take_embedder(self) -> Embedder:
         """Return what was made early, once; later, after it was released, a new one."""
         return self._made.pop() if self._made else make_embedder(self._embedder_name)

@@ -117,6 +117,6 @@ class ResourceLimits:
             log.warning("limits exceeded: %s", sentences or "none any more")
         self._exceeded = found
 
-    def exceeded(self) -> tuple[str, ...]:
+    def list_exceeded(self) -> tuple[str, ...]:
         """Return a sentence for each limit that was exceeded at the last tick."""
         return tuple(each.sentence for each in self._exceeded)

@@ -59,7 +59,7 @@ class Schedule:
                 self._scheduler = scheduler
         self.learn(at_start=True)
 
-    def revive(self) -> None:
+    def restart_dead(self) -> None:
         """Start a new scheduler if the thread of the present one died."""
         # A private name: apscheduler 3 has no public way to its thread, and `running` stays true
         # when that dies. Without the name nothing is restarted.
@@ -83,16 +83,16 @@ class Schedule:
 
         Where no request comes, or on a battery, every other one is left out.
         """
-        if self._leaves_out():
+        if self._skips_scan():
             return
         for corpus in tuple(self._engine.corpora.values()):
             if corpus.reindex.follows_changes:
                 self._engine.request(Job("reconcile", corpus.name, ScanRequest(routine=True)))
 
-    def _leaves_out(self) -> bool:
+    def _skips_scan(self) -> bool:
         """Return whether this whole scan is left out; never two of them, one after the other."""
         state = self._engine.state
-        unasked = state.host.idle_s() >= 60 * self._intervals.reconcile_minutes
+        unasked = state.host.measure_idle_s() >= 60 * self._intervals.reconcile_minutes
         self._left_out = not self._left_out and (unasked or state.options.on_battery())
         return self._left_out
 

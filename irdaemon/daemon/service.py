@@ -60,7 +60,7 @@ def install(make_way: Callable[[], None] = lambda: None) -> str:
     `make_way` is called before it is started, to end a daemon that runs without it. Where that or
     the manager fails, the file is again as it was. Raises Unavailable.
     """
-    path = agent_path() if sys.platform == "darwin" else unit_path()
+    path = find_agent() if sys.platform == "darwin" else find_unit()
     before = path.read_bytes() if path.exists() else None
     try:
         return _install_agent(make_way) if sys.platform == "darwin" else _install_unit(make_way)
@@ -90,7 +90,7 @@ def _main_pid() -> int:
     """Return the pid of the service's process, 0 where none runs or no manager answers."""
     try:
         if sys.platform == "darwin":
-            found = re.search(r"\bpid = (\d+)", status().output)
+            found = re.search(r"\bpid = (\d+)", read_status().output)
             return int(found[1]) if found else 0
         shown = _run("systemctl", "--user", "show", "--property=MainPID", "--value", UNIT)
     except Unavailable:
@@ -103,7 +103,7 @@ def uninstall() -> str:
     return _uninstall_agent() if sys.platform == "darwin" else _uninstall_unit()
 
 
-def status() -> Command:
+def read_status() -> Command:
     """Return the manager's own account of the service."""
     if sys.platform == "darwin":
         return _run("launchctl", "print", f"gui/{os.getuid()}/{LABEL}")
@@ -113,22 +113,22 @@ def status() -> Command:
 # -- systemd -------------------------------------------------------------------------------------
 
 
-def unit_path() -> Path:
+def find_unit() -> Path:
     """Return where the user unit goes."""
     base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     return Path(base, "systemd", "user", UNIT)
 
 
-def unit_text() -> str:
+def make_unit() -> str:
     """Return the unit for this installation: its interpreter, by absolute path."""
-    template = _template().read_text("utf-8")
+    template = _find_template().read_text("utf-8")
     path = sys.executable
     for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
         path = path.replace(plain, escaped)
     return template.replace(_INSTALLED, f'"{path}" -m irdaemon')
 
 
-def _template() -> Path:
+def _find_template() -> Path:
     """Find the unit in the installed package, or beside the package in a source checkout."""
     package = Path(irdaemon.__file__).parent
     places = (package / "systemd" / UNIT, package.parent / "systemd" / UNIT)
@@ -139,9 +139,9 @@ def _template() -> Path:
 
 
 def _install_unit(make_way: Callable[[], None]) -> str:
-    path = unit_path()
+    path = find_unit()
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(unit_text(), "utf-8")
+    path.write_text(make_unit(), "utf-8")
     _run_checked("systemctl", "--user", "daemon-reload")
     _run_checked("systemctl", "--user", "enable", UNIT)
     make_way()
@@ -150,7 +150,7 @@ def _install_unit(make_way: Callable[[], None]) -> str:
 
 
 def _uninstall_unit() -> str:
-    path = unit_path()
+    path = find_unit()
     if not path.exists():
         return f"{path} does not exist; nothing to do"
     failed = _remove_unit(path)
@@ -177,12 +177,12 @@ def _remove_unit(path: Path) -> str:
 # -- launchd -------------------------------------------------------------------------------------
 
 
-def agent_path() -> Path:
+def find_agent() -> Path:
     """Return where the launch agent goes."""
     return Path(os.path.expanduser("~/Library/LaunchAgents"), f"{LABEL}.plist")
 
 
-def agent_plist() -> bytes:
+def make_agent() -> bytes:
     """Return the launch agent for this installation."""
     logs = os.path.expanduser("~/Library/Logs")
     return plistlib.dumps(
@@ -201,9 +201,9 @@ def agent_plist() -> bytes:
 
 
 def _install_agent(make_way: Callable[[], None]) -> str:
-    path = agent_path()
+    path = find_agent()
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(agent_plist())
+    path.write_bytes(make_agent())
     _boot_out()
     make_way()
     _run_checked("launchctl", "bootstrap", f"gui/{os.getuid()}", str(path))
@@ -214,12 +214,12 @@ def _boot_out() -> None:
     """Stop the agent, and wait until launchd has let go of it: until then it takes no other."""
     _run("launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}")
     deadline = time.monotonic() + _GONE_WITHIN_S
-    while status().code == 0 and time.monotonic() < deadline:
+    while read_status().code == 0 and time.monotonic() < deadline:
         time.sleep(_POLL_S)
 
 
 def _uninstall_agent() -> str:
-    path = agent_path()
+    path = find_agent()
     if not path.exists():
         return f"{path} does not exist; nothing to do"
     _boot_out()

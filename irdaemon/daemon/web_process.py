@@ -37,7 +37,7 @@ class WebProcess:
         if self._child is not None:
             self._tell_end(self._child)
         self._again_at = now + _AGAIN_S
-        self._child = start_answering(self._command(), _LIMITS)
+        self._child = start_answering(self._make_command(), _LIMITS)
 
     def stop(self) -> None:
         """End the process."""
@@ -45,7 +45,7 @@ class WebProcess:
             end_child(self._child)
             self._child = None
 
-    def _command(self) -> list[str]:
+    def _make_command(self) -> list[str]:
         port = str(self._config.port)
         names = [each for name in self._config.host_names for each in ("--host-name", name)]
         return [sys.executable, "-m", "irclient.quick", "web", "--port", port, *names, "--no-link"]

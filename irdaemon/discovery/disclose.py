@@ -224,7 +224,7 @@ class Bounds:
     @classmethod
     def of(cls, corpus: Corpus) -> Bounds:
         """Return the bounds of a corpus."""
-        roots = tuple(dict.fromkeys(corpus.real_roots().values()))
+        roots = tuple(dict.fromkeys(corpus.resolve_roots().values()))
         project = corpus.project.root if corpus.project else ""
         by_name, bundled = corpus.has_linked_files, corpus.has_bundles
         return cls(roots, corpus.redaction, by_name, bundled, project)
@@ -383,7 +383,7 @@ def _read_file(home: str, named: _Named, left: int, cleaner: Redactor) -> Bundle
         if size > left:
             return BundledFile(shown, size, None, TOO_LARGE)
         content = read_regular(real, left)
-        text = None if b"\0" in content else cleaner.text(content.decode("utf-8", "replace"))
+        text = None if b"\0" in content else cleaner.redact_text(content.decode("utf-8", "replace"))
     except (OSError, SourceError):
         return BundledFile(shown, size, None, UNREADABLE)
     return BundledFile(shown, size, text, NOT_TEXT if text is None else "")
@@ -487,7 +487,9 @@ def _read_now(plain: Disclosure, bounds: Bounds) -> Disclosure:
     cleaner = Redactor(bounds.redaction)
     try:
         payload = read_payload(plain.pointer, bounds)
-        text = cleaner.text(payload.content.decode("utf-8", "replace").removeprefix("\ufeff"))
+        text = cleaner.redact_text(
+            payload.content.decode("utf-8", "replace").removeprefix("\ufeff")
+        )
     except (OSError, SourceError) as error:
         return _mark_unreadable(plain, error)
     body = _add_body(_date_payload(plain, payload), text)

@@ -78,7 +78,7 @@ def _list_artifacts(snapshot: Snapshot, query: ParsedQuery) -> Iterator[np.int64
         rows = index.rows
         mask = query.filter.make_mask(index.columns) & rows.present
         if query.surfaces:
-            mask &= index.columns.kinds(frozenset(query.surfaces))
+            mask &= index.columns.match_kinds(frozenset(query.surfaces))
         yield from rows.numbers.array[np.unique(rows.artifact_of.array[mask])]
 
 

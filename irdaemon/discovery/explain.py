@@ -99,7 +99,7 @@ def _count_own(index: CorpusIndex, root: str) -> int:
     """Count the artifacts of an index that are of the project at a root."""
     if index.elsewhere:
         return 0
-    owned = mask_column(root, index.columns.column(ROOT)) & index.rows.present
+    owned = mask_column(root, index.columns.get_column(ROOT)) & index.rows.present
     return len(np.unique(index.rows.artifact_of.array[owned]))
 
 
@@ -220,7 +220,7 @@ def _find(snapshot: Snapshot, reference: str) -> tuple[str, str]:
         raise unknown_corpus(corpus, snapshot.corpora)
     index = snapshot.corpora[corpus]
     if index.elsewhere:
-        index = index.elsewhere.part(_make_wanted(wanted))
+        index = index.elsewhere.fetch_part(_make_wanted(wanted))
     cards = [index.rows.cards[owner] for owner in index.rows.list_owners()]
     exact = [card for card in cards if card.artifact_id == wanted]
     if found := exact or [card for card in cards if _is_called(card, wanted)]:
@@ -262,7 +262,7 @@ def _include_artifact(snapshot: Snapshot, corpus: str, artifact_id: str) -> Snap
     index = snapshot.corpora[corpus]
     if index.elsewhere is None:
         return snapshot
-    elsewhere = index.elsewhere.having((artifact_id,))
+    elsewhere = index.elsewhere.include_artifacts((artifact_id,))
     changed = {corpus: replace(index, elsewhere=elsewhere)}
     return replace(snapshot, corpora={**snapshot.corpora, **changed})
 
@@ -358,7 +358,7 @@ def _find_failed_conditions(index: CorpusIndex, owner: int, query: Query) -> lis
         for each in conditions
         if not parse_filter(each).make_mask(index.columns)[mine].any()
     ]
-    if query.surfaces and not index.columns.kinds(frozenset(query.surfaces))[mine].any():
+    if query.surfaces and not index.columns.match_kinds(frozenset(query.surfaces))[mine].any():
         failed.append(f"surfaces {', '.join(query.surfaces)}")
     return failed
 

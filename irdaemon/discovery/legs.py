@@ -201,7 +201,7 @@ def score_legs(
         lexical_top=lexical_top,
         nearest=nearest,
         matching=matching,
-        covered=index.names.covered(terms, positions),
+        covered=index.names.measure_coverage(terms, positions),
         named=frozenset(named),
         waiting=waiting if waiting.any() else None,
     )

@@ -344,6 +344,6 @@ def fetch_part(elsewhere: Elsewhere, question: Question) -> tuple[CorpusIndex, Q
 
     Raises Unavailable where the backend does not answer.
     """
-    part = elsewhere.part(make_wanted(question))
+    part = elsewhere.fetch_part(make_wanted(question))
     numbered = number_words(question.words, part.vocabulary or {})
     return part, replace(question, **numbered._asdict())

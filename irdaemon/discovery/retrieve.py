@@ -284,11 +284,11 @@ def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
     with stage("filter"):
         narrowed = question.filter.masks or question.surfaces
         mask = _mask(index, question) if narrowed else None
-    eligible = index.eligible(mask)
+    eligible = index.count_eligible(mask)
     dense = question.vector is not None and index.has_vectors
     lexical = question.mode != "dense"
     took_part = (("dense",) if dense else ()) + (("lexical",) if lexical else ())
-    named = index.names.called(question.text)
+    named = index.names.find_named(question.text)
     asks = dense or question.terms or question.unstemmed or named or question.exact
     if not eligible or not asks:
         return Retrieved((), eligible, took_part)
@@ -303,7 +303,7 @@ def _mask(index: CorpusIndex, question: Question) -> NDArray[np.bool_]:
     if question.filter.masks:
         mask = mask & question.filter.make_mask(index.columns)
     if question.surfaces:
-        mask = mask & index.columns.kinds(question.surfaces)
+        mask = mask & index.columns.match_kinds(question.surfaces)
     return mask
 
 

@@ -249,7 +249,7 @@ def narrow_filter(filter: Filter, index: CorpusIndex, window: TimeWindow) -> Fil
     """Return a filter that also asks for a time; None where a corpus of sessions has none of it."""
 
     def make_mask(columns: Columns) -> NDArray[np.bool_]:
-        return columns.column(TIME).mask(window.holds)
+        return columns.get_column(TIME).mask(window.holds)
 
     if not (make_mask(index.columns) & index.rows.present).any():
         return None

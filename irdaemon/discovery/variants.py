@@ -101,7 +101,7 @@ def _find_candidates(snapshot: Snapshot, typed: Collection[str]) -> dict[str, li
     """
     known: dict[str, dict[str, None]] = {word[0]: {} for word in typed}
     least, most = min(map(len, typed)) - _MOST_SLIPS, max(map(len, typed)) + _MOST_SLIPS
-    for term in snapshot.words_like(known.keys(), range(least, most + 1)):
+    for term in snapshot.list_words_like(known.keys(), range(least, most + 1)):
         word = term.removeprefix(FORM)
         known[word[0]][word] = None
     return {initial: list(words) for initial, words in known.items()}

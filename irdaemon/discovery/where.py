@@ -122,7 +122,7 @@ def _make_mask(name: str, condition: Any) -> Mask:
 
 
 def _mask_field(name: str, condition: Any) -> Mask:
-    return lambda columns: mask_column(condition, columns.column(name))
+    return lambda columns: mask_column(condition, columns.get_column(name))
 
 
 def _join_parts(junction: str, parts: Sequence[Mask]) -> Mask:
@@ -154,7 +154,7 @@ def check_fields(filter: Filter, indexes: Sequence[CorpusIndex]) -> None:
         ordered = ORDER.keys() & condition.keys() if isinstance(condition, Mapping) else ()
         if not ordered:
             continue
-        values = [value for each in indexes for value in each.samples(name)]
+        values = [value for each in indexes for value in each.sample_values(name)]
         if not (values and all(map(_is_date, values))):
             continue
         for sign in ORDER:

@@ -94,7 +94,7 @@ def make_rewriter(complete: Complete, n: int, timeout_s: float) -> Formulator:
         raise QueryError(f"n must be a whole number from 1 to {MOST}, not {n!r}")
 
     def rewrite(query: str) -> list[str]:
-        prompt = _PROMPT.format(n=n, query=Redactor("all").text(query))
+        prompt = _PROMPT.format(n=n, query=Redactor("all").redact_text(query))
         lines = (line.strip(_MARKS) for line in complete(prompt, timeout_s).splitlines())
         return [line for line in lines if line][:n]
 

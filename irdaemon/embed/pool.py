@@ -116,7 +116,7 @@ class Embedders:
         self._by_id: dict[str, Embedder] = {each.id: each for each in given.values()}
         self._vectors: dict[tuple[str, str], QueryVector] = {}
 
-    def named(self, name: str) -> Embedder:
+    def get_embedder(self, name: str) -> Embedder:
         """Return an embedder by its configured name; an Absent where it cannot be made now."""
         if name not in self._by_name:
             embedder: Embedder
@@ -150,16 +150,16 @@ class Embedders:
         for embedder in self._list_loadable():
             embedder.release_pages()
 
-    def serving(self, name: str, served: tuple[str, str] | None) -> Embedder:
+    def choose_embedder(self, name: str, served: tuple[str, str] | None) -> Embedder:
         """Return the embedder whose vectors answer: the old one until the new one's are all there.
 
         `served` is the (name, id) that the vectors are from. Where that one cannot be made any more
         its vectors cannot be compared with a query's.
         """
-        target = self.named(name)
+        target = self.get_embedder(name)
         if served is None or served[1] == target.id:
             return target
-        old = self.named(served[0])
+        old = self.get_embedder(served[0])
         return old if old.id == served[1] else target
 
     def retry_absent(self) -> None:
@@ -168,7 +168,7 @@ class Embedders:
         for name in absent:
             del self._by_name[name]
 
-    def vector(self, text: str, embedder_id: str) -> QueryVector | None:
+    def embed_query(self, text: str, embedder_id: str) -> QueryVector | None:
         """Return a query's vector, remembered or made; None where there is no such embedder."""
         # Another query may clear the memory at any moment: read it once.
         vector = self._vectors.get((text, embedder_id))

@@ -49,7 +49,11 @@ class Engine(QueryEngine):
         super().__init__(state, store)
         publisher = writer.publisher
         (publisher.show_corpora if ledger.read_only else publisher.set_corpora)(corpora)
-        self.health, self.coverage, self.audit = store.health, store.coverage, store.audit
+        self.judge_health, self.coverage, self.audit = (
+            store.judge_health,
+            store.coverage,
+            store.audit,
+        )
         self.artifacts, self.failures = store.artifacts, store.failures
         self.secrets = store.secrets
         self.calibrate = state.calibrate_by

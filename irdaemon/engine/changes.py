@@ -35,7 +35,7 @@ def list_hint_jobs(path: str, corpora: Iterable[Corpus]) -> list[Job]:
     inside = [
         corpus
         for corpus in corpora
-        if any(is_within(real, top) for top in corpus.real_roots().values())
+        if any(is_within(real, top) for top in corpus.resolve_roots().values())
     ]
     if not inside:
         raise NotFound(
@@ -60,7 +60,7 @@ def list_change_jobs(
     still a file has only changed.
     """
     corpora = tuple(corpora)
-    tops = {corpus.name: tuple(corpus.real_roots().values()) for corpus in corpora}
+    tops = {corpus.name: tuple(corpus.resolve_roots().values()) for corpus in corpora}
     followers = {
         corpus.name
         for corpus in corpora

@@ -1,7 +1,7 @@
 """Coverage: what lies below a corpus' roots, compared with what is indexed of it.
 
 The walk here is its own, not that of the corpus' source: what a source fails to find can be seen in
-no index and in no measure over one. By the rules of the source (`expected`) each file is indexed,
+no index and in no measure over one. By the rules of the source (`expect_files`) a file is indexed,
 left out for a reason, or missing. It runs on the caller's thread, beside queries and the writer.
 """
 
@@ -42,13 +42,13 @@ def measure_coverage(state: State, name: str) -> CorpusCoverage:
     What was indexed, or vanished, while the walk went on is not missing.
     """
     corpus = get_known(name, state.corpora)
-    judge: Callable[[], Expected] | None = getattr(corpus.source, "expected", None)
+    judge: Callable[[], Expected] | None = getattr(corpus.source, "expect_files", None)
     if judge is None:
         return CorpusCoverage(name, unchecked=f"a corpus of {corpus.kind} is not a tree of files")
-    seen = _Comparison(_Held.of(state, name), list_held_elsewhere(state, corpus))
+    seen = _Comparison(_Held.read(state, name), list_held_elsewhere(state, corpus))
     unchecked = seen.compare(corpus, judge())
     if seen.missing:
-        now = _Held.of(state, name)
+        now = _Held.read(state, name)
         seen.missing = [path for path in seen.missing if _is_missing(path, now)]
     return seen.summarize(name, unchecked)
 
@@ -65,8 +65,8 @@ class _Held:
     failed: frozenset[str]
 
     @classmethod
-    def of(cls, state: State, name: str) -> _Held:
-        with state.reading() as ledger:
+    def read(cls, state: State, name: str) -> _Held:
+        with state.open_reading() as ledger:
             failed = (failure.path for failure in ledger.failures.list_all(name))
             return cls(ledger.entries.list_paths(name), frozenset(failed))
 
@@ -86,7 +86,7 @@ class _Comparison:
 
     def compare(self, corpus: Corpus, expected: Expected) -> str:
         """Walk the roots and judge each file; return what was left unchecked, "" for nothing."""
-        walk = _RootWalk(expected, Symlinks.of(corpus.source.roots()), self.excluded)
+        walk = _RootWalk(expected, Symlinks.from_roots(corpus.source.roots()), self.excluded)
         for number, seen in enumerate(walk.list_files(corpus)):
             if number % _LETS_OTHERS_RUN_EVERY == 0:
                 check_clock()

@@ -19,7 +19,7 @@ from irdaemon.discovery.decide import keep_current_floors, name_reranked_mode
 from irdaemon.discovery.decision import FEWEST_ARTIFACTS
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
-from irdaemon.index import CorpusIndex, Snapshot, floors_are_due
+from irdaemon.index import CorpusIndex, Snapshot, are_floors_due
 from irdaemon.ledger import Ledger
 
 # Texts embedded in one go: short enough that a change need not wait for the rest.
@@ -62,7 +62,7 @@ def maintain(state: State, name: str | None = None, dry_run: bool = False) -> li
     """
     state.check_known(name)
     corpora, snapshot, _ = state.served
-    with state.reading() as ledger:
+    with state.open_reading() as ledger:
         tasks = [
             task
             for corpus in corpora.values()
@@ -77,7 +77,7 @@ def maintain(state: State, name: str | None = None, dry_run: bool = False) -> li
 def request_followups(state: State, corpus: Corpus) -> None:
     """Request what a corpus lacks that was just published: vectors, and floors once it has them."""
     index = state.snapshot.get_index(corpus.name)
-    switching = index.embedder != state.embedders.named(corpus.embedder).id
+    switching = index.embedder != state.embedders.get_embedder(corpus.embedder).id
     if index.unembedded or switching:
         few = index.unembedded <= EMBEDDED_AT_ONCE and not switching
         state.request(Job("embed", corpus.name, short=few))
@@ -101,7 +101,7 @@ def see_corpus(state: State, corpus: Corpus) -> tuple[Snapshot, str]:
     """
     if corpus.project is None:
         return state.snapshot, corpus.name
-    parts = state.projects.parts_of(corpus.project)
+    parts = state.projects.list_parts(corpus.project)
     return state.scopes.scope_snapshot(state.snapshot, parts), corpus.part_of
 
 
@@ -187,7 +187,7 @@ def _explain_embedding(state: State, corpus: Corpus, index: CorpusIndex) -> str:
     """Return what of a corpus waits for vectors, "" for nothing."""
     if index.unembedded:
         return f"{format_count(index.unembedded, 'record', 'has')} no vector"
-    if index.rows.n_records and state.embedders.named(corpus.embedder).id != index.embedder:
+    if index.rows.n_records and state.embedders.get_embedder(corpus.embedder).id != index.embedder:
         return f"its vectors are of another embedder than {corpus.embedder}"
     return ""
 
@@ -200,4 +200,4 @@ def _needs_calibration(state: State, corpus: Corpus, index: CorpusIndex) -> bool
     usable = len(keep_current_floors(index.floors)) == len(index.floors)
     key = state.models.rereading.key
     lacking = bool(key) and name_reranked_mode("hybrid", key) not in index.floors
-    return not usable or lacking or floors_are_due(index, hash_file(corpus.cases))
+    return not usable or lacking or are_floors_due(index, hash_file(corpus.cases))

@@ -126,7 +126,7 @@ class Health(Plain):
     stuck: tuple[str, ...]
     limits: tuple[str, ...]
 
-    def sentence(self) -> str:
+    def format_line(self) -> str:
         """Return one line: the level, and the first reason where that is not ok."""
         reasons = [
             *self.stuck,

@@ -16,7 +16,7 @@ NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 class ServingHost(Protocol):
     """What every engine needs of the process it runs in."""
 
-    def facts(self) -> Mapping[str, Any]:
+    def describe_process(self) -> Mapping[str, Any]:
         """Return what the status reports of the process."""
         ...
 
@@ -33,11 +33,11 @@ class Host(ServingHost, Protocol):
         """Return whether a thread of its own runs the engine's jobs."""
         ...
 
-    def health(self) -> ProcessHealth:
+    def judge_health(self) -> ProcessHealth:
         """Return how the process' watches, threads and limits are."""
         ...
 
-    def idle_s(self) -> float:
+    def measure_idle_s(self) -> float:
         """Return how many seconds ago the last request came; infinity without any."""
         ...
 
@@ -74,15 +74,15 @@ class InProcess:
     writes = False
     document_roots: Collection[str] = ()
 
-    def facts(self) -> Mapping[str, Any]:
+    def describe_process(self) -> Mapping[str, Any]:
         """Return no facts."""
         return {}
 
-    def health(self) -> ProcessHealth:
+    def judge_health(self) -> ProcessHealth:
         """Return nothing: there is no watcher."""
         return ProcessHealth()
 
-    def idle_s(self) -> float:
+    def measure_idle_s(self) -> float:
         """Return infinity: there are no requests."""
         return float("inf")
 

@@ -56,7 +56,7 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
         scan = replace(scan, full=True, from_start=True)
     held = list_held_elsewhere(state, corpus)
     request = replace(scan, workers=state.options.workers, without=held)
-    observer = _observer(context, corpus, addons)
+    observer = _make_observer(context, corpus, addons)
     brief = _make_brief(state, limited) if job.early else None
     report = reconcile(state.ledger, brief or limited, request, state.clock, observer)
     if request.from_start:
@@ -95,7 +95,7 @@ def _make_brief(state: State, corpus: Corpus) -> Corpus | None:
     return replace(corpus, source=make())
 
 
-def _observer(context: JobContext, corpus: Corpus, addons: Sequence[Observer]) -> ScanObserver:
+def _make_observer(context: JobContext, corpus: Corpus, addons: Sequence[Observer]) -> ScanObserver:
     """Return what lets changes through while a scan runs, and tells add-ons what was read."""
 
     def advance(done: int, todo: int) -> bool:
@@ -123,8 +123,8 @@ def _observer(context: JobContext, corpus: Corpus, addons: Sequence[Observer]) -
 def _embed_heads(context: JobContext, corpus: Corpus) -> None:
     """Embed names and descriptions before the bodies are read, where that takes a moment."""
     state = context.state
-    embedder = state.embedders.named(corpus.embedder)
-    if embedder.instant and state.serving(corpus).id == embedder.id:
+    embedder = state.embedders.get_embedder(corpus.embedder)
+    if embedder.instant and state.choose_embedder(corpus).id == embedder.id:
         batches = embed(state.ledger, corpus.name, embedder, EMBEDDED_AT_ONCE)
         for _ in _end_at_failure(batches):
             context.publish_and_pause(corpus)
@@ -139,7 +139,7 @@ def _end_at_failure(batches: Iterator[int]) -> Iterator[int]:
 
 def _embed_few(state: State, corpus: Corpus, above: int) -> None:
     """Embed what a small change brought, so that it is published with its vectors."""
-    for embedder in {state.serving(corpus), state.embedders.named(corpus.embedder)}:
+    for embedder in {state.choose_embedder(corpus), state.embedders.get_embedder(corpus.embedder)}:
         # One that cannot embed now fails in the embed job, and holds up no change.
         with contextlib.suppress(Unavailable):
             next(embed(state.ledger, corpus.name, embedder, _EMBEDDED_WITH_CHANGE, above), 0)
@@ -148,7 +148,7 @@ def _embed_few(state: State, corpus: Corpus, above: int) -> None:
 def embed_corpus(context: JobContext, corpus: Corpus) -> str:
     """Embed what has no vector yet, and serve by those vectors from then on."""
     state, progress = context.state, context.progress
-    embedder = state.embedders.named(corpus.embedder)
+    embedder = state.embedders.get_embedder(corpus.embedder)
     index = state.snapshot.get_index(corpus.name)
     switching = index.embedder != embedder.id
     progress.todo = index.rows.n_records if switching else index.unembedded
@@ -223,6 +223,6 @@ def show_changed(state: State, publisher: Publisher, corpus: Corpus, changed: in
     """Publish a corpus after `changed` of its artifacts were rewritten, with vectors if few."""
     if not changed:
         return
-    next(embed(state.ledger, corpus.name, state.serving(corpus), EMBEDDED_AT_ONCE), 0)
+    next(embed(state.ledger, corpus.name, state.choose_embedder(corpus), EMBEDDED_AT_ONCE), 0)
     publisher.publish(corpus)
     request_followups(state, corpus)

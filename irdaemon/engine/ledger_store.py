@@ -61,7 +61,7 @@ def catch_up(
     until = time.monotonic() + timeout
     reported = frozenset(caught_up(timeout))
     corpora = tuple(corpora)
-    roots = {corpus.name: set(corpus.real_roots().values()) for corpus in corpora}
+    roots = {corpus.name: set(corpus.resolve_roots().values()) for corpus in corpora}
     by_hand = {corpus.name for corpus in corpora if corpus.reindex.on == MANUAL}
     followed = {corpus.name for corpus in corpora if corpus.reindex.follows_changes}
     for name, paths in roots.items():
@@ -99,7 +99,7 @@ class LedgerStore:
 
     def find_exact(self, snapshot: Snapshot, query: ParsedQuery) -> ExactMatches:
         """Return the records that hold the text of a query."""
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             return find_exact(snapshot, query, ledger.index_rows.find_literal)
 
     def catch_up(self, query: ParsedQuery) -> tuple[str, ...]:
@@ -145,7 +145,7 @@ class LedgerStore:
         """
         check_level(level)
         expansion, scope = parse_expand(expand), self._find_scope(place)
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             found = [self._resolve(ledger, scope, each, place) for each in references]
             disclosed = [
                 disclose_artifact(ledger, corpus, artifact_id, level, expansion)
@@ -180,7 +180,7 @@ class LedgerStore:
         Those of corpora that are gone are left out.
         """
         scope, expand = find_scope(self._state, query.place), query.expansion
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             held = ((hit, _choose_corpus(ledger, scope, hit)) for hit in hits)
             disclosed = tuple(
                 disclose_hit(ledger, corpus, hit, query.level, expand)
@@ -204,7 +204,7 @@ class LedgerStore:
         scope = find_scope(self._state, query.place)
         names = [each for each in scope.names if visible is None or each in visible]
         stored = [corpus for name in names for corpus in scope.list_stored(name)]
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             shown = {corpus.name: corpus.part_of for corpus in stored if corpus.part_of}
             shelves = [LinkScope(ledger.links, [corpus.name for corpus in stored], shown)]
             return replace(answer, results=add_related(answer.results, shelves))
@@ -212,7 +212,7 @@ class LedgerStore:
     def records(self, reference: str, place: str | None = "") -> list[dict[str, Any]]:
         """Return the records of one artifact, in plan order; `place` as of disclose."""
         scope = self._find_scope(place)
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             corpus, artifact_id = self._resolve(ledger, scope, reference, place)
             return ledger.artifacts.list_records(corpus.name, artifact_id)
 
@@ -221,7 +221,7 @@ class LedgerStore:
         scope = self._find_scope(place)
         if wanted.corpus and wanted.corpus not in scope.names:
             raise unknown_corpus(wanted.corpus, scope.names)
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             rows = overview.list_artifacts(ledger, wanted)
             for corpus, part in scope.parts.items():
                 if corpus >= wanted.after[0] and wanted.corpus in ("", corpus):
@@ -234,19 +234,19 @@ class LedgerStore:
     def failures(self, corpus: str | None = None) -> list[dict[str, Any]]:
         """Return what could not be read: corpus, path, reason, and since when."""
         self._state.check_known(corpus)
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             return overview.list_failures(ledger, corpus)
 
     def secrets(self, corpus: str | None = None) -> list[dict[str, Any]]:
         """Return where secrets lie in what was indexed: corpus, path, line and kind."""
         self._state.check_known(corpus)
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             return overview.list_secrets(ledger, corpus)
 
     def audit(self, corpus: str | None = None) -> list[dict[str, Any]]:
         """Return the artifacts whose text changed since it was last disclosed, with a diff."""
         self._state.check_known(corpus)
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             return audit(ledger, self._state.corpora, corpus)
 
     def coverage(self, corpus: str | None = None) -> list[CorpusCoverage]:
@@ -261,17 +261,17 @@ class LedgerStore:
     def info(self, name: str) -> dict[str, Any]:
         """Return what is known of one corpus."""
         self._state.check_known(name)
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             return overview.describe_corpus_info(self._state, ledger, name)
 
     def status(self, profile: bool = False) -> dict[str, Any]:
         """Return generation, queue, and the state of every corpus; on request, of every stage."""
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             return overview.describe_status(self._state, ledger, profile)
 
-    def health(self) -> Health:
+    def judge_health(self) -> Health:
         """Judge how every corpus is by what was seen and what was done."""
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             return overview.judge_state(self._state, ledger)
 
 

@@ -63,7 +63,7 @@ def tend_project(context: JobContext) -> str:
     if _is_left_out(root, config.projects):
         forget_project(state, context.publisher, root)
         return "it is not to be read: what was held of it is forgotten"
-    located = locate_project(root, projects.rules())
+    located = locate_project(root, projects.make_rules())
     found = located.project
     if found is not None and found.root == root:
         known = replace(known, project=found)
@@ -120,8 +120,8 @@ def _make_room(context: JobContext, root: str, most: int) -> None:
 def _bring_in_step(context: JobContext, project: Project, config: Config) -> str:
     state, projects, root = context.state, context.state.projects, project.root
     is_first = projects.get_tended(root) is None
-    before = {name: state.parts[name] for name in projects.parts_of(project).values()}
-    corpora = list(_make_parts(project, projects.last_place(root), config, before))
+    before = {name: state.parts[name] for name in projects.list_parts(project).values()}
+    corpora = list(_make_parts(project, projects.find_last_place(root), config, before))
     if is_first or {each.name: each for each in corpora} != before:
         context.publisher.set_parts(root, corpora)
     note_watched(state, project)
@@ -148,7 +148,9 @@ def _make_parts(
         table = own.get(part_of)
         if not roots or (table and not table.enabled):
             continue
-        given = CorpusConfig(name_part(part_of, project.root), kind, options=_options(kind, config))
+        given = CorpusConfig(
+            name_part(part_of, project.root), kind, options=_make_options(kind, config)
+        )
         if table:
             strategy = table.strategy if table.kind == kind else None
             given = replace(given, embedder=table.embedder, strategy=strategy)
@@ -183,7 +185,7 @@ def _drop_ignored(roots: Iterable[Root], settings: ProjectsConfig) -> tuple[Root
     return tuple(root for root in roots if not is_ignored(root))
 
 
-def _options(kind: str, config: Config) -> dict[str, object]:
+def _make_options(kind: str, config: Config) -> dict[str, object]:
     settings = config.projects
     if kind == "files":
         return dict(projects.DOC_OPTIONS)
@@ -210,7 +212,7 @@ def limit_part(state: State, corpus: Corpus) -> Corpus:
     config = state.projects.config
     if corpus.project is None or config is None:
         return corpus
-    names = state.projects.parts_of(corpus.project).values()
+    names = state.projects.list_parts(corpus.project).values()
     others = (state.snapshot.parts[name] for name in names if name != corpus.name)
     left = config.projects.max_artifacts - sum(each.rows.n_artifacts for each in others)
     if corpus.part_of == DOCS:
@@ -241,7 +243,7 @@ def _rescan_found(state: State, root: str) -> None:
     """Have found packages scanned where a project came or went."""
     for name, corpus in state.corpora.items():
         if corpus.kind == PACKAGES and corpus.found:
-            around = (top for top in corpus.real_roots().values() if is_within(root, top))
+            around = (top for top in corpus.resolve_roots().values() if is_within(root, top))
             if any(around):
                 state.request(Job("reconcile", name, ScanRequest(under=(root,))))
 
@@ -251,7 +253,7 @@ def _rescan_found(state: State, root: str) -> None:
 
 def note_watched(state: State, project: Project) -> None:
     """Note what of a project is watched, where that changed, and what is left out."""
-    projects, names = state.projects, state.projects.parts_of(project).values()
+    projects, names = state.projects, state.projects.list_parts(project).values()
     parts = [part for name in names if (part := state.parts.get(name))]
     left = _MOST_WATCHED
     watched = [_make_root(project, os.path.join(project.root, MARKER))]

@@ -185,7 +185,7 @@ class Projects:
 
     def look(self, place: str) -> Located:
         """Return what a clean place lies in now. Raises QueryError as `locate` does."""
-        found = locate_project(place, self.rules())
+        found = locate_project(place, self.make_rules())
         if found.problem:
             raise QueryError(
                 f"place {place!r:.200}: {found.problem}", "pass a directory that can be read"
@@ -200,7 +200,7 @@ class Projects:
             self._places = dict(list(self._places.items())[_MOST_PLACES // 2 :])
         self._places[place] = _Place(root, found.reason, self._clock(), found.failed, found.place)
 
-    def rules(self) -> PlaceRules:
+    def make_rules(self) -> PlaceRules:
         """Return where projects may lie."""
         settings = self.settings or ProjectsConfig()
         home = os.path.expanduser("~")
@@ -225,7 +225,7 @@ class Projects:
             self._request(project.root)
         return known
 
-    def parts_of(self, project: Project) -> Mapping[str, str]:
+    def list_parts(self, project: Project) -> Mapping[str, str]:
         """Return the names of a project's parts, by the corpora they belong to."""
         return self._parts.get(project.root, _NONE)
 
@@ -242,7 +242,7 @@ class Projects:
         if project.root not in self._tended:
             known = self._by_root.get(project.root)
             return known is None or not known.gone_at
-        parts, indexes = self.parts_of(project), self._snapshot().parts
+        parts, indexes = self.list_parts(project), self._snapshot().parts
         held = (indexes.get(name) for name in parts.values())
         return any(index is None or index.last_reconcile is None for index in held)
 
@@ -340,7 +340,7 @@ class Projects:
         others = {top: each for top, each in self._tended.items() if top != root}
         self._tended = {**others, root: tended} if tended else others
 
-    def last_place(self, root: str) -> str:
+    def find_last_place(self, root: str) -> str:
         """Return the place in a project that something was last asked from."""
         return self._last_place.get(root, root)
 

@@ -115,12 +115,12 @@ class Publisher:
         state.served = Served(chosen, snapshot)
 
     def _read_index(self, corpus: Corpus) -> CorpusIndex:
-        embedder, kept = self._state.serving(corpus), self._state.ledger.corpora
+        embedder, kept = self._state.choose_embedder(corpus), self._state.ledger.corpora
         space = Space(kept.read_recipe(corpus.name), embedder.id, embedder.dim)
         return _mark_by_hand(index_corpus(self._state.ledger, corpus.name, space), corpus)
 
     def _declare(self, corpus: Corpus) -> None:
-        ledger, embedder = self._state.ledger, self._state.embedders.named(corpus.embedder)
+        ledger, embedder = self._state.ledger, self._state.embedders.get_embedder(corpus.embedder)
         ledger.corpora.declare(corpus.name, corpus.kind, corpus.recipe, embedder.id)
         if ledger.corpora.find_served(corpus.name) is None and not isinstance(embedder, Absent):
             ledger.corpora.put_served(corpus.name, corpus.embedder, embedder.id)
@@ -188,7 +188,7 @@ class Publisher:
                 return previous
             self._not_reread.discard(corpus.name)
             previous = None
-        embedder = state.serving(corpus)
+        embedder = state.choose_embedder(corpus)
         spool = self._images.spool if self._images else None
         space = Space(corpus.recipe, embedder.id, embedder.dim, spool)
         known = previous or self._load_image(corpus.name, space)
@@ -256,7 +256,7 @@ class Publisher:
         if index.corpus in self._not_reread:  # these are still the rows of the ledger before
             return False
         whole = index.last_reconcile is not None and not index.unembedded
-        return bool(self._images and whole and self._images.due(index.rows, index.dense.graph))
+        return bool(self._images and whole and self._images.is_due(index.rows, index.dense.graph))
 
     def _make_origin(self, index: CorpusIndex) -> Origin:
         dim = index.rows.vectors.buffer.shape[1]

@@ -323,7 +323,7 @@ class Work:
                 marks = marks.note_change(job.last)
             self._marks[job.corpus] = marks
 
-    def watermarks(self, corpus: str) -> Watermarks:
+    def get_watermarks(self, corpus: str) -> Watermarks:
         """Return how far a corpus has come."""
         with self._wake:
             requested = [p.job.first for p in self.list_running() if p.job.is_scan_of(corpus)]

@@ -166,7 +166,7 @@ class Reader:
         # How long the texts take to be read says nothing of a tier.
         return self._answer(valid, run, None if valid.exact else state.search_tiers)
 
-    def judged(self, query: Query | str, hits: Sequence[Hit]) -> dict[str, Any]:
+    def judge_hits(self, query: Query | str, hits: Sequence[Hit]) -> dict[str, Any]:
         """Return whether hits serve every part of a query; see `judge_coverage`."""
         models = self._state.models
         snapshot, asked = narrow_query(self._state, parse_query(query), offering=True)
@@ -246,7 +246,7 @@ class QueryEngine:
         self.state = state
         reader = self.reader = Reader(state, store)
         self.discover, self.search, self.explain = reader.discover, reader.search, reader.explain
-        self.judged, self.may_ask_model = reader.judged, reader.may_ask_model
+        self.judge_hits, self.may_ask_model = reader.judge_hits, reader.may_ask_model
         self.hooks = reader.hooks
         self.disclose, self.records = store.disclose, store.records
         self.status, self.info, self.wait = store.status, store.info, store.wait

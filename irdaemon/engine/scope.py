@@ -87,7 +87,7 @@ def find_scope(state: QueryState, place: str) -> PlaceScope:
     project = state.projects.find(place) if place else None
     if project is None:
         return PlaceScope(served)
-    names = state.projects.parts_of(project).items()
+    names = state.projects.list_parts(project).items()
     parts = {corpus: part for corpus, name in names if (part := served.parts.get(name))}
     return PlaceScope(served, project, state.projects.resolve(place), parts)
 

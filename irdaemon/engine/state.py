@@ -111,7 +111,9 @@ class QueryState:
         self.scopes = Scopes()
         self.embedders = Embedders(options.embedder_idle_s, options.embedders)
         self.models = discovery.Models(
-            self.embedders.vector, Rereading.by(find_reranker(options.reranker)), options.tuning
+            self.embedders.embed_query,
+            Rereading.by(find_reranker(options.reranker)),
+            options.tuning,
         )
         self.impressions = Impressions(clock)
         # What answers showed by its head alone, by corpus and artifact: its body is read first.
@@ -244,17 +246,19 @@ class State(QueryState):
         """Count the changes seen and not yet in the snapshot."""
         return self.work.count_pending() + self.retries.count_paths()
 
-    def serving(self, corpus: Corpus) -> Embedder:
+    def choose_embedder(self, corpus: Corpus) -> Embedder:
         """Return the embedder whose vectors serve a corpus now."""
-        return self.embedders.serving(corpus.embedder, self.ledger.corpora.find_served(corpus.name))
+        return self.embedders.choose_embedder(
+            corpus.embedder, self.ledger.corpora.find_served(corpus.name)
+        )
 
     def explain_no_embedder(self, corpus: Corpus) -> str:
         """Return why a corpus' embedder cannot be used, "" where it can."""
-        target = self.embedders.named(corpus.embedder)
+        target = self.embedders.get_embedder(corpus.embedder)
         return target.error.message if isinstance(target, Absent) else ""
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[Ledger]:
+    def open_reading(self) -> Iterator[Ledger]:
         """Give a view of the ledger for another thread than the writer's.
 
         Raises Unavailable where it cannot be read; a repair is then requested.

@@ -32,7 +32,7 @@ def describe_status(state: State, ledger: Ledger, profile: bool) -> dict[str, An
     added = dict(ChainMap(*(dict(each.describe()) for each in state.addons.values())))
     return {
         **({"profile": summarize_stages()} if profile else {}),
-        **state.host.facts(),
+        **state.host.describe_process(),
         **({"model": added["model"]} if "model" in added else {}),
         "generation": snapshot.generation,
         "ledger": _describe_ledger(state, ledger),
@@ -97,7 +97,7 @@ def judge_state(state: State, ledger: Ledger) -> Health:
         _gather_facts(state, ledger, corpus, snapshot.corpora[name])
         for name, corpus in corpora.items()
     )
-    return judge_health(facts, state.host.health(), state.options.policy, state.clock())
+    return judge_health(facts, state.host.judge_health(), state.options.policy, state.clock())
 
 
 def describe_corpus_info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
@@ -110,9 +110,9 @@ def describe_corpus_info(state: State, ledger: Ledger, name: str) -> dict[str, A
         "served_by": index.embedder,
         "floors": {mode: describe_floor(floor) for mode, floor in index.floors.items()},
         "recipe": corpus.recipe,
-        "fields": sorted(index.columns.names()),
+        "fields": sorted(index.columns.list_names()),
         "surfaces": sorted({index.rows.get_kind(at) for at in index.rows.list_positions()}),
-        "asset_types": index.columns.asset_types(),
+        "asset_types": index.columns.count_asset_types(),
     }
 
 
@@ -123,7 +123,10 @@ def _describe_corpus(
     rows, unembedded = index.rows, index.unembedded
     reconciled = _find_scan_time(ledger.corpora.read_state(corpus.name)[0], index)
     problems = _list_problems(state, ledger, corpus)
-    target, usable = state.embedders.named(corpus.embedder), not state.explain_no_embedder(corpus)
+    target, usable = (
+        state.embedders.get_embedder(corpus.embedder),
+        not state.explain_no_embedder(corpus),
+    )
     switching = usable and target.id != index.embedder
     waiting = unembedded
     if switching:
@@ -144,7 +147,7 @@ def _describe_corpus(
         "vectors": rows.n_records - unembedded,
         "failures": ledger.failures.count(corpus.name),
         # What is read has still to be embedded: the sum of both would not move for the whole scan.
-        "pending": _unread(state, corpus.name) or waiting,
+        "pending": _count_unread(state, corpus.name) or waiting,
         "last_reconcile": reconciled,
         "heads": index.heads,
         "state": "re-embedding" if switching else embedding,
@@ -171,7 +174,7 @@ def _count_skipped(state: State, ledger: Ledger, name: str) -> dict[str, int]:
     The most frequent comes first.
     """
     counts = Counter(ledger.entries.count_skipped(name))
-    counts.update(state.work.watermarks(name).left_out)
+    counts.update(state.work.get_watermarks(name).left_out)
     return dict(counts.most_common())
 
 
@@ -188,7 +191,7 @@ def _list_problems(state: State, ledger: Ledger, corpus: Corpus) -> list[dict[st
     return [{"path": path, "reason": reason} for path, reason in found]
 
 
-def _unread(state: State, name: str) -> int:
+def _count_unread(state: State, name: str) -> int:
     """Count the entries of a corpus still to be read; of a scan to be retried, its paths."""
     scans = (p for p in state.work.list_running() if p.job.is_scan_of(name))
     return sum(scan.todo - scan.done for scan in scans) + state.retries.count_paths(name)
@@ -211,18 +214,18 @@ def _gather_facts(state: State, ledger: Ledger, corpus: Corpus, index: CorpusInd
     stored, problems = ledger.corpora.read_state(corpus.name)
     return Facts(
         name=corpus.name,
-        roots={real: path for path, real in corpus.real_roots().items()},
-        watermarks=state.work.watermarks(corpus.name),
+        roots={real: path for path, real in corpus.resolve_roots().items()},
+        watermarks=state.work.get_watermarks(corpus.name),
         scanned_at=_find_scan_time(stored, index),
         problems=problems,
         failures=tuple(ledger.failures.list_all(corpus.name, _QUARANTINED_SHOWN)),
         missing=state.explain_no_embedder(corpus),
-        overlong=_overlong(ledger, corpus),
+        overlong=_count_overlong(ledger, corpus),
         reindex=corpus.reindex,
     )
 
 
-def _overlong(ledger: Ledger, corpus: Corpus) -> int:
+def _count_overlong(ledger: Ledger, corpus: Corpus) -> int:
     """Count the lines that a source which reads by lines passed over."""
     reads_lines = "max_line_bytes" in getattr(corpus.source, "limits", ())
     return ledger.entries.count_skipped(corpus.name).get("oversized_line", 0) if reads_lines else 0

@@ -63,7 +63,7 @@ def _recount(
             counts.append(terms)
             positions.append(records[0])
     of_use = wanted if provenance == USE else ledger.prompts.list_all(corpus.name)
-    vectors = embed_prompted(state.serving(corpus), texts, find_common(of_use))
+    vectors = embed_prompted(state.choose_embedder(corpus), texts, find_common(of_use))
     for position, terms, vector in zip(positions, counts, vectors, strict=True):
         yield position, Recounted(terms, vector)
 

@@ -55,7 +55,7 @@ class Deferred:
     latest_s: float
     since: float | None = None
 
-    def due(self, wanted: bool, quiet: bool, now: float) -> bool:
+    def is_due(self, wanted: bool, quiet: bool, now: float) -> bool:
         """Return whether to do it now."""
         if not wanted:
             self.since = None
@@ -64,7 +64,7 @@ class Deferred:
             self.since = now
         return now - self.since >= (self.quiet_s if quiet else self.latest_s)
 
-    def overdue(self, now: float) -> bool:
+    def is_overdue(self, now: float) -> bool:
         """Return whether it can wait no longer."""
         return self.since is not None and now - self.since >= self.latest_s
 
@@ -87,7 +87,7 @@ class Eraser:
             return
         self._checked_at = now
         try:
-            if self._fold.due(ledger.has_log_grown(), quiet, now):
+            if self._fold.is_due(ledger.has_log_grown(), quiet, now):
                 ledger.fold_log()
             if now >= self._erased_again_at and self._must_erase(quiet, now):
                 self._erase(now)
@@ -100,15 +100,15 @@ class Eraser:
 
     def _must_erase(self, quiet: bool, now: float) -> bool:
         forgotten, replaced = self._state.ledger.count_forgotten()
-        due = [self._forgotten.due(forgotten > 0, quiet, now)]
-        due += [self._replaced.due(replaced > 0, quiet, now)]
+        due = [self._forgotten.is_due(forgotten > 0, quiet, now)]
+        due += [self._replaced.is_due(replaced > 0, quiet, now)]
         return any(due)
 
     def _erase(self, now: float) -> None:
         started = time.monotonic()
         self._blank_images()
         self._state.ledger.forget_unused_terms()
-        must = self._forgotten.overdue(now) or self._replaced.overdue(now)
+        must = self._forgotten.is_overdue(now) or self._replaced.is_overdue(now)
         self._state.ledger.vacuum(None if must else lambda: self._state.work.change_waits)
         took_s = time.monotonic() - started
         self._erased_again_at = now + took_s / _SHARE_OF_TIME
@@ -156,9 +156,9 @@ class Repair:
 
     def handles(self, job: Job, error: Exception) -> bool:
         """Handle the error that ended a job; return False where the process must not go on."""
-        return self._recovers(job, error) or self._retries(job, error)
+        return self._recovers(job, error) or self._schedule_retry(job, error)
 
-    def _retries(self, job: Job, error: Exception) -> bool:
+    def _schedule_retry(self, job: Job, error: Exception) -> bool:
         """Schedule a retry of a job; return whether the process may go on.
 
         What the system could not do may be possible later. Any other error is a mistake in the
@@ -275,7 +275,7 @@ class Release:
         if quiet and self._worked_s >= _WORTH_S:
             self._worked_s = 0.0
             self._release_work()
-        unasked = state.host.idle_s() >= _UNASKED_S
+        unasked = state.host.measure_idle_s() >= _UNASKED_S
         if not unasked:
             self._pages_used = True
         elif quiet and self._pages_used:
@@ -326,7 +326,7 @@ def retry_failures(context: JobContext) -> str:
     corpora = (*state.corpora.values(), *state.parts.values())
     following = [each.name for each in corpora if each.reindex.follows_changes]
     for corpus in corpora:
-        embedder = state.embedders.named(corpus.embedder)
+        embedder = state.embedders.get_embedder(corpus.embedder)
         if state.snapshot.get_index(corpus.name).embedder != embedder.id:
             state.request(Job("reconcile" if corpus.name in following else "embed", corpus.name))
     for name in {failure.corpus for failure in state.ledger.failures.list_all()}.intersection(

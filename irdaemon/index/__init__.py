@@ -69,11 +69,11 @@ class Whole:
 class Elsewhere(Protocol):
     """A corpus that lies in another engine: see `remote`. Every method raises Unavailable."""
 
-    def part(self, wanted: Wanted) -> CorpusIndex:
+    def fetch_part(self, wanted: Wanted) -> CorpusIndex:
         """Return the part of the corpus that a query needs."""
         ...
 
-    def having(self, artifact_ids: tuple[str, ...]) -> Elsewhere:
+    def include_artifacts(self, artifact_ids: tuple[str, ...]) -> Elsewhere:
         """Return the same corpus, of which every part has these artifacts for every query."""
         ...
 
@@ -81,7 +81,7 @@ class Elsewhere(Protocol):
         """Return how many records hold a word."""
         ...
 
-    def words_like(self, initials: Collection[str], lengths: range) -> Iterable[str]:
+    def list_words_like(self, initials: Collection[str], lengths: range) -> Iterable[str]:
         """Return the words that begin with one of the letters and have a length."""
         ...
 
@@ -132,14 +132,14 @@ class CorpusIndex:
         """Return an image as the index to go on from."""
         rows, lexical = image.rows, image.lexical
         dense = make_dense(rows, image.graph)
-        columns, names = Columns(rows), Names.of(rows, lexical)
+        columns, names = Columns(rows), Names.build(rows, lexical)
         return cls(origin.corpus, origin.embedder, rows, lexical, dense, columns, names)
 
     def recount(self, changed: Mapping[int, Recounted]) -> CorpusIndex:
         """Return the index with other terms and vectors of some records: to try, not to serve."""
         rows = self.rows.recount(changed)
         lexical = Lexical.of(rows)
-        columns, names = replace(self.columns, rows=rows), Names.of(rows, lexical)
+        columns, names = replace(self.columns, rows=rows), Names.build(rows, lexical)
         dense = Dense(rows)
         return replace(self, rows=rows, lexical=lexical, dense=dense, columns=columns, names=names)
 
@@ -157,7 +157,7 @@ class CorpusIndex:
             lexical=lexical,
             dense=make_dense(rows, image.graph, self.dense),
             columns=replace(self.columns, rows=rows),
-            names=Names.of(rows, lexical, self.names),
+            names=Names.build(rows, lexical, self.names),
         )
 
     @property
@@ -170,7 +170,7 @@ class CorpusIndex:
         """Return whether any record has a vector."""
         return bool(self.n_embedded)
 
-    def eligible(self, mask: NDArray[np.bool_] | None) -> int:
+    def count_eligible(self, mask: NDArray[np.bool_] | None) -> int:
         """Count the records that a filter lets through, by its mask; None is no filter."""
         if self.whole:
             return self.whole.eligible
@@ -178,13 +178,13 @@ class CorpusIndex:
 
     def list_field_names(self) -> set[str]:
         """Return every field that some record has."""
-        return set(self.whole.totals.fields) if self.whole else self.columns.names()
+        return set(self.whole.totals.fields) if self.whole else self.columns.list_names()
 
-    def samples(self, name: str) -> Sequence[Any]:
+    def sample_values(self, name: str) -> Sequence[Any]:
         """Return up to a hundred values of a field."""
         if self.whole:
             return self.whole.totals.fields.get(name, ())
-        return self.columns.column(name).values[1:_SAMPLE]
+        return self.columns.get_column(name).values[1:_SAMPLE]
 
     @property
     def kinds(self) -> Sequence[str]:
@@ -260,7 +260,7 @@ class Snapshot:
             for index in self.corpora.values()
         )
 
-    def words_like(self, initials: Collection[str], lengths: range) -> Iterator[str]:
+    def list_words_like(self, initials: Collection[str], lengths: range) -> Iterator[str]:
         """Yield the words of its vocabularies that begin with one of the letters, of a length.
 
         Forms (see `text`), which begin with `=`, count by what follows it.
@@ -277,7 +277,7 @@ class Snapshot:
                     yield word
         for index in self.corpora.values():
             if index.elsewhere:
-                yield from index.elsewhere.words_like(initials, lengths)
+                yield from index.elsewhere.list_words_like(initials, lengths)
 
 
 class KnownWords(Mapping[str, int]):
@@ -336,7 +336,7 @@ def index_corpus(
     """
     if previous is not None and previous.embedder != space.embedder:
         previous = None
-    before = previous.rows if previous else Rows.empty(space.dim, space.spool)
+    before = previous.rows if previous else Rows.make_empty(space.dim, space.spool)
     rows = before.sync(ledger, corpus, space.embedder)
     reconciled, problems = ledger.corpora.read_state(corpus)
     floors = ledger.corpora.read_floors(corpus)
@@ -351,9 +351,9 @@ def index_corpus(
             graph or (previous.dense.graph if previous else None),
             previous.dense if previous else None,
         ),
-        columns=Columns.of(rows, previous.columns if previous else None),
-        names=Names.of(rows, lexical, previous.names if previous else None),
-        floors={m: f for m, f in floors.items() if _fits(f, space, rows)},
+        columns=Columns.build(rows, previous.columns if previous else None),
+        names=Names.build(rows, lexical, previous.names if previous else None),
+        floors={m: f for m, f in floors.items() if _is_floor_current(f, space, rows)},
         last_reconcile=reconciled,
         heads=ledger.entries.count_heads(corpus) if reconciled is None else 0,
         degraded=tuple(problem.path for problem in problems),
@@ -370,13 +370,13 @@ def drop_graphs(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, corpora=corpora, parts=parts)
 
 
-def _fits(floor: Floor, space: Space, rows: Rows) -> bool:
+def _is_floor_current(floor: Floor, space: Space, rows: Rows) -> bool:
     """Return whether a floor is of this space and of (about) these artifacts."""
     same = (floor.embedder, floor.recipe) == (space.embedder, space.recipe)
     return same and measure_drift(floor, rows) <= DRIFT
 
 
-def floors_are_due(index: CorpusIndex, labels: str = "") -> bool:
+def are_floors_due(index: CorpusIndex, labels: str = "") -> bool:
     """Return whether new floors are due.
 
     There are none, the corpus has moved half as far as makes them stale, or the labelled cases

@@ -177,23 +177,25 @@ class IndexBackend(Protocol):
 
     # -- searching -----------------------------------------------------------------------------
 
-    def totals(self) -> Mapping[str, Totals]:
+    def read_totals(self) -> Mapping[str, Totals]:
         """Return what is known of every corpus there is, by name."""
         ...
 
-    def found(self, corpus: str, wanted: Wanted) -> Found:
+    def find_candidates(self, corpus: str, wanted: Wanted) -> Found:
         """Return the records of a corpus that a query needs."""
         ...
 
-    def words(self, corpus: str, words: Collection[str]) -> Mapping[str, int]:
+    def find_term_ids(self, corpus: str, words: Collection[str]) -> Mapping[str, int]:
         """Return the term ids of the words that the corpus' ledger knows."""
         ...
 
-    def frequencies(self, corpus: str, terms: Collection[int]) -> Mapping[int, int]:
+    def count_frequencies(self, corpus: str, terms: Collection[int]) -> Mapping[int, int]:
         """Return how many records hold each of some terms, by id; 0 may be left out."""
         ...
 
-    def words_like(self, corpus: str, initials: Collection[str], lengths: range) -> Collection[str]:
+    def list_words_like(
+        self, corpus: str, initials: Collection[str], lengths: range
+    ) -> Collection[str]:
         """Return the words of a corpus' ledger that begin with one of the letters, of a length.
 
         Forms, which begin with `=`, count by what follows it, and are returned with it.
@@ -204,7 +206,7 @@ class IndexBackend(Protocol):
         """Count the records that a leg (dense or lexical) scores above `score`, without filters."""
         ...
 
-    def stored(self, corpus: str, artifact_ids: Collection[str]) -> Mapping[str, StoredText]:
+    def read_texts(self, corpus: str, artifact_ids: Collection[str]) -> Mapping[str, StoredText]:
         """Return the texts of artifacts as they were stored, by id."""
         ...
 
@@ -212,13 +214,13 @@ class IndexBackend(Protocol):
         """Wait until a corpus can be searched at a generation; return the one there is then."""
         ...
 
-    def newest(self, corpus: str) -> int:
+    def read_newest_generation(self, corpus: str) -> int:
         """Return the generation that was written last, whether it can be searched yet or not."""
         ...
 
     # -- writing -------------------------------------------------------------------------------
 
-    def lease(self, corpus: str, holder: str) -> int:
+    def take_lease(self, corpus: str, holder: str) -> int:
         """Take or renew the lease to write a corpus, for 15 s; return its fence, which grows.
 
         Raises LeaseLost, naming the holder, where another has it.
@@ -241,11 +243,11 @@ class IndexBackend(Protocol):
         """Remove a corpus. Raises LeaseLost."""
         ...
 
-    def numbers(self, corpus: str) -> Iterable[int]:
+    def list_row_numbers(self, corpus: str) -> Iterable[int]:
         """Yield the row numbers of the artifacts there are, ascending."""
         ...
 
-    def without_vector(self, corpus: str) -> Iterable[bytes]:
+    def list_unembedded(self, corpus: str) -> Iterable[bytes]:
         """Yield the digests of the records that have no vector."""
         ...
 

@@ -43,7 +43,9 @@ class Column:
     code_of: dict[Any, int] = field(default_factory=dict)
     compound: list[int] = field(default_factory=list)
 
-    def holding(self, wanted: Iterable[Any], accepts: Callable[[Any], bool]) -> NDArray[np.bool_]:
+    def match_scalars(
+        self, wanted: Iterable[Any], accepts: Callable[[Any], bool]
+    ) -> NDArray[np.bool_]:
         """Return which records hold one of the scalars `wanted`, or a list that `accepts` takes.
 
         As `mask(accepts)` where that takes just those, but without asking it of every value.
@@ -60,7 +62,7 @@ class Column:
         mask: NDArray[np.bool_] = verdicts[self.codes]
         return mask
 
-    def code(self, value: Any) -> int:
+    def encode_value(self, value: Any) -> int:
         """Return the code of a value, a new one if need be."""
         key = (type(value).__name__, repr(value) if isinstance(value, (list, dict)) else value)
         if (code := self.code_of.get(key)) is None:
@@ -93,39 +95,41 @@ class Columns:
     base: Columns | None = None
 
     @classmethod
-    def of(cls, rows: Rows, previous: Columns | None = None) -> Columns:
+    def build(cls, rows: Rows, previous: Columns | None = None) -> Columns:
         """Return the columns of `rows`, adding what is new to the previous ones."""
         if previous is None or previous.rows.epoch != rows.epoch or not previous._built:
             return cls(rows)
         return cls(rows, _add_records(previous._built, rows, len(previous.rows.present)))
 
-    def names(self) -> set[str]:
+    def list_names(self) -> set[str]:
         """Return every field name some record has."""
-        return set(self._columns())
+        return set(self._build_columns())
 
-    def column(self, name: str) -> Column:
+    def get_column(self, name: str) -> Column:
         """Return the column of a field; records without it hold MISSING."""
-        found = self._columns().get(name)
+        found = self._build_columns().get(name)
         return found or Column(np.zeros(len(self.rows.present), np.int32))
 
-    def kinds(self, wanted: frozenset[str]) -> NDArray[np.bool_]:
+    def match_kinds(self, wanted: frozenset[str]) -> NDArray[np.bool_]:
         """Return which records are surfaces of a wanted kind."""
         codes = [at for at, kind in enumerate(tuple(self.rows.kind_names)) if kind in wanted]
         return np.isin(self.rows.kinds.array, codes)
 
-    def asset_types(self) -> dict[str, int]:
+    def count_asset_types(self) -> dict[str, int]:
         """Count the artifacts that have records, by asset type."""
-        rows, column = self.rows, self.column(FIELD)
+        rows, column = self.rows, self.get_column(FIELD)
         positions = np.flatnonzero(rows.present)
         _, firsts = np.unique(rows.artifact_of.array[positions], return_index=True)
         codes, counts = np.unique(column.codes[positions[firsts]], return_counts=True)
         by_type = zip(codes.tolist(), counts.tolist(), strict=True)
         return {column.values[code]: count for code, count in by_type}
 
-    def _columns(self) -> Mapping[str, Column]:
+    def _build_columns(self) -> Mapping[str, Column]:
         if not self._built:
             base = self.base
-            held = {name: _copy(each) for name, each in base._columns().items()} if base else {}
+            held = (
+                {name: _copy(each) for name, each in base._build_columns().items()} if base else {}
+            )
             # All at once: a query on another thread sees all or nothing.
             self._built.update(_add_records(held, self.rows, len(base.rows.present) if base else 0))
         return self._built
@@ -143,7 +147,7 @@ def _add_records(columns: Mapping[str, Column], rows: Rows, start: int) -> dict[
         for name, value in {**of_artifact, **_unpack(rows.shown[position].packed)}.items():
             if name not in grown:
                 grown[name] = Column(np.zeros(end, np.int32))
-            grown[name].codes[position] = grown[name].code(value)
+            grown[name].codes[position] = grown[name].encode_value(value)
     return grown
 
 
@@ -210,7 +214,7 @@ def mask_column(condition: Any, column: Column) -> NDArray[np.bool_]:
     """Return for each code of a column whether its value meets a valid condition."""
     wanted = _list_wanted(condition)
     if wanted is not None:
-        return column.holding(wanted, _make_predicate(condition))
+        return column.match_scalars(wanted, _make_predicate(condition))
     return column.mask(_make_predicate(condition))
 
 

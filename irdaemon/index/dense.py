@@ -268,14 +268,17 @@ class Prefix:
         if previous is None or previous.epoch != rows.epoch or embedded > _GROWN * previous.made_of:
             axes, power = _find_axes(rows)
             helps = bool(power[:WIDTH].sum() >= _LEAST_SEEN * power.sum())
-            heads, none = Growing.of(np.zeros((0, WIDTH), np.float32)), np.zeros(0, np.bool_)
+            heads, none = (
+                Growing.from_array(np.zeros((0, WIDTH), np.float32)),
+                np.zeros(0, np.bool_),
+            )
             previous = cls(axes, power, heads, none, rows.epoch, embedded, helps)
         return previous._extend(rows) if previous.helps else previous
 
     def _extend(self, rows: Rows) -> Prefix:
         """Return the prefix with what has been embedded since."""
         before, end = len(self.embedded), len(rows.embedded)
-        heads = self.heads.append(Growing.of(np.zeros((end - before, WIDTH), np.float32)))
+        heads = self.heads.append(Growing.from_array(np.zeros((end - before, WIDTH), np.float32)))
         came = rows.embedded.copy()
         came[:before] &= ~self.embedded
         positions = np.flatnonzero(came)

@@ -25,7 +25,7 @@ class Growing:
     size: int
 
     @classmethod
-    def of(cls, array: NDArray[Any]) -> Growing:
+    def from_array(cls, array: NDArray[Any]) -> Growing:
         """Take over an array."""
         return cls(array, len(array))
 
@@ -80,17 +80,17 @@ class Ragged:
     values: tuple[Growing, ...]
 
     @classmethod
-    def of(cls, lengths: NDArray[np.int64], *values: NDArray[Any]) -> Ragged:
+    def from_lengths(cls, lengths: NDArray[np.int64], *values: NDArray[Any]) -> Ragged:
         """Take over rows of these lengths; there may be several values for each place."""
         ends = np.cumsum(lengths, dtype=np.int64)
-        return cls(Growing.of(ends), tuple(map(Growing.of, values)))
+        return cls(Growing.from_array(ends), tuple(map(Growing.from_array, values)))
 
     @property
     def lengths(self) -> NDArray[np.int64]:
         """Return how long each row is."""
         return np.diff(self.ends.array, prepend=0)
 
-    def row(self, number: int) -> slice:
+    def find_row(self, number: int) -> slice:
         """Return where the values of a row lie."""
         ends = self.ends.buffer
         return slice(ends.item(number - 1) if number else 0, ends.item(number))
@@ -101,17 +101,17 @@ class Ragged:
 
     def read(self, number: int) -> list[NDArray[Any]]:
         """Return the values of a row."""
-        place = self.row(number)
+        place = self.find_row(number)
         return [values.buffer[place] for values in self.values]
 
-    def between(self, start: int, end: int) -> slice:
+    def find_rows(self, start: int, end: int) -> slice:
         """Return where the values of neighbouring rows lie."""
         ends = self.ends.buffer
         return slice(ends.item(start - 1) if start else 0, ends.item(end - 1) if end else 0)
 
-    def span(self, start: int, end: int) -> tuple[slice, NDArray[np.int64]]:
+    def number_rows(self, start: int, end: int) -> tuple[slice, NDArray[np.int64]]:
         """Return where the values of neighbouring rows lie, and for each its row's number."""
-        place = self.between(start, end)
+        place = self.find_rows(start, end)
         lengths = np.diff(self.ends.array[start:end], prepend=place.start)
         return place, np.repeat(np.arange(start, end), lengths)
 
@@ -128,7 +128,7 @@ class Ragged:
         """Return these rows and `more`."""
         total = self.values[0].size
         pairs = zip(self.values, more.values, strict=True)
-        ends = self.ends.append(Growing.of(more.ends.array + total))
+        ends = self.ends.append(Growing.from_array(more.ends.array + total))
         return Ragged(ends, tuple(mine.append(theirs) for mine, theirs in pairs))
 
     @property
@@ -140,7 +140,7 @@ class Ragged:
         """Return the rows that `kept` selects, in arrays of their own."""
         lengths = self.lengths
         inside = np.repeat(kept, lengths)
-        ends = Growing.of(np.cumsum(lengths[kept], dtype=np.int64))
+        ends = Growing.from_array(np.cumsum(lengths[kept], dtype=np.int64))
         return Ragged(ends, tuple(values.keep(inside) for values in self.values))
 
 
@@ -157,17 +157,19 @@ class Packed(Generic[Row]):
     rows: Ragged
 
     @classmethod
-    def of(cls, make: Callable[..., Row], values: Iterable[tuple[Any, ...]]) -> Packed[Row]:
+    def from_values(
+        cls, make: Callable[..., Row], values: Iterable[tuple[Any, ...]]
+    ) -> Packed[Row]:
         """Pack the values of rows."""
         packed = [msgpack.packb(each) for each in values]
         lengths = np.array([len(each) for each in packed], np.int64)
-        return cls(make, Ragged.of(lengths, np.frombuffer(b"".join(packed), np.uint8)))
+        return cls(make, Ragged.from_lengths(lengths, np.frombuffer(b"".join(packed), np.uint8)))
 
     def __len__(self) -> int:
         return self.rows.ends.size
 
     def __getitem__(self, number: int) -> Row:
-        ends = self.rows.ends.buffer  # as Ragged.row does it, which is one call more for each
+        ends = self.rows.ends.buffer  # as Ragged.find_row does it, which is one call more for each
         start = ends.item(number - 1) if number else 0
         values = self.rows.values[0].buffer[start : ends.item(number)]
         return self.make(*msgpack.unpackb(values.data))

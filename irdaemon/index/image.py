@@ -245,7 +245,7 @@ class Images:
         self._above = above
         self._mapped: dict[str, Mapped] = {}
 
-    def due(self, rows: Rows, graph: Graph | None) -> bool:
+    def is_due(self, rows: Rows, graph: Graph | None) -> bool:
         """Return whether a new image would help: the present one lacks many records or a graph."""
         new_graph = graph is not None and not graph.kept
         drifted = rows.laid_out < (1 - _DRIFT) * rows.n_records
@@ -255,7 +255,7 @@ class Images:
         """Lay an index out in place of the last one. Raises OSError, leaving that as it was."""
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         token = secrets.token_hex(8)
-        made = self._path(origin.corpus, token)
+        made = self._make_path(origin.corpus, token)
         try:
             if image.graph is not None:
                 save_graph(image.graph, str(made.with_suffix(".graph")))
@@ -311,11 +311,11 @@ class Images:
         self._mapped.pop(corpus, None)
         self._remove_all_but(corpus, "")
 
-    def _path(self, corpus: str, token: str) -> Path:
+    def _make_path(self, corpus: str, token: str) -> Path:
         return self._directory / f"{corpus}@{token}.rows"
 
     def _remove_all_but(self, corpus: str, token: str) -> None:
-        kept = self._path(corpus, token).stem
+        kept = self._make_path(corpus, token).stem
         for path in self._directory.glob(f"{corpus}@*"):
             if path.stem != kept:
                 path.unlink(missing_ok=True)
@@ -326,7 +326,7 @@ def _find_rows(
 ) -> Iterator[slice]:
     """Yield where the rows lie that are gone and not blanked yet."""
     rows = Ragged(arrays[f"{name}.ends"], (arrays[f"{name}.0"],))
-    for place in map(rows.row, np.flatnonzero(gone).tolist()):
+    for place in map(rows.find_row, np.flatnonzero(gone).tolist()):
         if rows.values[0].array[place].any():
             yield place
 
@@ -337,7 +337,7 @@ def _choose_vectors(mapped: Growing, has_graph: bool) -> Growing:
     That is quicker there; where there is a graph or a prefix a query needs a few.
     """
     few_needed = has_graph or mapped.size >= FEWEST
-    return mapped if few_needed else Growing.of(mapped.array.copy())
+    return mapped if few_needed else Growing.from_array(mapped.array.copy())
 
 
 def _list_facts(image: Image) -> dict[str, Any]:

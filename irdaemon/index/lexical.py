@@ -475,7 +475,7 @@ def make_postings(
     rows: Rows, start: int, end: int, mean: float
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
     """Return for each posting of some neighbouring records its term, its record and its value."""
-    place, of = rows.terms.span(start, end)
+    place, of = rows.terms.number_rows(start, end)
     term_ids, counts = (values.array[place] for values in rows.terms.values)
     norm = _make_norm(rows.lengths.array[start:end], mean).astype(np.float32)
     return term_ids, of.astype(np.int32), _saturate(counts, norm[of - start])
@@ -509,7 +509,7 @@ def _build_postings(rows: Rows, start: int, end: int, mean: float) -> Postings:
     step = max(_AT_ONCE, (end - start) // _PARTS)
     if end - start <= step:
         return Postings.of(*make_postings(rows, start, end, mean))
-    ids = rows.terms.values[0].array[rows.terms.between(start, end)]
+    ids = rows.terms.values[0].array[rows.terms.find_rows(start, end)]
     parts = (make_postings(rows, at, min(at + step, end), mean) for at in range(start, end, step))
     return Postings.in_parts(_count_all_terms(ids), parts)
 

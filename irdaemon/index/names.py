@@ -48,7 +48,7 @@ class NameKeys:
     epoch: int
 
     @classmethod
-    def of(cls, rows: Rows) -> NameKeys:
+    def build(cls, rows: Rows) -> NameKeys:
         """Sort the keys of all artifacts there are."""
         called = rows.called.array
         order = np.argsort(called, kind="stable")
@@ -80,12 +80,14 @@ class Names:
     keys: NameKeys
 
     @classmethod
-    def of(cls, rows: Rows, lexical: Lexical, previous: Names | None = None) -> Names:
+    def build(cls, rows: Rows, lexical: Lexical, previous: Names | None = None) -> Names:
         """Return the names of `rows`, on the sorted keys of the previous ones where they serve."""
         held = previous is not None and previous.keys.hold(rows)
-        return cls(rows, lexical, previous.keys if previous and held else NameKeys.of(rows))
+        return cls(rows, lexical, previous.keys if previous and held else NameKeys.build(rows))
 
-    def covered(self, terms: Sequence[int], positions: NDArray[np.int64]) -> NDArray[np.float32]:
+    def measure_coverage(
+        self, terms: Sequence[int], positions: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
         """Return for records, by position, how much of their names (0 to below 1) terms cover.
 
         Of the artifact's name and the symbol's it is the one that is covered more.
@@ -114,7 +116,7 @@ class Names:
             covered[touched] = (held / (whole + _MORE_TO_IT))[touched]
         return covered
 
-    def called(self, text: str) -> list[int]:
+    def find_named(self, text: str) -> list[int]:
         """Return the positions of the artifacts that `text` names, ascending."""
         names = {name.casefold() for name in find_names(text)}
         keys = [hash_name(name) for name in names]

@@ -149,7 +149,7 @@ class Rows:
     spool: Spool | None = None
 
     @classmethod
-    def empty(cls, dim: int, spool: Spool | None = None) -> Rows:
+    def make_empty(cls, dim: int, spool: Spool | None = None) -> Rows:
         """Return the rows of a corpus without artifacts."""
         return replace(cls.build([], [], dim, {}), spool=spool)
 
@@ -164,7 +164,7 @@ class Rows:
         """Lay out artifacts and their records, as the ledger gives them, without vectors."""
         numbers = np.array([row[0] for row in artifacts], np.int64)
         owners = np.array([row[0] for row in records], np.int64)
-        terms = Ragged.of(
+        terms = Ragged.from_lengths(
             _count(records, 6),
             np.frombuffer(b"".join(row[6] for row in records), np.int32),
             np.frombuffer(b"".join(row[7] for row in records), np.float32),
@@ -173,24 +173,26 @@ class Rows:
         lengths = np.bincount(of, terms.values[1].array, minlength=len(records))
         kind_names = list(dict.fromkeys(row[1] for row in records))
         return cls(
-            numbers=Growing.of(numbers),
-            cards=Packed.of(Card, (row[1:6] for row in artifacts)),
-            called=Growing.of(np.array([hash_name(row[2]) for row in artifacts], np.int64)),
+            numbers=Growing.from_array(numbers),
+            cards=Packed.from_values(Card, (row[1:6] for row in artifacts)),
+            called=Growing.from_array(np.array([hash_name(row[2]) for row in artifacts], np.int64)),
             alive=np.ones(len(artifacts), np.bool_),
-            artifact_of=Growing.of(np.searchsorted(numbers, owners).astype(np.int32)),
-            shown=Packed.of(Shown, (row[3:6] for row in records)),
-            kinds=Growing.of(np.array([kind_names.index(row[1]) for row in records], np.int16)),
+            artifact_of=Growing.from_array(np.searchsorted(numbers, owners).astype(np.int32)),
+            shown=Packed.from_values(Shown, (row[3:6] for row in records)),
+            kinds=Growing.from_array(
+                np.array([kind_names.index(row[1]) for row in records], np.int16)
+            ),
             kind_names=kind_names,
             present=np.ones(len(records), np.bool_),
             terms=terms,
-            names=Ragged.of(
+            names=Ragged.from_lengths(
                 _count(artifacts, 6),
                 np.frombuffer(b"".join(row[6] for row in artifacts), np.int32),
             ),
             symbols=_number_symbols(records, vocabulary),
-            lengths=Growing.of(lengths),
-            surfaces=Growing.of(np.array([row[2] for row in records], np.int64)),
-            vectors=Growing.of(np.zeros((len(records), dim), np.float32)),
+            lengths=Growing.from_array(lengths),
+            surfaces=Growing.from_array(np.array([row[2] for row in records], np.int64)),
+            vectors=Growing.from_array(np.zeros((len(records), dim), np.float32)),
             embedded=np.zeros(len(records), np.bool_),
             last=int(numbers[-1]) if len(numbers) else 0,
         )
@@ -266,7 +268,7 @@ class Rows:
                 np.array(list(each.terms.values()), np.float32),
             )
             vectors[position] = each.vector
-        terms = Ragged.of(
+        terms = Ragged.from_lengths(
             np.array([len(part) for part, _ in parts]),
             np.concatenate([part for part, _ in parts]),
             np.concatenate([part for _, part in parts]),
@@ -276,8 +278,8 @@ class Rows:
         return replace(
             self,
             terms=terms,
-            lengths=Growing.of(lengths),
-            vectors=Growing.of(vectors),
+            lengths=Growing.from_array(lengths),
+            vectors=Growing.from_array(vectors),
             epoch=self.epoch + 1,
             laid_out=0,
         )
@@ -301,7 +303,7 @@ class Rows:
     def drop_vectors(self, dim: int) -> Rows:
         """Return the same rows in an empty vector space of a dimension."""
         n = len(self.present)
-        vectors = Growing.of(np.zeros((n, dim), np.float32))
+        vectors = Growing.from_array(np.zeros((n, dim), np.float32))
         return replace(self, vectors=vectors, embedded=np.zeros(n, np.bool_))
 
     def _drop_gone(self, gone: Sequence[int]) -> Rows:
@@ -331,8 +333,8 @@ class Rows:
         owners = more.artifact_of.array + np.int32(len(self.alive))
         more = replace(
             more,
-            artifact_of=Growing.of(owners),
-            kinds=Growing.of(codes[more.kinds.array]),
+            artifact_of=Growing.from_array(owners),
+            kinds=Growing.from_array(codes[more.kinds.array]),
         )
         grown: dict[str, Any] = {
             **{
@@ -360,7 +362,7 @@ class Rows:
             self,
             **kept,
             alive=np.ones(self.n_artifacts, np.bool_),
-            artifact_of=Growing.of(position[self.artifact_of.array[self.present]]),
+            artifact_of=Growing.from_array(position[self.artifact_of.array[self.present]]),
             present=np.ones(self.n_records, np.bool_),
             embedded=self.embedded[self.present],
             epoch=self.epoch + 1,
@@ -403,7 +405,9 @@ def _number_symbols(records: Sequence[tuple[Any, ...]], vocabulary: Mapping[str,
     names = [_read_symbol(row[4]) if row[1] == SYMBOL else "" for row in records]
     ids = [[vocabulary[t] for t in tokenize_name(n) if t in vocabulary] if n else [] for n in names]
     lengths = np.array([len(each) for each in ids], np.int64)
-    return Ragged.of(lengths, np.array([number for each in ids for number in each], np.int32))
+    return Ragged.from_lengths(
+        lengths, np.array([number for each in ids for number in each], np.int32)
+    )
 
 
 def list_symbol_words(records: Iterable[tuple[Any, ...]]) -> set[str]:

@@ -57,7 +57,7 @@ def _join(own: CorpusIndex, part: CorpusIndex) -> CorpusIndex:
         lexical=lexical,
         dense=JoinedDense(rows, first=first.dense, second=second),
         columns=Columns(rows, base=first.columns),
-        names=Names.of(rows, lexical, first.names),
+        names=Names.build(rows, lexical, first.names),
     )
 
 

@@ -124,4 +124,6 @@ class Spooled(Growing):
 
     def keep(self, kept: NDArray[np.bool_]) -> Growing:
         """Return the rows that `kept` selects, in a file of their own."""
-        return Spooled.make(self.spool, self.buffer.dtype).append(Growing.of(self.array[kept]))
+        return Spooled.make(self.spool, self.buffer.dtype).append(
+            Growing.from_array(self.array[kept])
+        )

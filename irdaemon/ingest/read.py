@@ -94,7 +94,7 @@ def redact_reading(reading: Reading, entry: Entry, level: str, optouts: OptOuts)
 def redact_kept(text: str, level: str) -> str:
     """Redact a text that an earlier version kept; "" where it may not be kept at all."""
     try:
-        return Redactor(level).text(text)
+        return Redactor(level).redact_text(text)
     except Refused:
         return ""
 
@@ -102,13 +102,13 @@ def redact_kept(text: str, level: str) -> str:
 def _redact_artifact(artifact: Artifact, cleaner: Redactor) -> Artifact:
     return replace(
         artifact,
-        raw=_forget_line(artifact.raw, cleaner.value(artifact.raw)),
-        name=cleaner.text(artifact.name),
-        metadata=cleaner.value(artifact.metadata),
-        body=None if artifact.body is None else cleaner.text(artifact.body),
-        uses=tuple(map(cleaner.text, artifact.uses)),
-        prompts=tuple(filter(str.strip, map(cleaner.text, artifact.prompts))),
-        misses=tuple(filter(str.strip, map(cleaner.text, artifact.misses))),
+        raw=_forget_line(artifact.raw, cleaner.redact_value(artifact.raw)),
+        name=cleaner.redact_text(artifact.name),
+        metadata=cleaner.redact_value(artifact.metadata),
+        body=None if artifact.body is None else cleaner.redact_text(artifact.body),
+        uses=tuple(map(cleaner.redact_text, artifact.uses)),
+        prompts=tuple(filter(str.strip, map(cleaner.redact_text, artifact.prompts))),
+        misses=tuple(filter(str.strip, map(cleaner.redact_text, artifact.misses))),
     )
 
 
@@ -251,7 +251,7 @@ def _find_stated(corpus: Corpus, artifact: Artifact, plan: IndexPlan) -> dict[st
     """
     if corpus.backend and not corpus.learns:
         return {}
-    by_author = Expected.of(artifact.prompts, artifact.misses)
+    by_author = Expected.from_prompts(artifact.prompts, artifact.misses)
     found = {AUTHOR: by_author} if by_author.prompts else {}
     text = plan.surfaces[0].text if plan.surfaces and corpus.packed else ""
     by_pack = find_packed(corpus.kind, artifact.name, plan.filter_fields, text) if text else ()
@@ -259,7 +259,7 @@ def _find_stated(corpus: Corpus, artifact: Artifact, plan: IndexPlan) -> dict[st
         return found
     # The pack has most of the registered packages that are used, and few of all skills.
     rate = EXPECTED_RATE if "ecosystem" in plan.filter_fields else SPARSE_RATE
-    return {**found, PACK: Expected.of(by_pack, rate=rate)}
+    return {**found, PACK: Expected.from_prompts(by_pack, rate=rate)}
 
 
 def _make_records(artifact_id: str, plan: IndexPlan) -> Iterator[Record]:

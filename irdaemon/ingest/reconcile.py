@@ -207,7 +207,7 @@ class _Reconciliation:
             known = delta.known.get(entry.key)
             if self.ledger.entries.find(self.corpus.name, entry.key) != known:
                 self.report.unchanged += 1
-            elif known is None and (why := self.corpus.quota.exceeded(held)):
+            elif known is None and (why := self.corpus.quota.check(held)):
                 self.report.refused += 1
                 self.report.refusal = why
             else:
@@ -250,7 +250,7 @@ class _Reconciliation:
         if isinstance(error, Refused) or (known and known.is_head):
             self.forget(entry.key)
         reason = f"{error.message} ({error.hint})" if error.hint else error.message
-        reason = Redactor("all").text(reason)  # it may quote what could not be read
+        reason = Redactor("all").redact_text(reason)  # it may quote what could not be read
         path, now = entry.path or entry.key, self.clock()
         failure = Failure(self.corpus.name, path, entry.key, reason, entry.stamp, now)
         if self.ledger.failures.put(failure):
@@ -269,7 +269,7 @@ def _leave_read(before: Delta, now: Delta) -> Delta:
 
 def _is_root_lost(corpus: Corpus, path: str) -> bool:
     """Return whether a root above a path is missing or empty: then its absence proves nothing."""
-    tops = set(corpus.real_roots().values())
+    tops = set(corpus.resolve_roots().values())
     return any(is_within(path, top) and not _has_anything(top) for top in tops)
 
 

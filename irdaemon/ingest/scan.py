@@ -66,7 +66,7 @@ def admit(corpus: Corpus, scan: Scan, optouts: OptOuts) -> Admitted:
     # The path may be a directory itself: a package, a skill.
     open_entries = (e for e in scan.entries if not (e.path and optouts.covers(e.path)))
     entries = _drop_within(open_entries, corpus.ignored)
-    tops = () if corpus.may_leave_roots else tuple(set(corpus.real_roots().values()))
+    tops = () if corpus.may_leave_roots else tuple(set(corpus.resolve_roots().values()))
     outside = tuple(e for e in _drop_within(entries, tops) if e.path) if tops else ()
     if outside:
         entries = tuple(entry for entry in entries if entry not in outside)
@@ -141,7 +141,7 @@ def _scan_safely(source: Source, under: str | None = None) -> Scan:
     except SourceError:
         raise
     except Exception as error:  # a source of the person's own may raise anything
-        reason = Redactor("all").text(repr(error))  # it may quote what was being read
+        reason = Redactor("all").redact_text(repr(error))  # it may quote what was being read
         raise SourceError(f"scanning {under or 'everything'} failed: {reason}") from error
 
 
@@ -170,7 +170,7 @@ def _drop_nameless(scan: Scan) -> Scan:
 
 def _mark_suspect_roots(ledger: Ledger, corpus: Corpus, request: ScanRequest, scan: Scan) -> Scan:
     """Return the scan with every suspiciously empty root as a problem; with `prune`, none are."""
-    roots = set(corpus.real_roots().values())
+    roots = set(corpus.resolve_roots().values())
     if request.prune:
         whole = () if request.under else tuple(roots)
         return replace(scan, covered=(*scan.covered, *whole), problems=())
@@ -206,7 +206,7 @@ def list_present_roots(ledger: Ledger, corpus: Corpus, request: ScanRequest) -> 
 
     A root that is a file can be deleted like any other: nothing is mounted there.
     """
-    there = {path: real for path, real in corpus.real_roots().items() if os.path.isdir(path)}
+    there = {path: real for path, real in corpus.resolve_roots().items() if os.path.isdir(path)}
     return there if request.prune else {**_find_lost_roots(ledger, corpus), **there}
 
 

@@ -179,14 +179,14 @@ class Ledger:
 
     def find_last_job(self, kind: str) -> float | None:
         """Return when the last known job of a kind began; None if there was none."""
-        row = self._store.one("SELECT max(started) FROM jobs WHERE kind = ?", (kind,))
+        row = self._store.fetch_one("SELECT max(started) FROM jobs WHERE kind = ?", (kind,))
         return row[0] if row else None
 
     def forget_unused_terms(self) -> None:
         """Blank the terms that no stored text uses any more."""
         used = np.zeros(len(self.terms.get_table()), np.bool_)
         for statement in ("SELECT terms FROM records", "SELECT name_terms FROM artifacts"):
-            for packed in self._store.in_parts(statement):
+            for packed in self._store.iterate_parts(statement):
                 used[np.frombuffer(b"".join(ids for (ids,) in packed), np.int32)] = True
         self.terms.blank_unused(used)
 

@@ -84,7 +84,7 @@ class Pins:
 
     def list_all(self, corpus: str | None = None) -> list[Pin]:
         """Return what was disclosed, of one corpus or of all, newest first."""
-        rows = self._store.all(
+        rows = self._store.fetch_all(
             "SELECT corpus, artifact_id, level, text, at FROM pins"
             " WHERE corpus = coalesce(?, corpus) ORDER BY at DESC, corpus, artifact_id",
             (corpus,),
@@ -130,7 +130,7 @@ class Artifacts:
 
     def get(self, corpus: str, artifact_id: str) -> StoredArtifact | None:
         """Return one artifact by its exact id."""
-        row = self._store.one(
+        row = self._store.fetch_one(
             f"SELECT {ARTIFACT_COLUMNS} FROM artifacts WHERE corpus = ? AND artifact_id = ?",
             (corpus, artifact_id),
         )
@@ -141,7 +141,7 @@ class Artifacts:
         return [
             (*row[:-1], msgpack.unpackb(row[-1]))
             for corpus in corpora
-            for row in self._store.each(
+            for row in self._store.iterate_rows(
                 "SELECT corpus, artifact_id, name, pointer, fields FROM artifacts WHERE corpus = ?"
                 " ORDER BY artifact_id",
                 (corpus,),
@@ -163,7 +163,7 @@ class Artifacts:
 
     def list_prompts(self, corpus: str, artifact_id: str) -> list[str]:
         """Return what a person asked in a turn, as it was indexed."""
-        return self._store.column(
+        return self._store.fetch_column(
             "SELECT text FROM records JOIN artifacts ON artifacts.id = records.artifact"
             " WHERE corpus = ? AND artifact_id = ? AND records.kind = 'user_prompt'"
             " ORDER BY surface_index",
@@ -183,7 +183,7 @@ class Artifacts:
 
     def find_named(self, corpus: str, name: str, limit: int = 20) -> list[Namesake]:
         """Return the artifacts called `name`, or whose id ends with it as a path, by id."""
-        rows = self._store.all(
+        rows = self._store.fetch_all(
             "SELECT artifact_id, content, fields FROM artifacts WHERE corpus = ?"
             " AND (name = ? OR substr(artifact_id, -length(?) - 1) = '/' || ?)"
             " ORDER BY artifact_id LIMIT ?",
@@ -198,7 +198,7 @@ class Artifacts:
         self, corpus: str, lengths: tuple[int, int], limit: int = 20_000
     ) -> list[tuple[str, str]]:
         """Return (id, name) of artifacts whose name length lies between two numbers."""
-        return self._store.all(
+        return self._store.fetch_all(
             "SELECT artifact_id, name FROM artifacts WHERE corpus = ?"
             " AND length(name) BETWEEN ? AND ? LIMIT ?",
             (corpus, *lengths, limit),
@@ -209,7 +209,7 @@ class Artifacts:
 
         Those of projects are among them only where their part of a corpus is named.
         """
-        rows = self._store.all(
+        rows = self._store.fetch_all(
             "SELECT corpus, artifact_id, name, pointer, indexed_at, fields FROM artifacts"
             " WHERE (corpus, artifact_id) > (?1, ?2)"
             " AND (corpus = ?3 OR ?3 = '' AND corpus NOT LIKE '%@%')"
@@ -224,7 +224,7 @@ class Artifacts:
         names = ("record_id", "kind", "granularity", "surface_index", "text")
         return [
             {**dict(zip(names, row, strict=False)), "metadata": msgpack.unpackb(row[5])}
-            for row in self._store.all(
+            for row in self._store.fetch_all(
                 "SELECT record_id, records.kind, granularity, surface_index, text, metadata"
                 " FROM records JOIN artifacts ON artifacts.id = records.artifact"
                 " WHERE corpus = ? AND artifact_id = ? ORDER BY surface_index",
@@ -234,7 +234,7 @@ class Artifacts:
 
     def list_texts(self, corpus: str, kind: str) -> dict[str, str]:
         """Return the text of each artifact's first record of a kind, by the artifact's id."""
-        rows = self._store.all(
+        rows = self._store.fetch_all(
             "SELECT artifact_id, text"
             " FROM records JOIN artifacts ON artifacts.id = records.artifact"
             " WHERE corpus = ? AND records.kind = ? ORDER BY surface_index DESC",
@@ -261,7 +261,7 @@ class Artifacts:
     def count_all(self, corpus: str, embedder: str) -> Counts:
         """Count what is held of a corpus; vectors are those of one embedder."""
         records = "FROM records JOIN artifacts ON artifacts.id = records.artifact"
-        row = self._store.one(
+        row = self._store.fetch_one(
             "SELECT (SELECT count(*) FROM artifacts WHERE corpus = ?1),"
             f" (SELECT count(*) {records} WHERE corpus = ?1),"
             f" (SELECT count(*) {records} JOIN vectors ON vectors.digest = records.digest"

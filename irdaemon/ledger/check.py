@@ -98,7 +98,7 @@ def _check_file(store: Store) -> list[str]:
                 f" {len(MIGRATIONS)}",
                 "install the newer irdaemon again",
             )
-        report = store.column(f"PRAGMA integrity_check({_PROBLEMS_SHOWN})")
+        report = store.fetch_column(f"PRAGMA integrity_check({_PROBLEMS_SHOWN})")
         return _find_wrong_tables(store) if report == ["ok"] else report
     except _UNREADABLE as error:
         if is_transient(error):
@@ -155,7 +155,7 @@ def make_pattern(version: int) -> Schema:
 
 def read_schema(store: Store) -> Schema:
     """Return the schema of a ledger."""
-    return _normalize_schema(store.all(_SCHEMA))
+    return _normalize_schema(store.fetch_all(_SCHEMA))
 
 
 # Only what SQLite makes by itself, for keys and counters, may have names that begin so.
@@ -172,7 +172,7 @@ def _read_all(store: Store) -> None:
         if count := count_rows(store, f"{table} WHERE {_match_other_types(store, table)}"):
             raise TypeError(f"{format_count(count, 'row')} of {table} with values of another type")
     for table in _READ_WHOLE:
-        for _ in store.each(f"SELECT * FROM {table}"):
+        for _ in store.iterate_rows(f"SELECT * FROM {table}"):
             pass
 
 
@@ -181,13 +181,13 @@ def _match_other_types(store: Store, table: str) -> str:
     return " OR ".join(
         f"typeof({column}) != '{declared.lower()}'"
         + ("" if required or key else f" AND {column} IS NOT NULL")
-        for _, column, declared, required, _, key in store.all(f"PRAGMA table_info({table})")
+        for _, column, declared, required, _, key in store.fetch_all(f"PRAGMA table_info({table})")
     )
 
 
 def _find_orphans(store: Store) -> Iterator[IntegrityProblem]:
     """Yield rows whose owner is missing."""
-    orphans = Counter((row[0], row[2]) for row in store.all("PRAGMA foreign_key_check"))
+    orphans = Counter((row[0], row[2]) for row in store.fetch_all("PRAGMA foreign_key_check"))
     for (table, owner), count in sorted(orphans.items()):
         yield IntegrityProblem(
             "itself", f"{format_count(count, 'row')} of {table} without a {owner}", REPAIR
@@ -206,8 +206,10 @@ def find_invalid_artifacts(store: Store) -> Iterator[InvalidArtifact]:
     """Yield the artifacts with invalid stored values, each once for each reason."""
     words = count_vocabulary(store)
     kinds = SOURCES.keys() - _ELSEWHERE
-    own = {name for name, kind in store.all("SELECT name, kind FROM corpora") if kind in kinds}
-    for row, corpus, owner, path, pointer, fields, names, stated in store.each(
+    own = {
+        name for name, kind in store.fetch_all("SELECT name, kind FROM corpora") if kind in kinds
+    }
+    for row, corpus, owner, path, pointer, fields, names, stated in store.iterate_rows(
         "SELECT artifacts.id, artifacts.corpus, entries.corpus, path, pointer, fields, name_terms,"
         " stated FROM artifacts JOIN entries ON entries.id = artifacts.entry"
     ):
@@ -244,7 +246,7 @@ class _StoredRecord(NamedTuple):
 
 def _read_records(store: Store) -> Iterator[_StoredRecord]:
     """Yield the records artifact by artifact; the text as bytes, a damaged one may be no text."""
-    rows = store.each(
+    rows = store.iterate_rows(
         "SELECT artifact, corpus, artifact_id, record_id, records.kind, granularity, surface_index,"
         " CAST(text AS BLOB), metadata, records.digest, terms, counts, prompts"
         " FROM artifacts CROSS JOIN records ON records.artifact = artifacts.id"
@@ -314,7 +316,7 @@ def _are_terms(packed: bytes, words: int) -> bool:
 
 def count_vocabulary(store: Store) -> int:
     """Return how many terms there are; -1 where their ids are not 0, 1, 2 and so on."""
-    row = store.one("SELECT count(*), coalesce(min(id), 0), coalesce(max(id), -1) FROM terms")
+    row = store.fetch_one("SELECT count(*), coalesce(min(id), 0), coalesce(max(id), -1) FROM terms")
     count, first, last = row or (0, 0, -1)
     return int(count) if (first, last) == (0, count - 1) else -1
 
@@ -323,11 +325,11 @@ def _check_values(store: Store) -> Iterator[IntegrityProblem]:
     """Yield further values that the daemon cannot use."""
     if count_vocabulary(store) < 0:
         yield IntegrityProblem("itself", "the vocabulary has gaps", REPAIR)
-    if not store.one("SELECT 1 FROM counters WHERE name = 'generation'"):
+    if not store.fetch_one("SELECT 1 FROM counters WHERE name = 'generation'"):
         yield IntegrityProblem("itself", "the count of generations is missing", REPAIR)
     for table, column in JSON_COLUMNS:
         for text in find_garbled_texts(store, table, column):
-            row = store.one(f"SELECT count(*) FROM {table} WHERE {column} = ?", (text,))
+            row = store.fetch_one(f"SELECT count(*) FROM {table} WHERE {column} = ?", (text,))
             rows = format_count(row[0] if row else 0, "row")
             what = f"{rows} of {table}: {column} does not decode"
             yield IntegrityProblem("itself", what, REPAIR)
@@ -357,7 +359,7 @@ def find_garbled_texts(store: Store, table: str, column: str) -> list[str]:
     may_be_empty = "" if (table, column) in _MAY_BE_EMPTY else None
     return [
         text
-        for text in store.column(f"SELECT DISTINCT {column} FROM {table}")
+        for text in store.fetch_column(f"SELECT DISTINCT {column} FROM {table}")
         if text not in (None, may_be_empty) and not _does_decode(text, JSON_COLUMNS[table, column])
     ]
 
@@ -383,12 +385,14 @@ def _check_vectors(store: Store) -> Iterator[IntegrityProblem]:
 def find_invalid_vectors(store: Store) -> Iterator[tuple[bytes, str]]:
     """Yield the (digest, embedder) of vectors of another length than most, or not of numbers."""
     sizes: dict[str, Counter[int]] = {}
-    for embedder, size, count in store.all(
+    for embedder, size, count in store.fetch_all(
         "SELECT embedder, length(vector), count(*) FROM vectors GROUP BY embedder, length(vector)"
     ):
         sizes.setdefault(embedder, Counter())[size] = count
     usual = {embedder: of.most_common(1)[0][0] for embedder, of in sizes.items()}
-    for digest, embedder, vector in store.each("SELECT digest, embedder, vector FROM vectors"):
+    for digest, embedder, vector in store.iterate_rows(
+        "SELECT digest, embedder, vector FROM vectors"
+    ):
         right = len(vector) == usual[embedder] and len(vector) % 4 == 0
         if not right or not np.isfinite(np.frombuffer(vector, np.float32)).all():
             yield digest, embedder

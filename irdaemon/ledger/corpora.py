@@ -41,7 +41,9 @@ class Corpora:
 
     def find_served(self, name: str) -> tuple[str, str] | None:
         """Return the name and id of the embedder whose vectors serve a corpus; None: none yet."""
-        row = self._store.one("SELECT served_name, served FROM corpora WHERE name = ?", (name,))
+        row = self._store.fetch_one(
+            "SELECT served_name, served FROM corpora WHERE name = ?", (name,)
+        )
         return (row[0], row[1]) if row and row[1] else None
 
     def put_served(self, name: str, embedder: str, embedder_id: str) -> None:
@@ -57,12 +59,12 @@ class Corpora:
 
     def read_spec(self, name: str) -> dict[str, Any] | None:
         """Return the spec of a corpus' source; None where none is stored."""
-        row = self._store.one("SELECT spec FROM corpora WHERE name = ?", (name,))
+        row = self._store.fetch_one("SELECT spec FROM corpora WHERE name = ?", (name,))
         return json.loads(row[0]) if row and row[0] else None
 
     def read_recipe(self, name: str) -> str:
         """Return the recipe that a corpus was last indexed by, "" for an unknown one."""
-        row = self._store.one("SELECT recipe FROM corpora WHERE name = ?", (name,))
+        row = self._store.fetch_one("SELECT recipe FROM corpora WHERE name = ?", (name,))
         return str(row[0]) if row else ""
 
     def forget(self, name: str) -> None:
@@ -82,7 +84,7 @@ class Corpora:
 
     def list_names(self) -> list[str]:
         """Return the names of the registered corpora, sorted."""
-        return self._store.column("SELECT name FROM corpora ORDER BY name")
+        return self._store.fetch_column("SELECT name FROM corpora ORDER BY name")
 
     def record_scan(
         self, name: str, problems: Sequence[Problem], roots: Mapping[str, str], now: float
@@ -93,7 +95,7 @@ class Corpora:
         so that a quiet hour writes nothing. Returns whether it ended in another way.
         """
         ended = json.dumps([[each.path, each.reason] for each in problems]), json.dumps(dict(roots))
-        stored = self._store.one(
+        stored = self._store.fetch_one(
             "SELECT problems, roots FROM corpora WHERE name = ? AND last_reconcile IS NOT NULL",
             (name,),
         )
@@ -126,13 +128,13 @@ class Corpora:
 
     def read_roots(self, name: str) -> dict[str, str]:
         """Return the roots of the last whole scan of `name`, with their real paths."""
-        row = self._store.one("SELECT roots FROM corpora WHERE name = ?", (name,))
+        row = self._store.fetch_one("SELECT roots FROM corpora WHERE name = ?", (name,))
         roots: dict[str, str] = json.loads(row[0]) if row else {}
         return roots
 
     def read_state(self, name: str) -> tuple[float | None, tuple[Problem, ...]]:
         """Return when the last whole scan of a corpus ended (Unix seconds), and its problems."""
-        row = self._store.one(
+        row = self._store.fetch_one(
             "SELECT last_reconcile, problems FROM corpora WHERE name = ?", (name,)
         )
         if row is None:
@@ -150,5 +152,5 @@ class Corpora:
 
     def read_floors(self, name: str) -> dict[str, Floor]:
         """Return the stored floors of a corpus by mode, whichever formula made them."""
-        kept = self._store.all("SELECT mode, floor FROM floors WHERE corpus = ?", (name,))
+        kept = self._store.fetch_all("SELECT mode, floor FROM floors WHERE corpus = ?", (name,))
         return {mode: Floor.from_dict(json.loads(text)) for mode, text in kept}

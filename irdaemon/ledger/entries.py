@@ -55,14 +55,14 @@ class Projects:
 
     def list_places(self) -> list[tuple[str, str]]:
         """Return the directories of projects, with the stamp of each entry."""
-        return self._store.all(
+        return self._store.fetch_all(
             "SELECT projects.path, entries.stamp FROM projects"
             " JOIN entries ON entries.id = projects.entry WHERE NOT opted_out"
         )
 
     def mark_changed(self, corpus: str, opted_out: Callable[[str], bool]) -> None:
         """Mark the entries whose project opted out, or in again, since they were read."""
-        known = self._store.all(
+        known = self._store.fetch_all(
             "SELECT DISTINCT projects.path, opted_out FROM projects"
             " JOIN entries ON entries.id = projects.entry WHERE corpus = ?",
             (corpus,),
@@ -96,7 +96,7 @@ class Secrets:
         """Return where secrets are, in one corpus or in all, by path and line."""
         from irclient.results import SecretLocation  # a child that reads never needs it
 
-        rows = self._store.all(
+        rows = self._store.fetch_all(
             "SELECT corpus, secrets.path, line, kind FROM secrets"
             " JOIN entries ON entries.id = secrets.entry WHERE corpus = coalesce(?, corpus)"
             " ORDER BY corpus, secrets.path, line, kind",
@@ -131,7 +131,7 @@ class Entries:
         """
         known = {entry.key: entry for entry in self._find_scanned(corpus, scan)}
         failed = dict(
-            self._store.all("SELECT key, stamp FROM failures WHERE corpus = ?", (corpus,))
+            self._store.fetch_all("SELECT key, stamp FROM failures WHERE corpus = ?", (corpus,))
         )
         found = {entry.key for entry in scan.entries}
         stale = tuple(
@@ -148,7 +148,7 @@ class Entries:
 
     def find(self, corpus: str, key: str) -> KnownEntry | None:
         """Return a known entry; None for an unknown one."""
-        row = self._store.one(
+        row = self._store.fetch_one(
             f"SELECT {_COLUMNS} FROM entries WHERE corpus = ? AND key = ?", (corpus, key)
         )
         return KnownEntry(*row) if row else None
@@ -157,7 +157,7 @@ class Entries:
         """Return the paths of all known entries, each with whether any there holds an artifact."""
         return {
             path: bool(holds)
-            for path, holds in self._store.all(
+            for path, holds in self._store.fetch_all(
                 "SELECT path, max(EXISTS (SELECT 1 FROM artifacts WHERE entry = entries.id))"
                 " FROM entries WHERE corpus = ? GROUP BY path",
                 (corpus,),
@@ -180,7 +180,9 @@ class Entries:
         rows: dict[str, tuple[Any, ...]] = {}
         for top in scan.covered:
             condition, values = _make_condition(corpus, top)
-            for row in self._store.all(f"SELECT {_COLUMNS} FROM entries WHERE {condition}", values):
+            for row in self._store.fetch_all(
+                f"SELECT {_COLUMNS} FROM entries WHERE {condition}", values
+            ):
                 rows[row[0]] = row
         # An entry that is new here may be known from another path.
         new = [entry.key for entry in scan.entries if entry.key not in rows]
@@ -199,7 +201,7 @@ class Entries:
         """
         with self._store.transaction():
             held = self._find_held_elsewhere(corpus, upsert)
-            known = self._store.one(
+            known = self._store.fetch_one(
                 "SELECT id, skipped, stamp FROM entries WHERE corpus = ? AND key = ?",
                 (corpus, upsert.entry.key),
             )
@@ -209,7 +211,7 @@ class Entries:
             self._secrets.put(number, upsert.secrets, added=added)
             self._projects.put(number, upsert.projects, added=added)
             versions = "SELECT artifact_id, version FROM artifacts WHERE entry = ?"
-            before = dict(self._store.all(versions, (number,))) if known else {}
+            before = dict(self._store.fetch_all(versions, (number,))) if known else {}
             mine = [d for d in upsert.artifacts if d.artifact.artifact_id not in held]
             changed = [d for d in mine if before.get(d.artifact.artifact_id) != d.version]
             same = [d for d in mine if before.get(d.artifact.artifact_id) == d.version]
@@ -245,7 +247,7 @@ class Entries:
         return {
             d.artifact.artifact_id
             for d in upsert.artifacts
-            if self._store.one(
+            if self._store.fetch_one(
                 "SELECT 1 FROM artifacts JOIN entries ON entries.id = artifacts.entry"
                 " WHERE artifacts.corpus = ? AND artifact_id = ? AND entries.key != ?",
                 (corpus, d.artifact.artifact_id, upsert.entry.key),
@@ -258,7 +260,7 @@ class Entries:
         entry = upsert.entry
         skipped.update(upsert.skipped)
         skipped.update({HELD_ELSEWHERE: held} if held else {})
-        row = self._store.one(
+        row = self._store.fetch_one(
             "INSERT INTO entries(corpus, key, path, stamp, racy, recipe, cursor, skipped)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(corpus, key) DO UPDATE SET"
             " path = excluded.path, stamp = excluded.stamp, racy = excluded.racy,"
@@ -356,7 +358,7 @@ class Entries:
         """Count what the readings of a corpus skipped, by reason."""
         total = Counter[str]()
         statement = "SELECT skipped FROM entries WHERE corpus = ? AND skipped != '{}'"
-        for text in self._store.column(statement, (corpus,)):
+        for text in self._store.fetch_column(statement, (corpus,)):
             total.update(dict(json.loads(text).items()))  # a list would count its items
         return dict(total)
 
@@ -406,7 +408,7 @@ class Failures:
         Returns whether it is new.
         """
         with self._store.transaction():
-            row = self._store.one(
+            row = self._store.fetch_one(
                 "INSERT INTO failures(corpus, key, path, reason, stamp, since)"
                 " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(corpus, key) DO UPDATE SET"
                 " path = excluded.path, reason = excluded.reason, stamp = excluded.stamp,"
@@ -425,7 +427,7 @@ class Failures:
     def drop_absent(self, corpus: str, found: Iterable[str], scan: Scan) -> None:
         """Drop the failures of entries that, by a scan, are gone."""
         present = set(found)
-        known = self._store.all("SELECT key, path FROM failures WHERE corpus = ?", (corpus,))
+        known = self._store.fetch_all("SELECT key, path FROM failures WHERE corpus = ?", (corpus,))
         absent = (key for key, path in known if key not in present and is_authoritative(path, scan))
         self._store.write_many(
             "DELETE FROM failures WHERE corpus = ? AND key = ?", [(corpus, key) for key in absent]
@@ -441,7 +443,7 @@ class Failures:
 
     def list_all(self, corpus: str | None = None, at_most: int = -1) -> list[Failure]:
         """Return failures of one corpus or of all, oldest first, `at_most` of them (-1: all)."""
-        rows = self._store.all(
+        rows = self._store.fetch_all(
             "SELECT corpus, path, key, reason, stamp, since, tries FROM failures"
             " WHERE corpus = coalesce(?, corpus) ORDER BY since, corpus, key LIMIT ?",
             (corpus, at_most),

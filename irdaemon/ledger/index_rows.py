@@ -41,14 +41,14 @@ class Vectors:
 
     def find_dimension(self, embedder: str) -> int:
         """Return the dimension of an embedder's vectors; 0 where there are none."""
-        row = self._store.one(
+        row = self._store.fetch_one(
             "SELECT length(vector) FROM vectors WHERE embedder = ? LIMIT 1", (embedder,)
         )
         return int(row[0]) // 4 if row else 0
 
     def iterate(self, embedder: str) -> Iterator[tuple[bytes, bytes]]:
         """Yield (digest, vector) of an embedder: faster than `get` from some thousands on."""
-        return self._store.each(
+        return self._store.iterate_rows(
             "SELECT digest, vector FROM vectors WHERE embedder = ?", (embedder,)
         )
 
@@ -64,7 +64,7 @@ class Vectors:
         # to itself it goes through all artifacts and sorts.
         return [
             (number, digest, text, prompts)
-            for number, digest, text, prompts in self._store.all(
+            for number, digest, text, prompts in self._store.fetch_all(
                 "SELECT records.id, records.digest, text, records.prompts FROM records"
                 " CROSS JOIN artifacts ON artifacts.id = records.artifact"
                 " WHERE records.id > ? AND records.id < ? AND corpus = ?"
@@ -112,7 +112,7 @@ class IndexRows:
 
         Only of tombstones up to `until`.
         """
-        tombstones = self._store.all(
+        tombstones = self._store.fetch_all(
             "SELECT artifact, id FROM gone WHERE id > ? AND id <= ? AND corpus = ?",
             (last, until, corpus),
         )
@@ -131,7 +131,7 @@ class IndexRows:
         At most `limit` of them (-1: all) and none beyond the row `last`, in the order of rows.
         """
         # The plus keeps SQLite from going through the whole corpus for the few beyond.
-        return self._store.all(
+        return self._store.fetch_all(
             "SELECT id, artifact_id, name, pointer, fields, content, name_terms FROM artifacts"
             " WHERE +corpus = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?",
             (corpus, after, last, limit),
@@ -139,7 +139,7 @@ class IndexRows:
 
     def list_texts(self, corpus: str, after: int, last: int) -> list[RecordText]:
         """Return the whole texts of the records that `list_records` returns."""
-        rows = self._store.all(
+        rows = self._store.fetch_all(
             "SELECT artifact, surface_index, record_id, granularity, text FROM artifacts"
             " CROSS JOIN records ON records.artifact = artifacts.id"
             " WHERE +corpus = ? AND artifacts.id > ? AND artifacts.id <= ?",
@@ -172,7 +172,7 @@ class IndexRows:
         their surfaces. The summary is the beginning of the text, 1,200 characters of chunks,
         documents and symbols and 400 of others; terms are int32 ids, counts float32, both as bytes.
         """
-        return self._store.all(
+        return self._store.fetch_all(
             "SELECT artifact, records.kind, surface_index,"
             " substr(text, 1, CASE WHEN records.kind IN ('chunk', 'document', 'symbol')"
             " THEN ? ELSE ? END),"

@@ -38,10 +38,10 @@ class ArtifactLinks:
     def update(self, entry: int, artifacts: Iterable[Decomposed]) -> None:
         """Store the edges of an entry's artifacts where they differ from those that are held."""
         rows = dict(
-            self._store.all("SELECT artifact_id, id FROM artifacts WHERE entry = ?", (entry,))
+            self._store.fetch_all("SELECT artifact_id, id FROM artifacts WHERE entry = ?", (entry,))
         )
         held: dict[int, list[Edge]] = {}
-        for row, *edge in self._store.all(
+        for row, *edge in self._store.fetch_all(
             "SELECT artifact, type, links.corpus, target FROM links"
             " JOIN artifacts ON artifacts.id = links.artifact WHERE entry = ?"
             " ORDER BY artifact, place",
@@ -58,7 +58,7 @@ class ArtifactLinks:
 
     def list_edges(self, corpus: str, artifact_id: str) -> list[Edge]:
         """Return the edges of an artifact in their order, none of one that is not held."""
-        rows = self._store.all(
+        rows = self._store.fetch_all(
             "SELECT type, links.corpus, target FROM links"
             " JOIN artifacts ON artifacts.id = links.artifact"
             " WHERE artifacts.corpus = ? AND artifact_id = ? ORDER BY place",
@@ -93,7 +93,7 @@ class ArtifactLinks:
 
     def list_ids_leading_to(self, corpus: str, edge: Edge) -> list[str]:
         """Return the ids of a corpus' artifacts that have such an edge, as they were stored."""
-        return self._store.column(
+        return self._store.fetch_column(
             "SELECT artifact_id FROM links JOIN artifacts ON artifacts.id = links.artifact"
             " WHERE target = ? AND type = ? AND links.corpus = ? AND artifacts.corpus = ?"
             " GROUP BY artifacts.id ORDER BY artifacts.id",
@@ -111,7 +111,7 @@ class ArtifactLinks:
         )
 
     def _find_linked(self, statement: str, values: Sequence[object]) -> list[StoredArtifact]:
-        return [StoredArtifact.unpack(row) for row in self._store.all(statement, values)]
+        return [StoredArtifact.unpack(row) for row in self._store.fetch_all(statement, values)]
 
 
 def _make_edge(type: str, corpus: str, target: str) -> Edge:

@@ -60,7 +60,7 @@ class Preferences:
 
     def list_all(self) -> list[Preference]:
         """Return every preference, the newest first."""
-        rows = self._store.all(
+        rows = self._store.fetch_all(
             "SELECT corpus, artifact_id, root, name, verdict, at FROM preferences"
             " ORDER BY at DESC, corpus, artifact_id, root"
         )
@@ -91,7 +91,7 @@ class Preferences:
 
     def list_fading(self) -> list[Fading]:
         """Return how the offers went of every item that has faded once."""
-        rows = self._store.all(
+        rows = self._store.fetch_all(
             "SELECT corpus, artifact_id, content, since, sessions, evidence FROM fading"
             " ORDER BY sessions DESC, corpus, artifact_id"
         )
@@ -128,7 +128,7 @@ class Preferences:
 
     def sum_counts(self) -> dict[Counted, int]:
         """Return the counts of all days that are kept."""
-        rows = self._store.all(
+        rows = self._store.fetch_all(
             "SELECT agent, moment, outcome, sum(n) FROM moment_counts"
             " GROUP BY agent, moment, outcome ORDER BY moment, agent, outcome"
         )
@@ -163,7 +163,7 @@ class KnownProjects:
 
     def list_all(self) -> list[KnownProject]:
         """Return the projects that are known, the one that was last asked from first."""
-        rows = self._store.all(
+        rows = self._store.fetch_all(
             "SELECT root, name, marks, why, since, asked_at, aside_at, gone_at"
             " FROM known_projects ORDER BY asked_at DESC, root"
         )

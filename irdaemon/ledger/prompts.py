@@ -96,7 +96,7 @@ class ExpectedPrompts:
             return {each.artifact_id: each.expected for each in held if each[2] == provenance}
         found: dict[str, list[ExpectedPrompt]] = {}
         rates: dict[str, PromptRate] = {}
-        for artifact_id, words, share, *prompt in self._store.all(
+        for artifact_id, words, share, *prompt in self._store.fetch_all(
             "SELECT artifact_id, words, share, prompt, session, at, weight FROM expected_prompts"
             " WHERE corpus = ? AND provenance = ? AND served = ? ORDER BY artifact_id, place",
             (corpus, provenance, _BEFORE if before else _SERVED),
@@ -108,7 +108,7 @@ class ExpectedPrompts:
     def list_held(self, corpus: str) -> Iterator[HeldPrompts]:
         """Yield what is held of a corpus' artifacts, by provenance, whether it counts or not."""
         yield from self._list_stated(corpus)
-        rows = self._store.all(
+        rows = self._store.fetch_all(
             f"SELECT DISTINCT p.artifact_id, name, provenance, written_for, {OWN_CONTENT}"
             " FROM expected_prompts AS p LEFT JOIN artifacts AS a"
             " ON a.corpus = p.corpus AND a.artifact_id = p.artifact_id"
@@ -122,7 +122,7 @@ class ExpectedPrompts:
             yield HeldPrompts(artifact_id, name or "", provenance, expected, is_outdated)
 
     def _list_stated(self, corpus: str) -> Iterator[HeldPrompts]:
-        for artifact_id, name, packed in self._store.all(
+        for artifact_id, name, packed in self._store.fetch_all(
             "SELECT artifact_id, name, stated FROM artifacts"
             " WHERE corpus = ? AND stated IS NOT NULL ORDER BY artifact_id",
             (corpus,),
@@ -132,12 +132,12 @@ class ExpectedPrompts:
 
     def find_by_provenance(self, corpus: str, artifact_id: str) -> dict[str, Expected]:
         """Return what is served of one artifact by its provenance, whether it counts or not."""
-        row = self._store.one(
+        row = self._store.fetch_one(
             "SELECT stated FROM artifacts WHERE corpus = ? AND artifact_id = ?",
             (corpus, artifact_id),
         )
         found = unpack_stated(row[0]) if row and row[0] else {}
-        rows = self._store.all(
+        rows = self._store.fetch_all(
             "SELECT provenance, prompt, session, at, weight, words, share FROM expected_prompts"
             " WHERE corpus = ? AND artifact_id = ? AND served = ? ORDER BY provenance, place",
             (corpus, artifact_id, _SERVED),
@@ -164,7 +164,7 @@ class ExpectedPrompts:
         if provenance in STATED:
             held = self.list_all(corpus, provenance).values()
             return len(held), sum(len(each.prompts) for each in held)
-        row = self._store.one(
+        row = self._store.fetch_one(
             "SELECT count(DISTINCT artifact_id), count(*) FROM expected_prompts"
             " WHERE corpus = ? AND provenance = ? AND served = ?",
             (corpus, provenance, _SERVED),
@@ -173,7 +173,7 @@ class ExpectedPrompts:
 
     def read_state(self, corpus: str) -> dict[str, Any]:
         """Return what was last noted of a corpus' learning, {} where nothing was."""
-        row = self._store.one("SELECT learning FROM corpora WHERE name = ?", (corpus,))
+        row = self._store.fetch_one("SELECT learning FROM corpora WHERE name = ?", (corpus,))
         return json.loads(row[0]) if row and row[0] else {}
 
     def put_state(self, corpus: str, state: Mapping[str, Any]) -> None:
@@ -246,7 +246,7 @@ class ExpectedPrompts:
     def list_written_for(self, corpus: str, provenance: str) -> dict[str, str]:
         """Return by artifact id the content that its prompts were written for, "" if unknown."""
         return dict(
-            self._store.all(
+            self._store.fetch_all(
                 "SELECT DISTINCT artifact_id, written_for FROM expected_prompts"
                 " WHERE corpus = ? AND provenance = ? AND served = ?",
                 (corpus, provenance, _SERVED),
@@ -255,7 +255,7 @@ class ExpectedPrompts:
 
     def list_outdated(self, corpus: str, artifact_id: str) -> set[str]:
         """Return the provenances whose prompts were written for another text of an artifact."""
-        provenances = self._store.column(
+        provenances = self._store.fetch_column(
             "SELECT DISTINCT provenance FROM expected_prompts AS p LEFT JOIN artifacts AS a"
             " ON a.corpus = p.corpus AND a.artifact_id = p.artifact_id"
             " WHERE p.corpus = ? AND p.artifact_id = ? AND served = ?"
@@ -307,7 +307,7 @@ class ExpectedPrompts:
         They may be forgotten themselves by then.
         """
         with self._store.transaction():
-            names = self._store.column("SELECT DISTINCT corpus FROM expected_prompts")
+            names = self._store.fetch_column("SELECT DISTINCT corpus FROM expected_prompts")
             gone = [(name,) for name in names if is_meant(name)]
             if gone:
                 self._store.note_forgotten()
@@ -319,7 +319,7 @@ class ExpectedPrompts:
 
         None for an artifact that is not held, or without a record.
         """
-        row = self._store.one(
+        row = self._store.fetch_one(
             "SELECT text, terms, counts, prompts FROM records"
             " JOIN artifacts ON artifacts.id = records.artifact"
             " WHERE corpus = ? AND artifact_id = ? AND surface_index = 0",
@@ -338,7 +338,7 @@ class ExpectedPrompts:
         """Forget, in both states, what use taught not of an (artifact, session) of these."""
         with self._store.transaction():
             was = self.list_all(corpus)
-            held = self._store.all(
+            held = self._store.fetch_all(
                 "SELECT DISTINCT artifact_id, session FROM expected_prompts"
                 " WHERE corpus = ? AND provenance = ?",
                 (corpus, USE),
@@ -367,7 +367,7 @@ class ExpectedPrompts:
         """Return the uses that were brought from elsewhere, the oldest first."""
         return [
             Use(prompt, tuple(json.loads(gold)), session, at, corpus)
-            for prompt, gold, session, at in self._store.all(
+            for prompt, gold, session, at in self._store.fetch_all(
                 "SELECT prompt, gold, session, at FROM imported_uses WHERE corpus = ?"
                 " ORDER BY at, session, prompt",
                 (corpus,),
@@ -376,7 +376,7 @@ class ExpectedPrompts:
 
     def list_corpora(self) -> list[str]:
         """Return the corpora of which anything that use taught is kept."""
-        return self._store.column(
+        return self._store.fetch_column(
             "SELECT DISTINCT corpus FROM expected_prompts WHERE provenance = ?", (USE,)
         )
 
@@ -427,14 +427,14 @@ class ExpectedPrompts:
 
     def _rewrite(self, corpus: str, artifact_id: str) -> int:
         """Rewrite an artifact as a new row, its first record with what now counts for it."""
-        found = self._store.one(
+        found = self._store.fetch_one(
             f"SELECT id, {ARTIFACT_ROW} FROM artifacts WHERE corpus = ? AND artifact_id = ?",
             (corpus, artifact_id),
         )
         if found is None:
             return 0
         row, artifact = found[0], found[1:]
-        records = self._store.all(
+        records = self._store.fetch_all(
             f"SELECT {RECORD_ROW} FROM records WHERE artifact = ? ORDER BY surface_index", (row,)
         )
         edges = self._links.list_edges(corpus, artifact_id)
@@ -570,7 +570,7 @@ class Gates:
         """Return the gates of a corpus that were ever set, by provenance."""
         base = corpus.partition("@")[0]
         if base not in self._held:
-            rows = self._store.all(
+            rows = self._store.fetch_all(
                 "SELECT provenance, is_open, report, at FROM prompt_gates WHERE corpus = ?", (base,)
             )
             self._held[base] = {
@@ -589,7 +589,7 @@ class Gates:
 
     def list_reached(self, corpus: str) -> list[str]:
         """Return the names of a corpus and of its parts."""
-        return self._store.column(
+        return self._store.fetch_column(
             "SELECT name FROM corpora WHERE name = ?1"
             " OR substr(name, 1, length(?1) + 1) = ?1 || '@'",
             (corpus,),

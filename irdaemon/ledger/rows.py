@@ -115,7 +115,7 @@ class Expected:
     rate: PromptRate = EXPECTED_RATE
 
     @classmethod
-    def of(
+    def from_prompts(
         cls,
         prompts: Iterable[str],
         misses: Iterable[str] = (),

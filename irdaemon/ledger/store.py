@@ -77,32 +77,32 @@ class Store:
         """Close the connection."""
         self._db.close()
 
-    def all(self, statement: str, values: Values = ()) -> list[tuple[Any, ...]]:
+    def fetch_all(self, statement: str, values: Values = ()) -> list[tuple[Any, ...]]:
         """Run a query and return its rows."""
         return self._db.execute(statement, values).fetchall()
 
-    def column(self, statement: str, values: Values = ()) -> list[Any]:
+    def fetch_column(self, statement: str, values: Values = ()) -> list[Any]:
         """Run a query and return the first column of its rows."""
         return [row[0] for row in self._db.execute(statement, values)]
 
-    def each(self, statement: str, values: Values = ()) -> Iterator[tuple[Any, ...]]:
+    def iterate_rows(self, statement: str, values: Values = ()) -> Iterator[tuple[Any, ...]]:
         """Run a query and yield its rows as they are read."""
         return iter(self._db.execute(statement, values))
 
-    def in_parts(self, statement: str) -> Iterator[list[tuple[Any, ...]]]:
+    def iterate_parts(self, statement: str) -> Iterator[list[tuple[Any, ...]]]:
         """Run a query and yield its rows, some thousands at a time."""
         cursor = self._db.execute(statement)
         while rows := cursor.fetchmany(_ROWS_AT_ONCE):
             yield rows
 
-    def one(self, statement: str, values: Values = ()) -> tuple[Any, ...] | None:
+    def fetch_one(self, statement: str, values: Values = ()) -> tuple[Any, ...] | None:
         """Run a query and return its first row, or None."""
         row: tuple[Any, ...] | None = self._db.execute(statement, values).fetchone()
         return row
 
     def read_number(self, statement: str, values: Values = (), default: int = 0) -> int:
         """Run a query and return the number that its first row begins with."""
-        row = self.one(statement, values)
+        row = self.fetch_one(statement, values)
         return int(row[0]) if row else default
 
     def select_in(
@@ -111,7 +111,9 @@ class Store:
         """Run a query that ends in `IN` for any number of keys, behind its other values."""
         for start in range(0, len(keys), _KEYS_AT_ONCE):
             part = keys[start : start + _KEYS_AT_ONCE]
-            yield from self.all(f"{statement} ({', '.join('?' * len(part))})", (*values, *part))
+            yield from self.fetch_all(
+                f"{statement} ({', '.join('?' * len(part))})", (*values, *part)
+            )
 
     def run(self, statement: str, values: Values = ()) -> sqlite3.Cursor:
         """Run a statement inside the caller's transaction."""
@@ -163,7 +165,7 @@ class Store:
         """Empty the write-ahead log, waiting for no reader; return whether none was in the way."""
         self._db.execute("PRAGMA busy_timeout = 0")
         try:
-            ((busy, _, _),) = self.all("PRAGMA wal_checkpoint(TRUNCATE)")
+            ((busy, _, _),) = self.fetch_all("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
             self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
         if not busy:
@@ -220,7 +222,7 @@ class Store:
 
     def count_forgotten(self) -> tuple[int, int]:
         """Return how often something was forgotten, and replaced, since the file was rewritten."""
-        kept = dict(self.all("SELECT name, value FROM counters"))
+        kept = dict(self.fetch_all("SELECT name, value FROM counters"))
         return kept.get(_FORGOTTEN, 0), kept.get(_REPLACED, 0)
 
     def settle(self, done: tuple[int, int]) -> None:

@@ -28,7 +28,7 @@ class Synopses:
         """Return the text of an artifact's synopsis and its metadata; None where it has none."""
         if (corpus, artifact_id) in self._handed_in:
             return self._handed_in[corpus, artifact_id]
-        row = self._store.one(
+        row = self._store.fetch_one(
             "SELECT text, metadata FROM records JOIN artifacts ON artifacts.id = records.artifact"
             " WHERE corpus = ? AND artifact_id = ? AND surface_index = 0 AND records.kind = ?",
             (corpus, artifact_id, kind),
@@ -53,7 +53,9 @@ class Synopses:
     def count_requests(self, day: int) -> int:
         """Return how often a model was asked on a day (days since 1970)."""
         found = dict(
-            self._store.all("SELECT name, value FROM counters WHERE name IN (?, ?)", (_DAY, _ASKED))
+            self._store.fetch_all(
+                "SELECT name, value FROM counters WHERE name IN (?, ?)", (_DAY, _ASKED)
+            )
         )
         return int(found.get(_ASKED, 0)) if found.get(_DAY) == day else 0
 

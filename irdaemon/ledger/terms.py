@@ -254,7 +254,7 @@ class Terms:
     def _read_words(self) -> Iterator[str]:
         """Yield the terms in the order of their ids, a blank for each that a damage took."""
         following = 0
-        for term, number in self._store.each(_IN_ORDER):
+        for term, number in self._store.iterate_rows(_IN_ORDER):
             if number > following:
                 yield from (f"{_BLANK}{each}" for each in range(following, number))
             yield term

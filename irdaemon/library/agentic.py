@@ -61,7 +61,7 @@ def make_evaluator(given: Any) -> Stage:
     """Return (query, chunks) -> evaluation of a corpus or a callable."""
     if (built := _find_corpus(given)) is None:
         return _bind_arguments("evaluator", given, _EVALUATE)
-    return lambda query, chunks: built.engine.judged(query, _check_hits(chunks))
+    return lambda query, chunks: built.engine.judge_hits(query, _check_hits(chunks))
 
 
 def make_reformulation(given: Any) -> Stage | None:

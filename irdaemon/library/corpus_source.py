@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 from irclient.errors import QueryError
-from irdaemon.config.corpus import KINDS, known_roots
+from irdaemon.config.corpus import KINDS, find_known_roots
 from irdaemon.config.sections import KNOWN_KINDS
 from irdaemon.runtime.plugins import load
 from irdaemon.source import SOURCES, Source
@@ -158,7 +158,7 @@ def _from_roots(kind: str) -> FromRoots:
         options: Mapping[str, object] | None = None,
     ) -> CorpusSource:
         if not roots and kind == "reports":
-            roots = [each.path for each in known_roots("packages") if each.scope == "project"]
+            roots = [each.path for each in find_known_roots("packages") if each.scope == "project"]
         if not roots and kind not in KNOWN_KINDS:
             raise QueryError(f"{kind} have no usual place", "say which roots to search")
         return _make_source(kind, roots, name or kind, strategy, options)
@@ -334,7 +334,7 @@ def _make_source(
 ) -> CorpusSource:
     chosen = [roots] if isinstance(roots, (str, os.PathLike)) else list(roots)
     paths = [os.path.abspath(os.path.expanduser(os.fspath(root))) for root in chosen]
-    places = tuple(Root(path) for path in paths) or known_roots(kind)
+    places = tuple(Root(path) for path in paths) or find_known_roots(kind)
     source = load("source", kind, SOURCES)(places, options or {})
     default = strategy_from_spec(KINDS[kind].strategy)
     assert default is not None  # every kind has one

@@ -188,7 +188,7 @@ def compare_indexings(
     if catalogue is None:
         return graded.compare_indexings(arms, queries, k, rank_depth)
     meant = [query.resolved(catalogue) for query in queries]
-    drift = sorted({each for query in meant for each in catalogue.unknown(query.named)})
+    drift = sorted({each for query in meant for each in catalogue.list_unknown(query.named)})
     warn_of_drift(drift)
     found = graded.compare_indexings(arms, meant, k, rank_depth)
     return replace(found, drift=tuple(drift))
@@ -211,7 +211,7 @@ def make_catalogue(searchers: Iterable[object]) -> Catalogue | None:
             served += _list_artifacts(searched)
     if not indexes and not served:
         return None
-    made = Catalogue.of(indexes)
+    made = Catalogue.from_indexes(indexes)
     for each in served:
         made.add([(each.artifact_id, each.name)], each.corpus)
     return made
@@ -377,8 +377,8 @@ def validate_cases(
     if not isinstance(corpus, (Built, str)):
         return evaluated_cases.validate_cases(cases, corpus)
     built = find_built(corpus)
-    held = Catalogue.of([built.engine.snapshot.corpora[built.name]])
-    return evaluated_cases.validate_cases([held.resolved(each) for each in cases], held.ids)
+    held = Catalogue.from_indexes([built.engine.snapshot.corpora[built.name]])
+    return evaluated_cases.validate_cases([held.resolve_case(each) for each in cases], held.ids)
 
 
 def distractor_robustness_curve(
@@ -402,7 +402,7 @@ def distractor_robustness_curve(
     cases = [each if isinstance(each, Case) else Case(each[0], (each[1],)) for each in probes]
     names = Catalogue()
     names.add((each, item["name"] if _is_named(item) else each) for each, item in scope.items())
-    cases = [names.resolved(each) for each in cases]
+    cases = [names.resolve_case(each) for each in cases]
     return curve.distractor_robustness_curve(
         scope, cases, ranker or ranked_in_memory, sizes, trials, seed, k
     )
@@ -482,7 +482,7 @@ def _ask_cases(
 ) -> list[Run]:
     searcher = _make_searcher(corpus, custom)
     held = searcher.built if isinstance(searcher, _Corpora) else [searcher]
-    runs = ranking.answered(searcher, cases, template, tell, make_catalogue(held))
+    runs = ranking.ask_cases(searcher, cases, template, tell, make_catalogue(held))
     warn_of_drift(ranking.list_drift(runs))
     return runs
 

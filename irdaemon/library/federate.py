@@ -218,7 +218,7 @@ class SeveralCorpora:
     def _embed_query(self, text: str, embedder_id: str) -> QueryVector | None:
         """Return a query's vector by the first of the engines that has its embedder."""
         pools = (built.engine.state.embedders for built in self._by_name.values())
-        found = (pool.vector(text, embedder_id) for pool in pools)
+        found = (pool.embed_query(text, embedder_id) for pool in pools)
         return next((vector for vector in found if vector is not None), None)
 
     def _add_payloads(self, hits: Iterable[Hit], query: ParsedQuery) -> Iterable[Hit]:

@@ -112,7 +112,7 @@ def with_synopsis(
     every artifact again: the ids that are given, those that the functions have as `synthesizer_id`
     and `when_id`, else their names, or their code where they have none.
     """
-    gate = Gate.of(when, when_id)
+    gate = Gate.parse(when, when_id)
     if synthesize is None:
         text_key, text_fields = find_shown(strategy)
         synthesize = make_llm_synthesizer(text_key=text_key, text_fields=text_fields)
@@ -127,7 +127,7 @@ def _find_endpoint(address: str | None) -> ModelEndpoint:
     """Return the endpoint at an address, or that of the configuration. Raises QueryError."""
     if address is not None:
         return ModelEndpoint.from_address(address)
-    configured = load_config().models.model_endpoint()
+    configured = load_config().models.make_endpoint()
     if configured is None:
         raise QueryError(
             "no model was given and no model is configured",

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 from irclient.errors import Unavailable
 from irdaemon.runtime import bounded, repeat
-from irdaemon.runtime.repeat import LENGTH, own_streams, read_request
+from irdaemon.runtime.repeat import LENGTH, read_request, take_streams
 
 Child = subprocess.Popen[bytes]
 
@@ -546,7 +546,7 @@ def _widen_pipe(child: Child) -> None:
 
 def answer(replied: Callable[[bytes], bytes]) -> None:
     """Answer the requests of a Parallel, in its program, until there are no more."""
-    requests, replies = own_streams()
+    requests, replies = take_streams()
     while (data := read_request(requests)) is not None:
         reply = replied(data)
         replies.write(len(reply).to_bytes(LENGTH, "big") + reply)

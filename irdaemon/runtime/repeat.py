@@ -49,7 +49,7 @@ class _Printed(io.BytesIO):
 
 def main(program: str, most: int) -> None:
     """Answer requests until there are no more."""
-    requests, replies = own_streams()
+    requests, replies = take_streams()
     with open(program, "rb") as file:
         code = compile(file.read(), program, "exec")
     while (data := read_request(requests)) is not None:
@@ -76,7 +76,7 @@ def _measure_peak_kib() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def own_streams() -> tuple[io.RawIOBase, BinaryIO]:
+def take_streams() -> tuple[io.RawIOBase, BinaryIO]:
     """Return stdin and stdout for requests and replies alone; in their place stands nothing."""
     requests, replies = os.fdopen(os.dup(0), "rb", 0), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)

@@ -47,7 +47,7 @@ def check_endpoints(config: Config) -> None:
             load_server_keys(config)
             check_tcp(config.serve.tcp)
     except ConfigError as error:
-        raise config.error(key, error.message, error.hint) from error
+        raise config.make_error(key, error.message, error.hint) from error
 
 
 def make_rules(config: Config) -> ServeRules:
@@ -77,28 +77,30 @@ def _read_tokens(config: Config, files: Mapping[str, Scope]) -> Mapping[bytes, S
             token = read_private(path).strip()
         except Unavailable as error:
             message = f"client {scope.client!r}: {error.message}"
-            raise config.error("", message, error.hint) from error
+            raise config.make_error("", message, error.hint) from error
         if len(token) < _TOKEN_CHARS:
-            raise config.error(
+            raise config.make_error(
                 "",
                 f"client {scope.client!r}: the token in {path} can be guessed",
                 f"irdaemon keys add {scope.client} --token makes one",
             )
         if hash_token(token) in found:
             message = f"client {scope.client!r}: another client has the token in {path}"
-            raise config.error("", message, f"irdaemon keys rm {scope.client}, and add it again")
+            raise config.make_error(
+                "", message, f"irdaemon keys rm {scope.client}, and add it again"
+            )
         found[hash_token(token)] = scope
     return found
 
 
-def server_keys_path(config: Config) -> str:
+def find_server_keys(config: Config) -> str:
     """Return where the daemon's own CURVE keys are kept: beside its configuration."""
     return os.path.join(os.path.dirname(config.path), "server.key")
 
 
 def load_server_keys(config: Config) -> Keys:
     """Return the daemon's own keys. Raises ConfigError where there are none to be used."""
-    path = server_keys_path(config)
+    path = find_server_keys(config)
     if not os.path.exists(path):
         raise ConfigError(
             f"[serve] tcp is set, but there are no keys at {path}; TCP is served only with keys",

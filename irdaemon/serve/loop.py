@@ -351,14 +351,14 @@ class Workers:
         if self._idle:
             self._idle -= 1
         else:
-            threading.Thread(target=self._work, name="worker", daemon=True).start()
+            threading.Thread(target=self._run_requests, name="worker", daemon=True).start()
         self._tasks.put(task)
 
     def note_idle(self) -> None:
         """Note that one thread has become idle."""
         self._idle += 1
 
-    def _work(self) -> None:
+    def _run_requests(self) -> None:
         while True:
             task = self._tasks.get()
             self._done(task, task.run())

@@ -43,8 +43,8 @@ def here(engine: Engine, place: str) -> Here:
     project = projects.locate(place)
     if project is None:
         return Here(reason=projects.explain(place) or "it lies in no project")
-    parts, tended = projects.parts_of(project), projects.get_tended(project.root)
-    with engine.state.reading() as ledger:
+    parts, tended = projects.list_parts(project), projects.get_tended(project.root)
+    with engine.state.open_reading() as ledger:
         ecosystems = ledger.artifacts.list_values(parts.get(PACKAGES, ""), "ecosystem")
     return Here(
         project=project.name,
@@ -86,11 +86,11 @@ def _list_found_notes(engine: Engine, parts: Mapping[str, str]) -> list[str]:
 def _list_problems(engine: Engine, parts: Mapping[str, str]) -> list[str]:
     """Return what could not be read, and what was refused."""
     told: list[str] = []
-    with engine.state.reading() as ledger:
+    with engine.state.open_reading() as ledger:
         for corpus, name in parts.items():
             _, problems = ledger.corpora.read_state(name)
             told += (f"{corpus}: {problem.path}: {problem.reason}" for problem in problems)
-            if refusal := engine.state.work.watermarks(name).refusal:
+            if refusal := engine.state.work.get_watermarks(name).refusal:
                 told.append(f"{corpus}: {refusal}")
     return told
 
@@ -99,7 +99,7 @@ def _list_problems(engine: Engine, parts: Mapping[str, str]) -> list[str]:
 def projects(engine: Engine, listed: bool) -> list[ProjectRow]:
     """Return the projects that are known; with `listed`, also those that sessions name."""
     known = engine.state.projects.list_known()
-    with engine.state.reading() as ledger:
+    with engine.state.open_reading() as ledger:
         rows = [_describe(engine, ledger, each) for each in known]
         since = engine.state.clock() - _LISTED_FOR_S
         places = _list_places(ledger, since) if listed else []
@@ -111,7 +111,7 @@ def _describe(engine: Engine, ledger: Ledger, known: KnownProject) -> ProjectRow
     held = [
         name
         for name in ledger.corpora.list_names()
-        if name in state.parts_of(project).values() or state.is_part(name, project)
+        if name in state.list_parts(project).values() or state.is_part(name, project)
     ]
     aside = state.get_tended(project.root) is None and (known.aside_at or known.gone_at)
     how = "put aside" if aside else "reading" if state.is_reading(project) else "read"
@@ -172,7 +172,7 @@ def add_project(engine: Engine, path: str) -> ProjectRow:
             "add .git or a manifest there, or list a directory above it in [projects] roots",
         )
     known = state.register(found.project, ADDED)
-    with engine.state.reading() as ledger:
+    with engine.state.open_reading() as ledger:
         return _describe(engine, ledger, known)
 
 
@@ -183,7 +183,7 @@ def forget_project(engine: Engine, path: str) -> ProjectRow:
     found = (known for top in list_upward(place) if (known := state.projects.get(top)))
     if (known := next(found, None)) is None:
         raise NotFound(f"no project is known at {place!r:.200}", "irc projects lists them")
-    with state.reading() as ledger:
+    with state.open_reading() as ledger:
         row = _describe(engine, ledger, known)
     job = state.request(Job("forget", known.project.root))
     if not state.host.writes:
@@ -200,7 +200,7 @@ def reads(engine: Engine) -> list[ReadDirectory]:
         for name, corpus in engine.corpora.items()
         for root in corpus.source.roots()
     ]
-    with engine.state.reading() as ledger:
+    with engine.state.open_reading() as ledger:
         for known in engine.state.projects.list_known():
             rows += _list_read(engine, ledger, known)
     return list(dict.fromkeys(rows))
@@ -208,7 +208,7 @@ def reads(engine: Engine) -> list[ReadDirectory]:
 
 def _list_read(engine: Engine, ledger: Ledger, known: KnownProject) -> Iterator[ReadDirectory]:
     project, state = known.project, engine.state
-    for corpus, name in state.projects.parts_of(project).items():
+    for corpus, name in state.projects.list_parts(project).items():
         if (part := state.parts.get(name)) is None:
             continue
         roots = [root.path for root in part.source.roots()]

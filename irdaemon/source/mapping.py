@@ -155,7 +155,7 @@ class Records:
             return self._make_failed_scan(f"{type(error).__name__}: {error}")
         if not records:
             return self._make_failed_scan("returned no records; those known before are kept")
-        self._fetched, problems = self._key_records(records)
+        self._fetched, problems = self._add_keys(records)
         entries = [Entry(id, "", stamp_content(self._fetched[id])) for id in sorted(self._fetched)]
         return Scan(tuple(entries), ("",), tuple(problems))
 
@@ -177,7 +177,7 @@ class Records:
             parts.setdefault("name", parts["title"])
         return parts
 
-    def _key_records(self, records: list[Any]) -> tuple[dict[str, Record], list[Problem]]:
+    def _add_keys(self, records: list[Any]) -> tuple[dict[str, Record], list[Problem]]:
         found: dict[str, Record] = {}
         problems: list[Problem] = []
         for position, record in enumerate(records):

@@ -84,7 +84,7 @@ class McpTools:
         problems: list[Problem] = []
         found: dict[str, Entry] = {}
         for root in self._roots:
-            for path in _list_files(root, Symlinks.of(self._roots), problems):
+            for path in _list_files(root, Symlinks.from_roots(self._roots), problems):
                 try:
                     found.setdefault(path, make_entry(path, root.scope, os.stat(path)))
                 except OSError as error:
@@ -98,7 +98,7 @@ class McpTools:
         return list(servers.values()), problems
 
 
-def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+def list_known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     """Return the directory of the dumps, existing or not."""
     return (Root(find_dump_directory(home, env)),)
 
@@ -125,7 +125,7 @@ def _list_files(root: Root, symlinks: Symlinks, problems: list[Problem]) -> Iter
         problems.append(problem)
         return
     walk = Walk(symlinks)
-    for _, found in walk.directories(resolve_path(root.path), is_searched):
+    for _, found in walk.walk_directories(resolve_path(root.path), is_searched):
         dumps = (entry.path for entry in found if entry.name.endswith(".json"))
         yield from (resolve_path(path) for path in dumps if os.path.isfile(path))
     problems.extend(walk.problems)

@@ -23,7 +23,7 @@ def check_options(
     for name, value in options.items():
         if name not in valid:
             raise QueryError(f"{kind}: unknown option {name!r}", _list_valid(name, valid))
-        if not _fits(value, valid[name]):
+        if not _has_type(value, valid[name]):
             raise QueryError(
                 f"{kind}: option {name!r} must be {_describe_type(valid[name])}, not {value!r}",
                 _list_valid(name, valid),
@@ -59,7 +59,7 @@ def get_strings(
     return tuple(value) if isinstance(value, list | tuple) else default
 
 
-def _fits(value: object, wanted: type | UnionType) -> bool:
+def _has_type(value: object, wanted: type | UnionType) -> bool:
     if isinstance(value, bool) and wanted is not object:
         return wanted is bool
     if isinstance(value, int) and wanted is float:

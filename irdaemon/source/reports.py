@@ -81,7 +81,7 @@ class Reports:
         place = {"path": entry.key, "project": project}
         return Reading((read_text(entry, place, self._max_bytes),))
 
-    def expected(self) -> Expected:
+    def expect_files(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""
         return Expected(_explain_file, self._explain_directory)
 
@@ -105,8 +105,8 @@ class Reports:
                 left_out.counts[_HIDDEN if hidden else _BELOW] += 1
             return not hidden and self._recursive
 
-        walk = Walk(Symlinks.of(self._roots))
-        for directory, found in walk.directories(top, descend):
+        walk = Walk(Symlinks.from_roots(self._roots))
+        for directory, found in walk.walk_directories(top, descend):
             if _find_project(_split_below(directory, top)):
                 for file in filter(is_regular, found):
                     if not _is_report(file.name):

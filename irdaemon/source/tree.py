@@ -83,7 +83,7 @@ class Walk:
         self.ignores = Ignores((limit,), limit) if limit else None
         self.mounts = list_mounts_inside(limit) if limit else frozenset()
 
-    def directories(
+    def walk_directories(
         self, top: str, descend: Callable[[os.DirEntry[str]], bool], max_depth: int = 32
     ) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
         """Yield (real directory, its sorted entries) from `top`, a real path, down, parents first.
@@ -332,14 +332,14 @@ class Symlinks:
     limit: str = ""
 
     @classmethod
-    def of(cls, roots: Iterable[Root]) -> Symlinks:
+    def from_roots(cls, roots: Iterable[Root]) -> Symlinks:
         """Return the rule of a corpus' roots, which all have one policy."""
         given = tuple(roots)
         tops = dict.fromkeys(filter(None, map(resolve_root, given)))
         policy = given[0].links if given else "direct"
         return cls(tuple(tops), policy, limit=given[0].within if given else "")
 
-    def with_top(self, path: str) -> Symlinks:
+    def add_top(self, path: str) -> Symlinks:
         """Return the rule that also follows links to paths below `path`."""
         return replace(self, within=(*self.within, path))
 

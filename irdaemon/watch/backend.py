@@ -46,11 +46,11 @@ class Backend(Protocol):
         """Drop the watches on a path that now holds something else."""
         ...
 
-    def directories(self, root: str) -> int:
+    def count_directories(self, root: str) -> int:
         """Return how many directories are watched for `root`."""
         ...
 
-    def links(self) -> Mapping[str, str] | None:
+    def list_links(self) -> Mapping[str, str] | None:
         """Return the links that are followed, with their real targets; None where not known."""
         ...
 

@@ -225,7 +225,7 @@ class InotifyBackend:
         """Return whether events are being read."""
         return self._watches.alive()
 
-    def directories(self, root: str) -> int:
+    def count_directories(self, root: str) -> int:
         """Return how many directories are watched for `root`."""
         return self._watches.count(root)
 
@@ -255,7 +255,7 @@ class InotifyBackend:
         self._trees.finish()
         return unwatched
 
-    def links(self) -> Mapping[str, str]:
+    def list_links(self) -> Mapping[str, str]:
         """Return the links that are followed, with their real targets."""
         return self._trees.list_links()
 

@@ -75,11 +75,11 @@ class ObserverBackend(FileSystemEventHandler):
         emitters = list(self._observer.emitters)
         return self._observer.is_alive() and all(emitter.is_alive() for emitter in emitters)
 
-    def directories(self, root: str) -> int:
+    def count_directories(self, root: str) -> int:
         """Return 0: the system watches whole trees."""
         return 0
 
-    def links(self) -> None:
+    def list_links(self) -> None:
         """Return None: which links led to a tree is not kept."""
 
     def receives_events(self, timeout: float) -> bool:
@@ -141,7 +141,7 @@ class ObserverBackend(FileSystemEventHandler):
         seen: set[str] = set()
         for root in sorted(roots):
             walk = Walk(roots[root], seen=seen)
-            for directory, _ in walk.directories(root, self._enters):
+            for directory, _ in walk.walk_directories(root, self._enters):
                 if not any(is_within(directory, top) for top in tops):
                     tops.append(directory)
                     yield directory, root

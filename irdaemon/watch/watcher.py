@@ -54,7 +54,7 @@ class MountTable:
         """Return whether anything was mounted or unmounted anywhere since the last call."""
         return self._poller is not None and bool(self._poller.poll(0))
 
-    def changed(self, roots: Iterable[str]) -> tuple[str, ...]:
+    def find_changed(self, roots: Iterable[str]) -> tuple[str, ...]:
         """Return where below the roots something was mounted or unmounted since the last call."""
         before, tops = self._below, tuple(roots)
         self._below = frozenset(
@@ -190,7 +190,7 @@ class Delivery:
             return self._changed.wait_for(lambda: self._handed >= until, timeout)
 
     def _run(self) -> None:
-        while paths := self._next():
+        while paths := self._choose_next():
             try:
                 self._on_dirty(paths)
             finally:
@@ -198,7 +198,7 @@ class Delivery:
                     self._handed += 1
                     self._changed.notify_all()
 
-    def _next(self) -> tuple[str, ...]:
+    def _choose_next(self) -> tuple[str, ...]:
         with self._changed:
             while not self._stopping:
                 now = time.monotonic()
@@ -236,7 +236,7 @@ class Watcher:
         self._on_dirty = on_dirty
         self._backend = backend
         self._running: Backend | None = None
-        self._delivery = self._new_delivery()
+        self._delivery = self._make_delivery()
         self._lock = threading.RLock()
         self._active = False
         self._given: tuple[Root, ...] = ()
@@ -256,7 +256,7 @@ class Watcher:
             self._active = True
             self._delivery.start()
             locations = locate_roots(self._given)
-            self._mounts.changed(location.path for location in locations)
+            self._mounts.find_changed(location.path for location in locations)
             self._arrange(locations, time.monotonic(), retry=True)
 
     def stop(self) -> None:
@@ -288,7 +288,7 @@ class Watcher:
             lost = self._restart_dead() or self._probe(now)
             locations = locate_roots(self._given)
             retry = now >= self._retry_at
-            remounted = self._remounted(locations)
+            remounted = self._find_remounted(locations)
             if lost or retry or remounted or locations != self._locations:
                 self._arrange(locations, now, retry, remounted)
             if lost:
@@ -318,16 +318,16 @@ class Watcher:
             return frozenset()
         return roots if self._delivery.flush(_measure_left(until)) else frozenset()
 
-    def links(self) -> Mapping[str, str] | None:
+    def list_links(self) -> Mapping[str, str] | None:
         """Return the links that are followed, with their real targets; None where not known."""
         running = self._running
-        return None if running is None else running.links()
+        return None if running is None else running.list_links()
 
-    def status(self) -> tuple[RootWatch, ...]:
+    def report_roots(self) -> tuple[RootWatch, ...]:
         """Return for each root, in path order, how it is watched."""
         # Without the lock, which is held for long while a large tree is added or a disk hangs.
         locations, polled, running = self._locations, self._polled, self._running
-        roots = tuple(self._status(location, polled, running) for location in locations)
+        roots = tuple(self._report_root(location, polled, running) for location in locations)
         inside = polled.keys() - {location.path for location in locations}
         return roots + tuple(
             RootWatch(path, "polling", polled[path].reason) for path in sorted(inside)
@@ -345,7 +345,7 @@ class Watcher:
         dirty = find_changed(self._locations, locations) + remounted
         polled = find_unwatchable(locations, self._settings)
         if not retry:
-            polled = {**self._still_unwatchable(locations, dirty), **polled}
+            polled = {**self._retry_unwatchable(locations, dirty), **polled}
         there = tuple(
             location for location in locations if location.identity and location.path not in polled
         )
@@ -363,7 +363,7 @@ class Watcher:
         self._locations = locations
         self._hint_roots(dirty)
 
-    def _still_unwatchable(
+    def _retry_unwatchable(
         self, locations: tuple[RootLocation, ...], dirty: tuple[str, ...]
     ) -> dict[str, Unwatchable]:
         kept = {location.path for location in locations}.difference(dirty)
@@ -393,11 +393,11 @@ class Watcher:
             self._running.stop()
         self._running = None
 
-    def _remounted(self, locations: tuple[RootLocation, ...]) -> tuple[str, ...]:
+    def _find_remounted(self, locations: tuple[RootLocation, ...]) -> tuple[str, ...]:
         """Return where below the roots something was mounted or unmounted."""
         if locations == self._locations and not self._mounts.may_have_changed():
             return ()
-        return self._mounts.changed(location.path for location in locations)
+        return self._mounts.find_changed(location.path for location in locations)
 
     def _probe(self, now: float) -> bool:
         """Check now and then that events are still read, and replace a backend that reads none."""
@@ -428,12 +428,12 @@ class Watcher:
             lost = True
         if not self._delivery.alive():
             log.error("the delivery of hints died; restarting it")
-            self._delivery = self._new_delivery()
+            self._delivery = self._make_delivery()
             self._delivery.start()
             lost = True
         return lost
 
-    def _new_delivery(self) -> Delivery:
+    def _make_delivery(self) -> Delivery:
         s = self._settings
         return Delivery(self._on_dirty, Debouncer(s.settle, s.max_wait, s.eager, s.limit))
 
@@ -454,7 +454,7 @@ class Watcher:
         for path in paths:
             self._delivery.add(path, path)
 
-    def _status(
+    def _report_root(
         self, location: RootLocation, polled: Mapping[str, Unwatchable], running: Backend | None
     ) -> RootWatch:
         event = self._events.get(location.path)
@@ -465,7 +465,9 @@ class Watcher:
             return RootWatch(location.path, "polling", cause.reason, cause.directories, event)
         if running is None:
             return RootWatch(location.path, "missing", "the watcher is stopped", 0, event)
-        return RootWatch(location.path, running.mode, "", running.directories(location.path), event)
+        return RootWatch(
+            location.path, running.mode, "", running.count_directories(location.path), event
+        )
 
     def _polls_within(self, root: str) -> bool:
         return any(is_within(path, root) for path in self._polled)

@@ -124,7 +124,7 @@ def test_a_word_that_only_a_name_holds_is_known(backend):
     for query in ("zebra", "the crossing of a branch"):
         here, there = map(answered, made.both(query, discovery.search))
         assert here == there
-    assert set(backend.words("m", ["zebra", "cross"])) == {"zebra", "cross"}
+    assert set(backend.find_term_ids("m", ["zebra", "cross"])) == {"zebra", "cross"}
 
 
 def test_several_passages_and_numbers_of_bm25_of_its_own_give_the_same(copied):
@@ -175,17 +175,17 @@ def test_a_delta_that_is_sent_again_changes_nothing(copied):
     copied.engine.drain()
     sent = copied.delta("m")
     first = copied.backend.apply(sent)
-    numbers = list(copied.backend.numbers("m"))
+    numbers = list(copied.backend.list_row_numbers("m"))
     assert copied.backend.apply(sent) == first
-    assert list(copied.backend.numbers("m")) == numbers
-    assert copied.backend.totals()["m"].n_records == 151
+    assert list(copied.backend.list_row_numbers("m")) == numbers
+    assert copied.backend.read_totals()["m"].n_records == 151
 
 
 def test_a_delta_that_does_not_follow_what_there_is_is_refused(copied):
     totals = replace(copied.delta("m").totals, generation=10**6)
     with pytest.raises(Conflict):
         copied.backend.apply(replace(copied.delta("m"), base=10**5, totals=totals))
-    assert copied.backend.totals()["m"].generation < 10**5
+    assert copied.backend.read_totals()["m"].generation < 10**5
 
 
 def test_what_was_lost_of_a_copy_is_sent_whole(copied):
@@ -200,19 +200,19 @@ def test_what_went_while_it_was_not_known_what_a_copy_has_is_not_counted_there_a
     made = Copied(engine(mapped(live, "m")), backend)
     made.scan()
     term = made.engine.snapshot.vocabulary["item7"]
-    assert made.backend.frequencies("m", [term]) == {term: 1}
+    assert made.backend.count_frequencies("m", [term]) == {term: 1}
     del live["n/item-7"]
     made.held.clear()
     made.scan()
-    assert not made.backend.frequencies("m", [term])
+    assert not made.backend.count_frequencies("m", [term])
 
 
 def test_one_writer_at_a_time_and_the_second_is_told_of_the_first(copied):
     with pytest.raises(Unavailable, match="someone@here"):
-        copied.backend.lease("m", "other@there")
+        copied.backend.take_lease("m", "other@there")
     sent = copied.delta("m")
     copied.backend.release("m", "someone@here")
-    fence = copied.backend.lease("m", "other@there")
+    fence = copied.backend.take_lease("m", "other@there")
     assert fence > sent.fence
     newer = replace(sent, totals=replace(sent.totals, generation=10**6))
     with pytest.raises(Unavailable, match="other@there"):
@@ -228,23 +228,23 @@ def test_records_without_a_vector_get_it_later(backend):
     none = replace(index.rows, embedded=np.zeros_like(index.rows.embedded))
     state.publish(replace(whole, corpora={"m": replace(index, rows=none, dense=Dense(none))}))
     made.copy()
-    assert len(list(backend.without_vector("m"))) == 20
+    assert len(list(backend.list_unembedded("m"))) == 20
     state.publish(replace(whole, generation=whole.generation + 1))
     made.copy()
-    assert list(backend.without_vector("m")) == []
+    assert list(backend.list_unembedded("m")) == []
     here, there = map(answered, made.both("merge a branch", discovery.search))
     assert here == there
 
 
 def test_a_corpus_that_was_dropped_is_unknown(copied):
-    copied.backend.drop("l", copied.backend.lease("l", "someone@here"))
-    assert set(copied.backend.totals()) == {"m"}
+    copied.backend.drop("l", copied.backend.take_lease("l", "someone@here"))
+    assert set(copied.backend.read_totals()) == {"m"}
     with pytest.raises(NotFound):
-        copied.backend.numbers("l")
+        copied.backend.list_row_numbers("l")
 
 
 def test_the_text_of_artifacts_and_records_is_as_it_was_stored(asked):
-    stored = asked.backend.stored("m", ["n/item-3", "n/none"])
+    stored = asked.backend.read_texts("m", ["n/item-3", "n/none"])
     assert set(stored) == {"n/item-3"}
     ledger = asked.engine.ledger
     assert stored["n/item-3"].body == (ledger.artifacts.get("m", "n/item-3").body or "")
@@ -253,7 +253,7 @@ def test_the_text_of_artifacts_and_records_is_as_it_was_stored(asked):
 
 
 def test_a_generation_can_be_waited_for(asked):
-    generation = asked.backend.totals()["m"].generation
+    generation = asked.backend.read_totals()["m"].generation
     assert asked.backend.wait("m", generation, 5) == generation
     assert asked.backend.wait("m", generation + 1, 0.01) == generation
 
@@ -272,7 +272,7 @@ def test_floors_are_those_that_the_writer_found(copied):
     copied.engine.request(Job("calibrate", "m"))
     copied.engine.drain()
     copied.copy()
-    assert copied.backend.totals()["m"].floors == copied.engine.snapshot.corpora["m"].floors
+    assert copied.backend.read_totals()["m"].floors == copied.engine.snapshot.corpora["m"].floors
     assert copied.engine.snapshot.corpora["m"].floors
     for query in QUERIES:
         here, there = map(answered, copied.both(query))

@@ -38,7 +38,7 @@ def normalize(page: str) -> str:
 
 def _pages(name: str) -> Iterator[str]:
     module = _PROGRAMS[name]
-    parser = module.program()
+    parser = module.make_program()
     yield f"## {name}\n\n{_fenced(parser.format_help())}"
     for command, page in _subparsers(parser):
         yield f"### {name} {command}\n\n{_fenced(page.format_help())}"

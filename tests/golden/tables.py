@@ -75,7 +75,7 @@ def _query(page: str) -> Iterator[str]:
     yield "| argument | type | default | |"
     yield "|---|---|---|---|"
     for name in row.args:
-        default = MISSING if name in ("text", "select") else row.default(name)
+        default = MISSING if name in ("text", "select") else row.find_default(name)
         yield _row(f"`{name}`", _type(types[name]), show_default(default), meanings.get(name, ""))
 
 

@@ -50,7 +50,7 @@ class Copied:
         index, origin = snapshot.corpora[name], self.origin(name)
         if name not in self.held:
             self.held[name] = ask_held(self.backend, index, origin, len(snapshot.vocabulary))
-        fence = self.backend.lease(name, HOLDER)
+        fence = self.backend.take_lease(name, HOLDER)
         totals = make_totals(index, origin, snapshot.generation)
         terms = {number: word for word, number in ledger.terms.get_table().items()}
 
@@ -73,7 +73,7 @@ class Copied:
         """Return the snapshot that a process without the ledger has."""
         indexes = {
             name: make_remote_index(self.backend, totals, self.vocabularies)
-            for name, totals in self.backend.totals().items()
+            for name, totals in self.backend.read_totals().items()
         }
         generation = max((each.whole.totals.generation for each in indexes.values()), default=0)
         return Snapshot(generation, indexes)

@@ -7,7 +7,10 @@ from tests.support.copied import Copied
 from tests.support.memory_backend import MemoryBackend
 
 NAME = "postgresql://db/ir"
-READING = "totals found words frequencies words_like rank stored wait newest".split()
+READING = (
+    "read_totals find_candidates find_term_ids count_frequencies list_words_like rank read_texts"
+    " wait read_newest_generation"
+).split()
 
 
 class Leaving(MemoryBackend):
@@ -29,7 +32,7 @@ class FrontProcess:
     def __init__(self):
         self.told = {"version": "0", "pid": 1, "uptime_s": 1.0}
 
-    def facts(self):
+    def describe_process(self):
         return self.told
 
     def reload(self):

@@ -45,18 +45,18 @@ class MemoryBackend:
 
     # -- reading ---------------------------------------------------------------------------------
 
-    def totals(self):
+    def read_totals(self):
         return {name: kept.totals for name, kept in self.kept.items()}
 
-    def found(self, corpus, wanted):
+    def find_candidates(self, corpus, wanted):
         kept = self._of(corpus)
-        words = self.words(corpus, (*wanted.ranked, *wanted.others))
+        words = self.find_term_ids(corpus, (*wanted.ranked, *wanted.others))
         index = self._index(kept)
         mask = index.rows.present.copy()
         if wanted.where:
             mask &= parse_filter(wanted.where).make_mask(index.columns)
         if wanted.surfaces:
-            mask &= index.columns.kinds(wanted.surfaces)
+            mask &= index.columns.match_kinds(wanted.surfaces)
         near = self._lexical(index, wanted, words, mask) | self._dense(index, wanted, mask)
         called = np.isin(index.rows.called.array, wanted.names)[index.rows.artifact_of.array] & mask
         ids = [
@@ -111,19 +111,19 @@ class MemoryBackend:
             lexical=lexical,
             dense=Dense(rows),
             columns=Columns(rows),
-            names=Names.of(rows, lexical),
+            names=Names.build(rows, lexical),
             whole=Whole(totals, 0),
         )
 
-    def words(self, corpus, words):
+    def find_term_ids(self, corpus, words):
         known = self._of(corpus).words
         return {word: known[word] for word in words if word in known}
 
-    def frequencies(self, corpus, terms):
+    def count_frequencies(self, corpus, terms):
         df = self._of(corpus).df
         return {term: df[term] for term in terms if df.get(term)}
 
-    def words_like(self, corpus, initials, lengths):
+    def list_words_like(self, corpus, initials, lengths):
         plain = ((word, word.removeprefix("=")) for word in self._of(corpus).words)
         return [word for word, own in plain if own[:1] in initials and len(own) in lengths]
 
@@ -131,11 +131,11 @@ class MemoryBackend:
         index = self._index(self._of(corpus))
         if leg == "dense":
             return int((index.dense.scores(wanted.vector) > score + 1e-6).sum())
-        words = self.words(corpus, wanted.ranked)
+        words = self.find_term_ids(corpus, wanted.ranked)
         scores = index.lexical.score_all(list(words.values()), wanted.k1, wanted.b)
         return int((scores > score + 1e-6).sum())
 
-    def stored(self, corpus, artifact_ids):
+    def read_texts(self, corpus, artifact_ids):
         kept = self._of(corpus)
         found = (sent for sent in kept.artifacts.values() if sent.row[1] in artifact_ids)
         return {sent.row[1]: self._stored(kept, sent) for sent in found}
@@ -161,12 +161,12 @@ class MemoryBackend:
             )
         return self._of(corpus).totals.generation
 
-    def newest(self, corpus):
+    def read_newest_generation(self, corpus):
         return self._of(corpus).totals.generation
 
     # -- writing ---------------------------------------------------------------------------------
 
-    def lease(self, corpus, holder):
+    def take_lease(self, corpus, holder):
         own, fence, until = self.leases.get(corpus, (holder, 0, 0.0))
         if own != holder and until > self.clock():
             raise LeaseLost(f"{corpus!r} is written by {own}")
@@ -204,10 +204,10 @@ class MemoryBackend:
         self._check_fence(corpus, fence)
         self.kept.pop(corpus, None)
 
-    def numbers(self, corpus):
+    def list_row_numbers(self, corpus):
         return sorted(self._of(corpus).artifacts)
 
-    def without_vector(self, corpus):
+    def list_unembedded(self, corpus):
         return [each.row[5] for each in self._of(corpus).records.values() if each.vector is None]
 
     def close(self):

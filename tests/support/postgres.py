@@ -190,7 +190,7 @@ class PostgresServer:
         """Return the name of a new database with the tables of a backend in it."""
         if not self.run(f"SELECT 1 FROM pg_database WHERE datname = '{_TEMPLATE}'"):
             self.run(f"CREATE DATABASE {_TEMPLATE}")
-            PostgresAdmin(Server.of(self.url(_TEMPLATE))).migrate()
+            PostgresAdmin(Server.parse_url(self.url(_TEMPLATE))).migrate()
             for name in ("reader", "writer"):
                 self.run(f"CREATE ROLE {name} LOGIN IN ROLE irdaemon_{name}")
         (number,) = self.run("SELECT count(*) FROM pg_database")[0]

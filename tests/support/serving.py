@@ -13,7 +13,7 @@ OWN = Peer(uid=os.getuid())
 def unpack_reply(data):
     """Return the id and the result of a reply, or raise the error it carries."""
     reply = wire.read_reply(data)
-    return reply.id, reply.value()
+    return reply.id, reply.unwrap()
 
 
 def handled(engine, data, rules=None, peer=OWN):

@@ -61,4 +61,4 @@ class Watching:
         assert [hint for hint in self.hints if hint.startswith(str(silent))] == []
 
     def status(self) -> dict[str, RootWatch]:
-        return {root.path: root for root in self.watcher.status()}
+        return {root.path: root for root in self.watcher.report_roots()}

@@ -90,7 +90,7 @@ def test_the_status_and_info_that_a_client_reads_have_all_that_the_daemon_tells(
         ("discover_in", {"docs": ["fill a pdf form"], "query": "pdf"}),
     ):
         plain = served.filter_result(WHOLE, served.OPS[name], run(name, made, args))
-        read = ops.OPS[name].result(plain)
+        read = ops.OPS[name].read_result(plain)
         again = [each.to_dict() for each in read] if isinstance(read, list) else read.to_dict()
         told = [set(each) for each in plain] if isinstance(plain, list) else [set(plain)]
         kept = [set(each) for each in again] if isinstance(again, list) else [set(again)]
@@ -101,7 +101,7 @@ def test_a_limited_status_is_read_without_what_it_was_not_told():
     made = engine(mapped({"a": "fill a pdf form"}))
     op = served.OPS["status"]
     plain = served.filter_result(Scope("agent", frozenset({"m"})), op, run("status", made, {}))
-    state = ops.OPS["status"].result({**plain, "version": "1", "pid": 1})
+    state = ops.OPS["status"].read_result({**plain, "version": "1", "pid": 1})
     assert state.health is None
     assert not state.to_dict().keys() & {"config", "socket", "watch", "profile", "ledger", "health"}
 
@@ -115,7 +115,7 @@ def test_a_method_and_a_function_are_all_that_an_operation_is_made_of(monkeypatc
         def _ask(self, op, args, extra_s):
             request = wire.Request(1, op.name, args)
             made = engine(mapped({"a": "x"}))
-            return wire.read_reply(served.handle(made, request, WHOLE, ServeConfig())).value()
+            return wire.read_reply(served.handle(made, request, WHOLE, ServeConfig())).unwrap()
 
     monkeypatch.setattr(operations, "SERVED", {})
 

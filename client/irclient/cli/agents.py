@@ -264,7 +264,7 @@ def _plan_settings(
     changes: list[Change | CommandChange] = []
     machine = replace(find_machine(), moments=moments)
     for whole in SETTINGS_FILES[options.agent](machine, options.project):
-        part = whole.only(both or options.hooks, both or options.mcp)
+        part = whole.keep_only(both or options.hooks, both or options.mcp)
         if part.wanted and (change := plan(whole, part)):
             changes.append(change)
     return changes

@@ -362,7 +362,7 @@ def _read_texts(client: Client, corpus: str, most: int) -> dict[str, list[str]]:
         help="share of the newest uses (0.2)",
     ),
 )
-def _mine(client: Client, options: argparse.Namespace) -> int:
+def _mine_used(client: Client, options: argparse.Namespace) -> int:
     """Make cases out of what was used."""
     if bool(options.uses) == bool(options.corpus):
         raise QueryError(

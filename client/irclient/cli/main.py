@@ -102,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: Sequence[str]) -> int:
     escape_unencodable()
-    options = parse_options(program(words), complete_words(words))
+    options = parse_options(make_program(words), complete_words(words))
     try:
         with Client(timeout=options.timeout) as client:
             code: int = options.run(client, options)
@@ -149,7 +149,7 @@ def complete_words(words: Sequence[str]) -> list[str]:
     return written
 
 
-def program(words: Sequence[str] = ()) -> Parser:
+def make_program(words: Sequence[str] = ()) -> Parser:
     """Return the parser of all commands, or of the one that a command line begins with."""
     irc = make_parser("irc", _ABOUT, _MORE)
     irc.elsewhere = ELSEWHERE

@@ -7,11 +7,11 @@ import os
 
 from irclient.errors import QueryError
 from irclient.places import endpoint, find_here, is_remote
-from irclient.terminal.help import argument, flag, group, one_of
+from irclient.terminal.help import add_exclusive, argument, flag, group
 
 PLACE = group(
     "where from",
-    one_of(
+    add_exclusive(
         argument(
             *("--here",),
             default="",

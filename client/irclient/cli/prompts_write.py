@@ -14,7 +14,7 @@ from irclient.errors import QueryError
 from irclient.results import PromptWriting
 from irclient.terminal.columns import TableColumn, fit_table, wrap_line
 from irclient.terminal.exits import COMMITTED, UNHEALTHY, UNKNOWN, WRONG
-from irclient.terminal.help import Command, argument, flag, one_of
+from irclient.terminal.help import Command, add_exclusive, argument, flag
 from irclient.terminal.output import ProgressLine, note, print_data
 from irclient.terminal.width import UNCUT, detect_terminal
 
@@ -42,7 +42,7 @@ def add_writing(prompts: Command) -> None:
         ),
         flag("--yes", "do not ask"),
         flag("--no-wait", "return at once; irc status shows how far it is"),
-        one_of(
+        add_exclusive(
             flag("--pause", "hold what is being written"),
             flag("--resume", "go on with it"),
             flag("--stop", "end it; what was written stays"),

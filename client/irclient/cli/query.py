@@ -106,7 +106,7 @@ def take_argument(op: str, name: str, *names: str, **details: Any) -> Add:
     if number := {int: int, (int, float): float}.get(row.args[name]):
         details = {"type": number, **details}
     names = names or (f"--{name.replace('_', '-')}",)
-    return argument(*names, default=row.default(name), **details)
+    return argument(*names, default=row.find_default(name), **details)
 
 
 Act = Callable[[Client, argparse.Namespace], int]

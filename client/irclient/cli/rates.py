@@ -32,11 +32,11 @@ class Sample:
         """Return the sample as plain data."""
         return {**self.state, "rates": [asdict(rate) for rate in self.rates]}
 
-    def per_second(self, kind: str) -> float:
+    def compute_rate(self, kind: str) -> float:
         """Return how many of a kind there were a second."""
         return sum(rate.per_second for rate in self.rates if rate.kind == kind)
 
-    def busiest(self, kind: str) -> Rate | None:
+    def find_busiest(self, kind: str) -> Rate | None:
         """Return the one of a kind that happens most; None where nothing happens."""
         busy = [rate for rate in self.rates if rate.kind == kind and rate.per_second]
         return max(busy, key=lambda rate: rate.per_second, default=None)
@@ -83,7 +83,7 @@ def format_sample(sample: Sample) -> str:
         time.strftime("%H:%M:%S"),
         f"generation {state['generation']}",
         f"{format_count(state['queue'], 'job')} waiting or running",
-        f"{sample.per_second('job'):.1f} jobs/s",
+        f"{sample.compute_rate('job'):.1f} jobs/s",
         format_answers(sample),
     ]
     if state.get("rss_bytes") is not None:
@@ -93,7 +93,7 @@ def format_sample(sample: Sample) -> str:
 
 def format_answers(sample: Sample) -> str:
     """Return the answers a second, and how long the most frequent kind takes."""
-    text = f"{sample.per_second('answer'):.1f} answers/s"
-    if most := sample.busiest("answer"):
+    text = f"{sample.compute_rate('answer'):.1f} answers/s"
+    if most := sample.find_busiest("answer"):
         text += f" ({most.name}: p50 {most.p50:.1f} ms, p95 {most.p95:.1f} ms)"
     return text

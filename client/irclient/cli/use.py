@@ -14,7 +14,7 @@ from irclient.cli.query import Act, take_argument
 from irclient.client import Client
 from irclient.counts import format_count
 from irclient.terminal.columns import TableColumn, fit_table, wrap_line
-from irclient.terminal.help import Add, argument, command, flag, one_of
+from irclient.terminal.help import Add, add_exclusive, argument, command, flag
 from irclient.terminal.output import print_data
 from irclient.terminal.tables import format_moment
 from irclient.terminal.width import UNCUT, detect_terminal
@@ -87,7 +87,7 @@ def _show(client: Client, options: argparse.Namespace) -> int:
 
 @report_usage.action(
     "forget",
-    one_of(
+    add_exclusive(
         _add_item("of this item (CORPUS/ID)"),
         take_argument("usage_forget", "session", metavar="ID", help="of this session (AGENT:ID)"),
         flag("--all", "everything"),

@@ -15,10 +15,10 @@ class Plain:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data, nested values included."""
-        return plain_fields(self)
+        return dump_fields(self)
 
     @classmethod
-    def known(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+    def select_fields(cls, data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the items of `data` that name a field of this type."""
         names = cls.__dataclass_fields__  # type: ignore[attr-defined]
         return {key: value for key, value in data.items() if key in names}
@@ -28,7 +28,7 @@ class Plain:
 _SCALARS = frozenset((type(None), str, int, float, bool))
 
 
-def plain_fields(value: Plain) -> dict[str, Any]:
+def dump_fields(value: Plain) -> dict[str, Any]:
     """Return the fields of a value as plain data, nested values included."""
     names = value.__dataclass_fields__  # type: ignore[attr-defined]
     return plain_data({name: getattr(value, name) for name in names})  # type: ignore[no-any-return]

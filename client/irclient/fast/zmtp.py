@@ -27,7 +27,7 @@ def exchange(path: str, request: bytes, timeout: float) -> bytes:
     line = ZmtpLine(timeout)
     try:
         line.send(path, request)
-        return line.reply()
+        return line.read_reply()
     finally:
         line.close()
 
@@ -56,9 +56,9 @@ class ZmtpLine:
         """Let what follows take so many seconds."""
         self._deadline = time.monotonic() + timeout
 
-    def reply(self) -> bytes:
+    def read_reply(self) -> bytes:
         """Return the answer. Raises OSError (TimeoutError among them) without one."""
-        while (reply := self._frame()) is None:
+        while (reply := self._read_frame()) is None:
             pass
         return reply
 
@@ -72,7 +72,7 @@ class ZmtpLine:
             raise OSError("the peer does not speak ZMTP 3")
         self._send(_pack_frame(_COMMAND, _READY))
         # The peer drops what comes before it is ready itself.
-        if self._frame() is not None:
+        if self._read_frame() is not None:
             raise OSError("the peer sent a message before it was ready")
         self.put(message)
 
@@ -84,7 +84,7 @@ class ZmtpLine:
         """End the connection."""
         self._socket.close()
 
-    def _frame(self) -> bytes | None:
+    def _read_frame(self) -> bytes | None:
         """Return the next message's one frame; None for a command."""
         flags = self._take(1)[0]
         size = int.from_bytes(self._take(8 if flags & _LONG else 1), "big")

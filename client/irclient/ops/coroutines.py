@@ -13,7 +13,7 @@ from irclient.ops import Operations
 
 
 class Coroutines(Operations):
-    """The operations of the daemon, for a client whose `_run` is a coroutine."""
+    """The operations for a client whose `_run` is a coroutine."""
 
 
 def _await(method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:

@@ -533,7 +533,7 @@ class Status(Result):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Status:
         """Build a status from plain data, with its jobs and corpora."""
-        known = cls.known(data)
+        known = cls.select_fields(data)
         known["jobs"] = tuple(JobProgress.from_dict(each) for each in known.get("jobs", ()))
         corpora = known.get("corpora", ())
         known["corpora"] = tuple(CorpusStatus.from_dict(each) for each in corpora)

@@ -19,7 +19,7 @@ class Result(Plain):
     @classmethod
     def from_dict(cls: type[R], data: Mapping[str, Any]) -> R:
         """Build a result from plain data; raise TypeError where what names it is missing."""
-        return cls(**cls.known(data))
+        return cls(**cls.select_fields(data))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data, without the optional ones that are None."""

@@ -171,7 +171,7 @@ def group(title: str, *options: Add) -> Add:
     return add
 
 
-def one_of(*options: Add, required: bool = False) -> Add:
+def add_exclusive(*options: Add, required: bool = False) -> Add:
     """Return what adds arguments to a parser of which only one may be given."""
 
     def add(parser: argparse.ArgumentParser) -> None:

@@ -145,7 +145,7 @@ def format_hit(
     if summary := hit["summary"]:
         for line in fold(summary, room, _SUMMARY_LINES):
             yield indent + (_mark_words(line, asked, to) if asked else line)
-    if not _fits(hit, reference, to):
+    if not _has_room(hit, reference, to):
         yield indent + reference
     if place := hit["pointer"]:
         yield indent + to.paint(DIM, _link_place(place, add_line(hit), room, to))
@@ -219,11 +219,11 @@ def _format_head(hit: Mapping[str, Any], reference: str, to: Terminal) -> str:
     score = f"{bar} {hit['score']:.2f}  "
     name = clip(entitle_hit(hit), _count_room(to))
     left = _count_room(to) - count_cells(name) - 2
-    where = reference if _fits(hit, reference, to) else clip(hit["corpus"], left)
+    where = reference if _has_room(hit, reference, to) else clip(hit["corpus"], left)
     return score + to.paint(BOLD, name) + (f"  {to.paint(DIM, where)}" if left > 3 else "")
 
 
-def _fits(hit: Mapping[str, Any], reference: str, to: Terminal) -> bool:
+def _has_room(hit: Mapping[str, Any], reference: str, to: Terminal) -> bool:
     """Return whether a reference, which is never cut, has room behind the name."""
     return count_cells(entitle_hit(hit)) + 2 + count_cells(reference) <= _count_room(to)
 
@@ -249,7 +249,7 @@ def _list_words(query: str) -> dict[str, set[str]]:
 def _mark_words(line: str, asked: Mapping[str, set[str]], to: Terminal) -> str:
     """Return a line with the words that were asked for in bold."""
     return "".join(
-        to.paint(BOLD, run) if _matches(run, asked) else run for run in _split_runs(line)
+        to.paint(BOLD, run) if _is_form_of(run, asked) else run for run in _split_runs(line)
     )
 
 
@@ -262,7 +262,7 @@ def _split_runs(text: str) -> Iterator[str]:
             start = at
 
 
-def _matches(word: str, asked: Mapping[str, set[str]]) -> bool:
+def _is_form_of(word: str, asked: Mapping[str, set[str]]) -> bool:
     """Return whether a word is one of those, or another form of one: `migrate`, `migration`."""
     word = word.lower()
     others = asked.get(word[:_SHORTEST_STEM], ())

@@ -1,7 +1,7 @@
-"""The doctor: what is wrong on this machine, and the command that fixes it.
+"""The doctor: find what is wrong on this machine, and name the command that fixes it.
 
-Each check is a function that takes the configuration and yields findings; what it measures is
-judged by pure functions beside it. `CHECKS` is the one list of them.
+Each check takes the configuration and yields findings; pure functions beside it judge what it
+measured. `CHECKS` lists them all.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from irclient.counts import format_count
 from irclient.errors import IRError
 from irclient.terminal.columns import wrap_line
 from irclient.terminal.exits import DONE, UNHEALTHY
@@ -24,13 +25,13 @@ from irdaemon.config.corpus import make_corpora
 from irdaemon.config.sections import Config
 from irdaemon.runtime.plugins import load
 
-# `note` is worth knowing and nothing wrong.
+# A `note` is worth knowing, but nothing is wrong.
 Level = Literal["ok", "note", "wrong"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding(Plain):
-    """What was found at `where` ("": this machine), and the command to run, "" for none."""
+    """What a check found at `where` ("": this machine), and the command to run ("": none)."""
 
     level: Level
     what: str
@@ -75,7 +76,7 @@ CHECKS: dict[str, str] = {
 
 
 def examine(config: Config) -> Iterator[tuple[str, Finding]]:
-    """Run every check and yield its findings under its name; one that fails is a finding too."""
+    """Run every check and yield its name and findings; a failing check is a finding, too."""
     for name in CHECKS:
         check: Check = load("check", name, CHECKS)
         try:
@@ -83,7 +84,7 @@ def examine(config: Config) -> Iterator[tuple[str, Finding]]:
                 yield name, finding
         except IRError as error:
             yield name, wrong(error.message, fix=error.hint)
-        except Exception as error:  # a check must not keep the others from being made
+        except Exception as error:  # one check must not prevent the others
             yield name, wrong(f"could not be checked: {error!r}")
 
 
@@ -94,10 +95,10 @@ def examine(config: Config) -> Iterator[tuple[str, Finding]]:
 def find_faults(options: argparse.Namespace) -> int:
     """Find what is wrong on this machine, and how to fix it.
 
-    Find what is wrong on this machine for the daemon: limits of the system,
-    directories and permissions, roots, versions, socket, agents' hooks, service,
-    ledger and disk space, each with the command that fixes it. Exit codes: 0
-    nothing is wrong, 5 something is.
+    Find what is wrong on this machine for the daemon: system limits, directories
+    and permissions, roots, versions, socket, agents' hooks, service, ledger and
+    disk space, each with the command that fixes it. Exit codes: 0 nothing is
+    wrong, 5 something is.
 
     examples:
     irdaemon doctor
@@ -114,9 +115,9 @@ def find_faults(options: argparse.Namespace) -> int:
 
 
 def _load(path: str | None) -> tuple[Config, IRError | None]:
-    """Return the configuration to examine with, and why a daemon does not start with the file.
+    """Return the configuration to examine, and why the daemon cannot start with the file.
 
-    Where no corpus could be made of it, that is the configuration without a file.
+    If the file is unusable, the configuration is the default one.
     """
     from irdaemon.daemon.active_config import check_startable
 
@@ -135,7 +136,7 @@ def _load(path: str | None) -> tuple[Config, IRError | None]:
 def _merge_error(
     error: IRError, path: str, found: Sequence[tuple[str, Finding]]
 ) -> list[tuple[str, Finding]]:
-    """Return findings with a mistake of the configuration once: first, or by the file it names."""
+    """Put an error of the configuration first, unless a finding about the file reports it."""
     others = [(name, each) for name, each in found if error.message not in each.what]
     files = {each.where for _, each in others if each.level == "wrong"} - {"", path}
     if any(file in error.message for file in files):
@@ -144,11 +145,9 @@ def _merge_error(
 
 
 def _list_findings(findings: Sequence[dict[str, str]]) -> str:
-    """Return a line or two for each finding, and how many things are wrong."""
+    """Format each finding on a line or two, and count what is wrong."""
     broken = sum(each["level"] == "wrong" for each in findings)
-    verdict = (
-        f"{broken} thing{'s are' if broken > 1 else ' is'} wrong" if broken else "nothing is wrong"
-    )
+    verdict = f"{format_count(broken, 'thing', 'is') if broken else 'nothing is'} wrong"
     width = detect_terminal().width
     lines = [wrap_line(line, width) for each in findings for line in _describe(each)]
     return "\n".join([*lines, "", verdict])

@@ -1,4 +1,4 @@
-"""Check what reads the PDFs and images of document corpora, and the symbols of program texts."""
+"""Check the corpora: readers of files, roots, projects and embedders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from irdaemon.watch.limits import Mount, find_network_kind, list_mounts
 
 
 def check_readers(config: Config) -> Iterable[Finding]:
-    """Yield for each format whether its files are read, where there is a corpus that has them."""
+    """Check the readers of formats that some corpus may contain."""
     kinds = {corpus.kind for corpus in make_corpora(config)}
     if "code" in kinds:
         yield judge_languages(list_missing_languages())
@@ -29,31 +29,29 @@ def check_readers(config: Config) -> Iterable[Finding]:
 
 
 def judge_format(name: str, cure: str) -> Finding:
-    """Judge one format by the command to install its reader, "" where that is here."""
+    """Judge a format by the command that installs its reader, "" if it is installed."""
     if cure:
-        return note(
-            f"{name}s are left out of corpora of documents: nothing here reads them", "", cure
-        )
-    return ok(f"{name}s in corpora of documents are read")
+        return note(f"{name}s are left out of document corpora: no reader is installed", "", cure)
+    return ok(f"{name}s in document corpora are read")
 
 
 def judge_languages(missing: tuple[str, ...]) -> Finding:
-    """Judge the languages of program texts by those that are read without their symbols."""
+    """Judge the code parsers by the languages that have none."""
     if missing:
         message = f"no parser is installed for {', '.join(missing)}: their symbols are not indexed"
         return note(message, "", make_extra_command("code"))
-    return ok("symbols of program texts are indexed")
+    return ok("symbols of code are indexed")
 
 
 def judge_ocr(cure: str) -> Finding:
-    """Judge whether text in pictures is read by the command to install what does."""
+    """Judge the text recognition by the command that installs it, "" if it is installed."""
     if cure:
-        return note("text in pictures is not read: tesseract is not here", "", cure)
-    return ok("text in pictures is read")
+        return note("text in images is not read: tesseract is not installed", "", cure)
+    return ok("text in images is read")
 
 
 def check_roots(config: Config) -> Iterable[Finding]:
-    """Yield how each root of each corpus is."""
+    """Check every root of every corpus."""
     corpora, mounts = make_corpora(config), list_mounts()
     if not corpora:
         yield note("nothing to index was found here", fix="irc add notes files ~/notes")
@@ -80,36 +78,36 @@ def judge_root(corpus: str, path: str, mounts: tuple[Mount, ...]) -> Finding:
 
 
 def check_projects(config: Config) -> Iterable[Finding]:
-    """Yield how the places are that [projects] names."""
+    """Check the directories that [projects] names."""
     settings, mounts = config.projects, list_mounts()
     if not settings.enabled:
         yield note("projects are not read: [projects] has enabled = false")
         return
-    yield ok("what belongs to a project is served inside it; irc projects lists those known")
+    yield ok("items of a project are offered inside it; irc projects lists the known ones")
     for path in map(os.path.expanduser, settings.roots):
         yield judge_project_root(path, mounts)
     environment = os.path.expanduser(settings.environment)
     if environment and not os.path.isfile(os.path.join(environment, "pyvenv.cfg")):
         fix = "irdaemon config unset projects.environment"
-        yield wrong("the environment of projects is no Python environment", environment, fix)
+        yield wrong("the environment of [projects] is not a Python environment", environment, fix)
 
 
 def judge_project_root(path: str, mounts: tuple[Mount, ...]) -> Finding:
-    """Judge one of the directories in which every project may be read."""
+    """Judge one of the directories below which projects are read."""
     if not os.path.isdir(path):
         fix = "irdaemon config edit, and take it out of roots of [projects]"
-        return wrong("a root of [projects] is no directory", path, fix)
+        return wrong("a root of [projects] is not a directory", path, fix)
     if kind := find_network_kind(os.path.realpath(path), mounts):
         return note(f"a root of [projects] is on {kind}: projects there are polled", path)
     if os.stat(path).st_uid != os.getuid():
         return note(
-            "a root of [projects] is another user's: only what is yours in it is read", path
+            "a root of [projects] belongs to another user: only your files in it are read", path
         )
     return ok("a root of [projects] is there", path)
 
 
 def check_embedders(config: Config) -> Iterable[Finding]:
-    """Yield for each configured embedder whether its model is here."""
+    """Check that the model of each configured embedder is installed."""
     names = {config.embedder, *(corpus.embedder for corpus in make_corpora(config))}
     return (_judge_embedder(name) for name in sorted(names))
 
@@ -119,4 +117,4 @@ def _judge_embedder(name: str) -> Finding:
         embedder = make_embedder(name)
     except Unavailable as error:
         return wrong(f"the embedder {name} cannot be used: {error.message}", fix=error.hint)
-    return ok(f"the embedder {name} is here: {embedder.id}, {embedder.dim} dimensions")
+    return ok(f"the embedder {name} is installed: {embedder.id}, {embedder.dim} dimensions")

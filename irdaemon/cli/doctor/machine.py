@@ -1,4 +1,4 @@
-"""Check that the system allows what watching the roots needs."""
+"""Check the machine: system limits, versions, directories, permissions and disk space."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from irdaemon.config.corpus import make_corpora
 from irdaemon.config.sections import Config
 from irdaemon.index.graph import is_available
 from irdaemon.runtime.memory import MB
-from irdaemon.serve.listen import server_keys_path
+from irdaemon.serve.listen import find_server_keys
 from irdaemon.source.tree import Symlinks, Walk, is_searched
 from irdaemon.watch.limits import SHARE, make_sysctl_command
 
 _INOTIFY = "/proc/sys/fs/inotify"
-# Inside a container or another user namespace these are the lower ones.
+# Inside a container or another user namespace these limits are the lower ones.
 _NAMESPACE = "/proc/sys/user"
 _LEAST_QUEUE = 16_384
 _LEAST_FILES = 256
@@ -39,14 +39,14 @@ _MORE_INSTANCES = "sudo sysctl fs.inotify.max_user_instances=1024"
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """How many inotify instances and watches this user's programs hold."""
+    """The inotify instances and watches that this user's programs hold."""
 
     instances: int
     watches: int
 
 
 def check_limits(config: Config) -> Iterable[Finding]:
-    """Yield how the limits on inotify and on open files are against what is needed."""
+    """Check the limits on inotify and on open files."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     # The daemon raises the soft limit up to the hard one.
     most = soft if hard == resource.RLIM_INFINITY else hard
@@ -54,7 +54,9 @@ def check_limits(config: Config) -> Iterable[Finding]:
     if sys.platform != "linux":
         return
     if config.watch.polling:
-        yield note("the roots are polled, as configured", fix="[watch] polling = false")
+        yield note(
+            "the roots are polled, as configured", fix="irdaemon config set watch.polling false"
+        )
         return
     needed, held = count_directories(config), count_held("/proc", os.getuid())
     yield judge_watches(
@@ -86,7 +88,7 @@ def judge_watches(needed: int, limit: int | None, held: int) -> Finding:
     if needed > SHARE * limit:
         return wrong(f"{message}: the largest roots are polled instead", f"{_INOTIFY}", more)
     if held > limit * 0.95:
-        return wrong(f"{message}, of which {held:,} are taken already", f"{_INOTIFY}", more)
+        return wrong(f"{message}, {held:,} of them taken", f"{_INOTIFY}", more)
     return ok(f"{message}, {held:,} taken")
 
 
@@ -108,13 +110,15 @@ def judge_event_queue(limit: int | None) -> Finding:
 
 def count_directories(config: Config) -> int:
     """Count the directories that need a watch."""
-    symlinks = Symlinks.of(root for each in make_corpora(config) for root in each.source.roots())
+    symlinks = Symlinks.from_roots(
+        root for each in make_corpora(config) for root in each.source.roots()
+    )
     walk = Walk(symlinks)
-    return sum(1 for top in sorted(symlinks.roots) for _ in walk.directories(top, is_searched))
+    return sum(1 for top in sorted(symlinks.roots) for _ in walk.walk_directories(top, is_searched))
 
 
 def count_held(proc: str, uid: int) -> Held:
-    """Count what the processes of a user hold, as far as /proc shows."""
+    """Count what a user's processes hold, as far as /proc shows."""
     counts = [_count_marks(path) for path in _list_inotify_files(proc, uid)]
     return Held(len(counts), sum(counts))
 
@@ -167,7 +171,7 @@ _PACKAGES = ("numpy", "watchdog", "apscheduler", "msgpack")
 
 
 def check_versions(config: Config) -> Iterable[Finding]:
-    """Yield how the interpreter, the libraries and the client are."""
+    """Check the versions of the interpreter, the libraries and the client."""
     yield judge_version("Python", sys.version_info[:3], _PYTHON, sys.executable)
     yield judge_version("SQLite", sqlite3.sqlite_version_info, _SQLITE)
     yield judge_version("libzmq", zmq.zmq_version_info(), _ZMQ)
@@ -177,7 +181,7 @@ def check_versions(config: Config) -> Iterable[Finding]:
 
 
 def judge_version(name: str, version: Version, least: Version, where: str = "") -> Finding:
-    """Judge a version."""
+    """Judge whether a version is recent enough."""
     message = f"{name} {_format_version(version)}"
     if tuple(version) >= least:
         return ok(message, where)
@@ -189,7 +193,7 @@ def judge_version(name: str, version: Version, least: Version, where: str = "") 
 
 
 def judge_packages(names: Iterable[str]) -> Iterator[Finding]:
-    """Yield which installed libraries there are."""
+    """Yield for each library its version, or that it is missing."""
     for name in names:
         try:
             yield ok(f"{name} {metadata.version(name)}")
@@ -198,10 +202,10 @@ def judge_packages(names: Iterable[str]) -> Iterator[Finding]:
 
 
 def judge_graphs(available: bool, above: int) -> Finding:
-    """Judge whether large corpora are searched by graphs, where those are wanted."""
+    """Judge whether large corpora can be searched by graphs, if configured."""
     if available or not above:
-        return ok("hnswlib is installed" if available else "no graph is wanted")
-    message = f"hnswlib is not installed: of {above:,} vectors and more the search takes longer"
+        return ok("hnswlib is installed" if available else "graphs are switched off")
+    message = f"hnswlib is not installed: searches of {above:,} or more vectors take longer"
     return note(message, sys.prefix, make_extra_command("graph"))
 
 
@@ -221,7 +225,7 @@ _LEAST_FREE = 200 * MB
 
 
 def check_directories(config: Config) -> Iterable[Finding]:
-    """Yield how the directories of state, configuration and socket are."""
+    """Check the directories of state, configuration and socket."""
     yield from judge_directory(config.state_dir)
     if os.path.isdir(config.state_dir):
         for name in sorted(os.listdir(config.state_dir)):
@@ -253,14 +257,14 @@ def judge_directory(directory: str) -> Iterator[Finding]:
 
 
 def judge_file_mode(path: str) -> Iterator[Finding]:
-    """Yield a finding for a file of the daemon's that others may open."""
+    """Yield a finding if others may open a file of the daemon."""
     mode = os.lstat(path).st_mode
     if stat.S_ISREG(mode) and mode & 0o077:
         yield wrong("is open to other users", path, f"chmod 600 {shlex.quote(path)}")
 
 
 def judge_config_file(path: str) -> Iterator[Finding]:
-    """Judge the configuration file: who can write it can make the daemon load modules."""
+    """Judge the configuration file: anyone who can write it can make the daemon load modules."""
     try:
         status = os.stat(path)
     except FileNotFoundError:
@@ -273,12 +277,12 @@ def judge_config_file(path: str) -> Iterator[Finding]:
     elif status.st_mode & 0o022:
         yield wrong("can be written by other users", path, f"chmod go-w {shlex.quote(path)}")
     else:
-        yield ok("is readable, and written by its owner alone", path)
+        yield ok("can be written by its owner alone", path)
 
 
 def judge_keys(config: Config) -> Iterator[Finding]:
-    """Yield a finding for each file of keys or a token that the configuration names in vain."""
-    server = server_keys_path(config)
+    """Yield a finding for each missing file of keys or tokens."""
+    server = find_server_keys(config)
     if config.serve.tcp and not os.path.lexists(server):
         what = "the daemon's own keys are gone: it does not start"
         yield wrong(what, server, "irdaemon keys make")
@@ -290,7 +294,7 @@ def judge_keys(config: Config) -> Iterator[Finding]:
 
 
 def judge_free_space(config: Config) -> Iterator[Finding]:
-    """Judge the free space: compaction needs as much again as the ledger takes."""
+    """Judge the free space: compaction needs as much as the ledger takes."""
     ledger = os.path.getsize(config.ledger_path) if os.path.exists(config.ledger_path) else 0
     free = shutil.disk_usage(config.state_dir).free
     wanted = max(_LEAST_FREE, 2 * ledger)

@@ -1,4 +1,4 @@
-"""Check the language model that is configured: where it is, and whether it answers."""
+"""Check the configured language model: where it runs, and whether it answers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from irdaemon.cli.doctor import Finding, note, ok, wrong
 from irdaemon.config.sections import Config
 from irdaemon.runtime.model_endpoint import ModelEndpoint
 
-# It says nothing of this machine.
+# It reveals nothing about this machine.
 _PROMPT = "Answer with the word ok."
 
 
 def check_models(config: Config) -> Iterable[Finding]:
-    """Yield what there is to say of the model; nothing where none is configured."""
-    endpoint = config.models.model_endpoint()
+    """Check the language model, if one is configured."""
+    endpoint = config.models.make_endpoint()
     if endpoint is not None:
         yield from _judge_place(
             endpoint, [each.name for each in config.corpora if each.synopsis or each.selector]
@@ -27,7 +27,7 @@ def _judge_place(endpoint: ModelEndpoint, corpora: list[str]) -> Iterable[Findin
     if not endpoint.is_local:
         used = f"redacted text of {', '.join(corpora)}" if corpora else "nothing yet"
         yield note(
-            f"the model at {endpoint.url} is beyond this machine: it is sent {used}",
+            f"the model at {endpoint.url} is not on this machine: it is sent {used}",
             fix="docs/models.md says what is sent and when",
         )
     if not corpora:

@@ -1,4 +1,4 @@
-"""Check the socket: what answers there, and whether it is the installed daemon."""
+"""Check the daemon: socket, health, service, agents' hooks and ledger file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RESTART = "irdaemon restart"
 
 
 def check_daemon(config: Config) -> Iterable[Finding]:
-    """Yield the state of the socket, of the daemon that answers, and its health."""
+    """Check the socket, the daemon that answers there, and its health."""
     path = socket_path()
     yield judge_path_length(path)
     pid = find_holder(os.path.join(config.state_dir, "lock"))
@@ -54,13 +54,15 @@ def judge_path_length(path: str) -> Finding:
 
 
 def judge_silence(path: str, there: bool, pid: int | None, why: str) -> Finding:
-    """Judge a socket without an answer; `pid` is the daemon that holds the lock."""
+    """Judge a socket that does not answer; `pid` is the daemon that holds the lock."""
     if pid is not None:
         named = f"(pid {pid})" in why
         message = why if named else f"the daemon (pid {pid}) does not answer: {why}"
         return wrong(message, path, END_FROZEN)
     if there:
-        return wrong("the socket of a daemon that ended; nothing answers", path, _START)
+        return wrong(
+            "the socket is left over from a daemon that ended; nothing answers", path, _START
+        )
     return note("the daemon is not running", path, _START)
 
 
@@ -71,19 +73,19 @@ def judge_answer(path: str, answer: dict[str, Any], pid: int | None) -> Finding:
         message = f"pid {pid_there} answers, which is not the daemon of this state directory"
         return wrong(message, path, f"kill {pid_there}; {_START}")
     if theirs != __version__:
-        message = f"the daemon that runs is {theirs}, the installed one {__version__}"
+        message = f"the running daemon is {theirs}, the installed one {__version__}"
         return wrong(message, path, _RESTART)
     return ok(f"irdaemon {theirs} answers (pid {pid_there})", path)
 
 
 def judge_health(state: dict[str, Any]) -> Iterator[Finding]:
-    """Yield what the daemon's health reports as wrong."""
+    """Yield the problems that the daemon's health reports."""
     health = state.get("health")
     if health is None:
-        yield wrong("the daemon that runs is older and does not report its health", fix=_RESTART)
+        yield wrong("the running daemon is older and does not report its health", fix=_RESTART)
         return
     if refused := state.get("refused"):
-        message = f"the daemon goes on with the configuration before: {refused['message']}"
+        message = f"the daemon keeps its previous configuration: {refused['message']}"
         yield wrong(message, state["config"], "irdaemon reload")
     for message in health["stuck"]:
         yield wrong(message, fix=_RESTART)
@@ -112,24 +114,26 @@ _ANEW = (
 
 
 def check_service(config: Config) -> Iterable[Finding]:
-    """Yield how the service is."""
+    """Check that the service is installed and runs."""
     if sys.platform == "darwin":
-        path, wanted = service.agent_path(), service.agent_plist()
+        path, wanted = service.find_agent(), service.make_agent()
     else:
-        path, wanted = service.unit_path(), service.unit_text().encode()
+        path, wanted = service.find_unit(), service.make_unit().encode()
     if not path.exists():
-        yield note("no service is installed; the daemon starts by hand only", str(path), _INSTALL)
+        yield note(
+            "no service is installed; the daemon must be started by hand", str(path), _INSTALL
+        )
         return
     yield judge_service_file(str(path), path.read_bytes(), wanted)
     if sys.platform != "darwin" and shutil.which("systemctl"):
-        yield judge_unit(service.status().output)
+        yield judge_unit(service.read_status().output)
 
 
 def judge_service_file(path: str, found: bytes, wanted: bytes) -> Finding:
     """Judge whether a service file is the one that this installation would write."""
     if found == wanted:
         return ok("the service is installed for this interpreter", path)
-    message = f"the service is of another installation than {sys.executable}, or was edited"
+    message = f"the service belongs to another installation than {sys.executable}, or was edited"
     return wrong(message, path, _INSTALL)
 
 
@@ -148,7 +152,7 @@ def judge_unit(output: str) -> Finding:
 
 
 def check_hooks(config: Config) -> Iterable[Finding]:
-    """Yield each agent whose hook cannot work, which the agent does not report."""
+    """Check the agents' hooks, since agents do not report a broken one."""
     missing = find_missing_hooks()
     yield from (wrong(str(each), each.settings, each.fix) for each in missing)
     if not missing:
@@ -161,7 +165,7 @@ _LONG_LOG = 512 * MB
 
 
 def check_ledger_file(config: Config) -> Iterable[Finding]:
-    """Yield how the ledger file is."""
+    """Check the format and integrity of the ledger file, and the length of its log."""
     path = config.ledger_path
     if not os.path.exists(path):
         yield note("no ledger yet; the first start makes it", path)
@@ -170,7 +174,8 @@ def check_ledger_file(config: Config) -> Iterable[Finding]:
         yield from _judge_file(path)
     except sqlite3.Error as error:
         yield wrong(f"cannot be read: {error}", path, _REBUILT)
-    yield from judge_log_length(path, os.path.getsize(f"{path}-wal") if _has_log(path) else 0)
+    log = f"{path}-wal"
+    yield from judge_log_length(path, os.path.getsize(log) if os.path.exists(log) else 0)
 
 
 def _judge_file(path: str) -> Iterator[Finding]:
@@ -187,10 +192,10 @@ def _judge_file(path: str) -> Iterator[Finding]:
 def judge_ledger_format(path: str, version: int, known: int) -> Finding:
     """Judge the format version of a ledger."""
     if version > known:
-        message = f"format {version} is of a later irdaemon; this one knows up to {known}"
+        message = f"format {version} is from a later irdaemon; this one supports up to {known}"
         return wrong(message, path, f"start the later irdaemon again, or {_FORGOTTEN}")
     if version < known:
-        return note(f"format {version}; the next start brings it to {known}", path)
+        return note(f"format {version}; the next start upgrades it to {known}", path)
     return ok(f"format {version}", path)
 
 
@@ -202,11 +207,7 @@ def judge_integrity(path: str, results: list[str]) -> Finding:
 
 
 def judge_log_length(path: str, size: int) -> Iterator[Finding]:
-    """Yield a finding for a write-ahead log that is not checkpointed."""
+    """Yield a finding if the write-ahead log is not checkpointed."""
     if size > _LONG_LOG:
         message = f"the write-ahead log holds {size // MB:,} MB: a reader prevents checkpoints"
         yield wrong(message, f"{path}-wal", f"fuser {shlex.quote(path)}-wal; irdaemon restart")
-
-
-def _has_log(path: str) -> bool:
-    return os.path.exists(f"{path}-wal")

@@ -14,7 +14,7 @@ from irclient.terminal.exits import DONE, UNHEALTHY
 from irclient.terminal.help import argument, command
 from irclient.terminal.output import note, print_data
 from irclient.terminal.width import detect_terminal
-from irdaemon.config.backends import check_url, shown
+from irdaemon.config.backends import check_url, hide_password
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import load_config
 
@@ -71,16 +71,16 @@ def _open_admins(options: argparse.Namespace) -> Iterator[tuple[str, BackendAdmi
     config = load_config(options.config)
     variable = config.index.backend_password_env
     if options.url:
-        yield shown(options.url), make_admin(check_url(options.url), variable)
+        yield hide_password(options.url), make_admin(check_url(options.url), variable)
         return
-    addresses = config.backends()
+    addresses = config.list_backends()
     if not addresses:
         raise ConfigError(
             f"{config.path} names no backend",
             '[index] backend = "postgresql://HOST/DATABASE", or give a URL',
         )
     for url in dict.fromkeys(url for each in addresses for url in each.urls):
-        yield shown(url), make_admin(url, variable)
+        yield hide_password(url), make_admin(url, variable)
 
 
 @manage_backends.action("check", *_OPTIONS)
@@ -99,7 +99,7 @@ def _migrate_tables(name: str, admin: BackendAdmin) -> tuple[bool, dict[str, Any
 @manage_backends.action("stats", *_OPTIONS)
 def _measure_corpora(name: str, admin: BackendAdmin) -> tuple[bool, dict[str, Any]]:
     """Print what each corpus takes."""
-    return True, {"backend": name, "corpora": [asdict(each) for each in admin.stats()]}
+    return True, {"backend": name, "corpora": [asdict(each) for each in admin.measure_corpora()]}
 
 
 # -- for a person --------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ def _make_replication(engine: Engine) -> Replication:
     from irdaemon.contrib.backends.making import open_backend
     from irdaemon.contrib.backends.replication import Replication
 
-    with engine.state.reading() as ledger:
+    with engine.state.open_reading() as ledger:
         return Replication(engine.state, name_holder(ledger.read_identity()), open_backend)
 
 

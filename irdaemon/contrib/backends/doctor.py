@@ -17,14 +17,14 @@ _ANSWERS_WITHIN_S = 5.0
 
 def check(config: Config) -> Iterable[Finding]:
     """Yield what there is to say of each backend; nothing where none is configured."""
-    for address in config.backends():
+    for address in config.list_backends():
         names = [
             each.name
             for each in list_wanted(config)
             if each.enabled
             and each.backend != LOCAL
             and is_shared(each.kind, each.share)
-            and config.index.address(each.backend) == address
+            and config.index.find_address(each.backend) == address
         ]
         sent = f"the text of {', '.join(names)}" if names else "nothing yet"
         yield note(
@@ -41,7 +41,7 @@ def _ask(address: BackendAddress) -> Iterator[Finding]:
     backend = open_backend(address)
     try:
         with limit_time(_ANSWERS_WITHIN_S, address.shown):
-            corpora = backend.totals()
+            corpora = backend.read_totals()
     except Unavailable as error:
         yield wrong(f"it does not answer: {error.message}", address.shown, "irdaemon backend check")
     else:

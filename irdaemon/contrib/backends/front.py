@@ -75,7 +75,7 @@ class FrontBackend:
         """Ask it what it has; where it does not answer keep what it said before."""
         try:
             with limit_time(_ANSWERS_WITHIN_S, self.name):
-                totals = self.backend.totals()
+                totals = self.backend.read_totals()
         except Unavailable as error:
             self._note(error.message, now)
             return
@@ -156,7 +156,7 @@ class BackendStore:
         families = (name for name in (*EMBEDDERS, *FAMILIES) if embedder_id.startswith(name))
         made: list[Embedder] = []
         for name in dict.fromkeys((*self._embedders, *families)):
-            made.append(self._state.embedders.named(name))
+            made.append(self._state.embedders.get_embedder(name))
             if made[-1].id == embedder_id:
                 return ""
         absent = next((each.error.message for each in made if isinstance(each, Absent)), "")
@@ -197,7 +197,7 @@ class BackendStore:
         for index in find_indexes(self._state.snapshot, query.corpora):
             backend, name = self._find_holder(index.corpus).backend, index.corpus
             try:
-                newest = backend.newest(name)
+                newest = backend.read_newest_generation(name)
                 left_s = max(0.0, until - time.monotonic())
                 reached = backend.wait(name, newest, left_s) >= newest
             except Unavailable:
@@ -227,7 +227,7 @@ class BackendStore:
         texts: dict[tuple[str, str], StoredText] = {}
         for corpus in dict.fromkeys(hit.corpus for hit in hits):
             ids = [hit.artifact_id for hit in hits if hit.corpus == corpus]
-            found = self._find_holder(corpus).backend.stored(corpus, ids)
+            found = self._find_holder(corpus).backend.read_texts(corpus, ids)
             texts.update({(corpus, artifact_id): text for artifact_id, text in found.items()})
         disclosed = (
             disclose_stored_hit(hit, text, query.level, expand)
@@ -263,10 +263,10 @@ class BackendStore:
         self.check_corpora([reference.partition("/")[0]])
         corpus, wanted = parse_reference(reference, self._state.snapshot.corpora)
         backend = self._find_holder(corpus).backend
-        stored = backend.stored(corpus, [wanted]).get(wanted)
+        stored = backend.read_texts(corpus, [wanted]).get(wanted)
         if stored is None:
             artifact_id = resolve_stored(self._state.snapshot.corpora[corpus], wanted)
-            stored = backend.stored(corpus, [artifact_id]).get(artifact_id)
+            stored = backend.read_texts(corpus, [artifact_id]).get(artifact_id)
         if stored is None:
             raise NotFound(f"{reference} is gone", "ask discover again")
         return corpus, stored
@@ -289,7 +289,7 @@ class BackendStore:
 
         A front end has no queue, no ledger and nothing that it watches.
         """
-        holders, process = self._find_holders(), self._state.host.facts()
+        holders, process = self._find_holders(), self._state.host.describe_process()
         return {
             **({"profile": summarize_stages()} if profile else {}),
             **process,
@@ -475,7 +475,7 @@ def _list_cards(index: CorpusIndex, wanted: str) -> list[Card]:
     names = (hash_name(wanted.rpartition("/")[2]), hash_name(wanted))
     if index.elsewhere is not None:
         asked = Wanted((), (), None, 0, K1, B, names=names, including=(wanted,))
-        index = index.elsewhere.part(asked)
+        index = index.elsewhere.fetch_part(asked)
     return [index.rows.cards[owner] for owner in index.rows.list_owners()]
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from irclient.errors import IRError
-from irdaemon.config.backends import shown
+from irdaemon.config.backends import hide_password
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import load_config
 from irdaemon.config.sections import Config
@@ -75,7 +75,7 @@ class FrontProcess:
         self._loop = RequestLoop(self.engine, make_rules(config), config.serve.max_message_bytes)
         self._listener = Listener(self._loop, config, socket)
 
-    def facts(self) -> Mapping[str, Any]:
+    def describe_process(self) -> Mapping[str, Any]:
         """Return what the status reports of this process."""
         facts = describe_process(self._started, self._socket, self._config.path)
         return (
@@ -136,11 +136,11 @@ class FrontProcess:
 
 def _open_backends(config: Config) -> Sequence[tuple[str, IndexBackend]]:
     """Return the servers that a configuration names, each once. Raises ConfigError for none."""
-    addresses = config.backends()
+    addresses = config.list_backends()
     if not addresses:
         raise ConfigError(
             f"{config.path}: a front end needs a backend; configure one",
             '[index] backend = "postgresql://HOST/DATABASE"',
         )
     each = {url: address.password_env for address in addresses for url in address.urls}
-    return [(shown(url), make_backend(url, variable)) for url, variable in each.items()]
+    return [(hide_password(url), make_backend(url, variable)) for url, variable in each.items()]

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Protocol, TypeVar, cast
 
 from irclient.errors import NotFound, Unavailable
-from irdaemon.config.backends import BackendAddress, shown
+from irdaemon.config.backends import BackendAddress, hide_password
 from irdaemon.config.checking import ConfigError
 from irdaemon.contrib.backends.state import BackendAdmin
 from irdaemon.index.backend import Found, IndexBackend, IndexDelta, StoredText, Totals, Wanted
@@ -44,9 +44,9 @@ class PlacedBackend:
 
     # -- searching -----------------------------------------------------------------------------
 
-    def totals(self) -> Mapping[str, Totals]:
+    def read_totals(self) -> Mapping[str, Totals]:
         """Return what is known of every corpus there is, by name."""
-        every = {name: server.totals() for name, server in self.servers.items()}
+        every = {name: server.read_totals() for name, server in self.servers.items()}
         corpora = dict.fromkeys(corpus for found in every.values() for corpus in found)
         self._lies_on = {
             corpus: next(s for s in rank_servers(corpus, every) if corpus in every[s])
@@ -54,43 +54,45 @@ class PlacedBackend:
         }
         return {corpus: every[server][corpus] for corpus, server in self._lies_on.items()}
 
-    def found(self, corpus: str, wanted: Wanted) -> Found:
+    def find_candidates(self, corpus: str, wanted: Wanted) -> Found:
         """Return the records of a corpus that a query needs."""
-        return self._read(corpus, lambda server: server.found(corpus, wanted))
+        return self._read(corpus, lambda server: server.find_candidates(corpus, wanted))
 
-    def words(self, corpus: str, words: Collection[str]) -> Mapping[str, int]:
+    def find_term_ids(self, corpus: str, words: Collection[str]) -> Mapping[str, int]:
         """Return the term ids of the words that the corpus' ledger knows."""
-        return self._read(corpus, lambda server: server.words(corpus, words))
+        return self._read(corpus, lambda server: server.find_term_ids(corpus, words))
 
-    def frequencies(self, corpus: str, terms: Collection[int]) -> Mapping[int, int]:
+    def count_frequencies(self, corpus: str, terms: Collection[int]) -> Mapping[int, int]:
         """Return how many records hold each of some terms, by id."""
-        return self._read(corpus, lambda server: server.frequencies(corpus, terms))
+        return self._read(corpus, lambda server: server.count_frequencies(corpus, terms))
 
-    def words_like(self, corpus: str, initials: Collection[str], lengths: range) -> Collection[str]:
+    def list_words_like(
+        self, corpus: str, initials: Collection[str], lengths: range
+    ) -> Collection[str]:
         """Return the words of a corpus that begin with one of the letters, of a length."""
-        return self._read(corpus, lambda server: server.words_like(corpus, initials, lengths))
+        return self._read(corpus, lambda server: server.list_words_like(corpus, initials, lengths))
 
     def rank(self, corpus: str, wanted: Wanted, leg: str, score: float) -> int:
         """Count the records that a leg (dense or lexical) scores above `score`, without filters."""
         return self._read(corpus, lambda server: server.rank(corpus, wanted, leg, score))
 
-    def stored(self, corpus: str, artifact_ids: Collection[str]) -> Mapping[str, StoredText]:
+    def read_texts(self, corpus: str, artifact_ids: Collection[str]) -> Mapping[str, StoredText]:
         """Return the texts of artifacts as they were stored, by id."""
-        return self._read(corpus, lambda server: server.stored(corpus, artifact_ids))
+        return self._read(corpus, lambda server: server.read_texts(corpus, artifact_ids))
 
     def wait(self, corpus: str, generation: int, timeout_s: float) -> int:
         """Wait until a corpus can be searched at a generation; return the one there is then."""
         return self._read(corpus, lambda server: server.wait(corpus, generation, timeout_s))
 
-    def newest(self, corpus: str) -> int:
+    def read_newest_generation(self, corpus: str) -> int:
         """Return the generation that was written last."""
-        return self._read(corpus, lambda server: server.newest(corpus))
+        return self._read(corpus, lambda server: server.read_newest_generation(corpus))
 
     # -- writing -------------------------------------------------------------------------------
 
-    def lease(self, corpus: str, holder: str) -> int:
+    def take_lease(self, corpus: str, holder: str) -> int:
         """Take or renew the lease to write a corpus; return its fence. Raises LeaseLost."""
-        return self._find_own(corpus).lease(corpus, holder)
+        return self._find_own(corpus).take_lease(corpus, holder)
 
     def release(self, corpus: str, holder: str) -> None:
         """Give up the lease of a corpus."""
@@ -107,8 +109,8 @@ class PlacedBackend:
         if not delta.base:
             with contextlib.suppress(Unavailable):
                 for name, server in self.servers.items():
-                    if name != own and corpus in server.totals():
-                        server.drop(corpus, server.lease(corpus, delta.totals.holder))
+                    if name != own and corpus in server.read_totals():
+                        server.drop(corpus, server.take_lease(corpus, delta.totals.holder))
                         server.release(corpus, delta.totals.holder)
         return generation
 
@@ -117,13 +119,13 @@ class PlacedBackend:
         self._find_own(corpus).drop(corpus, fence)
         self._lies_on.pop(corpus, None)
 
-    def numbers(self, corpus: str) -> Iterable[int]:
+    def list_row_numbers(self, corpus: str) -> Iterable[int]:
         """Yield the row numbers of the artifacts there are, ascending."""
-        return self._read(corpus, lambda server: server.numbers(corpus))
+        return self._read(corpus, lambda server: server.list_row_numbers(corpus))
 
-    def without_vector(self, corpus: str) -> Iterable[bytes]:
+    def list_unembedded(self, corpus: str) -> Iterable[bytes]:
         """Yield the digests of the records that have no vector."""
-        return self._read(corpus, lambda server: server.without_vector(corpus))
+        return self._read(corpus, lambda server: server.list_unembedded(corpus))
 
     def close(self) -> None:
         """Close the connections."""
@@ -142,7 +144,7 @@ class PlacedBackend:
         try:
             return work(self.servers[known])
         except NotFound:
-            self.totals()
+            self.read_totals()
             if self._lies_on.get(corpus, known) == known:
                 raise
             return work(self.servers[self._lies_on[corpus]])
@@ -176,7 +178,7 @@ def make_backend(url: str | Sequence[str], password_env: str = "") -> IndexBacke
     """
     if isinstance(url, str):
         return load_engine(url).make(url, _read_password(url, password_env))
-    servers = {shown(each): make_backend(each, password_env) for each in url}
+    servers = {hide_password(each): make_backend(each, password_env) for each in url}
     return PlacedBackend(servers) if len(servers) > 1 else next(iter(servers.values()))
 
 
@@ -188,7 +190,7 @@ def make_admin(url: str, password_env: str = "") -> BackendAdmin:
 def _read_password(url: str, variable: str) -> str | None:
     if variable and variable not in os.environ:
         raise ConfigError(
-            f"the password of the backend {shown(url)} is to be in ${variable}, which is not set",
+            f"${variable}, which holds the password of {hide_password(url)}, is not set",
             f"set {variable} where the daemon is started",
         )
     return os.environ[variable] if variable else None

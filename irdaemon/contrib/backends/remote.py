@@ -100,8 +100,10 @@ def make_totals(index: CorpusIndex, origin: CopyOrigin, generation: int) -> Tota
         degraded=index.degraded,
         by_hand=index.by_hand,
         kinds=tuple(index.kinds),
-        fields={name: tuple(index.samples(name)) for name in sorted(index.list_field_names())},
-        asset_types=index.columns.asset_types(),
+        fields={
+            name: tuple(index.sample_values(name)) for name in sorted(index.list_field_names())
+        },
+        asset_types=index.columns.count_asset_types(),
     )
 
 
@@ -112,16 +114,18 @@ def ask_held(
 
     `n_terms` is how many term ids the ledger has given out, those of words that went among them.
     """
-    there = backend.totals().get(index.corpus)
+    there = backend.read_totals().get(index.corpus)
     wanted = (origin.ledger, index.embedder, index.rows.vectors.buffer.shape[1])
     if there is None or (there.ledger, there.embedder, there.dim) != wanted:
         return CopyState()
     size = max(n_terms, len(index.lexical.df))
-    known = backend.frequencies(index.corpus, range(size))
+    known = backend.count_frequencies(index.corpus, range(size))
     df = np.zeros(size, np.int64)
     df[list(known)] = list(known.values())
-    numbers = np.fromiter(backend.numbers(index.corpus), np.int64)
-    return CopyState(there.generation, numbers, df, frozenset(backend.without_vector(index.corpus)))
+    numbers = np.fromiter(backend.list_row_numbers(index.corpus), np.int64)
+    return CopyState(
+        there.generation, numbers, df, frozenset(backend.list_unembedded(index.corpus))
+    )
 
 
 def make_copy_state(index: CorpusIndex, generation: int) -> CopyState:
@@ -266,18 +270,18 @@ class RemoteCorpus:
     vocabularies: Vocabularies
     including: tuple[str, ...] = ()
 
-    def having(self, artifact_ids: tuple[str, ...]) -> RemoteCorpus:
+    def include_artifacts(self, artifact_ids: tuple[str, ...]) -> RemoteCorpus:
         """Return the same corpus, with these artifacts in every part for any query."""
         return replace(self, including=artifact_ids)
 
-    def part(self, wanted: Wanted) -> CorpusIndex:
+    def fetch_part(self, wanted: Wanted) -> CorpusIndex:
         """Return the part of the corpus that a query needs. Raises Unavailable."""
         wanted = replace(wanted, including=(*wanted.including, *self.including))
-        found = self.backend.found(self.totals.corpus, wanted)
+        found = self.backend.find_candidates(self.totals.corpus, wanted)
         vocabulary = self.vocabularies.get(found.totals.ledger)
         vocabulary.update(found.words)
         if symbols := list_symbol_words(found.records) - vocabulary.keys():
-            vocabulary.update(self.backend.words(self.totals.corpus, symbols))
+            vocabulary.update(self.backend.find_term_ids(self.totals.corpus, symbols))
         rows = _build_rows(found, vocabulary)
         df = {**found.df, **self._count_missing(rows, found.df)}
         return replace(_build_part(found, rows, df, vocabulary), elsewhere=self)
@@ -286,17 +290,17 @@ class RemoteCorpus:
         """Return the frequencies of the terms of names and symbols that are not known."""
         ids = {*rows.names.values[0].array.tolist(), *rows.symbols.values[0].array.tolist()}
         missing = ids - known.keys()
-        return self.backend.frequencies(self.totals.corpus, missing) if missing else {}
+        return self.backend.count_frequencies(self.totals.corpus, missing) if missing else {}
 
     def count_records(self, word: str) -> int:
         """Return how many records hold a word."""
         corpus = self.totals.corpus
-        term = self.backend.words(corpus, [word]).get(word)
-        return 0 if term is None else self.backend.frequencies(corpus, [term]).get(term, 0)
+        term = self.backend.find_term_ids(corpus, [word]).get(word)
+        return 0 if term is None else self.backend.count_frequencies(corpus, [term]).get(term, 0)
 
-    def words_like(self, initials: Collection[str], lengths: range) -> Iterable[str]:
+    def list_words_like(self, initials: Collection[str], lengths: range) -> Iterable[str]:
         """Return the words that begin with one of the letters and have a length."""
-        return self.backend.words_like(self.totals.corpus, initials, lengths)
+        return self.backend.list_words_like(self.totals.corpus, initials, lengths)
 
     def rank(self, wanted: Wanted, leg: str, score: float) -> int:
         """Return which place a score has among all records in a leg, from 1."""
@@ -307,7 +311,7 @@ def make_remote_index(
     backend: IndexBackend, totals: Totals, vocabularies: Vocabularies
 ) -> CorpusIndex:
     """Return the index of a corpus that lies in a backend, as of one generation."""
-    rows = Rows.empty(totals.dim)
+    rows = Rows.make_empty(totals.dim)
     empty = _make_index(rows, Lexical.of(rows), totals, totals.n_records)
     return replace(
         empty,
@@ -356,7 +360,7 @@ def _make_index(rows: Rows, lexical: Lexical, totals: Totals, eligible: int) -> 
         lexical=lexical,
         dense=Dense(rows),
         columns=Columns(rows),
-        names=Names.of(rows, lexical),
+        names=Names.build(rows, lexical),
         floors=totals.floors,
         last_reconcile=totals.last_reconcile,
         degraded=totals.degraded,

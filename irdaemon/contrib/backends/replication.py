@@ -137,7 +137,7 @@ class Replication:
         backend = self._get_backend(copy)
         # It may be another's now, or gone.
         with self._limit_time(copy), contextlib.suppress(LeaseLost, NotFound):
-            backend.drop(copy.corpus, backend.lease(copy.corpus, self.holder))
+            backend.drop(copy.corpus, backend.take_lease(copy.corpus, self.holder))
             backend.release(copy.corpus, self.holder)
             log.info("the copy of %s at %s was removed", copy.corpus, copy.address.shown)
         del self._dropping[copy.corpus]
@@ -169,11 +169,11 @@ class Replication:
         """Renew the lease of a copy, and send what it lacks."""
         if now - copy.renewed_at >= _RENEWED_EVERY_S:
             with self._limit_time(copy):
-                copy.fence = self._get_backend(copy).lease(copy.corpus, self.holder)
+                copy.fence = self._get_backend(copy).take_lease(copy.corpus, self.holder)
             copy.renewed_at = now
         index = served.snapshot.corpora[copy.corpus]
         if index is not copy.sent:
-            with self.state.reading() as ledger, ledger.hold_snapshot():
+            with self.state.open_reading() as ledger, ledger.hold_snapshot():
                 if not _has_rows(ledger, index):
                     return
                 self._note(copy, "sending", holder=self.holder)
@@ -235,7 +235,7 @@ def _is_level(
     backend: IndexBackend, index: CorpusIndex, held: CopyState, origin: CopyOrigin
 ) -> bool:
     """Return whether a backend that has rows of an index has all of it already."""
-    own, there = make_copy_state(index, held.generation), backend.totals().get(index.corpus)
+    own, there = make_copy_state(index, held.generation), backend.read_totals().get(index.corpus)
     return (
         there is not None
         and np.array_equal(held.numbers, own.numbers)

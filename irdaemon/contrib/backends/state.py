@@ -157,6 +157,6 @@ class BackendAdmin(Protocol):
         """Make what the server needs, or bring it to the present format; return that."""
         ...
 
-    def stats(self) -> tuple[CorpusSize, ...]:
+    def measure_corpora(self) -> tuple[CorpusSize, ...]:
         """Return what each corpus takes."""
         ...

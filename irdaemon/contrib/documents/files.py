@@ -61,7 +61,7 @@ class Draft:
         for name, text in (("source", self.source), *(("tags", tag) for tag in self.tags)):
             _check_line(name, text)
 
-    def text(self, now: float) -> str:
+    def format_text(self, now: float) -> str:
         """Return what the file is to hold: the content, with what its front matter lacks."""
         stated = split_front(self.content)
         own = self.content.startswith("---\n") and bool(stated.fields)
@@ -149,7 +149,7 @@ def encode_checked(text: str, most_bytes: int, redaction: str) -> bytes:
 def _check_secrets(text: str, redaction: str) -> None:
     redactor = Redactor(redaction)
     try:
-        redactor.text(text)
+        redactor.redact_text(text)
     except Refused as error:
         raise QueryError(f"the content cannot be kept: {error.message}", error.hint) from error
     if redactor.found:
@@ -176,7 +176,7 @@ class Claims:
         self._paths: set[str] = set()
 
     @contextmanager
-    def of(self, path: str) -> Iterator[None]:
+    def hold_path(self, path: str) -> Iterator[None]:
         """Hold a path; raise Conflict where another request does."""
         with self._lock:
             if path in self._paths:
@@ -220,7 +220,7 @@ class DocumentFiles:
         """Return whether an absolute path is at or under this directory, as it was given or is."""
         return is_within(path, self._given) or is_within(path, self.top)
 
-    def parts(self, path: str) -> tuple[str, ...]:
+    def split_path(self, path: str) -> tuple[str, ...]:
         """Return the parts of a path, absolute or from this directory on.
 
         Raises QueryError for one that is not below it, hidden, or in what is never searched.
@@ -242,12 +242,12 @@ class DocumentFiles:
 
     def place(self, path: str) -> Place:
         """Return where a document lies. Raises QueryError."""
-        *directory, name = self.parts(path) or ("",)
+        *directory, name = self.split_path(path) or ("",)
         if not name:
             raise QueryError("no path is given", "the path of the document")
         return Place(tuple(directory), name)
 
-    def path(self, place: Place) -> str:
+    def make_path(self, place: Place) -> str:
         """Return the absolute path of a place."""
         return os.path.join(self.top, *place.directory, place.name)
 
@@ -278,7 +278,9 @@ class DocumentFiles:
         with self._open(place.directory) as at:
             status, held = _read(at, place.name)
             if if_digest and hash_content(held) != if_digest.lower():
-                raise Conflict(f"{self.path(place)} has changed since it was read", "read it again")
+                raise Conflict(
+                    f"{self.make_path(place)} has changed since it was read", "read it again"
+                )
             data = renewed(held)
             written = _write(at, data, status)
             try:
@@ -297,7 +299,7 @@ class DocumentFiles:
         """
         if not self._managed:
             raise QueryError(
-                f"{self.path(place)} is a file of your own: it leaves the index when it is deleted",
+                f"{self.make_path(place)} is your own file: it leaves the index when you delete it",
                 "delete_file = true moves it into the trash; .gitignore or exclude leaves it out",
             )
         with self._open(place.directory) as at:

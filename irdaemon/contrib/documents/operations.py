@@ -55,9 +55,9 @@ def rank_documents(
     query, own = args["query"], args[DOCUMENTS]
     documents = _check_connected(own).get(given) if isinstance(given, str) else _make_set(given)
     if contract == "bm25":
-        ranking = inmemory.ranked(documents.bm25(), query, top_k)
+        ranking = inmemory.ranked(documents.build_bm25(), query, top_k)
     else:
-        snapshot = documents.analysed(embedder)
+        snapshot = documents.analyse(embedder)
         ranking = analysed.rank_documents(snapshot, query, top_k, models)
     found = ((at, documents.documents[at], score) for at, score in ranking)
     return [FoundDocument(at, each.text, each.meta, score) for at, each, score in found]
@@ -79,7 +79,7 @@ def _find_usual_embedder(state: QueryState) -> Embedder:
     """Return the embedder that most corpora have; it is there already."""
     names = Counter(corpus.embedder for corpus in state.corpora.values()).most_common(1)
     if names:
-        return state.embedders.named(names[0][0])
+        return state.embedders.get_embedder(names[0][0])
     ids = Counter(index.embedder for index in state.snapshot.corpora.values())
     made = (state.embedders.find_made(each) for each, _ in ids.most_common())
     return next((each for each in made if each and not isinstance(each, Absent)), NO_EMBEDDER)
@@ -134,14 +134,14 @@ class DocumentSet:
         self._bm25: DocumentIndex | None = None
         self._analysed: Snapshot | None = None
 
-    def bm25(self) -> DocumentIndex:
+    def build_bm25(self) -> DocumentIndex:
         """Return the index of the BM25 contract."""
         with self._lock:
             if self._bm25 is None:
                 self._bm25 = build_index(self.documents)
             return self._bm25
 
-    def analysed(self, embedder: Callable[[], Embedder]) -> Snapshot:
+    def analyse(self, embedder: Callable[[], Embedder]) -> Snapshot:
         """Return the documents as a corpus of their own, with the vectors of an embedder."""
         with self._lock:
             if self._analysed is None:
@@ -165,7 +165,7 @@ def redact_documents(documents: Sequence[Document]) -> list[Document]:
 def _redact(document: Document, place: int) -> Document:
     cleaner = Redactor(_REDACTION)
     try:
-        return Document(cleaner.text(document.text), cleaner.value(document.meta))
+        return Document(cleaner.redact_text(document.text), cleaner.redact_value(document.meta))
     except Refused as error:
         raise QueryError(f"document {place}: {error.message}", error.hint) from error
 

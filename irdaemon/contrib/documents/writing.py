@@ -97,7 +97,7 @@ def _check_directory(given: str, roots: Collection[str]) -> str:
 
 def _check_new(directory: str, corpora: Collection[Corpus]) -> None:
     for corpus in (each for each in corpora if each.kind in _DOCUMENT_KINDS):
-        if any(is_within(directory, top) for top in corpus.real_roots().values()):
+        if any(is_within(directory, top) for top in corpus.resolve_roots().values()):
             raise QueryError(
                 f"{directory} is in the corpus {corpus.name} already",
                 f"its changes are followed; irc build {corpus.name} looks at all of it",
@@ -132,14 +132,16 @@ def doc_add(engine: Engine, args: Args) -> WrittenDocument:
     target = _find_target(_list_targets(engine, args), wanted)
     corpus, files = target.corpus, target.files
     draft = Draft(args["title"], args["content"], args["source"], _read_tags(args))
-    directory = files.parts(wanted)
-    data = encode_checked(draft.text(engine.state.clock()), corpus.document_bytes, corpus.redaction)
+    directory = files.split_path(wanted)
+    data = encode_checked(
+        draft.format_text(engine.state.clock()), corpus.document_bytes, corpus.redaction
+    )
     place = files.add(directory, draft.title, data)
-    with _CLAIMS.of(files.path(place)):
-        if not target.indexes(place):
+    with _CLAIMS.hold_path(files.make_path(place)):
+        if not target.is_indexed(place):
             files.withdraw(place)
             raise _make_left_out(target, place)
-        return _index(engine, corpus, files.path(place), data, args)
+        return _index(engine, corpus, files.make_path(place), data, args)
 
 
 @serves("doc_update", "waiting", access.allow_writing)
@@ -153,9 +155,9 @@ def doc_update(engine: Engine, args: Args) -> WrittenDocument:
         whole = keep_front_matter(content, held) if get_suffix(place.name) in MARKDOWN else content
         return encode_checked(whole, corpus.document_bytes, corpus.redaction)
 
-    with _CLAIMS.of(files.path(place)):
+    with _CLAIMS.hold_path(files.make_path(place)):
         data = files.replace(place, renewed, args["if_digest"])
-        return _index(engine, corpus, files.path(place), data, args)
+        return _index(engine, corpus, files.make_path(place), data, args)
 
 
 @serves("doc_remove", "waiting", access.allow_writing)
@@ -163,9 +165,9 @@ def doc_remove(engine: Engine, args: Args) -> WrittenDocument:
     """Take a document out of the index, and where that is wanted its file away."""
     target, place = _find_document(engine, args)
     corpus, files = target.corpus, target.files
-    now, path, trash = engine.state.clock(), files.path(place), ""
+    now, path, trash = engine.state.clock(), files.make_path(place), ""
     files.empty_trash(now)
-    with _CLAIMS.of(path):
+    with _CLAIMS.hold_path(path):
         if args["delete_file"]:
             trash = files.move_to_trash(place, now)
         else:
@@ -181,12 +183,12 @@ class Target:
     corpus: Corpus
     files: DocumentFiles
 
-    def indexes(self, place: Place) -> bool:
+    def is_indexed(self, place: Place) -> bool:
         """Return whether the corpus indexes the file there.
 
         The managed directory may hold what was left out on request.
         """
-        path = self.files.path(place)
+        path = self.files.make_path(place)
         return bool(self.corpus.managed) or any(
             entry.path == path for entry in self.corpus.source.scan(path).entries
         )
@@ -234,7 +236,7 @@ def _find_target(targets: Sequence[Target], path: str) -> Target:
 
 
 def _make_left_out(target: Target, place: Place) -> QueryError:
-    name, path = target.corpus.name, target.files.path(place)
+    name, path = target.corpus.name, target.files.make_path(place)
     return QueryError(
         f"the corpus {name} does not index {path}",
         f"its pattern, exclude or an ignore file leaves it out; irc info {name} counts what is",
@@ -254,7 +256,7 @@ def _find_document(engine: Engine, args: Args) -> tuple[Target, Place]:
     path = _find_path(engine, targets, args["path"])
     target = _find_target(targets, path)
     place = target.files.place(path)
-    if os.path.lexists(target.files.path(place)) and not target.indexes(place):
+    if os.path.lexists(target.files.make_path(place)) and not target.is_indexed(place):
         raise _make_left_out(target, place)
     return target, place
 
@@ -267,7 +269,7 @@ def _find_path(engine: Engine, targets: Sequence[Target], given: str) -> str:
         return given
     if corpus.managed:
         return artifact_id
-    with engine.state.reading() as ledger:
+    with engine.state.open_reading() as ledger:
         held = ledger.artifacts.get(name, artifact_id)
     return held.pointer if held else given
 

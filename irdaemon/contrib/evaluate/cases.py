@@ -61,7 +61,7 @@ class Catalogue:
     _corpora: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, indexes: Iterable[CorpusIndex]) -> Catalogue:
+    def from_indexes(cls, indexes: Iterable[CorpusIndex]) -> Catalogue:
         """Return the artifacts of some corpora."""
         made = cls()
         for index in indexes:
@@ -79,13 +79,13 @@ class Catalogue:
             for reference in (name, artifact_id.rpartition("/")[2]):
                 self._called.setdefault(reference, set()).add(artifact_id)
 
-    def resolved(self, case: Case) -> Case:
+    def resolve_case(self, case: Case) -> Case:
         """Return the case with ids for gold; what is ambiguous or unknown stays as written."""
-        gold = tuple(map(self.id_of, case.gold))
-        grades = {self.id_of(each): grade for each, grade in case.grades.items()}
+        gold = tuple(map(self.find_id, case.gold))
+        grades = {self.find_id(each): grade for each, grade in case.grades.items()}
         return replace(case, gold=gold, grades=grades)
 
-    def id_of(self, reference: str) -> str:
+    def find_id(self, reference: str) -> str:
         """Return the id that a reference means, itself where it is ambiguous or unknown."""
         if reference in self.ids:
             return reference
@@ -93,7 +93,7 @@ class Catalogue:
         if len({self._content.get(each, each) for each in meant}) == 1:
             return min(meant)
         corpus, _, rest = reference.partition("/")
-        if rest and corpus in self._corpora and (found := self.id_of(rest)) in self.ids:
+        if rest and corpus in self._corpora and (found := self.find_id(rest)) in self.ids:
             return found
         return reference
 
@@ -104,6 +104,6 @@ class Catalogue:
         alike = self._called.get(reference.rpartition("/")[2], ())
         return {each for each in alike if each.endswith(f"/{reference}")}
 
-    def unknown(self, references: Iterable[str]) -> tuple[str, ...]:
+    def list_unknown(self, references: Iterable[str]) -> tuple[str, ...]:
         """Return what no artifact has for an id: drift."""
         return tuple(each for each in references if each not in self.ids)

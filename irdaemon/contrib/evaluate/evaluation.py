@@ -51,7 +51,7 @@ def evaluate_corpora(
     parse_query(replace(query, text="any"))
     snapshot = state.snapshot
     indexes = find_indexes(snapshot, query.corpora)
-    catalogue = Catalogue.of(indexes)
+    catalogue = Catalogue.from_indexes(indexes)
     asked = Evaluating(cases, query, wanted.grid, _make_progress(state, len(cases)))
     measured, runs = report(searcher, asked, catalogue)
     measured |= {

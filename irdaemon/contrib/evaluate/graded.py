@@ -96,9 +96,9 @@ class GradedQuery:
         """Return the query with ids for what it names; what is unknown stays as written."""
         return replace(
             self,
-            levels={catalogue.id_of(each): level for each, level in self.levels.items()},
-            distractors=tuple(map(catalogue.id_of, self.distractors)),
-            hard_positives=tuple(map(catalogue.id_of, self.hard_positives)),
+            levels={catalogue.find_id(each): level for each, level in self.levels.items()},
+            distractors=tuple(map(catalogue.find_id, self.distractors)),
+            hard_positives=tuple(map(catalogue.find_id, self.hard_positives)),
         )
 
 

@@ -65,7 +65,7 @@ class Run:
         return next((at for at, i in enumerate(self.ranked, 1) if i in self.case.gold), None)
 
 
-def answered(
+def ask_cases(
     searcher: Searcher,
     cases: Iterable[Case],
     template: Query,
@@ -79,8 +79,8 @@ def answered(
     """
     runs: list[Run] = []
     for case in cases:
-        run = _ask(searcher, catalogue.resolved(case) if catalogue else case, template)
-        unknown = catalogue.unknown(run.case.gold) if catalogue else ()
+        run = _ask(searcher, catalogue.resolve_case(case) if catalogue else case, template)
+        unknown = catalogue.list_unknown(run.case.gold) if catalogue else ()
         runs.append(replace(run, unknown=unknown))
         tell(len(runs))
     return runs

@@ -24,7 +24,7 @@ from irdaemon.contrib.evaluate.ranking import (
     Interval,
     Run,
     Searcher,
-    answered,
+    ask_cases,
     check_metrics,
     evaluate_discovery,
     intervals,
@@ -145,7 +145,7 @@ def report(
     Gold that the catalogue does not know is drift.
     """
     asked.grid.specs  # noqa: B018 - a grid that cannot be is refused before anything is asked
-    runs = answered(searcher, asked.cases, asked.template, asked.tell, catalogue)
+    runs = ask_cases(searcher, asked.cases, asked.template, asked.tell, catalogue)
     floor = calibrate_min_score(runs)
     given = asked.template.select.min_score
     threshold = given if isinstance(given, float) else floor.floor

@@ -133,7 +133,7 @@ def make_chooser(complete: Complete, timeout_s: float) -> Chooser:
         left = min(timeout_s, _SHARE * time_left())
         if left < _SHORTEST_S:
             raise TimeoutError("the request has no time left for a model")
-        reply = complete(Redactor("all").text(prompt), left)
+        reply = complete(Redactor("all").redact_text(prompt), left)
         return parse_ids(reply, [line[2:].partition(": ")[0] for line in candidates.splitlines()])
 
     return choose

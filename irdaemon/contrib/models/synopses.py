@@ -80,7 +80,7 @@ class SynopsisWriter(Background):
             return 0
         found: list[NewSynopsis] = []
         # Without a reply the status names the model's problem; what was written is handed over.
-        with contextlib.suppress(Unavailable), self.state.reading() as ledger:
+        with contextlib.suppress(Unavailable), self.state.open_reading() as ledger:
             if self._ask(ledger, found):
                 self._complete_at = generation
         ModelObserver.find_in(self.state.addons).synopses.extend(found)
@@ -101,12 +101,12 @@ class SynopsisWriter(Background):
 
     def _is_quiet(self) -> bool:
         state, quiet_s = self.state, self.budget.quiet_s
-        changes = (state.work.watermarks(name).changed_at or 0.0 for name in state.corpora)
+        changes = (state.work.get_watermarks(name).changed_at or 0.0 for name in state.corpora)
         now = state.clock()
         unchanged_s = now - max(changes, default=0.0)
         if explain_delay(state, now):
             return False
-        return not state.work.queued and min(state.host.idle_s(), unchanged_s) >= quiet_s
+        return not state.work.queued and min(state.host.measure_idle_s(), unchanged_s) >= quiet_s
 
     def _list_wanted(self, ledger: Ledger) -> Iterator[NewSynopsis]:
         """Yield the artifacts whose synopsis is missing or of another text, with what to show."""
@@ -155,7 +155,7 @@ def read_text(ledger: Ledger, corpus: Corpus, artifact_id: str) -> str:
     try:
         if all(record["granularity"] == "field" for record in kept):
             texts.append(disclose_artifact(ledger, corpus, artifact_id, "body", None).body or "")
-        return Redactor("all").text("\n\n".join(texts))[:SHOWN_CHARS].strip()
+        return Redactor("all").redact_text("\n\n".join(texts))[:SHOWN_CHARS].strip()
     except (IRError, SourceError):
         return ""  # gone meanwhile, or not to be redacted
 

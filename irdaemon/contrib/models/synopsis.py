@@ -62,7 +62,7 @@ class Gate:
     id: str = ""
 
     @classmethod
-    def of(cls, when: str | Predicate, when_id: str | None) -> Gate:
+    def parse(cls, when: str | Predicate, when_id: str | None) -> Gate:
         """Return a gate. Raises QueryError or TypeError for an invalid gate."""
         if isinstance(when, str):
             if when != ALWAYS:
@@ -145,13 +145,13 @@ class ModelSynthesizer:
     def __call__(self, artifact: Artifact) -> str:
         """Return the synopsis of an artifact, "" for none."""
         try:
-            text = Redactor("all").text(self._text(artifact.raw))[:SHOWN_CHARS].strip()
+            text = Redactor("all").redact_text(self._read_text(artifact.raw))[:SHOWN_CHARS].strip()
             made = self._summarize(text) if text else ""
         except Exception:  # the summarizer may be anyone's; an artifact is indexed without it
             return ""
         return made.strip() if isinstance(made, str) else ""
 
-    def _text(self, raw: Any) -> str:
+    def _read_text(self, raw: Any) -> str:
         if self._text_fields is None or not isinstance(raw, Mapping):
             return text_of(raw, self._text_key)
         parts = (str(raw.get(name) or "").strip() for name in self._text_fields)

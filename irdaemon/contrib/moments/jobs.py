@@ -63,8 +63,8 @@ def fade_offers(context: JobContext) -> str:
     kinds = {name: c.kind for name, c in stored.items() if c.kind in _FADING_KINDS}
     corpora = {name: stored[name].part_of or name for name in kinds}
     try:
-        with usage.notes.reading() as store:
-            offers, turns = store.offers(), store.turns()
+        with usage.notes.open_reading() as store:
+            offers, turns = store.list_offers(), store.list_turns()
     except Unavailable as error:
         context.progress.no_change = True
         return error.message

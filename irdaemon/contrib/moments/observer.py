@@ -105,7 +105,7 @@ class MomentsObserver(Observer):
 
     def describe_use(self) -> Mapping[str, Any]:
         """Return what the report on use adds: how often moments came, and what is wished."""
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             counts = Counter(ledger.preferences.sum_counts())
         counts.update(list(self.counted))
         return {

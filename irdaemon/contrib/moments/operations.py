@@ -63,7 +63,7 @@ def clashes(engine: Engine, corpus: str | None, place: str) -> list[Clash]:
     if corpus is not None and corpus not in scope.names:
         raise unknown_corpus(corpus, scope.names)
     names = scope.names if corpus is None else [corpus]
-    with engine.state.reading() as ledger:
+    with engine.state.open_reading() as ledger:
         return find_clashes(ledger, choose_parts({n: scope.list_stored(n) for n in names}))
 
 
@@ -98,7 +98,7 @@ def _find_root(scope: PlaceScope, place: str) -> str:
 def _make_wish(
     engine: Engine, scope: PlaceScope, reference: str, verdict: str, root: str
 ) -> Preference:
-    with engine.state.reading() as ledger:
+    with engine.state.open_reading() as ledger:
         try:
             stored, artifact_id = scope.resolve(ledger, reference)
         except NotFound as missed:

@@ -44,9 +44,9 @@ def find_used(
     if not isinstance(usage, UsageObserver) or usage.notes is None:
         return []
     try:
-        with usage.notes.reading() as store:
+        with usage.notes.open_reading() as store:
             turns = store.list_session(session, transcript, TURNS)
-        with state.reading() as ledger:
+        with state.open_reading() as ledger:
             return _resolve(state, ledger, rank_uses(turns), muted)
     except Unavailable:
         return []

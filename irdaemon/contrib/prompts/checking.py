@@ -187,7 +187,7 @@ def _find_problem(prompt: Any, item: Item) -> str:
         return "no words"
     if names_item(text, item):
         return "the item's name"
-    if Redactor("all").text(text) != text or "[secret:" in text:
+    if Redactor("all").redact_text(text) != text or "[secret:" in text:
         return "a secret"
     return ""
 

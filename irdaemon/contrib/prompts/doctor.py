@@ -20,7 +20,7 @@ def check_prompts(config: Config) -> Iterable[Finding]:
         return
     sent = ", ".join(given.corpora) or "nothing"
     try:
-        writer = make_writer(given.write, "", config.models.model_endpoint(), given.model)
+        writer = make_writer(given.write, "", config.models.make_endpoint(), given.model)
     except IRError as error:
         yield wrong(f"no prompts are written: {error.message}", fix=error.hint)
         return

@@ -196,14 +196,14 @@ def _check_prompted(corpus: Corpus) -> None:
 
 def make_expected(line: GivenPrompts) -> Expected:
     """Return what a line gives, without secrets. Raises QueryError for what may not be kept."""
-    return Expected.of(_redact(line.prompts), _redact(line.misses))
+    return Expected.from_prompts(_redact(line.prompts), _redact(line.misses))
 
 
 def _redact(texts: Iterable[str]) -> Iterator[str]:
     """Yield texts without secrets. Raises QueryError for one that may not be kept."""
     for text in texts:
         try:
-            redacted = " ".join(Redactor("all").text(text).split())
+            redacted = " ".join(Redactor("all").redact_text(text).split())
         except Refused as error:
             raise QueryError(f"{error}") from error
         if not redacted:

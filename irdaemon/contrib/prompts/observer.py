@@ -97,7 +97,7 @@ class PromptsObserver(Observer):
         if not at_start and state.options.on_battery():
             return []
         jobs = []
-        with state.reading() as ledger:
+        with state.open_reading() as ledger:
             for corpus in tuple(state.corpora.values()):
                 looked = [
                     each
@@ -118,7 +118,7 @@ class PromptsObserver(Observer):
             return {}
         corpus, _, artifact_id = reference.partition("/")
         scope = find_scope(self._state, clean_place(place) if place else "")
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             stored = scope.find_stored(ledger, corpus, artifact_id)
             told = describe_item(ledger, stored.name, artifact_id) if stored else {}
         told.pop(USE, None)
@@ -247,14 +247,14 @@ def _take_back(context: JobContext, corpus: Corpus, drop: Drop) -> int:
     What comes with an artifact counts no longer instead, or counts again.
     """
     if drop.provenance in STATED:
-        return _turn_stated(context, drop)
+        return _switch_stated(context, drop)
     prompts = context.state.ledger.prompts
     if drop.is_forgotten:
         return prompts.forget(corpus.name, drop.artifact_id, provenance=drop.provenance)
     return prompts.roll_back(corpus.name, drop.provenance)
 
 
-def _turn_stated(context: JobContext, drop: Drop) -> int:
+def _switch_stated(context: JobContext, drop: Drop) -> int:
     """Switch off what comes with artifacts, or on a roll-back switch it on again."""
     state = context.state
     gate = state.ledger.prompts.read_gates(drop.corpus).get(drop.provenance, Gate())

@@ -33,7 +33,7 @@ _GIVEN = (PERSON, AGENT)
 def prompts(engine: Engine, corpus: str | None, item: str, place: str) -> list[ExpectedPrompts]:
     """Return how many prompts are expected by provenance, or those of one item."""
     scope = _find_scope(engine, place)
-    with engine.state.reading() as ledger:
+    with engine.state.open_reading() as ledger:
         if item:
             return _list_of_item(ledger, scope, item)
         return [
@@ -124,7 +124,7 @@ def prompts_import(engine: Engine, args: Args) -> ImportedPrompts:
     observer = PromptsObserver.find_in(engine.state.addons)
     waiting = open_upload(observer.uploads, args["upload"], engine.state.clock())
     try:
-        with engine.state.reading() as ledger:
+        with engine.state.open_reading() as ledger:
             taken, problems = waiting.take(ledger, scope, read, args["corpus"] or "")
     finally:
         if not more:
@@ -162,7 +162,7 @@ def prompts_export(engine: Engine, args: Args) -> list[ExportedPrompts]:
     names = sorted(_choose_corpora(scope, args["corpus"]))
     before, _, last = args["after"].partition("/")
     page, size = list[ExportedPrompts](), 0
-    with engine.state.reading() as ledger:
+    with engine.state.open_reading() as ledger:
         for name in (name for name in names if not before or name >= before):
             for held in _sort_held(ledger, scope, name, provenance):
                 if name == before and held.artifact_id <= last:
@@ -205,7 +205,7 @@ def prompts_forget(
         _refuse_use(provenance, "irc usage forget", item)
     scope, artifact_id = _find_scope(engine, place), ""
     if item:
-        with engine.state.reading() as ledger:
+        with engine.state.open_reading() as ledger:
             stored, artifact_id = _resolve(ledger, scope, item)
     else:
         stored = _choose_stored(scope, place, corpus or "")

@@ -109,7 +109,7 @@ def describe_item(ledger: Ledger, corpus: Corpus, artifact_id: str) -> Item | No
     contents = ledger.artifacts.list_contents(corpus.name, [artifact_id])
     if artifact is None or artifact_id not in contents:
         return None
-    redact = Redactor("all").text
+    redact = Redactor("all").redact_text
     about = artifact.fields.get("description")
     about = about if isinstance(about, str) else ""
     try:

@@ -218,7 +218,7 @@ class Writing(Background):
 
     def _take_items(self, run: Run) -> list[Item]:
         """Return the items of the next request: what failed before is asked for alone."""
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             if self._todo is None:
                 wanting = list_wanting(ledger, self._choose_corpora(run))
                 self._todo = deque(each for each in wanting if not self._is_left(run, each))
@@ -305,13 +305,13 @@ class Writing(Background):
         """
         by_corpus: dict[str, dict[str, Expected]] = {}
         stored: set[str] = set()
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             for key, texts in prompts.items():
                 item = request.items[key]
                 present = ledger.artifacts.list_contents(item.corpus, [item.artifact_id])
                 if present.get(item.artifact_id) == item.content:
                     given = by_corpus.setdefault(item.corpus, {})
-                    given[item.artifact_id] = Expected.of(texts)
+                    given[item.artifact_id] = Expected.from_prompts(texts)
                     stored.add(key)
         work = self._state.work
         for corpus, given in by_corpus.items():
@@ -336,9 +336,9 @@ class Writing(Background):
             return False
         if explain_delay(state, state.clock()) or state.work.queued:
             return False
-        left = options.tokens_a_day - self._spent_today()
+        left = options.tokens_a_day - self._count_spent()
         run = Run(options.write, list(options.corpora), left, by=CONFIGURATION)
-        with state.reading() as ledger:
+        with state.open_reading() as ledger:
             wanting = list_wanting(ledger, self._choose_corpora(run))
         if left <= 0 or all(self._is_left(run, each) for each in wanting):
             self._complete_at = -1 if left <= 0 else generation
@@ -355,7 +355,7 @@ class Writing(Background):
         # After a failure, and where a person stopped, only a restart or a new day begins again.
         return run.state in (STOPPED, FAILED) and self._state.clock() - run.started > _DAY_S
 
-    def _spent_today(self) -> int:
+    def _count_spent(self) -> int:
         day = int(self._state.clock() // _DAY_S)
         if self._spent_on[0] != day:
             self._spent_on = [day, 0]
@@ -365,7 +365,7 @@ class Writing(Background):
         """Count tokens, before they are spent: a crash may not forget them."""
         run.spent += tokens
         if run.by == CONFIGURATION:
-            self._spent_on[1] = self._spent_today() + tokens
+            self._spent_on[1] = self._count_spent() + tokens
         self._save()
 
     # -- the file --------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def prompts_plan(engine: Engine, corpora: list[Any], writer: str) -> Any:
     writing = PromptsObserver.find_in(state.addons).writing
     chosen = choose_corpora(state, [str(each) for each in corpora] or [ALL])
     made, problem = _find_writer(engine, writer)
-    with state.reading() as ledger:
+    with state.open_reading() as ledger:
         wanting = list_wanting(ledger, chosen)
         own = made.own_tokens if made else 0
         cost = estimate_cost(state, ledger, wanting, writing.options.batch, own)
@@ -84,7 +84,7 @@ def prompts_write(engine: Engine, corpora: list[Any], writer: str, budget: int) 
     writing = PromptsObserver.find_in(state.addons).writing
     chosen = choose_corpora(state, [str(each) for each in corpora] or [ALL])
     made = writing.make_writer(writer)
-    with state.reading() as ledger:
+    with state.open_reading() as ledger:
         wanting = list_wanting(ledger, chosen)
         if not wanting:
             raise NotFound("no item wants prompts", "all have some of their present text")
@@ -118,7 +118,7 @@ def prompts_wanting(engine: Engine, corpus: str | None, limit: int) -> Any:
     state = engine.state
     observer = PromptsObserver.find_in(state.addons)
     chosen = choose_corpora(state, [corpus] if corpus else [ALL])
-    with state.reading() as ledger:
+    with state.open_reading() as ledger:
         wanting = list_wanting(ledger, chosen)
         items = []
         for item in read_items(state, ledger, wanting):

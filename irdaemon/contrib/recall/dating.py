@@ -98,7 +98,7 @@ class DatingWork(Background):
 
     def _find_named(self, turns: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[str]]:
         """Return the names in code marks that each turn's text has."""
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             held = {turn: ledger.artifacts.get(*turn) for turn in turns}
         return {turn: list_named((each.body if each else "") or "") for turn, each in held.items()}
 

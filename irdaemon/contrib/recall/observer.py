@@ -244,13 +244,13 @@ def clean_runs(runs: Sequence[CommandRun]) -> tuple[DoneRun, ...]:
 
 def _clean_run(run: CommandRun, cleaner: Redactor) -> DoneRun | None:
     if run.wrote:
-        return DoneRun(wrote=cleaner.text(run.wrote))
+        return DoneRun(wrote=cleaner.redact_text(run.wrote))
     # Whole: what is cut, or has lost its options, no longer shows that it is a secret.
-    text = cleaner.text(run.command)
+    text = cleaner.redact_text(run.command)
     key = find_key(text)
     if not key:
         return None
-    signatures = tuple(list_signatures(cleaner.text(run.output))) if run.failed else ()
+    signatures = tuple(list_signatures(cleaner.redact_text(run.output))) if run.failed else ()
     return DoneRun(key, " ".join(text[:_LONGEST_COMMAND].split()), "", run.failed, signatures)
 
 

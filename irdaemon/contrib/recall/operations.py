@@ -42,7 +42,7 @@ def sessions(engine: Engine, file: str, limit: int) -> Any:
     observer = RecallObserver.find_in(engine.state.addons)
     found = find_touching(observer, wanted, limit)
     verdicts = observer.judge.judge([(each.corpus, each.turn_id) for each in found], _BUDGET_S)
-    with engine.state.reading() as ledger:
+    with engine.state.open_reading() as ledger:
         rows = [
             describe_turn(ledger, each, verdict)
             for each, verdict in zip(found, verdicts, strict=True)
@@ -57,7 +57,7 @@ def find_cure(engine: Engine, args: Args) -> Any:
     check_session(session)
     cleaner = Redactor("all")
     try:
-        command, output = cleaner.text(args["command"]), cleaner.text(args["output"])
+        command, output = cleaner.redact_text(args["command"]), cleaner.redact_text(args["output"])
     except Refused:
         return []
     failed = FailedCommand(command[:_MOST_COMMAND], output[:_MOST_OUTPUT], session, args["sure"])
@@ -78,7 +78,7 @@ def find_cure(engine: Engine, args: Args) -> Any:
 def _describe_cure(engine: Engine, cure: Cure) -> KnownCure | None:
     """Return a cure with the question of its turn; None where that is held no longer."""
     past = cure.failure
-    with engine.state.reading() as ledger:
+    with engine.state.open_reading() as ledger:
         touching = TouchingTurn(past.corpus, past.turn_id, past.session, past.at, "", False)
         turn = describe_turn(ledger, touching, None)
     if turn is None:

@@ -109,7 +109,7 @@ def make_report(
 def _list_not_indexed(log: JoinedLog) -> list[dict[str, Any]]:
     """Return what was used by a name that nothing indexed has."""
     used: dict[str, list[JoinedUse]] = {}
-    for use in log.uses():
+    for use in log.list_uses():
         if use.state == "not_installed":
             used.setdefault(use.what, []).append(use)
     return [
@@ -133,7 +133,7 @@ def _list_not_indexed(log: JoinedLog) -> list[dict[str, Any]]:
 
 def _list_missed(log: JoinedLog, world: GapWorld) -> dict[Item, list[MissedPrompt]]:
     missed: dict[Item, list[MissedPrompt]] = {}
-    for use in log.uses():
+    for use in log.list_uses():
         if use.state in (*MISSED, "unjoined") and (prompt := _find_missed(use, world)):
             missed.setdefault(use.items[0], []).append(prompt)
     return missed

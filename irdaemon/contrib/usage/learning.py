@@ -122,7 +122,7 @@ class Learning:
 
     @property
     def _embedder(self) -> Embedder:
-        return self.state.serving(self.corpus)
+        return self.state.choose_embedder(self.corpus)
 
     def _rank(self, index: CorpusIndex, text: str) -> Sequence[str]:
         self.pause()
@@ -156,7 +156,7 @@ def find_learnable(state: State) -> list[str]:
 
 def find_outdated(state: State) -> list[str]:
     """Return the names of the corpora of which something is served that another rule taught."""
-    with state.reading() as ledger:
+    with state.open_reading() as ledger:
         return [
             name
             for name in find_learnable(state)
@@ -171,7 +171,7 @@ def explain_learned(state: State, text: str, reference: str) -> dict[str, Any] |
     None where nothing was learned of it.
     """
     name, _, artifact_id = reference.partition("/")
-    with state.reading() as ledger:
+    with state.open_reading() as ledger:
         each = ledger.prompts.find_by_provenance(name, artifact_id).get(USE)
         own = ledger.prompts.find_own_counts(name, artifact_id)
     if each is None or own is None:
@@ -186,7 +186,7 @@ def explain_learned(state: State, text: str, reference: str) -> dict[str, Any] |
     held = {term: counts[term] for term in question.terms if term in counts}
     without = {"lexical": index.lexical.score(held, sum(counts.values()))}
     if question.vector is not None:
-        vector = state.serving(state.corpora[name]).embed([described])[0]
+        vector = state.choose_embedder(state.corpora[name]).embed([described])[0]
         without["dense"] = float(vector @ question.vector)
     return {
         "prompts": [prompt.text for prompt in each.prompts],

@@ -195,7 +195,7 @@ class JoinedLog:
                 if offer.session:
                     self.of_session[offer.session].append(offer)
 
-    def uses(self) -> Iterator[JoinedUse]:
+    def list_uses(self) -> Iterator[JoinedUse]:
         """Yield every use of an item, those of the newest turn first.
 
         A tool or command of the agent's own, which means no item, does not count.

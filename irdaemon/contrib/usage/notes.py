@@ -53,7 +53,7 @@ class DigestKey:
     def __init__(self, path: str):
         self._key = _read_key(path) or _make_key(path)
 
-    def digest(self, text: str) -> bytes:
+    def digest_text(self, text: str) -> bytes:
         """Return the digest of what a person typed of a text; white space makes no difference."""
         words = " ".join(strip_injected(text[:_COMPARED_CHARS]).split())
         whole = hmac.digest(self._key, words.encode("utf-8", "replace"), "sha256")
@@ -202,7 +202,7 @@ class UsageNotes:
 
     def _hash(self, text: str) -> bytes:
         assert self._key is not None  # made with the file
-        return self._key.digest(text)
+        return self._key.digest_text(text)
 
     def _make_offers(self, answers: Iterable[NotedAnswer]) -> list[Offer]:
         return [
@@ -215,8 +215,8 @@ class UsageNotes:
                 generation=each.answer.generation,
                 variant=each.variant,
                 reason=each.answer.reason,
-                floors=each.floors(),
-                items=tuple(each.items()),
+                floors=each.list_floors(),
+                items=tuple(each.list_items()),
                 text=_redact(each.answer.query) if self.options.text else None,
             )
             for each in answers
@@ -240,7 +240,7 @@ class UsageNotes:
     # -- by any thread ---------------------------------------------------------------------------
 
     @contextmanager
-    def reading(self) -> Iterator[UsageStore]:
+    def open_reading(self) -> Iterator[UsageStore]:
         """Open the file for reading only. Raises Unavailable where it cannot be read."""
         try:
             with read_usage(self.options.path) as store:
@@ -250,7 +250,7 @@ class UsageNotes:
                 f"the log of use cannot be read: {error}", "it is created again in a moment"
             ) from error
 
-    def changing(self) -> UsageStore:
+    def open_changing(self) -> UsageStore:
         """Open the file once more, to be changed and closed by the caller."""
         return UsageStore(self.options.path)
 
@@ -258,7 +258,7 @@ class UsageNotes:
         """Drop the answers that were noted and are not written yet."""
         self._offers.take_all()
 
-    def facts(self) -> dict[str, Any]:
+    def describe_log(self) -> dict[str, Any]:
         """Return what is kept, where, and for how long."""
         facts: dict[str, Any] = {
             "path": self.options.path,
@@ -270,7 +270,7 @@ class UsageNotes:
         }
         with suppress(sqlite3.Error, OSError), read_usage(self.options.path) as store:
             facts |= {each: store.count(each) for each in ("offers", "turns", "uses")}
-            facts |= {"bytes": store.size(), "since": store.find_oldest_offer()}
+            facts |= {"bytes": store.measure_size(), "since": store.find_oldest_offer()}
         return facts
 
 
@@ -293,6 +293,6 @@ def _prune(store: UsageStore, corpora: Collection[str], now: float) -> None:
 
 def _redact(text: str) -> str:
     try:
-        return Redactor("all").text(text)
+        return Redactor("all").redact_text(text)
     except Refused:
         return ""

@@ -84,7 +84,7 @@ class UsageObserver(Observer):
 
     def describe(self) -> Mapping[str, Any]:
         """Return where use is noted, and how much is."""
-        return {"usage": self.notes.facts()} if self.notes else {}
+        return {"usage": self.notes.describe_log()} if self.notes else {}
 
     # -- by the writer ---------------------------------------------------------------------------
 
@@ -199,6 +199,6 @@ def _list_known_uses(state: State, corpus: Corpus) -> list[Use]:
     imported = state.ledger.prompts.list_imported(corpus.name)
     if (notes := UsageObserver.find_in(state.addons).notes) is None:
         return imported
-    with notes.reading() as store:
+    with notes.open_reading() as store:
         names = ItemNames(state.ledger, {name: c.kind for name, c in state.corpora.items()})
         return [*list_uses(store, state.ledger, names, corpus.name), *imported]

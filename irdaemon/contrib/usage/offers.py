@@ -79,12 +79,12 @@ class NotedAnswer:
         )
         return replace(self, selected=trace.selection.results, ranked=ranked)
 
-    def items(self) -> list[ConsideredItem]:
+    def list_items(self) -> list[ConsideredItem]:
         """Return the first twenty that were considered, those offered first."""
-        found = {(item.corpus, item.artifact_id): item for item in reversed([*self._items()])}
+        found = {(item.corpus, item.artifact_id): item for item in reversed([*self._build_items()])}
         return list(reversed(found.values()))[:MOST_ITEMS]
 
-    def floors(self) -> dict[str, Any]:
+    def list_floors(self) -> dict[str, Any]:
         """Return of each corpus whether it was above its floor, that floor and the best score."""
         return {
             corpus: {
@@ -97,8 +97,8 @@ class NotedAnswer:
             for corpus, signals in self.answer.signals.get("per_source", {}).items()
         }
 
-    def _items(self) -> Iterator[ConsideredItem]:
-        ranks = dict(self._ranks())
+    def _build_items(self) -> Iterator[ConsideredItem]:
+        ranks = dict(self._number_ranks())
         verdict: Verdict = "ranked" if self.op == "search" else "offered"
         for hit in self.answer.results:
             yield _make_item(hit, verdict, ranks)
@@ -107,7 +107,7 @@ class NotedAnswer:
                 yield _make_item(hit, "shown_before", ranks)
         yield from _list_passed_over(self.ranked)
 
-    def _ranks(self) -> Iterator[tuple[Item, int]]:
+    def _number_ranks(self) -> Iterator[tuple[Item, int]]:
         for corpus, _, candidates in self.ranked:
             for rank, each in enumerate(candidates, start=1):
                 yield (corpus, each.card.artifact_id), rank

@@ -22,7 +22,7 @@ _MOST_TOKENS = 100_000_000
 @serves("usage", "slow", access.refuse_others)
 def usage(engine: Engine, item: str) -> Any:
     """Return what was offered, and used, and what other add-ons say of that."""
-    report = UseReports(engine).usage(item)
+    report = UseReports(engine).report_usage(item)
     for addon in engine.addons.values():
         report |= addon.describe_use()
     return report
@@ -32,7 +32,7 @@ def usage(engine: Engine, item: str) -> Any:
 def uses(engine: Engine, corpus: str) -> Any:
     """Return the uses known of a corpus' items."""
     engine.state.check_known(corpus)
-    return [use.to_dict() for use in UseReports(engine).of_corpus(corpus)]
+    return [use.to_dict() for use in UseReports(engine).list_uses(corpus)]
 
 
 @serves("usage_forget", "slow", access.refuse_others)
@@ -44,7 +44,7 @@ def usage_forget(engine: Engine, item: str, session: str, everything: bool) -> A
 @serves("usage_import", "slow", access.refuse)
 def usage_import(engine: Engine, uses: list[Any], corpus: str | None) -> Any:
     """Request learning from imported uses; return the numbers of the jobs."""
-    redact = Redactor("all").text
+    redact = Redactor("all").redact_text
     by_corpus: dict[str, list[Use]] = {}
     for use in parse_uses(uses):
         name = use.corpus or corpus or ""
@@ -72,7 +72,7 @@ def gaps(engine: Engine, least: int) -> Any:
     """Return what was needed and not found."""
     if least < 1:
         raise QueryError(f"least must be 1 or more, not {least}", "how many prompts show a gap")
-    return UseReports(engine).gaps(least)
+    return UseReports(engine).report_gaps(least)
 
 
 @serves("listing", "slow", access.refuse_others)
@@ -80,4 +80,4 @@ def listing(engine: Engine, context_tokens: int, agent: str) -> Any:
     """Return what an agent's own listing of skills has no room for."""
     if not 0 <= context_tokens <= _MOST_TOKENS:
         raise QueryError(f"context_tokens must be 0 to {_MOST_TOKENS:,}, not {context_tokens:,}")
-    return UseReports(engine).listing(context_tokens, agent)
+    return UseReports(engine).report_listing(context_tokens, agent)

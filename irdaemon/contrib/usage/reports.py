@@ -51,13 +51,13 @@ class UseReports:
         self._state = engine.state
         self._reader = engine.reader
 
-    def usage(self, item: str = "") -> dict[str, Any]:
+    def report_usage(self, item: str = "") -> dict[str, Any]:
         """Return adoption by item, agent and wording, of one item on request (CORPUS/ID)."""
         with self._open() as (store, ledger):
             wanted = "/".join(resolve_reference(ledger, item, self._state.corpora)) if item else ""
             names, since = self._make_names(ledger), self._find_since()
-            offers = _keep_own(store.offers(since))
-            log = JoinedLog(store.turns(since), offers, names)
+            offers = _keep_own(store.list_offers(since))
+            log = JoinedLog(store.list_turns(since), offers, names)
             found = report_adoption(log, offers, names, wanted)
         told = {"since": since, "until": self._state.clock(), "kept_days": KEPT_DAYS}
         return {**told, **found, "learned": self._list_learned()}
@@ -65,7 +65,7 @@ class UseReports:
     def _list_learned(self) -> list[dict[str, Any]]:
         """Return what came of learning in each corpus, where anything was tried."""
         found = []
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             for name in self._state.corpora:
                 if told := ledger.prompts.read_state(name):
                     told.pop("seen", None)
@@ -74,7 +74,7 @@ class UseReports:
                     found.append({**told, **now})
         return found
 
-    def gaps(self, least: int = LEAST) -> dict[str, Any]:
+    def report_gaps(self, least: int = LEAST) -> dict[str, Any]:
         """Return what was used and not offered, or not found at all, and what would cure it.
 
         Gaps that at least `least` prompts show are listed. A prompt without a known answer is
@@ -82,24 +82,24 @@ class UseReports:
         """
         with self._open() as (store, ledger):
             names, since = self._make_names(ledger), self._find_since()
-            offers = _keep_own(store.offers(since))
-            log = JoinedLog(store.turns(since), offers, names)
+            offers = _keep_own(store.list_offers(since))
+            log = JoinedLog(store.list_turns(since), offers, names)
             world = GapWorld(ledger, self._list_considered)
             found = find_gaps(log, offers, names, world)
         return {"since": since, **make_report(found, world, least)}
 
-    def listing(self, context_tokens: int = 0, agent: str = "claude") -> dict[str, Any]:
+    def report_listing(self, context_tokens: int = 0, agent: str = "claude") -> dict[str, Any]:
         """Return what an agent's own listing of skills has no room for."""
         with self._open() as (store, ledger):
             names = self._make_names(ledger)
             uses: Counter[Item] = Counter()
-            for turn in store.turns(self._find_since(), only_used=True):
+            for turn in store.list_turns(self._find_since(), only_used=True):
                 uses.update(
                     {i for how, what in turn.uses for i in names.resolve_use(how, what)[:1]}
                 )
             return make_listing(ledger, names, uses, context_tokens, agent)
 
-    def of_corpus(self, corpus: str) -> list[Use]:
+    def list_uses(self, corpus: str) -> list[Use]:
         """Return all uses known of a corpus' items, newest first, with their prompts."""
         with self._open() as (store, ledger):
             return list(list_uses(store, ledger, self._make_names(ledger), corpus))
@@ -114,7 +114,7 @@ class UseReports:
         notes, now = self._get_notes(), self._state.clock()
         notes.drop_waiting()
         try:
-            store = notes.changing()
+            store = notes.open_changing()
             try:
                 if item:
                     return self._forget_item(store, item, now)
@@ -127,10 +127,10 @@ class UseReports:
             raise Unavailable(f"the log of use cannot be changed: {error}", "try again") from error
 
     def _forget_item(self, store: UsageStore, item: str, now: float) -> int:
-        with self._state.reading() as ledger:
+        with self._state.open_reading() as ledger:
             found = resolve_reference(ledger, item, self._state.corpora)
             names = self._make_names(ledger)
-            uses = {use for turn in store.turns(only_used=True) for use in turn.uses}
+            uses = {use for turn in store.list_turns(only_used=True) for use in turn.uses}
             meant = [use for use in uses if found in names.resolve_use(*use)[:1]]
         UsageObserver.find_in(self._state.addons).request_unlearning(*found, "")
         return store.forget_item(found, meant, now)
@@ -141,11 +141,11 @@ class UseReports:
         wanted = Query(prompt, select=SelectSpec(max_k=_MOST_OFFERED))
         answer = self._reader.discover(wanted, traced=traces.append)
         asked = NotedAnswer(0.0, "discover", ClientSession("", ""), "", answer)
-        return asked.add_trace(traces[-1]).items()
+        return asked.add_trace(traces[-1]).list_items()
 
     @contextmanager
     def _open(self) -> Iterator[tuple[UsageStore, Ledger]]:
-        with self._get_notes().reading() as store, self._state.reading() as ledger:
+        with self._get_notes().open_reading() as store, self._state.open_reading() as ledger:
             yield store, ledger
 
     def _get_notes(self) -> UsageNotes:
@@ -224,7 +224,7 @@ def report_adoption(
 
     `item` (CORPUS/ID) narrows the rows of items to one.
     """
-    uses = list(log.uses())
+    uses = list(log.list_uses())
     items, by = _tally(log, offers, uses)
     rows = [_describe_tally(names, key, tally) for key, tally in _sort_by_use(items)]
     return {

@@ -247,7 +247,7 @@ class UsageStore:
         """Forget that an item (corpus, id) was offered, and uses of it under these names."""
         changed = [
             (pack_items(i for i in offer.items if i[:2] != item), offer.id)
-            for offer in self.offers()
+            for offer in self.list_offers()
             if any(i[:2] == item for i in offer.items)
         ]
         with self.transaction():
@@ -266,7 +266,7 @@ class UsageStore:
         """Drop offers older than 90 days, and the oldest rows while the file is too large."""
         with self.transaction():
             self._db.execute("DELETE FROM offers WHERE at < ?", (now - KEPT_DAYS * _DAY,))
-        while self.size() > most_bytes and self._drop_oldest():
+        while self.measure_size() > most_bytes and self._drop_oldest():
             self._shrink()
 
     def _drop_oldest(self) -> bool:
@@ -335,7 +335,7 @@ class UsageStore:
 
     # -- reading ---------------------------------------------------------------------------------
 
-    def offers(self, since: float = 0.0) -> list[Offer]:
+    def list_offers(self, since: float = 0.0) -> list[Offer]:
         """Return the answers given since a time, oldest first."""
         rows = self._db.execute(
             "SELECT at, op, client, session, digest, generation, variant, reason, floors, items,"
@@ -344,7 +344,7 @@ class UsageStore:
         )
         return [read_offer(row) for row in rows]
 
-    def turns(self, since: float = 0.0, only_used: bool = False) -> list[KeptTurn]:
+    def list_turns(self, since: float = 0.0, only_used: bool = False) -> list[KeptTurn]:
         """Return the turns since a time, newest first; on request only those with uses."""
         wanted = " AND EXISTS (SELECT 1 FROM uses WHERE turn = turns.id)" if only_used else ""
         where = f"at >= ?{wanted}"
@@ -371,13 +371,15 @@ class UsageStore:
         Without any under its id (AGENT:ID) those of the entry that a transcript's file is called
         by.
         """
-        found = self._last_turns("session = ?", session, most)
+        found = self._list_last_turns("session = ?", session, most)
         name = os.path.basename(transcript)
         if not found and name:
-            found = self._last_turns("entry = ?1 OR substr(entry, -length(?1)) = ?1", name, most)
+            found = self._list_last_turns(
+                "entry = ?1 OR substr(entry, -length(?1)) = ?1", name, most
+            )
         return found
 
-    def _last_turns(self, where: str, value: str, most: int) -> list[KeptTurn]:
+    def _list_last_turns(self, where: str, value: str, most: int) -> list[KeptTurn]:
         rows = self._db.execute(
             f"SELECT id, corpus, entry, turn_id, session, at FROM turns WHERE {where}"
             f" ORDER BY at DESC, id DESC LIMIT {most:d}",
@@ -419,7 +421,7 @@ class UsageStore:
         (at,) = self._db.execute("SELECT min(at) FROM offers").fetchone()
         return None if at is None else float(at)
 
-    def size(self) -> int:
+    def measure_size(self) -> int:
         """Return the size of the file in bytes, without its log."""
         return self._select_one("PRAGMA page_count") * self._select_one("PRAGMA page_size")
 

@@ -103,7 +103,7 @@ def list_uses(store: UsageStore, ledger: Ledger, names: ItemNames, corpus: str) 
     longer indexed, or whose prompt was a bare command, does not count. Of items of one name
     the nearest counts.
     """
-    for turn in store.turns(only_used=True):
+    for turn in store.list_turns(only_used=True):
         meant = [names.resolve_use(how, what)[:1] for how, what in turn.uses]
         gold = dict.fromkeys(id for items in meant for name, id in items if name == corpus)
         if not gold:

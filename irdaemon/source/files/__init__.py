@@ -96,7 +96,7 @@ class Files:
         where = EVERYTHING if under is None else self._confine(under, tops)
         if where is None:
             return Scan((), ())
-        finder = FileFinder(self._make_filter(tops), Symlinks.of(self._roots))
+        finder = FileFinder(self._make_filter(tops), Symlinks.from_roots(self._roots))
         searched = [_search(finder, top, where) for top in tops]
         if tops and not any(searched):
             return Scan((), ())
@@ -112,7 +112,7 @@ class Files:
             return Reading((read_asset(entry, place, self._max_asset_bytes),))
         return Reading((read_text(entry, place, self._max_bytes),))
 
-    def expected(self) -> Expected:
+    def expect_files(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""
         wanted = self._make_filter(self._list_tops())
 
@@ -265,7 +265,7 @@ class FileFinder:
                 self.left_out.counts[f"directory: {why_not}"] += 1
             return not why_not
 
-        for directory, found in walk.directories(start, descend):
+        for directory, found in walk.walk_directories(start, descend):
             prefix = find_prefix(directory)
             for entry in found:
                 why_not = self.filter.explain_file(entry.path, prefix + entry.name)

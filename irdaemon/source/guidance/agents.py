@@ -45,7 +45,7 @@ _ROOTS = (
     ("home", ".gemini/extensions", "plugin"),
     ("/etc/claude-code", ".claude/agents", "other"),
 )
-known_places = partial(list_places, _ROOTS)
+list_known_places = partial(list_places, _ROOTS)
 # A Markdown file without a name is a plain document to these products.
 _NAME_REQUIRED = frozenset({"claude", "gemini"})
 

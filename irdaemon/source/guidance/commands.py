@@ -49,7 +49,7 @@ _ROOTS = (
     ("home", ".gemini/extensions", "plugin"),
     ("/etc/claude-code", ".claude/commands", "other"),
 )
-known_places = partial(list_places, _ROOTS)
+list_known_places = partial(list_places, _ROOTS)
 # The separator of the directories and the name of a command, for products that use both.
 _SEPARATORS = {"gemini": ":", "qwen": ":", "opencode": "/"}
 

@@ -167,7 +167,7 @@ class GuidanceFinder:
 
     def _walk(self, top: GuidanceTop) -> None:
         stores: list[GuidanceTop] = []
-        walk = Walk(self.symlinks.with_top(top.path))
+        walk = Walk(self.symlinks.add_top(top.path))
 
         def get_given(directory: str, name: str) -> str:
             """Return the given path of a file, that of the link for the target of a link."""
@@ -184,7 +184,7 @@ class GuidanceFinder:
                 return False
             return is_searched(entry)
 
-        for directory, found in walk.directories(top.path, descend, top.depth):
+        for directory, found in walk.walk_directories(top.path, descend, top.depth):
             for entry in found:
                 if self.kind.has_name(entry.name) and not is_directory(entry):
                     self._check_entry(entry, get_given(directory, entry.name), top)
@@ -324,13 +324,13 @@ class GuidanceSource(PluginSource):
         where = EVERYTHING if under is None else self._confine(under, tops)
         if where and os.path.isfile(where) and not self.kind.has_name(where):
             return Scan((), ())
-        finder = GuidanceFinder(self.kind, tops, Symlinks.of(self._roots))
+        finder = GuidanceFinder(self.kind, tops, Symlinks.from_roots(self._roots))
         for top in _narrow_tops(tops, where, bool(self._project)):
             if os.path.lexists(where) or not where:
                 finder.search(top)
         return _cut_scan(finder, where)
 
-    def expected(self) -> Expected:
+    def expect_files(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""
         tops = {top.path: top for top in self._list_tops()}
 

@@ -211,7 +211,7 @@ _ROOTS = (
     ("home", ".gemini/extensions", "plugin"),
     ("home", ".agents/plugins", "plugin"),
 )
-known_places = partial(list_places, _ROOTS)
+list_known_places = partial(list_places, _ROOTS)
 # Other files in a plugin do not change its parts.
 _RELEVANT = (".json", ".md", ".mdc", ".toml")
 
@@ -231,7 +231,7 @@ class Plugins(PluginSource):
         if under and os.path.isfile(under) and not under.endswith(_RELEVANT):
             return Scan((), ())
         where = EVERYTHING if under is None else self._confine(under)
-        search = _PluginScan(self._depth, Symlinks.of(self._roots))
+        search = _PluginScan(self._depth, Symlinks.from_roots(self._roots))
         for root in self._roots:
             search.add(Root(resolve_path(root.path), root.scope))
         inside = [path for path in search.entries if is_within(where, path)] if where else []
@@ -275,7 +275,7 @@ class _PluginScan:
                 self.problems.append(Problem(root.path, error.message))
         else:
             walk = Walk(self.symlinks)
-            for directory, _ in walk.directories(root.path, is_searched, self.depth):
+            for directory, _ in walk.walk_directories(root.path, is_searched, self.depth):
                 if find_manifest(directory)[1]:
                     self._add_plugin(directory, root.scope)
             self.problems.extend(walk.problems)

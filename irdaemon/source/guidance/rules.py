@@ -57,7 +57,7 @@ _ROOTS = (
     ("home", ".cursor/plugins", "plugin"),
     ("/etc/claude-code", "CLAUDE.md", "other"),
 )
-known_places = partial(list_places, _ROOTS)
+list_known_places = partial(list_places, _ROOTS)
 # The keys under which products name the files that a rule applies to.
 _GLOBS = ("globs", "paths", "applyTo")
 _MEMORY = re.compile(r"/projects/[^/]+/memory/")

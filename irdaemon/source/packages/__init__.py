@@ -49,7 +49,7 @@ _OWN = ("irdaemon", "irclient")
 _PROJECTS = ("src", "code", "projects", "dev", "work", "repos", "git", "workspace")
 
 
-def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+def list_known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     """Return the directories of packages, existing or not; those found by a pattern exist.
 
     Scope `project`: trees of projects in the home directory. `user`: packages that the user
@@ -86,7 +86,7 @@ def _match_paths(directory: str, pattern: str) -> list[str]:
     return sorted(glob(os.path.join(escape(directory), pattern)))
 
 
-__all__ = ["Packages", "known_places"]
+__all__ = ["Packages", "list_known_places"]
 
 _VALID: dict[str, type] = {"exclude": list, "max_depth": int}
 
@@ -125,7 +125,7 @@ class Packages:
         roots = tuple(sorted(real, key=lambda root: -root.path.count("/")))
         return scan_packages(roots, self._limits, under)
 
-    def expected(self) -> Expected:
+    def expect_files(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""
         return expect_packages(self._limits)
 

@@ -178,7 +178,7 @@ class PackageScan:
 
     def scan_tree(self, top: str, scope: str, depth: int) -> None:
         """Find the packages in a project tree, down to `depth` below its top."""
-        for directory, listing in self.walk.directories(top, self.limits.descends, depth):
+        for directory, listing in self.walk.walk_directories(top, self.limits.descends, depth):
             self.found += list_packages(directory, listing, scope)
 
     def scan_installed(self, root: Root, only: str = "") -> None:
@@ -188,7 +188,7 @@ class PackageScan:
         self.found += (entry for entry in entries if is_within(entry.path, only))
 
     def _list_distributions(self, root: Root) -> Iterator[Entry]:
-        for _, listing in self.walk.directories(root.path, lambda _: False):
+        for _, listing in self.walk.walk_directories(root.path, lambda _: False):
             yield from list_distributions(listing, root.scope)
 
     def _list_modules(self, root: Root) -> Iterator[Entry]:
@@ -197,10 +197,10 @@ class PackageScan:
             scoped = os.path.basename(parent).startswith("@")
             return not entry.name.startswith(".") and (parent == root.path or scoped)
 
-        for directory, listing in self.walk.directories(root.path, descends, 2):
+        for directory, listing in self.walk.walk_directories(root.path, descends, 2):
             yield from list_packages(directory, listing, root.scope, (NPM,))
 
-    def result(self, covered: tuple[str, ...]) -> Scan:
+    def make_scan(self, covered: tuple[str, ...]) -> Scan:
         """Return the scan, in the order of the keys."""
         ordered = tuple(sorted(self.found, key=lambda entry: entry.key))
         return Scan(ordered, covered, tuple(self.walk.problems))
@@ -218,15 +218,15 @@ def scan_packages(roots: tuple[Root, ...], limits: WalkLimits, under: str | None
 
     With `under`, a path that changed, is new or vanished, only those that it can affect.
     """
-    search = PackageScan(limits, Walk(Symlinks.of(roots)))
+    search = PackageScan(limits, Walk(Symlinks.from_roots(roots)))
     whole = [root for root in roots if is_within(root.path, under or "")]
     for root in whole:
         search.scan_root(root)
     if under is None:
-        return search.result(("",))
+        return search.make_scan(("",))
     holding = [root for root in roots if root not in whole and is_within(under, root.path)]
     covered = _scan_inside(search, holding[0], under) if holding else ()
-    return search.result(covered or tuple(root.path for root in whole))
+    return search.make_scan(covered or tuple(root.path for root in whole))
 
 
 def _scan_inside(search: PackageScan, root: Root, under: str) -> tuple[str, ...]:

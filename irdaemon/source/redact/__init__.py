@@ -72,7 +72,7 @@ class Redactor:
         self._level = level
         self.found: list[FoundSecret] = []
 
-    def text(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """Return a text without private blocks, and with each secret replaced by its kind.
 
         Raises Refused for a text with too many beginnings of secrets.
@@ -88,31 +88,31 @@ class Redactor:
             _known_clean.add(known)
         return self._mark_secrets(plain, spans)
 
-    def value(self, value: Any) -> Any:
+    def redact_value(self, value: Any) -> Any:
         """Return plain data with every text in it redacted, but for keys of mappings."""
         if isinstance(value, str):
-            return self.text(value)
+            return self.redact_text(value)
         if isinstance(value, Mapping):
             return {key: self._redact_value(key, item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
-            return type(value)([self.value(item) for item in value])
+            return type(value)([self.redact_value(item) for item in value])
         return value
 
     def _redact_value(self, key: Any, value: Any) -> Any:
         """Return the value of a key, which may tell that it is a secret."""
         if self._level != "all" or not isinstance(key, str) or not is_telling(key):
-            return self.value(value)
+            return self.redact_value(value)
         if isinstance(value, (list, tuple)):
             return type(value)([self._redact_value(key, item) for item in value])
         if not isinstance(value, str) or not is_assigned(key, value):
-            return self.value(value)
+            return self.redact_value(value)
         self.found.append(FoundSecret(KEYWORD, value, f"{key}: "))
         return f"[secret: {KEYWORD}]"
 
     def _find_spans(self, text: str) -> Iterator[Span]:
         yield from self._find_written(text)
         if decoded := decode(text):
-            yield from map(decoded.source, self._find_written(decoded.text))
+            yield from map(decoded.locate_source, self._find_written(decoded.text))
 
     def _find_written(self, text: str) -> Iterator[Span]:
         possible = _make_cue_table().find_possible(text)

@@ -151,7 +151,7 @@ class _Step(NamedTuple):
     source_starts: list[int]
     source_ends: list[int]
 
-    def source(self, span: Span) -> Span:
+    def locate_source(self, span: Span) -> Span:
         """Return where a part of the decoded text stood."""
         first = bisect_right(self.starts, span.start) - 1
         last = bisect_left(self.starts, span.end) - 1
@@ -167,10 +167,10 @@ class Decoded(NamedTuple):
     text: str
     steps: list[_Step]
 
-    def source(self, span: Span) -> Span:
+    def locate_source(self, span: Span) -> Span:
         """Return where a secret that was found in it stood in what was decoded."""
         for step in reversed(self.steps):
-            span = step.source(span)
+            span = step.locate_source(span)
         return span
 
 

@@ -44,7 +44,7 @@ from irdaemon.source.tree import (
 )
 from irdaemon.types import Entry, Problem, Reading, Root, Scan, SourceError
 
-__all__ = ["Sessions", "known_places"]
+__all__ = ["Sessions", "list_known_places"]
 
 _OPTIONS: dict[str, type] = {
     "titles": bool,
@@ -102,7 +102,7 @@ class Sessions:
         there = is_directory or os.path.isfile(where)
         return self._scan((Root(where, root.scope),) if there else (), (where,))
 
-    def expected(self) -> Expected:
+    def expect_files(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected.
 
         Databases are left out: only their tables tell which sessions they hold.
@@ -130,7 +130,7 @@ class Sessions:
         return read_session(entry, cursor, self._wanted)
 
     def _scan(self, roots: tuple[Root, ...], covered: tuple[str, ...]) -> Scan:
-        walk = Walk(Symlinks.of(self._roots))
+        walk = Walk(Symlinks.from_roots(self._roots))
         found: list[Entry] = []
         for root in roots:
             if os.path.isdir(root.path):
@@ -143,7 +143,7 @@ class Sessions:
 
     def _scan_within(self, walk: Walk, top: str, scope: str) -> list[Entry]:
         found: list[Entry] = []
-        for _, listed in walk.directories(top, _may_hold_sessions):
+        for _, listed in walk.walk_directories(top, _may_hold_sessions):
             for item in listed:
                 if _may_be_sessions(item.path) and is_regular(item):
                     found += self._scan_file(walk, item.path, scope)
@@ -198,7 +198,7 @@ _CURSOR_EDITOR = ("{config}/Cursor", "{home}/Library/Application Support/Cursor"
 _OPENCODE_NAME = re.compile(r"opencode(-[\w.]+)?\.db")
 
 
-def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+def list_known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     """Return the places where this user's agents keep sessions, existing or not.
 
     `env` may move some: CLAUDE_CONFIG_DIR, CODEX_HOME, COPILOT_HOME, GOOSE_PATH_ROOT, OPENCODE_DB,
@@ -306,7 +306,7 @@ class _SessionReader:
 
     def _recognise(self, sniffed: LineReader) -> Stream | None:
         path, scope = self.entry.path, self.entry.scope
-        for line in islice(sniffed.records(), _SNIFFED_LINES):
+        for line in islice(sniffed.read_records(), _SNIFFED_LINES):
             for name, dialect in DIALECTS.items():
                 if kind := dialect.recognise(path, line.record):
                     return Stream(path, scope, name, kind)

@@ -214,5 +214,5 @@ def _get_last_part(path: str) -> str:
 
 def _shorten_prompt(prompt: str) -> str:
     """Return the beginning of a prompt, redacted first: a secret cut short is not recognised."""
-    opening = Redactor("all").text(prompt[:_OPENING])
+    opening = Redactor("all").redact_text(prompt[:_OPENING])
     return textwrap.shorten(opening[: 4 * _NAME_WIDTH], _NAME_WIDTH, placeholder="…") or "…"

@@ -310,7 +310,7 @@ def recognise(path: str, record: Mapping[str, Any]) -> StreamKind | None:
 def read_transcript(reader: LineReader, start: Start) -> Transcript:
     """Read a session file, or its tail, into turns."""
     log = _ClaudeLog(reader.skipped, start)
-    for line in reader.records():
+    for line in reader.read_records():
         log.add(line)
     anchor = next(iter(log.nodes.values()), None) if start.is_tail else None
     branch = find_branch(log.nodes, anchor)

@@ -257,7 +257,7 @@ def recognise(path: str, record: Mapping[str, Any]) -> StreamKind | None:
 def read_transcript(reader: LineReader, start: Start) -> Transcript:
     """Read a rollout, or its tail, into turns."""
     streams = [RolloutStream(name, start.session, start.place) for name in (EVENT, ITEM)]
-    for line in reader.records():
+    for line in reader.read_records():
         kind = get_text(line.record, "type", 40)
         if kind not in _LINES:
             reader.skipped[f"record:{kind or 'untyped'}"] += 1

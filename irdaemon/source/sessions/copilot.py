@@ -38,7 +38,7 @@ def recognise(path: str, record: Mapping[str, Any]) -> StreamKind | None:
 def read_transcript(reader: LineReader, start: Start) -> Transcript:
     """Read an event file into turns."""
     log = SessionLog(start.session, reader.skipped)
-    for line in reader.records():
+    for line in reader.read_records():
         at, kind, data = line.offset, get_text(line.record, "type"), get_object(line.record, "data")
         if kind in ("session.start", "session.resume"):
             _describe(log, data)

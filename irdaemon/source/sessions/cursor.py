@@ -40,7 +40,7 @@ def read_transcript(reader: LineReader, start: Start) -> Transcript:
     """Read a transcript into turns; a turn goes by the number of its prompt."""
     log = SessionLog(start.session, reader.skipped)
     prompts = 0
-    for line in reader.records():
+    for line in reader.read_records():
         record = line.record
         role = get_text(record, "role", 40) or get_text(record, "type", 40)
         content = get_object(record, "message").get("content")

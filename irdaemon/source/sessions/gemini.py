@@ -52,7 +52,7 @@ def recognise(path: str, record: Mapping[str, Any]) -> StreamKind | None:
 def read_transcript(reader: LineReader, start: Start) -> Transcript:
     """Read a chat file into turns."""
     chat = _Chat()
-    for line in reader.records():
+    for line in reader.read_records():
         chat.add(line.record)
     return _fold_chat(chat, reader.skipped, start)
 

@@ -53,7 +53,7 @@ def recognise(path: str, record: Mapping[str, Any]) -> StreamKind | None:
 def read_transcript(reader: LineReader, start: Start) -> Transcript:
     """Read a session file into turns."""
     tree = _Tree(SessionLog(start.session, reader.skipped))
-    for line in reader.records():
+    for line in reader.read_records():
         tree.add(line)
     branch = find_branch(tree.nodes)
     count_abandoned(tree.nodes, branch, reader.skipped)

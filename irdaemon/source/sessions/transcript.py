@@ -85,7 +85,7 @@ class Cursor:
 
 def pack_cursor(cursor: Cursor) -> bytes:
     """Serialize a cursor; its titles are kept, so they are cleaned as any text is."""
-    clean, session = Redactor("all").text, cursor.session
+    clean, session = Redactor("all").redact_text, cursor.session
     session = replace(
         session,
         custom_title=clean(session.custom_title),
@@ -154,7 +154,7 @@ class LineReader:
     limit: int = LINE_LIMIT
     skipped: Counter[str] = field(default_factory=Counter)
 
-    def records(self) -> Iterator[Line]:
+    def read_records(self) -> Iterator[Line]:
         """Yield the JSON objects from `end` to the last whole line."""
         self.file.seek(self.end)
         offset = self.end

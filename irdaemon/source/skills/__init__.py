@@ -31,7 +31,7 @@ from irdaemon.source.skills.skill_finder import (
     SKILL_NAMES,
     SkillFinder,
     SkillTop,
-    known_places,
+    list_known_places,
     rank_scope,
 )
 from irdaemon.source.tree import (
@@ -45,7 +45,7 @@ from irdaemon.source.tree import (
 )
 from irdaemon.types import Artifact, Entry, Reading, Refused, Root, Scan, SourceError
 
-__all__ = ["Skills", "known_places"]
+__all__ = ["Skills", "list_known_places"]
 
 
 class Skills(PluginSource):
@@ -84,7 +84,7 @@ class Skills(PluginSource):
         tops = self._choose_tops(where)
         if not tops and where != EVERYTHING and os.path.isdir(where):
             return Scan((), ())
-        symlinks = Symlinks.of(self._roots)
+        symlinks = Symlinks.from_roots(self._roots)
         near, far = SkillFinder(symlinks), SkillFinder(symlinks)
         for top in tops:
             (near if is_within(top.path, where) else far).search(top)
@@ -97,7 +97,7 @@ class Skills(PluginSource):
         file = (_read_head if self._reads_heads else _read_whole)(path, self._max_bytes)
         return Reading((make_skill(entry, plugin, file, self._project),), is_head=not file.is_whole)
 
-    def expected(self) -> Expected:
+    def expect_files(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""
 
         def file(seen: SeenPath) -> str | None:

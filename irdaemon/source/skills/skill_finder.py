@@ -78,7 +78,7 @@ _MANAGED = (
 _PLACES = (*_MOVABLE, *(("home", path, scope) for path, scope in _HOME), *_MANAGED)
 # User level first. Project directories are not among them: a daemon has no working directory, so
 # they come from its configuration.
-known_places = partial(list_places, _PLACES)
+list_known_places = partial(list_places, _PLACES)
 
 
 RANKS = ("project", "user", "plugin", "other")
@@ -111,7 +111,7 @@ class SkillFinder:
             self._walk(top)
 
     def _walk(self, top: SkillTop, plugin: str = "") -> None:
-        walk = Walk(self.symlinks.with_top(plugin) if plugin else self.symlinks)
+        walk = Walk(self.symlinks.add_top(plugin) if plugin else self.symlinks)
         stores: list[str] = []
 
         def descend(entry: os.DirEntry[str]) -> bool:
@@ -122,7 +122,7 @@ class SkillFinder:
                 return False
             return is_searched(entry)
 
-        for directory, found in walk.directories(top.path, descend, top.depth):
+        for directory, found in walk.walk_directories(top.path, descend, top.depth):
             self._add_skill(walk, directory, found, top.scope)
         self.problems.extend([*walk.problems, *map(_make_problem, filter(_is_skill, walk.passed))])
         for store in filter(None, stores):

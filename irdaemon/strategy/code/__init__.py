@@ -189,7 +189,7 @@ class Code:
     def _split_span(self, span: LineSpan, lines: list[str]) -> Iterator[str]:
         """Yield the text of a span, in several parts where it is one long line."""
         if span.start < span.end or len(lines[span.start - 1]) <= self.chunk_size:
-            yield span.text(lines)
+            yield span.join_text(lines)
             return
         line = lines[span.start - 1]
         for at in range(0, len(line), self.chunk_size):
@@ -232,7 +232,7 @@ class LineSpan:
     symbol: Symbol | None = None
     head: str = ""
 
-    def text(self, lines: Sequence[str]) -> str:
+    def join_text(self, lines: Sequence[str]) -> str:
         """Return its text, with the head before it."""
         own = "\n".join(lines[self.start - 1 : self.end])
         return f"{self.head}\n{own}" if self.head else own

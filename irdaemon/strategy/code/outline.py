@@ -163,7 +163,7 @@ def outline(language: str, text: bytes) -> list[_Symbol] | None:
             return found
     grammar = _GRAMMARS.get(language)
     try:
-        return _outline_grammar(grammar, text) if grammar else None
+        return _parse_with_grammar(grammar, text) if grammar else None
     except (ImportError, AttributeError):  # it is not installed, or of another version
         return None
 
@@ -215,7 +215,7 @@ def _list_statements(node: ast.stmt) -> Iterator[ast.stmt]:
 # -- tree-sitter ---------------------------------------------------------------------------------
 
 
-def _outline_grammar(grammar: _Grammar, text: bytes) -> list[_Symbol] | None:
+def _parse_with_grammar(grammar: _Grammar, text: bytes) -> list[_Symbol] | None:
     tree_sitter = import_module("tree_sitter")
     language = tree_sitter.Language(getattr(import_module(grammar.module), grammar.function)())
     root = tree_sitter.Parser(language).parse(text).root_node

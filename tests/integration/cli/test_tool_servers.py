@@ -16,7 +16,7 @@ from irdaemon.cli.tools import (
     keep_tools,
     list_or_keep,
 )
-from irdaemon.source.mcp_tools import McpTools, known_places
+from irdaemon.source.mcp_tools import McpTools, list_known_places
 from irdaemon.source.places import keep_existing
 from tests.support.installed import write
 from tests.support.planted import GITHUB
@@ -94,7 +94,7 @@ def test_the_tools_of_a_server_that_is_run_become_a_dump_the_source_reads(tmp_pa
     server = ToolServer("finder", "x", (sys.executable, str(script)))
     path = keep_tools(server, ask_server(server, 30.0), str(tmp_path), {})
     assert os.stat(path).st_mode & 0o077 == 0
-    source = McpTools(keep_existing(known_places(str(tmp_path), {})), {})
+    source = McpTools(keep_existing(list_known_places(str(tmp_path), {})), {})
     (entry,) = source.scan().entries
     (tool,) = source.read(entry).artifacts
     assert tool.artifact_id == "finder/find"

@@ -146,12 +146,12 @@ def test_the_watchdog_is_fed_twice_as_often_as_asked(monkeypatch, usec, pid, exp
 
 def test_the_unit_runs_this_interpreter_by_its_absolute_path(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/opt/my env/50%/python")
-    line = next(line for line in service.unit_text().splitlines() if line.startswith("ExecStart"))
+    line = next(line for line in service.make_unit().splitlines() if line.startswith("ExecStart"))
     assert line == 'ExecStart="/opt/my env/50%%/python" -m irdaemon start'
 
 
 def test_a_machine_without_a_service_manager_is_told_what_works(monkeypatch):
     monkeypatch.setattr(service.shutil, "which", lambda name: None)
     with pytest.raises(Unavailable) as caught:
-        service.status()
+        service.read_status()
     assert "start --detach" in caught.value.hint

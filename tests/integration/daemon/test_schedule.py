@@ -58,11 +58,11 @@ def test_a_scheduler_that_died_is_started_anew():
     schedule = Schedule(Asked(), ScheduleConfig())
     schedule.start()
     died = schedule._scheduler
-    schedule.revive()
+    schedule.restart_dead()
     assert schedule._scheduler is died
     died.shutdown(wait=True)
     died._thread = threading.Thread()  # one that does not run
-    schedule.revive()
+    schedule.restart_dead()
     assert schedule._scheduler is not died
     assert schedule._scheduler.running
     schedule.stop()
@@ -148,13 +148,13 @@ def test_a_compaction_that_is_due_by_day_is_done_once_in_the_quiet_hours():
 
 
 @pytest.mark.parametrize(
-    ("idle_s", "on_battery", "scans"), [(0, False, 4), (901, False, 2), (0, True, 2)]
+    ("measure_idle_s", "on_battery", "scans"), [(0, False, 4), (901, False, 2), (0, True, 2)]
 )
 def test_where_nobody_asks_or_on_a_battery_every_other_routine_scan_is_left_out(
     idle_s, on_battery, scans, monkeypatch
 ):
     made, schedule, _ = scheduled(Reindex(), on_battery=lambda: on_battery)
-    monkeypatch.setattr(type(made.state.host), "idle_s", lambda self: idle_s)
+    monkeypatch.setattr(type(made.state.host), "measure_idle_s", lambda self: idle_s)
     found = []
     for _turn in range(4):
         schedule.reconcile_all()

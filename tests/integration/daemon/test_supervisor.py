@@ -26,7 +26,7 @@ class Stand:
     def state(self):
         return SimpleNamespace(projects=SimpleNamespace(tended=self.tended))
 
-    def health(self):
+    def judge_health(self):
         facts = Facts("a", {}, self.watermarks, self.scanned_at)
         return judge_health((facts,), ProcessHealth(), Policy(), 0.0)
 

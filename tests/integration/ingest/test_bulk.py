@@ -58,7 +58,7 @@ def readers():
 
 def everything(ledger):
     """Return all rows of a ledger but for vectors and times, row numbers and term ids included."""
-    select = ledger._store.all
+    select = ledger._store.fetch_all
     return [
         select("SELECT id, key, path, stamp, recipe, cursor, skipped FROM entries ORDER BY id"),
         select(

@@ -502,7 +502,7 @@ class Staged:
     def forget(self, root: str) -> None:
         pass
 
-    def directories(self, root: str) -> int:
+    def count_directories(self, root: str) -> int:
         return 7
 
     def receives_events(self, timeout: float) -> bool:
@@ -618,14 +618,14 @@ def test_what_is_mounted_below_a_root_is_noticed_and_elsewhere_is_not(tmp_path):
     table = tmp_path / "mounts"
     table.write_text("a / ext4 rw 0 0\nb /notes ext4 rw 0 0\n")
     mounts = MountTable(str(table))
-    assert mounts.changed(["/notes"]) == ()
+    assert mounts.find_changed(["/notes"]) == ()
     table.write_text(
         "a / ext4 rw 0 0\nb /notes ext4 rw 0 0\nc /notes/x tmpfs rw 0 0\nd /y tmpfs 0\n"
     )
-    assert mounts.changed(["/notes"]) == ("/notes/x",)
-    assert mounts.changed(["/notes"]) == ()
+    assert mounts.find_changed(["/notes"]) == ("/notes/x",)
+    assert mounts.find_changed(["/notes"]) == ()
     table.write_text("a / ext4 rw 0 0\n")
-    assert mounts.changed(["/notes"]) == ("/notes/x",)
+    assert mounts.find_changed(["/notes"]) == ("/notes/x",)
     mounts.close()
 
 

@@ -68,13 +68,13 @@ def test_every_example_is_a_command_line_that_is_understood(program, command):
     shown = examples(program, command)
     assert any(words[:2] == [program, command] for words in shown)
     for words in shown:
-        parse_options(PROGRAMS[program].program(), words[1:])
+        parse_options(PROGRAMS[program].make_program(), words[1:])
 
 
 @pytest.mark.parametrize(("program", "command"), COMMANDS)
 def test_every_option_says_what_it_does(program, command):
     words = next(words for words in examples(program, command) if words[1] == command)
-    page = parse_options(PROGRAMS[program].program(), words[1:]).page
+    page = parse_options(PROGRAMS[program].make_program(), words[1:]).page
     assert all(action.help for action in page._actions)
 
 
@@ -85,7 +85,7 @@ def test_every_command_of_irc_that_prints_data_takes_json_and_the_page_on_asking
     assert sentence in page
     for command in PROGRAMS["irc"].COMMANDS:
         words = next(words for words in examples("irc", command) if words[1] == command)
-        page = parse_options(PROGRAMS["irc"].program(), words[1:]).page
+        page = parse_options(PROGRAMS["irc"].make_program(), words[1:]).page
         takes = any("--json" in action.option_strings for action in page._actions)
         assert takes == (command not in PROGRAMS["irc"].NO_DATA), command
 

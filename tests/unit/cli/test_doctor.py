@@ -230,15 +230,15 @@ def test_a_service_of_another_environment_or_one_that_is_gone_is_wrong_and_ours_
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setattr(doctored.sys, "platform", "linux")
     monkeypatch.setattr(doctored.shutil, "which", lambda name: None)
-    ours = service.unit_text()
-    service.unit_path().parent.mkdir(parents=True)
+    ours = service.make_unit()
+    service.find_unit().parent.mkdir(parents=True)
     linked = tmp_path / "venv/bin/python"  # the same program behind another environment
     linked.parent.mkdir(parents=True)
     linked.symlink_to(sys.executable)
     for other in (str(linked), "/gone/bin/python"):
-        service.unit_path().write_text(ours.replace(sys.executable, other))
+        service.find_unit().write_text(ours.replace(sys.executable, other))
         (found,) = doctored.check_service(config())
         assert (found.level, found.fix) == ("wrong", "irdaemon service install")
-    service.unit_path().write_text(ours)
+    service.find_unit().write_text(ours)
     (found,) = doctored.check_service(config())
     assert found.level == "ok"

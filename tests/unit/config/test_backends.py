@@ -4,11 +4,11 @@ import os
 
 import pytest
 
-from irdaemon.config.backends import BackendAddress, shown
+from irdaemon.config.backends import BackendAddress, hide_password
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import parse_config
 from irdaemon.config.corpus import make_corpora, make_corpus
-from irdaemon.config.origin import effective_settings
+from irdaemon.config.origin import list_settings
 
 SERVER = "postgresql://search@db.example/ir"
 NOTES = "\n[corpora.notes]\nkind = 'files'\nroots = ['/n']\n"
@@ -141,12 +141,12 @@ def test_a_password_is_named_by_its_variable_and_not_written_down():
 def test_the_settings_show_the_backend_without_a_secret(tmp_path):
     file = tmp_path / "irdaemon.toml"
     file.write_text(f"[index]\nbackend = '{SERVER}?sslmode=require'\n")
-    assert effective_settings(str(file), {})["index.backend"].value == f'"{SERVER}?sslmode=require"'
+    assert list_settings(str(file), {})["index.backend"].value == f'"{SERVER}?sslmode=require"'
     file.write_text("[index]\nbackend = 'postgresql://ann:hunter2@db/ir'\n")
     with pytest.raises(ConfigError) as caught:
-        effective_settings(str(file), {})
+        list_settings(str(file), {})
     assert "hunter2" not in str(caught.value)
-    assert effective_settings(str(tmp_path / "none"), {})["index.backend"].value == '"local"'
+    assert list_settings(str(tmp_path / "none"), {})["index.backend"].value == '"local"'
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_the_settings_show_the_backend_without_a_secret(tmp_path):
     ],
 )  # fmt: skip
 def test_what_is_shown_of_a_url_is_where_it_leads_and_no_secret(url, seen):
-    assert shown(url) == seen
+    assert hide_password(url) == seen
 
 
 @pytest.mark.parametrize(

@@ -33,15 +33,15 @@ name = "c"
     ],
 )
 def test_the_line_of_a_key_is_its_own_or_its_tables_or_none(table, key, line):
-    assert TEXT.line_of(table, key) == line
+    assert TEXT.find_line(table, key) == line
 
 
 def test_a_whole_number_is_a_number_and_a_truth_value_is_neither():
-    assert TEXT.typed("serve", "x", 3, float) == 3.0
-    assert isinstance(TEXT.typed("serve", "x", 3, float), float)
+    assert TEXT.read_typed("serve", "x", 3, float) == 3.0
+    assert isinstance(TEXT.read_typed("serve", "x", 3, float), float)
     for kind in (int, float):
         with pytest.raises(ConfigError, match="number, not bool"):
-            TEXT.typed("serve", "x", True, kind)
+            TEXT.read_typed("serve", "x", True, kind)
 
 
 def test_a_key_that_is_not_valid_is_an_error_with_the_nearest_and_all_others():
@@ -53,5 +53,5 @@ def test_a_key_that_is_not_valid_is_an_error_with_the_nearest_and_all_others():
 
 
 def test_a_path_is_relative_to_the_file():
-    assert TEXT.absolute("notes/../x") == "/etc/x"
-    assert TEXT.absolute("/x") == "/x"
+    assert TEXT.resolve_path("notes/../x") == "/etc/x"
+    assert TEXT.resolve_path("/x") == "/x"

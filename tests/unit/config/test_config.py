@@ -7,7 +7,7 @@ from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import load_config, parse_config
 from irdaemon.config.corpus import find_new_corpora, list_absent_places, make_corpora, make_corpus
 from irdaemon.config.reindex import Reindex
-from irdaemon.config.template import initial_config
+from irdaemon.config.template import make_config
 from irdaemon.strategy import Chunked
 
 PATH = "/etc/x/irdaemon.toml"
@@ -83,7 +83,7 @@ def test_roots_are_relative_to_the_file_or_the_home(monkeypatch):
 
 
 def test_the_initial_file_is_valid_as_it_is_and_with_its_defaults_switched_on():
-    _, text = initial_config(PATH)
+    _, text = make_config(PATH)
     assert parsed(text) == parsed("")
     switched = [line.removeprefix("# ") for line in text.splitlines() if " = " in line]
     values = [line for line in switched if line.split(" = ")[0].endswith(("_ms", "_minutes"))]
@@ -276,8 +276,8 @@ MODELS = '[models]\nendpoint = "http://127.0.0.1:11434/v1/"\nmodel = "tiny"\n'
 
 
 def test_no_model_is_configured_by_default_and_one_needs_an_endpoint_and_a_name():
-    assert parsed("").models.model_endpoint() is None
-    endpoint = parsed(MODELS + 'key_env = "MY_KEY"\n').models.model_endpoint()
+    assert parsed("").models.make_endpoint() is None
+    endpoint = parsed(MODELS + 'key_env = "MY_KEY"\n').models.make_endpoint()
     assert (endpoint.url, endpoint.model, endpoint.key_env) == (
         "http://127.0.0.1:11434/v1",
         "tiny",

@@ -49,14 +49,14 @@ def test_a_corpus_is_added_and_everything_else_stays(file):
 
 def test_what_would_be_added_is_in_the_configuration_that_is_given_and_not_in_the_file(file):
     before = file.read_bytes()
-    config = edited(file).with_corpus("new", "files", ["/x"])
+    config = edited(file).preview_corpus("new", "files", ["/x"])
     assert {each.name for each in config.corpora} == {"a", "b", "new"}
     assert config == edited(file).add_corpus("new", "files", ["/x"])
     file.write_bytes(before)
     with pytest.raises(QueryError, match="already"):
-        edited(file).with_corpus("a", "files", ["/x"])
+        edited(file).preview_corpus("a", "files", ["/x"])
     with pytest.raises(ConfigError):
-        edited(file).with_corpus("odd", "flies", ["/x"])
+        edited(file).preview_corpus("odd", "flies", ["/x"])
     assert file.read_bytes() == before
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import load_config, parse_config
-from irdaemon.config.origin import EffectiveSetting, effective_settings
+from irdaemon.config.origin import EffectiveSetting, list_settings
 from irdaemon.daemon.active_config import make_engine_options
 from irdaemon.types import Tuning
 
@@ -31,7 +31,7 @@ def test_the_file_tunes_the_search_and_the_environment_comes_first(file, monkeyp
 
 
 def test_each_setting_has_its_origin(file):
-    found = effective_settings(str(file), {"IRDAEMON_FUSION": "rrf", "IRDAEMON_ALPHA": ""})
+    found = list_settings(str(file), {"IRDAEMON_FUSION": "rrf", "IRDAEMON_ALPHA": ""})
     assert found["search.fusion"] == EffectiveSetting('"rrf"', "IRDAEMON_FUSION")
     assert found["search.alpha"] == EffectiveSetting("0.25", f"{file}:3")
     assert found["search.mmr_lambda"] == EffectiveSetting("0.7", "default")

@@ -6,7 +6,7 @@ import re
 import tomlkit
 
 from irdaemon.config.config import parse_config
-from irdaemon.config.template import initial_config
+from irdaemon.config.template import make_config
 
 
 def uncommented(text):
@@ -17,13 +17,13 @@ def uncommented(text):
 
 
 def test_as_it_is_written_it_changes_nothing():
-    path, text = initial_config("/tmp/irdaemon.toml")
+    path, text = make_config("/tmp/irdaemon.toml")
     assert path == "/tmp/irdaemon.toml"
     assert parse_config(text, path) == parse_config("", path)
 
 
 def test_what_is_commented_out_is_the_default():
-    _, text = initial_config("/c.toml")
+    _, text = make_config("/c.toml")
     sections = tomlkit.parse(uncommented(text)).unwrap()
     for name in ("index", "watch", "schedule", "serve", "health", "limits", "documents"):
         written = f"[{name}]\n" + tomlkit.dumps(sections[name])
@@ -32,9 +32,9 @@ def test_what_is_commented_out_is_the_default():
 
 def test_it_names_the_directories_that_were_found(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert "# skills: nothing found here" in initial_config("/c.toml")[1]
+    assert "# skills: nothing found here" in make_config("/c.toml")[1]
     (tmp_path / ".claude" / "skills").mkdir(parents=True)
-    text = initial_config("/c.toml")[1]
+    text = make_config("/c.toml")[1]
     assert f"# skills: found here\n#   {tmp_path}/.claude/skills\n" in text
 
 
@@ -42,4 +42,4 @@ def test_without_a_path_it_is_for_the_usual_place(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.delenv("IRDAEMON_CONFIG", raising=False)
-    assert initial_config()[0] == os.path.join(tmp_path, ".config/irdaemon/irdaemon.toml")
+    assert make_config()[0] == os.path.join(tmp_path, ".config/irdaemon/irdaemon.toml")

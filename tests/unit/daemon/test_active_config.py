@@ -17,11 +17,11 @@ def test_examples_are_copied_to_no_backend_and_a_corpus_of_ones_own_is(tmp_path,
     notes = f"[corpora.notes]\nkind = 'files'\nroots = ['{tmp_path}']\n"
     fallback.write_text(f"known = false\n{notes}")
     active = ActiveConfig(str(own), str(fallback))
-    (example,) = active.corpora(())
+    (example,) = active.make_corpora(())
     assert (active.demo, example.backend) == (True, None)
     own.write_text(index + notes)
     active.reload()
-    (mine,) = active.corpora(())
+    (mine,) = active.make_corpora(())
     assert (active.demo, mine.backend is None) == (False, False)
 
 
@@ -49,7 +49,7 @@ def test_taking_away_the_last_corpus_needs_no_file_of_examples_any_more(tmp_path
     active = ActiveConfig(str(own), str(fallback))
     fallback.unlink()
     active.remove("notes")
-    assert [each.name for each in active.corpora(())] == ["examples"]
+    assert [each.name for each in active.make_corpora(())] == ["examples"]
 
 
 @pytest.mark.parametrize(
@@ -76,10 +76,10 @@ def test_what_no_daemon_starts_with_is_not_taken_up_by_one_that_runs(tmp_path, m
         with pytest.raises(ConfigError, match=str(own)):
             refused()
     assert (active.config, active.rules) == before
-    assert active.facts()["refused"]["message"].startswith(str(own))
+    assert active.describe_file()["refused"]["message"].startswith(str(own))
     own.write_text("known = false\n")
     active.reload()
-    assert active.facts() == {}
+    assert active.describe_file() == {}
 
 
 def test_a_setting_that_is_read_at_the_start_only_is_named_until_then(tmp_path, monkeypatch):
@@ -89,10 +89,10 @@ def test_a_setting_that_is_read_at_the_start_only_is_named_until_then(tmp_path, 
     active = ActiveConfig(str(own), None)
     own.write_text("known = false\n[search]\nalpha = 0.4\n[limits]\nartifacts = 5\n")
     active.reload()
-    assert active.facts() == {"next_start": ["search.alpha"]}
+    assert active.describe_file() == {"next_start": ["search.alpha"]}
     own.write_text("known = false\n")
     active.reload()
-    assert active.facts() == {}
+    assert active.describe_file() == {}
 
 
 def examples_of(tmp_path, monkeypatch):
@@ -109,7 +109,7 @@ def test_a_start_without_a_fallback_goes_on_with_the_examples_of_the_last(tmp_pa
     assert not ActiveConfig(str(own), None).demo
     assert ActiveConfig(str(own), str(fallback)).demo
     again = ActiveConfig(str(own), None)
-    assert (again.demo, [each.example for each in again.corpora(())]) == (True, [True])
+    assert (again.demo, [each.example for each in again.make_corpora(())]) == (True, [True])
 
 
 def test_the_examples_are_forgotten_once_there_is_something_of_ones_own(tmp_path, monkeypatch):
@@ -117,7 +117,7 @@ def test_the_examples_are_forgotten_once_there_is_something_of_ones_own(tmp_path
     active = ActiveConfig(str(own), str(fallback))
     own.write_text(f"known = false\n{fallback.read_text()}")
     active.reload()
-    assert [each.example for each in active.corpora(())] == [False]
+    assert [each.example for each in active.make_corpora(())] == [False]
     own.write_text("known = false\n")
     assert not ActiveConfig(str(own), None).demo
 

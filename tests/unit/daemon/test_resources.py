@@ -37,11 +37,11 @@ def test_a_corpus_at_its_limit_takes_in_no_new_artifact_and_says_so():
     assert look(made) == 1
     items |= {"b": "two", "c": "three", "d": "four"}
     assert look(made) == 2
-    (health,) = made.health().corpora
+    (health,) = made.judge_health().corpora
     assert health.stale == (
         "2 new entries are not taken in: it holds 2 artifacts, its limit is 2 (artifacts)",
     )
-    assert made.health().limits == ("m: it holds 2 artifacts, its limit is 2 (artifacts)",)
+    assert made.judge_health().limits == ("m: it holds 2 artifacts, its limit is 2 (artifacts)",)
 
 
 def test_what_is_known_still_changes_at_the_limit_and_what_goes_makes_room():
@@ -54,7 +54,7 @@ def test_what_is_known_still_changes_at_the_limit_and_what_goes_makes_room():
     del items["b"]
     assert look(made) == 2
     assert made.search(Query("three", mode="lexical")).results[0].artifact_id == "c"
-    assert made.health().level == "ok"
+    assert made.judge_health().level == "ok"
 
 
 def test_above_the_memory_limit_new_artifacts_wait_until_there_is_room_again(monkeypatch):
@@ -66,14 +66,14 @@ def test_above_the_memory_limit_new_artifacts_wait_until_there_is_room_again(mon
     used[0] = 101 * MB
     items["b"] = "two"
     assert look(made) == 1
-    assert "101 MB of memory, its limit is 100" in made.health().corpora[0].stale[0]
+    assert "101 MB of memory, its limit is 100" in made.judge_health().corpora[0].stale[0]
     used[0] = 99 * MB
     assert look(made) == 2
-    assert made.health().level == "ok"
+    assert made.judge_health().level == "ok"
 
 
 def test_no_limit_refuses_nothing():
-    assert Quota().exceeded(10**9) == ""
+    assert Quota().check(10**9) == ""
 
 
 def test_the_memory_of_this_process_is_measured():
@@ -106,7 +106,7 @@ def test_near_the_memory_limit_memory_is_released_once_a_minute(monkeypatch):
     for now in (0.0, 5.0, 59.0, 60.0):
         watching.tick(now)
     assert len(shed) == 2
-    assert "are released" in watching.exceeded()[0]
+    assert "are released" in watching.list_exceeded()[0]
 
 
 @needs_graph

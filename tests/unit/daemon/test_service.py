@@ -30,7 +30,7 @@ def test_install_writes_the_unit_and_starts_it_by_systemctl(systemctl, tmp_path,
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     asked, _ = systemctl
     service.install()
-    assert (tmp_path / "systemd" / "user" / service.UNIT).read_text() == service.unit_text()
+    assert (tmp_path / "systemd" / "user" / service.UNIT).read_text() == service.make_unit()
     assert [line.split()[2] for line in asked] == ["daemon-reload", "enable", "restart"]
 
 
@@ -46,7 +46,7 @@ def test_a_machine_without_systemctl_is_an_error_that_names_the_other_way(monkey
     monkeypatch.setattr(service.sys, "platform", "linux")
     monkeypatch.setattr(service.shutil, "which", lambda name: None)
     with pytest.raises(Unavailable) as caught:
-        service.status()
+        service.read_status()
     assert "irdaemon start --detach" in caught.value.hint
 
 
@@ -67,12 +67,12 @@ def test_a_failed_install_leaves_no_unit_and_one_that_was_there_as_it_was(
     answers += [Finished(0, ""), Finished(0, ""), Finished(1, "it failed")]
     with pytest.raises(Unavailable, match="it failed"):
         service.install()
-    assert not service.unit_path().exists()
-    service.unit_path().write_text("mine")
+    assert not service.find_unit().exists()
+    service.find_unit().write_text("mine")
     answers += [Finished(1, "no bus")]
     with pytest.raises(Unavailable, match="no bus"):
         service.install()
-    assert service.unit_path().read_text() == "mine"
+    assert service.find_unit().read_text() == "mine"
 
 
 def test_uninstall_removes_the_unit_although_the_manager_fails(systemctl, tmp_path, monkeypatch):
@@ -81,7 +81,7 @@ def test_uninstall_removes_the_unit_although_the_manager_fails(systemctl, tmp_pa
     service.install()
     answers += [Finished(1, "no bus"), Finished(1, "no bus")]
     assert "no bus" in service.uninstall()
-    assert not service.unit_path().exists()
+    assert not service.find_unit().exists()
 
 
 def test_the_service_runs_the_process_that_the_manager_names(systemctl):
@@ -98,11 +98,11 @@ def test_a_machine_without_a_manager_is_left_without_a_unit(tmp_path, monkeypatc
     monkeypatch.setattr(service.shutil, "which", lambda name: None)
     with pytest.raises(Unavailable, match="systemctl"):
         service.install()
-    assert not service.unit_path().exists()
+    assert not service.find_unit().exists()
 
 
 def test_a_launch_agent_is_a_property_list_that_starts_this_interpreter():
-    agent = plistlib.loads(service.agent_plist())
+    agent = plistlib.loads(service.make_agent())
     started = [sys.executable, "-m", "irdaemon", "start", "--log"]
     assert agent["ProgramArguments"][:5] == started
     assert agent["KeepAlive"] == {"SuccessfulExit": False}
@@ -134,9 +134,9 @@ def test_an_agent_is_installed_once_the_one_before_is_gone(launchctl):
     asked, answers = launchctl
     answers += [Finished(0, ""), Finished(0, "pid = 17"), Finished(0, "pid = 17")]
     assert "started" in service.install(lambda: asked.append("way is made"))
-    assert service.agent_path().read_bytes() == service.agent_plist()
+    assert service.find_agent().read_bytes() == service.make_agent()
     assert verbs(asked) == ["bootout", "print", "print", "print", "way", "bootstrap"]
-    assert asked[-1] == f"bootstrap gui/{os.getuid()} {service.agent_path()}"
+    assert asked[-1] == f"bootstrap gui/{os.getuid()} {service.find_agent()}"
 
 
 def test_an_agent_that_launchd_does_not_let_go_of_is_waited_for_a_while_only(
@@ -156,12 +156,12 @@ def test_a_failed_install_of_an_agent_leaves_none_and_one_that_was_there_as_it_w
     answers += failed
     with pytest.raises(Unavailable, match="Bootstrap failed: 5"):
         service.install()
-    assert not service.agent_path().exists()
-    service.agent_path().write_text("mine")
+    assert not service.find_agent().exists()
+    service.find_agent().write_text("mine")
     answers += failed
     with pytest.raises(Unavailable):
         service.install()
-    assert service.agent_path().read_text() == "mine"
+    assert service.find_agent().read_text() == "mine"
 
 
 def test_an_agent_is_restarted_and_found_by_its_pid_and_removed(launchctl):
@@ -173,5 +173,5 @@ def test_an_agent_is_restarted_and_found_by_its_pid_and_removed(launchctl):
     answers += [Finished(0, "\tstate = running\n\tpid = 17\n")] * 2
     assert [service.is_service(pid) for pid in (17, 18)] == [True, False]
     assert "removed" in service.uninstall()
-    assert not service.agent_path().exists()
+    assert not service.find_agent().exists()
     assert "nothing to do" in service.uninstall()

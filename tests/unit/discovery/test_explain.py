@@ -78,7 +78,7 @@ def test_a_named_item_is_told_where_it_dropped_out(item, more, stage):
 def test_an_explanation_runs_its_query_once(monkeypatch, item):
     engine = engine_of(TOOLS)
     embedded, retrieved = [], []
-    retrieve, embed = discovery.retrieve, engine.state.embedders.vector
+    retrieve, embed = discovery.retrieve, engine.state.embedders.embed_query
     monkeypatch.setattr(
         discovery, "retrieve", lambda *args: retrieved.append(args) or retrieve(*args)
     )

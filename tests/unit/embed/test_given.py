@@ -76,7 +76,7 @@ def test_a_corpus_with_an_embedder_of_its_own_is_opened_with_it_or_answers_by_wo
     plain = ir.open_corpus("words", store=store)
     assert plain.search("zebra").freshness["legs"] == ["lexical"]
     with pytest.raises(Unavailable, match="'letters-1' was an object"):
-        plain.engine.state.embedders.named("letters-1").embed(["x"])
+        plain.engine.state.embedders.get_embedder("letters-1").embed(["x"])
     plain.close()
     whole = ir.open_corpus("words", store=store, embedder=letters)
     assert whole.search("zebra").freshness["legs"] == ["dense", "lexical"]

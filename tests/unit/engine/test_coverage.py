@@ -69,8 +69,10 @@ def test_what_is_left_out_is_counted_by_its_reason_and_nothing_is_missing(tmp_pa
 
 def test_what_the_source_s_own_walk_overlooks_is_missing_by_its_path(tmp_path, monkeypatch):
     write(tmp_path, "a.md", "research/b.md", "research/deeper/c.md")
-    shallow = Walk.directories
-    monkeypatch.setattr(Walk, "directories", lambda *args: shallow(args[0], args[1], args[2], 0))
+    shallow = Walk.walk_directories
+    monkeypatch.setattr(
+        Walk, "walk_directories", lambda *args: shallow(args[0], args[1], args[2], 0)
+    )
     found = covered(corpus("files", tmp_path))
     assert found.missing_paths == [
         str(tmp_path / "research/b.md"),

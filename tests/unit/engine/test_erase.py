@@ -172,16 +172,16 @@ def test_writing_anew_takes_no_more_than_a_hundredth_of_the_time(kept, monkeypat
 
 def test_a_wish_waits_for_quiet_and_not_for_long():
     wish = Deferred(quiet_s=5, latest_s=20)
-    assert not wish.due(False, True, 0)
-    assert not wish.due(True, True, 100)
-    assert not wish.due(True, True, 104)
-    assert wish.due(True, True, 105)
-    assert not wish.due(True, False, 119)
-    assert wish.due(True, False, 120)
-    assert not wish.due(False, True, 121)
-    assert not wish.due(True, False, 122)
-    assert not wish.due(True, True, 50)  # the clock was set back
-    assert wish.due(True, True, 55)
+    assert not wish.is_due(False, True, 0)
+    assert not wish.is_due(True, True, 100)
+    assert not wish.is_due(True, True, 104)
+    assert wish.is_due(True, True, 105)
+    assert not wish.is_due(True, False, 119)
+    assert wish.is_due(True, False, 120)
+    assert not wish.is_due(False, True, 121)
+    assert not wish.is_due(True, False, 122)
+    assert not wish.is_due(True, True, 50)  # the clock was set back
+    assert wish.is_due(True, True, 55)
 
 
 def test_a_file_that_cannot_be_written_anew_is_tried_again(kept, monkeypatch):

@@ -81,7 +81,7 @@ def test_a_look_that_fails_says_so_and_is_tried_again_until_it_is_done(made, clo
     clock.now += 60
     made.drain()
     assert look(made).state == "done"
-    assert made.health().level == "ok"
+    assert made.judge_health().level == "ok"
 
 
 def test_what_the_system_cannot_do_for_a_job_is_tried_again_for_as_long_as_it_takes(

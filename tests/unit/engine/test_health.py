@@ -33,7 +33,7 @@ def judge(given, *watched, **process):
 def test_a_corpus_that_is_watched_and_up_to_date_is_ok():
     watermarks = Watermarks(changed_at=NOW - 5, indexed_at=NOW - 5, embedded_at=NOW - 5)
     found, notes = judge(facts(watermarks))
-    assert (found.level, notes.level, found.sentence()) == ("ok", "ok", "ok")
+    assert (found.level, notes.level, found.format_line()) == ("ok", "ok", "ok")
     assert notes.changed_at == notes.indexed_at
 
 
@@ -42,7 +42,7 @@ def test_a_change_that_waits_longer_than_the_policy_allows_is_stale_however_aliv
     found, late = judge(facts(Watermarks(waiting_since=NOW - 1800)))
     assert (soon.level, soon.waiting_s) == ("ok", 599)
     assert (found.level, late.level, late.waiting_s) == ("stale", "stale", 1800)
-    assert found.sentence() == "stale: notes: changes wait to be indexed since 30 min"
+    assert found.format_line() == "stale: notes: changes wait to be indexed since 30 min"
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_what_failed_is_quarantined_with_how_often_and_makes_nothing_stale():
 def test_a_thread_that_makes_no_progress_is_worse_than_ok_and_named_first():
     found, _ = judge(facts(Watermarks(missed_events=1)), stuck=("the writer died",))
     assert found.level == "stale"
-    assert found.sentence() == "stale: the writer died (and 1 more)"
+    assert found.format_line() == "stale: the writer died (and 1 more)"
 
 
 def test_a_configuration_that_was_refused_is_worse_than_ok_while_every_corpus_is_well():

@@ -68,7 +68,7 @@ def test_a_part_is_named_after_its_corpus_and_its_project_alone():
 
 def test_a_part_is_scanned_embedded_and_followed_like_a_corpus(made, shop):
     name = name_part("s", shop.root)
-    assert made.state.projects.parts_of(shop) == {"s": name}
+    assert made.state.projects.list_parts(shop) == {"s": name}
     index = made.snapshot.parts[name]
     assert (index.rows.n_artifacts, index.unembedded) == (1, 0)
     changed = write_skill(_below(shop, "refund"), "give it back")
@@ -79,8 +79,8 @@ def test_a_part_is_scanned_embedded_and_followed_like_a_corpus(made, shop):
 
 def test_each_artifact_of_a_part_has_the_name_and_the_root_of_its_project(made, shop):
     columns = made.snapshot.parts[name_part("s", shop.root)].columns
-    assert {"project", "project_root"} <= set(columns.names())
-    assert "project_root" not in made.snapshot.corpora["s"].columns.names()
+    assert {"project", "project_root"} <= set(columns.list_names())
+    assert "project_root" not in made.snapshot.corpora["s"].columns.list_names()
 
 
 def test_nothing_that_lists_corpora_shows_a_part(made, shop):
@@ -88,7 +88,7 @@ def test_nothing_that_lists_corpora_shows_a_part(made, shop):
     name = name_part("s", shop.root)
     assert list(made.corpora) == list(made.snapshot.corpora) == ["s"]
     assert [each["name"] for each in made.status()["corpora"]] == ["s"]
-    assert [each.name for each in made.health().corpora] == ["s"]
+    assert [each.name for each in made.judge_health().corpora] == ["s"]
     assert [each.corpus for each in made.coverage()] == ["s"]
     assert {each.corpus for each in maintain(made.state)} == {"s", ""}
     assert {row["corpus"] for row in made.artifacts(ArtifactPage())} == {"s"}
@@ -127,7 +127,7 @@ def test_a_part_that_is_put_aside_is_unloaded_and_served_again_without_a_scan(ma
     publisher, name = made.writer.publisher, name_part("s", shop.root)
     publisher.put_aside(shop.root)
     assert not made.snapshot.parts
-    assert not made.state.projects.parts_of(shop)
+    assert not made.state.projects.list_parts(shop)
     assert made.ledger.artifacts.count(name) == 1
     publisher.set_parts(shop.root, [part(shop, f"{shop.root}/.claude/skills")])
     assert made.snapshot.parts[name].rows.n_artifacts == 1

@@ -201,7 +201,7 @@ def test_from_a_link_into_a_project_the_nearest_of_a_name_is_that_of_where_it_le
     place = str(link / "apps" / "web")
     made.state.projects.locate(place)
     made.drain()
-    assert made.state.projects.last_place(root) == str(near)
+    assert made.state.projects.find_last_place(root) == str(near)
     found = made.search(Query("what dup is for", ("skills",), place=place)).results
     assert [hit.artifact_id.partition("/shop/")[2] for hit in found] == [
         "apps/web/.claude/skills/dup"
@@ -317,7 +317,7 @@ def test_prompts_of_a_project_outlive_a_restart_where_it_keeps_no_items(made, tm
     made.drain()
     part, away = name_part("skills", root), tmp_path / "away"
     (item,) = (card.artifact_id for card in made.snapshot.parts[part].rows.cards)
-    given = {item: Expected.of(["charge a card"])}
+    given = {item: Expected.from_prompts(["charge a card"])}
     made.ledger.prompts.publish(part, given, PERSON)
     made.ledger.prompts.publish(part, given, USE)
     made.ledger.close()
@@ -359,7 +359,7 @@ def test_prompts_of_a_project_go_when_it_is_forgotten(made, tmp_path):
     roots = [write_project(tmp_path / name, name) for name in ("a", "b")]
     for root in roots:
         made.ledger.prompts.publish(
-            name_part("skills", root), {"x": Expected.of(["charge a card"])}, PERSON
+            name_part("skills", root), {"x": Expected.from_prompts(["charge a card"])}, PERSON
         )
         made.state.projects.locate(root)
     made.drain()
@@ -425,7 +425,7 @@ def test_a_corpus_that_the_person_disabled_has_no_part(tmp_path, clock):
     root = write_project(tmp_path / "shop", "stripe")
     project = made.state.projects.locate(root)
     made.drain()
-    assert "skills" not in made.state.projects.parts_of(project)
+    assert "skills" not in made.state.projects.list_parts(project)
     made.ledger.close()
 
 

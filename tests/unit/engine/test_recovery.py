@@ -193,7 +193,7 @@ def asked_everything(made):
         lambda: made.disclose(["m/t1", "m/t2"]),
         lambda: made.search(Query("thing number 3", level="body")),
         lambda: made.discover(Query("thing number 3", related=True)),
-        *(made.status, made.health, made.failures, made.secrets, made.audit),
+        *(made.status, made.judge_health, made.failures, made.secrets, made.audit),
         lambda: made.info("m"),
     ]
     refused = 0
@@ -245,7 +245,7 @@ def test_a_mistake_of_the_program_is_one_as_soon_as_the_ledger_is_known_to_be_so
     made = started(path)
 
     def mistaken():
-        with made.state.reading():
+        with made.state.open_reading():
             raise KeyError("a fault of our own")
 
     with pytest.raises(Unavailable):

@@ -21,7 +21,7 @@ class Asked(InProcess):
     writes = True
     seconds = 0.0
 
-    def idle_s(self):
+    def measure_idle_s(self):
         return self.seconds
 
 

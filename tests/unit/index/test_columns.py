@@ -20,7 +20,7 @@ values = scalars | st.lists(scalars, max_size=3) | st.dictionaries(st.text(max_s
 def column_of(held):
     column = Column(np.zeros(len(held), np.int32))
     for position, value in enumerate(held):
-        column.codes[position] = column.code(value)
+        column.codes[position] = column.encode_value(value)
     return column
 
 
@@ -42,4 +42,4 @@ def test_looking_values_up_finds_what_asking_every_value_finds(held, wanted):
 
 def test_a_missing_field_is_never_what_is_looked_for():
     column = Column(np.zeros(2, np.int32))
-    assert not column.holding([None, 0, ""], _make_predicate({"$in": [None, 0, ""]})).any()
+    assert not column.match_scalars([None, 0, ""], _make_predicate({"$in": [None, 0, ""]})).any()

@@ -15,18 +15,20 @@ def array(values):
 
 
 def ragged(held):
-    return Ragged.of(array([len(row) for row in held]), array([v for row in held for v in row]))
+    return Ragged.from_lengths(
+        array([len(row) for row in held]), array([v for row in held for v in row])
+    )
 
 
 def read(made):
-    return [made.values[0].array[made.row(n)].tolist() for n in range(len(made.lengths))]
+    return [made.values[0].array[made.find_row(n)].tolist() for n in range(len(made.lengths))]
 
 
 @given(parts)
 def test_what_was_seen_never_changes_whatever_is_appended(more):
-    grown, seen, whole = Growing.of(array([])), [], []
+    grown, seen, whole = Growing.from_array(array([])), [], []
     for part in more:
-        grown = grown.append(Growing.of(array(part)))
+        grown = grown.append(Growing.from_array(array(part)))
         whole = whole + part
         seen.append((grown, whole))
     assert all(each.array.tolist() == held for each, held in seen)
@@ -55,7 +57,7 @@ def test_neighbouring_rows_lie_together(held, data):
     made = ragged(held)
     start = data.draw(st.integers(0, len(held)))
     end = data.draw(st.integers(start, len(held)))
-    where, of = made.span(start, end)
+    where, of = made.number_rows(start, end)
     assert made.values[0].array[where].tolist() == [v for row in held[start:end] for v in row]
     assert of.tolist() == [n for n in range(start, end) for _ in held[n]]
 

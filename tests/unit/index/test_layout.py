@@ -25,7 +25,7 @@ def test_what_was_laid_out_is_mapped(tmp_path):
 
 def test_pages_that_were_given_back_hold_the_same_when_they_are_used_again(tmp_path):
     mapped, arrays = laid_out(tmp_path)
-    grown = mapped.arrays["numbers"].append(Growing.of(np.array([-1, -2])))
+    grown = mapped.arrays["numbers"].append(Growing.from_array(np.array([-1, -2])))
     mapped.release()
     assert all(np.array_equal(mapped.arrays[name].array, each) for name, each in arrays.items())
     assert grown.array[-2:].tolist() == [-1, -2], "what was appended lies in no file"

@@ -125,8 +125,8 @@ def test_an_older_snapshot_scores_as_it_did_after_newer_ones_were_published():
         made.drain()
     assert index.lexical.score_all(terms).tolist() == wanted
     assert (index.rows.vectors.array == vectors).all()
-    assert index.names.called("note 0") == [0]
-    assert made.snapshot.corpora["m"].names.called("note 0") != [0]
+    assert index.names.find_named("note 0") == [0]
+    assert made.snapshot.corpora["m"].names.find_named("note 0") != [0]
 
 
 def test_plain_bm25_is_measured_beside_ours_on_request():

@@ -143,7 +143,7 @@ def test_axes_are_found_anew_when_there_are_twice_as_many_vectors():
 def test_positions_that_change_are_turned_anew():
     rows = rows_of(clustered(SIZE))
     first = Prefix.of(rows)
-    moved = replace(rows, epoch=1, vectors=Growing.of(rows.vectors.array[::-1].copy()))
+    moved = replace(rows, epoch=1, vectors=Growing.from_array(rows.vectors.array[::-1].copy()))
     assert np.allclose(
         Prefix.of(moved, first).heads.array[0] ** 2 @ np.ones(WIDTH),
         (Prefix.of(moved).axes[:WIDTH] @ moved.vectors.array[0]) ** 2 @ np.ones(WIDTH),

@@ -30,7 +30,7 @@ def shown(rows):
 
 def test_what_is_new_is_appended_and_what_is_gone_disappears(held):
     put(held, a="one", b="two")
-    first = Rows.empty(DIM).sync(held, "c", "e")
+    first = Rows.make_empty(DIM).sync(held, "c", "e")
     assert shown(first) == {"a": "one", "b": "two"}
     put(held, c="three")
     held.entries.forget("c", ["a"])
@@ -42,7 +42,7 @@ def test_what_is_new_is_appended_and_what_is_gone_disappears(held):
 
 def test_positions_stay_while_little_is_gone(held):
     put(held, a="one", b="two")
-    first = Rows.empty(DIM).sync(held, "c", "e")
+    first = Rows.make_empty(DIM).sync(held, "c", "e")
     held.entries.forget("c", ["a"])
     second = first.sync(held, "c", "e")
     assert (second.epoch, second.list_positions()) == (first.epoch, [1])
@@ -51,7 +51,7 @@ def test_positions_stay_while_little_is_gone(held):
 def test_when_much_is_gone_the_rows_are_laid_out_anew(held):
     names = [f"n{number}" for number in range(300)]
     put(held, **{name: "text of " + name for name in names})
-    first = Rows.empty(DIM).sync(held, "c", "e")
+    first = Rows.make_empty(DIM).sync(held, "c", "e")
     held.entries.forget("c", names[:-3])
     second = first.sync(held, "c", "e")
     assert second.epoch == first.epoch + 1
@@ -61,13 +61,13 @@ def test_when_much_is_gone_the_rows_are_laid_out_anew(held):
 
 def test_without_a_change_nothing_is_made_anew(held):
     put(held, a="one")
-    rows = Rows.empty(DIM).sync(held, "c", "e")
+    rows = Rows.make_empty(DIM).sync(held, "c", "e")
     assert rows.sync(held, "c", "e") is rows
 
 
 def test_the_words_of_a_record_are_counted(held):
     put(held, a="to be or not to be")
-    rows = Rows.empty(DIM).sync(held, "c", "e")
+    rows = Rows.make_empty(DIM).sync(held, "c", "e")
     words = {number: term for term, number in held.terms.get_table().items()}
     counts = {words[number]: count for number, count in rows.count_terms(0).items()}
     assert counts == {"to": 2, "be": 2, "or": 1, "not": 1}
@@ -77,7 +77,7 @@ def test_the_words_of_a_record_are_counted(held):
 
 def test_vectors_are_taken_up_once_they_are_there(held):
     put(held, a="one", b="two")
-    rows = Rows.empty(DIM).sync(held, "c", "e")
+    rows = Rows.make_empty(DIM).sync(held, "c", "e")
     assert not rows.embedded.any()
     vector = np.arange(DIM, dtype=np.float32)
     held.vectors.put("e", [rows.shown[1].digest], vector[None])
@@ -88,7 +88,7 @@ def test_vectors_are_taken_up_once_they_are_there(held):
 
 def test_vectors_of_another_length_are_refused_with_the_reason(held):
     put(held, a="one")
-    rows = Rows.empty(DIM).sync(held, "c", "e")
+    rows = Rows.make_empty(DIM).sync(held, "c", "e")
     held.vectors.put("e", [rows.shown[0].digest], np.zeros((1, DIM + 1), np.float32))
     with pytest.raises(Unavailable, match="another dimension than its own, 4"):
         rows.sync(held, "c", "e")

@@ -117,7 +117,7 @@ def test_nothing_of_the_person_s_index_or_of_its_later_ones_is_touched():
 
 def state_of(index):
     rows, cards = index.rows, index.rows.cards
-    column = index.columns.column("asset_type")
+    column = index.columns.get_column("asset_type")
     return [
         (
             cards[int(rows.artifact_of.array[at])].artifact_id,
@@ -134,9 +134,9 @@ def state_of(index):
 def test_values_of_filters_that_come_later_are_not_shared():
     made = engine_of({"a": tool("pdf", team="docs")}, **{"tools@1": {"b": tool("pdf", team="ops")}})
     own, part = made.snapshot.corpora["tools"], made.snapshot.corpora["tools@1"]
-    assert own.columns.column("team").values[1:] == ["docs"]
+    assert own.columns.get_column("team").values[1:] == ["docs"]
     joined = join_indexes(own, part, "tools")
-    assert joined.columns.column("team").values[1:] == ["docs", "ops"]
+    assert joined.columns.get_column("team").values[1:] == ["docs", "ops"]
     assert own.columns.column("team").values[1:] == ["docs"]
     assert part.columns.column("team").values[1:] == ["ops"]
     answer = discovery.search(
@@ -195,7 +195,7 @@ def test_what_is_joined_is_still_being_built_while_either_is():
         (own, replace(part, last_reconcile=None)),
     ):
         assert join_indexes(one, other, "m").building
-    none = Rows.empty(64)
+    none = Rows.make_empty(64)
     by_hand = replace(own, rows=none, last_reconcile=None, by_hand=True)
     assert not join_indexes(by_hand, part, "m").building
 

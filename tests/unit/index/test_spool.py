@@ -21,7 +21,7 @@ parts = st.lists(st.lists(st.integers(-9, 9), max_size=40), max_size=8)
 
 def _grow(array, given_parts):
     for each in given_parts:
-        array = array.append(Growing.of(np.array(each, np.int32)))
+        array = array.append(Growing.from_array(np.array(each, np.int32)))
     return array
 
 
@@ -31,7 +31,7 @@ def test_what_is_appended_in_a_file_is_what_is_appended_in_memory(
 ):
     spool = Spool(str(tmp_path_factory.mktemp("spool")))
     in_file = _grow(Spooled.make(spool, np.dtype(np.int32)), given_parts)
-    in_memory = _grow(Growing.of(np.empty(0, np.int32)), given_parts)
+    in_memory = _grow(Growing.from_array(np.empty(0, np.int32)), given_parts)
     assert in_file.array.tolist() == in_memory.array.tolist()
     spool.release()
     assert in_file.array.tolist() == in_memory.array.tolist()
@@ -82,17 +82,19 @@ TERMS, RECORDS = 300, 400
 def _make_rows(spool, lengths):
     """Return rows of records with these numbers of terms, all of one artifact."""
     chances = [np.random.default_rng(number) for number, _ in enumerate(lengths)]
-    rows = Rows.empty(0, spool)
+    rows = Rows.make_empty(0, spool)
     ids = [
         chance.choice(TERMS, size=n, replace=False).astype(np.int32)
         for chance, n in zip(chances, lengths, strict=True)
     ]
     counts = [np.arange(len(each), dtype=np.float32) % 5 for each in ids]
     terms = rows.terms if spool is None else spool.make_ragged(rows.terms)
-    terms = terms.append(Ragged.of(np.array(lengths), np.concatenate(ids), np.concatenate(counts)))
+    terms = terms.append(
+        Ragged.from_lengths(np.array(lengths), np.concatenate(ids), np.concatenate(counts))
+    )
     sums = np.array([each.sum() for each in counts], np.float64)
     present = np.ones(len(lengths), np.bool_)
-    return replace(rows, terms=terms, lengths=Growing.of(sums), present=present)
+    return replace(rows, terms=terms, lengths=Growing.from_array(sums), present=present)
 
 
 @pytest.fixture

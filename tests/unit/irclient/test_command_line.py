@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from irclient import places, quick
-from irclient.cli.main import complete_words, main, program
+from irclient.cli.main import complete_words, main, make_program
 from irclient.cli.query import make_query
 from irclient.errors import QueryError, Unavailable
 from irclient.invisible import replace_hidden
@@ -276,20 +276,20 @@ def test_only_a_plain_discover_takes_the_short_way(words, asked):
 
 def test_numbers_on_the_short_way_ask_what_they_ask_on_the_long_one():
     words = ["discover", "x", "-k", "7", "--max-k", "2"]
-    found, whole = parse_discover(words), make_query(program(words).parse_args(words))
+    found, whole = parse_discover(words), make_query(make_program(words).parse_args(words))
     assert found["numbers"] == {"k": whole.k, "max_k": whole.select.max_k}
 
 
 @pytest.mark.parametrize(("more", "asked"), [([], 1), (["--passages", "4"], 4)])
 def test_a_search_asks_for_as_many_passages_of_a_document_as_the_option_says(more, asked):
     words = ["search", "x", *more]
-    assert make_query(program(words).parse_args(words)).passages == asked
+    assert make_query(make_program(words).parse_args(words)).passages == asked
 
 
 @pytest.mark.parametrize("command", ["search", "discover"])
 def test_candidates_are_reranked_only_where_the_option_says_so(command):
     for words, asked in ([command, "x"], False), ([command, "x", "--rerank"], True):
-        assert make_query(program(words).parse_args(words)).rerank is asked
+        assert make_query(make_program(words).parse_args(words)).rerank is asked
 
 
 @pytest.mark.parametrize(
@@ -311,25 +311,25 @@ def test_candidates_are_reranked_only_where_the_option_says_so(command):
 )
 def test_an_option_has_the_names_that_other_programs_give_it(more, field, meant):
     words = complete_words(["search", "x", *more])
-    assert getattr(make_query(program(words).parse_args(words)), field) == meant
+    assert getattr(make_query(make_program(words).parse_args(words)), field) == meant
 
 
 def test_a_bare_disclose_takes_no_query_for_a_level():
     words = complete_words(["search", "--disclose", "a form"])
-    asked = make_query(program(words).parse_args(words))
+    asked = make_query(make_program(words).parse_args(words))
     assert (asked.level, asked.text) == ("body", "a form")
 
 
 def test_a_strategy_is_chosen_by_either_name():
     for option in ("--select", "--strategy"):
         words = ["discover", "x", option, "top_k"]
-        assert make_query(program(words).parse_args(words)).select.strategy == "top_k"
+        assert make_query(make_program(words).parse_args(words)).select.strategy == "top_k"
 
 
 def test_discover_has_no_option_for_passages(capsys):
     words = ["discover", "x", "--passages", "4"]
     with pytest.raises(SystemExit):
-        program(words).parse_args(words)
+        make_program(words).parse_args(words)
     assert "--passages" in capsys.readouterr().err
 
 

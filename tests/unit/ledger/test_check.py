@@ -85,7 +85,7 @@ def test_what_does_not_fit_together_is_found_mended_and_read_again(path, wrong):
     assert faults(path) == []
 
 
-GIVEN = {"t1": Expected.of(["sign the lease", "a lease to sign"])}
+GIVEN = {"t1": Expected.from_prompts(["sign the lease", "a lease to sign"])}
 COUNTED = [[each.text, each.weight] for each in GIVEN["t1"].prompts]
 OWN_CUT = msgpack.packb([COUNTED, GIVEN["t1"].rate.share, "", b"abc", b"de"])
 WRONG_PROMPTS = {

@@ -274,7 +274,7 @@ def test_failures_can_be_told_a_few_at_a_time():
 
 def test_a_ledger_in_memory_sorts_in_memory_too():
     in_memory = 2
-    assert Ledger(":memory:")._store.one("PRAGMA temp_store") == (in_memory,)
+    assert Ledger(":memory:")._store.fetch_one("PRAGMA temp_store") == (in_memory,)
 
 
 def test_a_ledger_has_a_number_of_its_own_which_a_view_does_not_make(tmp_path):

@@ -36,7 +36,7 @@ def level(made, **scan):
 
 
 def rows(made, table="links"):
-    return made.ledger._store.one(f"SELECT count(*) FROM {table}")[0]
+    return made.ledger._store.fetch_one(f"SELECT count(*) FROM {table}")[0]
 
 
 def test_edges_are_kept_in_their_order_and_found_from_either_end():
@@ -67,10 +67,10 @@ def test_edges_of_an_edited_artifact_are_those_of_its_new_text():
 
 def test_edges_are_no_part_of_what_makes_an_artifact_stale():
     made = built(packages(PACKAGES))
-    before = made.ledger._store.all("SELECT id, version FROM artifacts")
+    before = made.ledger._store.fetch_all("SELECT id, version FROM artifacts")
     made.reconfigure((packages(PACKAGES, edge_extractor=lambda id, fields: {"X": [id]}),))
     level(made, full=True)
-    assert made.ledger._store.all("SELECT id, version FROM artifacts") == before
+    assert made.ledger._store.fetch_all("SELECT id, version FROM artifacts") == before
     assert all(made.ledger.links.list_edges("m", id) == [Edge("X", id)] for id in PACKAGES)
 
 
@@ -108,12 +108,12 @@ def test_a_ledger_without_links_gets_them_at_the_next_look_and_nothing_is_embedd
     earlier_format(path)
     made = engine(packages(PACKAGES), path=path)
     assert made.search("package a").results  # it answers before it has looked
-    numbers = made.ledger._store.all("SELECT id FROM artifacts")
-    embedder = type(made.state.embedders.named("hashing"))
+    numbers = made.ledger._store.fetch_all("SELECT id FROM artifacts")
+    embedder = type(made.state.embedders.get_embedder("hashing"))
     monkeypatch.setattr(embedder, "embed", lambda self, texts: pytest.fail("it was embedded"))
     level(made)
     assert made.ledger.links.list_edges("m", "bb") == [Edge("REF", "aa"), Edge("REF", "num-py")]
-    assert made.ledger._store.all("SELECT id FROM artifacts") == numbers
+    assert made.ledger._store.fetch_all("SELECT id FROM artifacts") == numbers
     assert made.ledger.check() == []
 
 
@@ -123,7 +123,7 @@ def test_documents_are_not_read_again_for_links_that_they_cannot_have(tmp_path):
         ledger._store.run("UPDATE corpora SET kind = 'files'")
     earlier_format(path)
     with closing(Ledger(path)) as ledger:
-        assert ledger._store.one("SELECT count(*) FROM entries WHERE stamp = ''") == (0,)
+        assert ledger._store.fetch_one("SELECT count(*) FROM entries WHERE stamp = ''") == (0,)
 
 
 def test_edges_without_their_artifact_are_found_and_repaired(tmp_path):

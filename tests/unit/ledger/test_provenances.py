@@ -9,8 +9,8 @@ from irdaemon.ledger.prompts import AGENT, AUTHOR, PACK, PERSON, USE, Gate, find
 from tests.support.corpora import contents, ledger, upsert
 
 NOW = 4e9
-JOIN = Expected.of(["join the pages"])
-WRITE = Expected.of(["write a letter"], misses=["read a letter"])
+JOIN = Expected.from_prompts(["join the pages"])
+WRITE = Expected.from_prompts(["write a letter"], misses=["read a letter"])
 
 
 def read_with(stated, text="red fish"):
@@ -43,7 +43,7 @@ def test_prompts_that_come_with_an_artifact_count_and_go_with_it(store):
 def test_each_provenance_is_published_and_rolled_back_by_itself(store):
     plain = contents(store, "c")
     assert store.prompts.publish("c", {"a": WRITE}, PERSON) == 1
-    assert store.prompts.publish("c", {"a": Expected.of(["bind a book"])}, AGENT) == 1
+    assert store.prompts.publish("c", {"a": Expected.from_prompts(["bind a book"])}, AGENT) == 1
     assert {"join", "write", "bind"} <= set(words(store))
     store.prompts.roll_back("c", PERSON)
     assert "write" not in words(store)
@@ -147,7 +147,7 @@ def test_several_provenances_count_each_word_at_its_own_rate():
 
 
 def test_a_near_miss_of_one_provenance_is_no_prompt_of_another():
-    merged = merge([JOIN, Expected.of(["bind a book"], misses=["join the pages"])])
+    merged = merge([JOIN, Expected.from_prompts(["bind a book"], misses=["join the pages"])])
     weights = {prompt.text: prompt.weight for prompt in merged.prompts}
     assert weights["join the pages"] < 0
     assert weights["bind a book"] == 1.0

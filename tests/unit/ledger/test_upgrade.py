@@ -150,7 +150,7 @@ def test_a_token_that_an_earlier_version_kept_is_gone_after_the_first_look(tmp_p
     made = Engine(Ledger(path), (printed,))
     assert [pin.text for pin in made.ledger.pins.list_all()] == [PRINTED]
     embedded = []
-    embedder = made.state.embedders.named("hashing")
+    embedder = made.state.embedders.get_embedder("hashing")
     embed = type(embedder).embed
     monkeypatch.setattr(
         type(embedder), "embed", lambda self, texts: embedded.extend(texts) or embed(self, texts)

@@ -14,7 +14,7 @@ DOCS = ["Branches are merged after a review.", "Forms can be filled and flattene
 
 def embedded():
     embedders = Embedders()
-    return embedders.named("hashing"), Models(embedders.vector)
+    return embedders.get_embedder("hashing"), Models(embedders.embed_query)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,9 @@ def test_a_long_document_is_found_by_a_passage_far_inside():
 def test_without_an_embedder_words_alone_rank():
     absent = Absent("x", Unavailable("not here"))
     snapshot = index_documents(as_documents(DOCS), absent)
-    assert [at for at, _ in rank_documents(snapshot, "merge", 4, Models(Embedders().vector))] == [0]
+    assert [
+        at for at, _ in rank_documents(snapshot, "merge", 4, Models(Embedders().embed_query))
+    ] == [0]
 
 
 def test_the_deadline_of_a_request_ends_the_indexing():

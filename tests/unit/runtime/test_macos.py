@@ -42,7 +42,7 @@ def macos(monkeypatch, tmp_path):
 def test_trees_are_watched_by_the_observer_of_the_system(macos):
     made = backend.make_native(lambda *hint: None, Settings())
     assert isinstance(made, ObserverBackend)
-    assert (made.caught_up(0.0), made.receives_events(0.0), made.directories("/")) == (
+    assert (made.caught_up(0.0), made.receives_events(0.0), made.count_directories("/")) == (
         *(False, True, 0),
     )
 
@@ -94,15 +94,15 @@ def test_without_the_kernels_tables_there_is_no_budget_of_watches_and_no_mount()
     assert list_mounts(NO_SUCH) == ()
     table = MountTable(NO_SUCH)
     assert not table.may_have_changed()
-    assert table.changed(["/"]) == ()
+    assert table.find_changed(["/"]) == ()
     table.close()
 
 
 def test_the_doctor_looks_at_the_agent_and_asks_nothing_about_inotify(macos):
     (missing,) = doctored.check_service(Config("/c.toml", "/state"))
-    assert str(service.agent_path()) in str(missing)
-    service.agent_path().parent.mkdir(parents=True)
-    service.agent_path().write_bytes(service.agent_plist())
+    assert str(service.find_agent()) in str(missing)
+    service.find_agent().parent.mkdir(parents=True)
+    service.find_agent().write_bytes(service.make_agent())
     (found,) = doctored.check_service(Config("/c.toml", "/state"))
     assert "installed for this interpreter" in str(found)
     (limits,) = machine.check_limits(Config("/c.toml", "/state"))

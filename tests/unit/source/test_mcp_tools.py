@@ -3,7 +3,7 @@ import json
 import pytest
 
 from irdaemon.ledger import hash_version
-from irdaemon.source.mcp_tools import McpTools, known_places
+from irdaemon.source.mcp_tools import McpTools, list_known_places
 from irdaemon.source.places import keep_existing
 from irdaemon.strategy import Skill
 from irdaemon.types import Root, Scan, SourceError
@@ -68,10 +68,10 @@ def test_a_type_alone_that_changes_in_the_schema_is_a_change(tmp_path):
 
 
 def test_known_roots_are_the_dumps_asked_for_here(tmp_path):
-    assert keep_existing(known_places(str(tmp_path), {})) == ()
+    assert keep_existing(list_known_places(str(tmp_path), {})) == ()
     dumps = tmp_path / ".local/share/irdaemon/mcp_tools"
     dumps.mkdir(parents=True)
-    assert keep_existing(known_places(str(tmp_path), {})) == (Root(str(dumps)),)
+    assert keep_existing(list_known_places(str(tmp_path), {})) == (Root(str(dumps)),)
 
 
 def test_a_tool_holds_what_finding_and_calling_it_takes(tmp_path):

@@ -271,7 +271,7 @@ def test_a_root_that_becomes_a_link_out_of_the_project_is_none_from_then_on(shop
     touched.clear()
     for each in made:
         assert each.scan().entries == ()
-        assert Corpus("a", "skills", each, None, "").real_roots() == {}
+        assert Corpus("a", "skills", each, None, "").resolve_roots() == {}
     assert touched == []
 
 

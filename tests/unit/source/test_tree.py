@@ -30,7 +30,7 @@ def root(tmp_path):
 def walked(root, walk=None, **how):
     """Return the directories below a root in the order of a walk, relative to it."""
     walk = walk or Walk(Symlinks((str(root),)))
-    found = walk.directories(str(root), is_searched, **how)
+    found = walk.walk_directories(str(root), is_searched, **how)
     return [os.path.relpath(directory, root) for directory, _ in found]
 
 
@@ -99,7 +99,7 @@ def test_a_link_to_the_whole_file_system_is_followed_by_no_policy(root):
 def test_a_directory_that_goes_while_it_is_walked_is_a_problem_and_no_end(root):
     make(root, "a", "b")
     walk, seen = Walk(Symlinks((str(root),))), []
-    for directory, _ in walk.directories(str(root), is_searched):
+    for directory, _ in walk.walk_directories(str(root), is_searched):
         seen.append(os.path.basename(directory))
         if seen == ["root"]:
             (root / "a").rmdir()
@@ -130,7 +130,7 @@ def test_locks_backups_and_drafts_of_editors_are_passed_over_as_if_they_were_not
     (root / "fine.md").write_text("x")
     (root / name).symlink_to("person@host.1234:1700000000")
     walk = Walk(Symlinks((str(root),)))
-    ((_, found),) = walk.directories(str(root), is_searched)
+    ((_, found),) = walk.walk_directories(str(root), is_searched)
     assert [entry.name for entry in found] == ["fine.md"]
     assert walk.problems == []
 

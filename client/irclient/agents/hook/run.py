@@ -282,7 +282,7 @@ def _ask(op: str, args: dict[str, Any], deadline: float) -> tuple[Any, ZmtpLine]
 
     line = ZmtpLine(deadline - time.monotonic())
     line.send(socket_path(), _request(op, args))
-    reply = unpack(line.reply())
+    reply = unpack(line.read_reply())
     if not is_same_protocol(reply["v"]):
         raise KeyError("a reply of another version")
     return reply["result"], line

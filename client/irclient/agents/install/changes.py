@@ -52,7 +52,7 @@ class Change:
 
         What else a file holds may be a credential, and stand in a line that changes.
         """
-        before, after = self._shown(self.before), self._shown(self.after)
+        before, after = self._hide_secrets(self.before), self._hide_secrets(self.after)
         path, shown = spell_hidden(self.path), before | after
         lines = difflib.unified_diff(
             _split_lines(self.before),
@@ -66,7 +66,7 @@ class Change:
         for line in lines:
             yield line if line.startswith("@@") else line[0] + shown[line[1:]]
 
-    def _shown(self, data: bytes | None) -> dict[str, str]:
+    def _hide_secrets(self, data: bytes | None) -> dict[str, str]:
         """Return what may be shown of each line."""
         shown = (
             _choose_editor(self.file).mask_others(_decode(data), self.file).replace("\r\n", "\n")
@@ -130,7 +130,7 @@ def _is_only_added(whole: SettingsFile, earlier: bytes | None, now: bytes) -> bo
 
     Entries of an earlier installation count as ours: they are brought up to date to be compared.
     """
-    parts = (whole, whole.only(True, False), whole.only(False, True))
+    parts = (whole, whole.keep_only(True, False), whole.keep_only(False, True))
     return any(
         _encode(earlier, _choose_editor(each).add_entries(_decode(earlier), each))
         in (now, _update(now, each))

@@ -90,7 +90,7 @@ def plan_command(
         hint = f"agents with one: {', '.join(_PLACES)}; others: irc prompts batch"
         raise SettingsError(f"there is no command for {agent}", hint)
     variable, usual, place = _PLACES[agent]
-    base = os.path.join(machine.cwd, usual) if project else machine.base(variable, usual)
+    base = os.path.join(machine.cwd, usual) if project else machine.find_base(variable, usual)
     path = os.path.join(base, place, _NAME)
     before = _read(path)
     if before is not None and _OURS.encode() not in before.partition(b"\n")[2].partition(b"\n")[0]:

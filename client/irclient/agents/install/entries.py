@@ -95,7 +95,7 @@ class SettingsFile:
     server: ServerEntry | None = None
     head: Mapping[str, Any] = field(default_factory=dict)
 
-    def only(self, hooks: bool, server: bool) -> SettingsFile:
+    def keep_only(self, hooks: bool, server: bool) -> SettingsFile:
         """Return the file with a part of its entries."""
         return replace(
             self, hooks=self.hooks if hooks else (), server=self.server if server else None
@@ -106,7 +106,7 @@ class SettingsFile:
         """Return whether it has any entry."""
         return bool(self.hooks or self.server)
 
-    def literals(self) -> Iterator[str | int | bool]:
+    def list_literals(self) -> Iterator[str | int | bool]:
         """Yield every key and value of its entries."""
         yield from ("hooks", SERVER)
         yield from _list_literals(self.head)

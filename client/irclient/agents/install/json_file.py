@@ -61,14 +61,14 @@ class JsonText:
         self._bare = _COMMENT.sub(_blank, text)
         self._strict = _LAST_COMMA.sub(_blank, self._bare)
         start = self._skip(0)
-        self.root = self._node(None, start, start)
+        self.root = self._read_node(None, start, start)
         if self._skip(self.root.end) != len(text):
-            raise self._wrong("something follows the value", self.root.end)
+            raise self._make_error("something follows the value", self.root.end)
 
     @cached_property
     def unit(self) -> str:
         """Return one step of the text's indentation: that of the first member of the whole."""
-        members = self.members(self.root)
+        members = self.list_members(self.root)
         first = members[0].begins if members else 0
         return self.indent(first) if members and self.begins_line(first) else "  "
 
@@ -77,29 +77,29 @@ class JsonText:
         """Return how the text's lines end."""
         return "\r\n" if "\r\n" in self.text else "\n"
 
-    def members(self, node: JsonNode) -> list[JsonNode]:
+    def list_members(self, node: JsonNode) -> list[JsonNode]:
         """Return the members of an object or list, in order; none of anything else."""
         if not isinstance(node.value, (dict, list)):
             return []
         found: list[JsonNode] = []
         at = self._skip(node.start + 1)
         while at < node.end - 1:
-            key, start = self._key(at) if isinstance(node.value, dict) else (len(found), at)
+            key, start = self._read_key(at) if isinstance(node.value, dict) else (len(found), at)
             if any(each.key == key for each in found):
-                raise self._wrong(f"the key {key!r} is there twice", at)
-            found.append(self._node(key, at, start))
-            at = self._skip(self.behind_comma(found[-1].end))
+                raise self._make_error(f"the key {key!r} is there twice", at)
+            found.append(self._read_node(key, at, start))
+            at = self._skip(self.find_comma_end(found[-1].end))
         return found
 
     def find(self, keys: Sequence[Key]) -> JsonNode | None:
         """Return what is under a path of keys and numbers, None where nothing is."""
         node: JsonNode | None = self.root
         for key in keys:
-            members = self.members(node) if node else []
+            members = self.list_members(node) if node else []
             node = next((each for each in members if each.key == key), None)
         return node
 
-    def behind_comma(self, at: int) -> int:
+    def find_comma_end(self, at: int) -> int:
         """Return the place behind the comma that comes next; the place itself where none does."""
         comma = self._skip(at)
         return comma + 1 if self._bare[comma : comma + 1] == "," else at
@@ -109,7 +109,7 @@ class JsonText:
         start = self.text.rfind("\n", 0, at) + 1
         return start > 0 and not self.text[start:at].strip()
 
-    def in_line_comment(self, at: int) -> bool:
+    def is_in_comment(self, at: int) -> bool:
         """Return whether what stands before a place goes on to the end of the line."""
         found = (each for each in _COMMENT.finditer(self.text) if each.start() < at <= each.end())
         return any(each.group().startswith("//") for each in found)
@@ -119,7 +119,7 @@ class JsonText:
         line = self.text[self.text.rfind("\n", 0, at) + 1 : at]
         return line[: len(line) - len(line.lstrip())]
 
-    def dumped(self, value: Any, indent: str) -> str:
+    def dump(self, value: Any, indent: str) -> str:
         """Return a value in the style of this text, to stand in a line of that indentation."""
         written = json.dumps(value, ensure_ascii=False, indent=self.unit)
         return written.replace("\n", self.newline + indent)
@@ -128,25 +128,25 @@ class JsonText:
         found = _BLANK.match(self._bare, at)
         return found.end() if found else at
 
-    def _key(self, at: int) -> tuple[str, int]:
+    def _read_key(self, at: int) -> tuple[str, int]:
         key, end = _DECODER.raw_decode(self._strict, at)
         return key, self._skip(self._skip(end) + 1)
 
-    def _node(self, key: Key | None, begins: int, start: int) -> JsonNode:
+    def _read_node(self, key: Key | None, begins: int, start: int) -> JsonNode:
         try:
             value, end = _DECODER.raw_decode(self._strict, start)
         except json.JSONDecodeError as error:
-            raise self._wrong(self._reason(error), error.pos) from error
+            raise self._make_error(self._explain_error(error), error.pos) from error
         except RecursionError as error:
             raise ValueError("it is nested too deeply") from error
         return JsonNode(key, begins, start, end, value)
 
-    def _wrong(self, what: str, at: int) -> ValueError:
+    def _make_error(self, what: str, at: int) -> ValueError:
         line = self.text.count("\n", 0, at) + 1
         column = at - self.text.rfind("\n", 0, at)
         return ValueError(f"line {line}, column {column}: {what}")
 
-    def _reason(self, error: json.JSONDecodeError) -> str:
+    def _explain_error(self, error: json.JSONDecodeError) -> str:
         """Return what the decoder found wrong as a whole sentence."""
         if error.msg.startswith("Invalid control character"):
             code = ord(self.text[error.pos])
@@ -181,7 +181,7 @@ def replace(text: str, keys: Sequence[Key], value: Any) -> str:
         raise ValueError(f"{'.'.join(map(str, keys))} is not there")
     written = json.dumps(value, ensure_ascii=False)
     if json_text.begins_line(node.begins):
-        written = json_text.dumped(value, json_text.indent(node.begins))
+        written = json_text.dump(value, json_text.indent(node.begins))
     return text[: node.start] + written + text[node.end :]
 
 
@@ -203,7 +203,7 @@ def remove(text: str, keys: Sequence[Key]) -> str:
     node = json_text.find(keys)
     if parent is None or node is None:
         return text
-    members = json_text.members(parent)
+    members = json_text.list_members(parent)
     if len(members) == 1 and len(keys) > 1:
         return remove(text, keys[:-1])
     return _remove_member(json_text, parent, members, members.index(node))
@@ -215,21 +215,21 @@ def _insert(json_text: JsonText, container: JsonNode, value: Any, key: str | Non
     close = container.end - 1
     # Behind what was last, a comment of its own included.
     tail = len(text[:close].rstrip())
-    members = json_text.members(container)
+    members = json_text.list_members(container)
     if not members:
         outer = json_text.indent(container.begins)
         inner = outer + json_text.unit
-        written = _format_member(key, json_text.dumped(value, inner))
+        written = _format_member(key, json_text.dump(value, inner))
         line, end = json_text.newline + inner, json_text.newline + outer
         return text[:tail] + line + written + end + text[close:]
     last = members[-1]
-    anchor = json_text.behind_comma(last.end)
+    anchor = json_text.find_comma_end(last.end)
     comma, further = ("", ",") if anchor != last.end else (",", "")
     if not json_text.begins_line(last.begins):
         written = " " + _format_member(key, json.dumps(value, ensure_ascii=False))
         return text[:anchor] + comma + written + further + text[anchor:]
     inner = json_text.indent(last.begins)
-    written = json_text.newline + inner + _format_member(key, json_text.dumped(value, inner))
+    written = json_text.newline + inner + _format_member(key, json_text.dump(value, inner))
     return text[:anchor] + comma + text[anchor:tail] + written + further + text[tail:]
 
 
@@ -240,16 +240,16 @@ def _remove_member(
     text, node = json_text.text, members[number]
     # Behind what stands before it, a comment included.
     before = len(text[: node.begins].rstrip())
-    after = json_text.behind_comma(node.end)
+    after = json_text.find_comma_end(node.end)
     trails = after != node.end
     head, gap = text[:before], text[before : node.begins]
     if number and number == len(members) - 1 and not trails:
-        comma = json_text.behind_comma(members[number - 1].end)
+        comma = json_text.find_comma_end(members[number - 1].end)
         head = text[: comma - 1] + text[comma:before]
     close = container.end - 1
     if len(members) == 1 and before == container.start + 1 and not text[after:close].strip():
         after = close
-    elif json_text.in_line_comment(before) and text[after:].lstrip(" \t\r")[:1] != "\n":
+    elif json_text.is_in_comment(before) and text[after:].lstrip(" \t\r")[:1] != "\n":
         head += gap  # what comes next must not move up into the comment
     return head + text[after:]
 
@@ -326,7 +326,7 @@ def update_entries(text: str, file: SettingsFile) -> str:
 def mask_others(text: str, file: SettingsFile) -> str:
     """Return the text to be shown: of its texts, numbers and comments only those we write."""
     return mask_text(
-        text, frozenset(json.dumps(each, ensure_ascii=False) for each in file.literals())
+        text, frozenset(json.dumps(each, ensure_ascii=False) for each in file.list_literals())
     )
 
 

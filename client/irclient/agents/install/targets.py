@@ -54,11 +54,11 @@ class Machine:
     irc: str
     moments: tuple[str, ...] | None = None
 
-    def base(self, variable: str, *usual: str) -> str:
+    def find_base(self, variable: str, *usual: str) -> str:
         """Return the directory that a variable names, or the usual one below home."""
         return self.env.get(variable) or os.path.join(self.home, *usual)
 
-    def command(self, agent: str, event: str = "", moments: str = "") -> str:
+    def make_command(self, agent: str, event: str = "", moments: str = "") -> str:
         """Return the shell command of a hook, which never fails: some take that for a refusal."""
         named = f" --event {event}" if event else ""
         named += f" --moments {moments}" if moments else ""
@@ -93,7 +93,7 @@ def _list_claude_files(machine: Machine, project: bool) -> tuple[SettingsFile, .
     if project:
         servers = os.path.join(machine.cwd, ".mcp.json")
     else:
-        servers = os.path.join(machine.base("CLAUDE_CONFIG_DIR"), ".claude.json")
+        servers = os.path.join(machine.find_base("CLAUDE_CONFIG_DIR"), ".claude.json")
     path = _find_hook_file("claude", machine, project)
     hooks = _make_groups(machine, "claude", _list_events("claude", machine, path, _CLAUDES))
     return (SettingsFile(path, hooks), SettingsFile(servers, server=server))
@@ -126,7 +126,7 @@ def _list_cursor_files(machine: Machine, project: bool) -> tuple[SettingsFile, .
             event.name,
             {
                 **({"matcher": event.matcher} if event.matcher else {}),
-                "command": machine.command("cursor", moments=event.moments),
+                "command": machine.make_command("cursor", moments=event.moments),
                 "timeout": _TIMEOUT_S,
             },
         )
@@ -139,7 +139,7 @@ def _list_cursor_files(machine: Machine, project: bool) -> tuple[SettingsFile, .
 
 
 def _list_copilot_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
-    base = machine.base("COPILOT_HOME", ".copilot")
+    base = machine.find_base("COPILOT_HOME", ".copilot")
     servers = os.path.join(machine.cwd, ".mcp.json") if project else f"{base}/mcp-config.json"
     # Under these names VS Code reads the same file, which has its own key for the timeout.
     times = {"timeout": _TIMEOUT_S, "timeoutSec": _TIMEOUT_S}
@@ -149,7 +149,7 @@ def _list_copilot_files(machine: Machine, project: bool) -> tuple[SettingsFile, 
             event.name,
             {
                 "type": "command",
-                "command": machine.command("copilot", event.name, event.moments),
+                "command": machine.make_command("copilot", event.name, event.moments),
                 **times,
             },
         )
@@ -165,7 +165,7 @@ def _list_opencode_files(machine: Machine, project: bool) -> tuple[SettingsFile,
     base = (
         machine.cwd
         if project
-        else os.path.join(machine.base("XDG_CONFIG_HOME", ".config"), "opencode")
+        else os.path.join(machine.find_base("XDG_CONFIG_HOME", ".config"), "opencode")
     )
     names = ("opencode.jsonc", "opencode.json")
     there = [name for name in names if os.path.exists(os.path.join(base, name))]
@@ -180,7 +180,7 @@ def _list_vscode_files(machine: Machine, project: bool) -> tuple[SettingsFile, .
     elif sys.platform == "darwin":
         base = os.path.join(machine.home, "Library", "Application Support", "Code", "User")
     else:
-        base = os.path.join(machine.base("XDG_CONFIG_HOME", ".config"), "Code", "User")
+        base = os.path.join(machine.find_base("XDG_CONFIG_HOME", ".config"), "Code", "User")
     entry = {"type": "stdio", "command": machine.irc, "args": ["mcp"]}
     return (SettingsFile(os.path.join(base, "mcp.json"), server=ServerEntry("servers", entry)),)
 
@@ -260,7 +260,7 @@ def _make_groups(
                 "hooks": [
                     {
                         "type": "command",
-                        "command": machine.command(agent, moments=event.moments),
+                        "command": machine.make_command(agent, moments=event.moments),
                         "timeout": timeout,
                     }
                 ],
@@ -275,7 +275,7 @@ def _make_server(machine: Machine, table: str) -> ServerEntry:
 
 
 def _choose_directory(machine: Machine, project: bool, name: str, variable: str) -> str:
-    return os.path.join(machine.cwd, name) if project else machine.base(variable, name)
+    return os.path.join(machine.cwd, name) if project else machine.find_base(variable, name)
 
 
 # Find installed hooks, and those that cannot work and are silent for ever.

@@ -68,12 +68,12 @@ _TRIES = 3
 
 def make(url: str, password: str | None) -> IndexBackend:
     """Return the backend of a URL; `password` takes the place of the one in it."""
-    return PostgresBackend(Server.of(url, password))
+    return PostgresBackend(Server.parse_url(url, password))
 
 
 def make_admin(url: str, password: str | None) -> BackendAdmin:
     """Return what a backend is looked after with."""
-    return PostgresAdmin(Server.of(url, password))
+    return PostgresAdmin(Server.parse_url(url, password))
 
 
 class PostgresBackend:
@@ -82,7 +82,7 @@ class PostgresBackend:
     def __init__(self, server: Server, hnsw_above: int = HNSW_ABOVE):
         self.server = server
         self._hnsw_above = hnsw_above or 1 << 62
-        several = len(server.hosts()) > 1
+        several = len(server.list_hosts()) > 1
         self._reading = Connections(server, ("standby", "any") if several else ("any",))
         self._writing = Connections(server, ("read-write",))
         self._values: KeptValues = {}
@@ -93,7 +93,7 @@ class PostgresBackend:
 
     # -- searching -----------------------------------------------------------------------------
 
-    def totals(self) -> Mapping[str, Totals]:
+    def read_totals(self) -> Mapping[str, Totals]:
         """Return what is known of every corpus in the request's scope, in the order they came."""
         statement = "SELECT corpus, totals FROM irdaemon.corpora ORDER BY place"
 
@@ -104,7 +104,7 @@ class PostgresBackend:
         rows = self._read(select)
         return {corpus: load_totals(unpack_bytes(data)) for corpus, data in rows}
 
-    def found(self, corpus: str, wanted: Wanted) -> Found:
+    def find_candidates(self, corpus: str, wanted: Wanted) -> Found:
         """Return the records of a corpus that a query needs."""
 
         def find(connection: Connection) -> Found:
@@ -115,7 +115,7 @@ class PostgresBackend:
                 return self._read(find)
         return self._read(find)
 
-    def words(self, corpus: str, words: Collection[str]) -> Mapping[str, int]:
+    def find_term_ids(self, corpus: str, words: Collection[str]) -> Mapping[str, int]:
         """Return the term ids of the words that the corpus' ledger knows."""
         rows = self._select(
             corpus,
@@ -125,7 +125,7 @@ class PostgresBackend:
         )
         return {decode_text(word): term for word, term in rows}
 
-    def frequencies(self, corpus: str, terms: Collection[int]) -> Mapping[int, int]:
+    def count_frequencies(self, corpus: str, terms: Collection[int]) -> Mapping[int, int]:
         """Return how many records hold each of some terms, by id."""
         rows = self._select(
             corpus,
@@ -135,7 +135,9 @@ class PostgresBackend:
         )
         return dict(rows)
 
-    def words_like(self, corpus: str, initials: Collection[str], lengths: range) -> Collection[str]:
+    def list_words_like(
+        self, corpus: str, initials: Collection[str], lengths: range
+    ) -> Collection[str]:
         """Return the words that records of a corpus hold, by their first letter and length."""
         rows = self._select(
             corpus,
@@ -156,7 +158,7 @@ class PostgresBackend:
         """Count the records that a leg (dense or lexical) scores above `score`, without filters."""
         return self._read(lambda c: count_above(c, corpus, wanted, leg, score))
 
-    def stored(self, corpus: str, artifact_ids: Collection[str]) -> Mapping[str, StoredText]:
+    def read_texts(self, corpus: str, artifact_ids: Collection[str]) -> Mapping[str, StoredText]:
         """Return the texts of artifacts as they were stored, by id."""
         rows = self._select(
             corpus,
@@ -193,13 +195,13 @@ class PostgresBackend:
             time.sleep(min(pause_s, left))
             pause_s = min(2 * pause_s, _POLLED_S[1])
 
-    def newest(self, corpus: str) -> int:
+    def read_newest_generation(self, corpus: str) -> int:
         """Return the generation that the primary has."""
         return self._write(partial(_read_generation, corpus=corpus))
 
     # -- writing -------------------------------------------------------------------------------
 
-    def lease(self, corpus: str, holder: str) -> int:
+    def take_lease(self, corpus: str, holder: str) -> int:
         """Take or renew the lease to write a corpus; return its fence. Raises LeaseLost."""
         known = self._fences.get(corpus)
         fence = self._write(lambda c: take_lease(c, corpus, holder, known))
@@ -223,14 +225,14 @@ class PostgresBackend:
         self._write(lambda c: drop_corpus(c, corpus, fence))
         self._write(lambda c: tidy(c, self._hnsw_above))
 
-    def numbers(self, corpus: str) -> Iterable[int]:
+    def list_row_numbers(self, corpus: str) -> Iterable[int]:
         """Return the row numbers of the artifacts at the primary, ascending."""
         which = f"WHERE space = {OF_CORPUS.format('space')} ORDER BY artifact"
         statement = f"SELECT artifact FROM irdaemon.artifacts {which}"
         rows = self._write(lambda c: select_rows(c, corpus, statement))
         return [number for (number,) in rows]
 
-    def without_vector(self, corpus: str) -> Iterable[bytes]:
+    def list_unembedded(self, corpus: str) -> Iterable[bytes]:
         """Return the digests of the records at the primary that have no vector."""
         which = f"WHERE space = {OF_CORPUS.format('space')}"
         statement = f"SELECT DISTINCT digest FROM irdaemon.waiting {which}"
@@ -408,13 +410,13 @@ class PostgresAdmin:
 
     def check(self) -> BackendState:
         """Look at every host of the URL: whether it answers, and can be searched and written."""
-        hosts = [check_host(host) for host in self._server.hosts()]
+        hosts = [check_host(host) for host in self._server.list_hosts()]
         if len(hosts) > 1 and not any(host.writable for host in hosts):
             lines = CheckLine(False, "no host accepts writes", "promote a standby")
             hosts.append(HostState(str(self._server), (lines,)))
         return BackendState(str(self._server), tuple(hosts))
 
-    def stats(self) -> tuple[CorpusSize, ...]:
+    def measure_corpora(self) -> tuple[CorpusSize, ...]:
         """Return what each corpus takes. Raises Unavailable."""
         try:
             return self._connections.run(measure_corpora, _PATIENCE_S)

@@ -85,7 +85,7 @@ class Server:
     parameters: Mapping[str, Any]
 
     @classmethod
-    def of(cls, url: str, password: str | None = None) -> Server:
+    def parse_url(cls, url: str, password: str | None = None) -> Server:
         """Read a URL. Raises ConfigError, which shows nothing of it."""
         try:
             parameters = conninfo_to_dict(url)
@@ -102,7 +102,7 @@ class Server:
             )
         return cls({**parameters, "password": password} if password is not None else parameters)
 
-    def hosts(self) -> list[Server]:
+    def list_hosts(self) -> list[Server]:
         """Return a server of each host."""
         plain = {k: v for k, v in self.parameters.items() if k not in ("host", "port")}
         each = ({"host": host, "port": port} for host, port in self._list_places())
@@ -133,7 +133,7 @@ class Connections:
 
     def __init__(self, server: Server, kinds: Sequence[str]):
         self.server = server
-        self._hosts, self._kinds = server.hosts(), kinds
+        self._hosts, self._kinds = server.list_hosts(), kinds
         self._down: dict[str, float] = {}
         self._idle: deque[BoundedConnection] = deque()
         self._failed: tuple[float, IRError] | None = None

@@ -108,17 +108,19 @@ class SpaceTables:
     dim: int
     made: bool
 
-    def own(self, table: str) -> sql.Identifier:
+    def name_part(self, table: str) -> sql.Identifier:
         """Return its own part of a table, which takes COPY."""
         return sql.Identifier("irdaemon", f"{table}_{self.number}")
 
-    def table(self, table: str) -> sql.Identifier:
+    def choose_table(self, table: str) -> sql.Identifier:
         """Return the table to read from and to change: one that is being made is not part yet."""
-        return self.own(table) if self.made else sql.Identifier("irdaemon", table)
+        return self.name_part(table) if self.made else sql.Identifier("irdaemon", table)
 
     def run(self, statement: str, table: str, *values: Any) -> list[tuple[Any, ...]]:
         """Run a statement on a `{table}` of this space; return its rows, if it gives any."""
-        done = self.connection.execute(sql.SQL(statement).format(table=self.table(table)), values)
+        done = self.connection.execute(
+            sql.SQL(statement).format(table=self.choose_table(table)), values
+        )
         return done.fetchall() if done.description else []
 
     def copy_columns(self, table: str, names: str, columns: Sequence[tuple[str, Any]]) -> None:
@@ -144,4 +146,4 @@ class SpaceTables:
         # What is made in this transaction needs no vacuum to be read without looking each row up.
         options = "FORMAT BINARY, FREEZE" if self.made else "FORMAT BINARY"
         text = f"COPY {{}} (space, {names}) FROM STDIN ({options})"
-        return sql.SQL(text).format(self.own(table))
+        return sql.SQL(text).format(self.name_part(table))

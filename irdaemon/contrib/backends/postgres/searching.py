@@ -317,7 +317,7 @@ class FieldValues:
         # Other threads may be reading this one, or adding the same to it.
         old = self.column
         column = Column(old.codes, [*old.values], {**old.code_of}, [*old.compound])
-        more = [column.code(unpack_bytes(value)) for _, value in rows]
+        more = [column.encode_value(unpack_bytes(value)) for _, value in rows]
         grown = replace(column, codes=np.concatenate([old.codes, np.array(more, np.int32)]))
         codes = [*self.codes, *(code for code, _ in rows)]
         return FieldValues(grown, codes, codes[-1])

@@ -77,26 +77,28 @@ class QdrantBackend:
 
     # -- searching -----------------------------------------------------------------------------
 
-    def totals(self) -> Mapping[str, Totals]:
+    def read_totals(self) -> Mapping[str, Totals]:
         """Return what is known of every corpus there is, by name."""
         there = (each for each in self._states.list_all() if each.totals and _is_seen(each.corpus))
         return {state.corpus: state.load_totals() for state in there}
 
-    def found(self, corpus: str, wanted: Wanted) -> Found:
+    def find_candidates(self, corpus: str, wanted: Wanted) -> Found:
         """Return the records of a corpus that a query needs."""
         return self._search(corpus, lambda search: search.find(wanted))
 
-    def words(self, corpus: str, words: Collection[str]) -> Mapping[str, int]:
+    def find_term_ids(self, corpus: str, words: Collection[str]) -> Mapping[str, int]:
         """Return the term ids of the words that the corpus' ledger knows."""
-        return self._search(corpus, lambda search: search.words(words))
+        return self._search(corpus, lambda search: search.find_term_ids(words))
 
-    def frequencies(self, corpus: str, terms: Collection[int]) -> Mapping[int, int]:
+    def count_frequencies(self, corpus: str, terms: Collection[int]) -> Mapping[int, int]:
         """Return how many records hold each of some terms, by id."""
-        return self._search(corpus, lambda search: search.frequencies(terms))
+        return self._search(corpus, lambda search: search.count_frequencies(terms))
 
-    def words_like(self, corpus: str, initials: Collection[str], lengths: range) -> Collection[str]:
+    def list_words_like(
+        self, corpus: str, initials: Collection[str], lengths: range
+    ) -> Collection[str]:
         """Return the words of a corpus' ledger that begin with one of the letters, of a length."""
-        return self._search(corpus, lambda search: search.words_like(initials, lengths))
+        return self._search(corpus, lambda search: search.list_words_like(initials, lengths))
 
     def rank(self, corpus: str, wanted: Wanted, leg: str, score: float) -> int:
         """Count the records that a leg scores above `score`, without filters."""
@@ -115,7 +117,7 @@ class QdrantBackend:
             state = after
         raise Unavailable(f"{corpus!r} changes faster than it can be searched", "ask again")
 
-    def stored(self, corpus: str, artifact_ids: Collection[str]) -> Mapping[str, StoredText]:
+    def read_texts(self, corpus: str, artifact_ids: Collection[str]) -> Mapping[str, StoredText]:
         """Return the texts of artifacts as they were stored, by id."""
 
         def read(search: CorpusSearch) -> Mapping[str, StoredText]:
@@ -130,19 +132,21 @@ class QdrantBackend:
     def wait(self, corpus: str, generation: int, timeout_s: float) -> int:
         """Wait until a corpus can be searched at a generation; return the one there is then."""
         until = time.monotonic() + timeout_s
-        while (there := self.newest(corpus)) < generation and time.monotonic() < until:
+        while (
+            there := self.read_newest_generation(corpus)
+        ) < generation and time.monotonic() < until:
             time.sleep(_POLL_S)
         return there
 
-    def newest(self, corpus: str) -> int:
+    def read_newest_generation(self, corpus: str) -> int:
         """Return the generation that was written last, which every reader has then."""
         return self._states.get_known(corpus).generation
 
     # -- writing -------------------------------------------------------------------------------
 
-    def lease(self, corpus: str, holder: str) -> int:
+    def take_lease(self, corpus: str, holder: str) -> int:
         """Take or renew the lease to write a corpus, for 15 s; return its fence, which grows."""
-        return self._states.lease(corpus, holder)
+        return self._states.take_lease(corpus, holder)
 
     def release(self, corpus: str, holder: str) -> None:
         """Give up the lease of a corpus."""
@@ -156,14 +160,14 @@ class QdrantBackend:
         """Remove a corpus."""
         CorpusWriter(self._server, self._states, corpus).drop(fence)
 
-    def numbers(self, corpus: str) -> Iterable[int]:
+    def list_row_numbers(self, corpus: str) -> Iterable[int]:
         """Return the row numbers of the artifacts there are, ascending."""
         state = self._states.get_known(corpus)
         which = require_all(state.match_visible(), match_value("what", "artifact"))
         points = self._server.scroll(BESIDE, corpus, which, ["number"])
         return sorted(point.payload["number"] for point in points)
 
-    def without_vector(self, corpus: str) -> Iterable[bytes]:
+    def list_unembedded(self, corpus: str) -> Iterable[bytes]:
         """Return the digests of the records that have no vector."""
         state = self._states.get_known(corpus)
         which = require_all(state.match_visible(), match_value("embedded", False))
@@ -224,7 +228,7 @@ class QdrantAdmin:
         self._server.make_states()
         return FORMAT
 
-    def stats(self) -> tuple[CorpusSize, ...]:
+    def measure_corpora(self) -> tuple[CorpusSize, ...]:
         """Return what each corpus takes; the server does not tell bytes and postings, which are 0.
 
         Raises Unavailable.
@@ -317,7 +321,7 @@ def _list_codes(name: str, condition: Mapping[str, Any], values: Sequence[Any]) 
     """Return the codes of the values of a field that meet a condition."""
     column = Column(np.arange(len(values) + 1, dtype=np.int32), [MISSING])
     for value in values:
-        column.code(value)
+        column.encode_value(value)
     mask = mask_column(condition, column)
     return [hash_value(name, column.values[at]) for at in np.flatnonzero(mask).tolist() if at]
 
@@ -329,7 +333,7 @@ _ANOTHER = 1e-6
 _EXACT = 50_000
 _EF_SEARCH = 200
 _AT_ONCE = 1_000
-_NO_ROWS = Lexical.of(Rows.empty(0))
+_NO_ROWS = Lexical.of(Rows.make_empty(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,14 +372,14 @@ class CorpusSearch:
 
     # -- statistics ------------------------------------------------------------------------------
 
-    def words(self, words: Collection[str]) -> dict[str, int]:
+    def find_term_ids(self, words: Collection[str]) -> dict[str, int]:
         """Return the term ids of words."""
         corpus, epoch = self.state.corpus, self.state.epoch
         ids = [make_point_id(corpus, epoch, "word", word) for word in dict.fromkeys(words)]
         points = self._retrieve(BESIDE, ids, ["word", "term"])
         return {point.payload["word"]: point.payload["term"] for point in points}
 
-    def frequencies(self, terms: Collection[int]) -> dict[int, int]:
+    def count_frequencies(self, terms: Collection[int]) -> dict[int, int]:
         """Return how many records hold each of some terms."""
         newest: dict[int, tuple[int, int]] = {}
         for some in split_batches(sorted(terms), _AT_ONCE):
@@ -384,7 +388,7 @@ class CorpusSearch:
                 newest[point.payload["term"]] = max(at, newest.get(point.payload["term"], at))
         return {term: df for term, (_, df) in newest.items() if df}
 
-    def words_like(self, initials: Collection[str], lengths: range) -> list[str]:
+    def list_words_like(self, initials: Collection[str], lengths: range) -> list[str]:
         """Return the words that begin with one of the letters and have a length."""
         length = match_range("length", gte=lengths.start, lt=lengths.stop)
         points = self._scroll_side("word", match_any("initial", sorted(initials)), length)
@@ -423,8 +427,8 @@ class CorpusSearch:
         )
 
     def _look_up(self, words: Collection[str]) -> _Terms:
-        ids = self.words(words)
-        return _Terms(ids, self.frequencies(ids.values()))
+        ids = self.find_term_ids(words)
+        return _Terms(ids, self.count_frequencies(ids.values()))
 
     def _count(self, which: Any) -> int:
         reading = self.server.list_read_options(self.state.corpus)

@@ -74,7 +74,7 @@ class CorpusState:
     totals: str = ""
 
     @classmethod
-    def of(cls, payload: Mapping[str, Any]) -> CorpusState:
+    def from_payload(cls, payload: Mapping[str, Any]) -> CorpusState:
         """Return the state that a payload holds."""
         known = {field.name: payload[field.name] for field in fields(cls) if field.name in payload}
         lists = {name: tuple(known.get(name) or ()) for name in ("failed", "gone")}
@@ -148,7 +148,7 @@ class States:
         points, _ = self.server.client.scroll(
             collection_name=STATES, limit=10_000, **self.server.list_state_options()
         )
-        states = [CorpusState.of(point.payload) for point in points]
+        states = [CorpusState.from_payload(point.payload) for point in points]
         return sorted(states, key=lambda state: (state.made, state.corpus))
 
     def get(self, corpus: str) -> CorpusState:
@@ -160,7 +160,7 @@ class States:
             with_payload=True,
             **self.server.list_state_options(),
         )
-        return CorpusState.of(points[0].payload) if points else CorpusState(corpus)
+        return CorpusState.from_payload(points[0].payload) if points else CorpusState(corpus)
 
     def get_known(self, corpus: str) -> CorpusState:
         """Return the state of a corpus. Raises NotFound."""
@@ -218,7 +218,7 @@ class States:
 
     # -- the lease -------------------------------------------------------------------------------
 
-    def lease(self, corpus: str, holder: str) -> int:
+    def take_lease(self, corpus: str, holder: str) -> int:
         """Take or renew the lease of a corpus; return its fence. Raises LeaseLost."""
         for _ in range(_TRIES):
             there, now = self.get(corpus), self.clock()

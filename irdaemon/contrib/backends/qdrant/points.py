@@ -117,7 +117,7 @@ def _pair_owners(
 
 def _read_fields(columns: Columns, position: int) -> dict[str, Any]:
     """Return the fields of a record, its artifact's among them."""
-    named = ((name, columns.column(name)) for name in columns.names())
+    named = ((name, columns.get_column(name)) for name in columns.list_names())
     coded = ((name, column, int(column.codes[position])) for name, column in named)
     return {name: column.values[code] for name, column, code in coded if code}
 

@@ -41,7 +41,7 @@ def test_the_thread_starts_with_the_first_corpus_that_has_a_backend(tmp_path, mo
     assert "copies" not in [thread.name for thread in threading.enumerate()]
     with_backend(made, {"a": "fill in a pdf form"})
     threads.tick()
-    until(lambda: backend.totals())
+    until(lambda: backend.read_totals())
     threads.stop()
     threads.tick()
     assert "copies" not in [thread.name for thread in threading.enumerate()]
@@ -56,7 +56,7 @@ def test_a_ledger_that_cannot_be_read_is_tried_again(monkeypatch):
     with_backend(made, {})
     work = CopyWork(made)
     with monkeypatch.context() as patched:
-        patched.setattr(made.state, "reading", unreadable)
+        patched.setattr(made.state, "open_reading", unreadable)
         with pytest.raises(Unavailable):
             work.tick()
     work.tick()

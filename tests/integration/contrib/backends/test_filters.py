@@ -60,12 +60,12 @@ def test_any_filter_lets_through_just_what_it_does_in_memory(backend, seed):
     items = [
         corpus.add([{1: 1.0}], fields=fields(chosen), metadata=fields(chosen)) for _ in range(25)
     ]
-    backend.apply(corpus.delta(backend.lease("c", HOLDER), items))
+    backend.apply(corpus.delta(backend.take_lease("c", HOLDER), items))
     check(backend, items, [where(chosen) for _ in range(40)])
 
 
 def test_a_filter_holds_through_any_changes(backend):
-    chosen, corpus, fence = random.Random(9), MadeCorpus(), backend.lease("c", HOLDER)
+    chosen, corpus, fence = random.Random(9), MadeCorpus(), backend.take_lease("c", HOLDER)
     for _ in range(8):
         items = [corpus.add([{1: 1.0}], fields=fields(chosen)) for _ in range(chosen.randint(0, 4))]
         gone = chosen.sample(list(corpus.items), min(len(corpus.items), chosen.randint(0, 3)))
@@ -78,7 +78,7 @@ def check(backend, items, filters):
     for each in filters:
         mask = parse_filter(each).make_mask(columns)
         right = sorted({whose[at] for at in np.flatnonzero(mask)})
-        found = backend.found("c", wanted([1], vector_of(1), where=each))
+        found = backend.find_candidates("c", wanted([1], vector_of(1), where=each))
         assert owners(found) == right, each
         assert found.eligible == int(mask.sum())
 
@@ -86,28 +86,28 @@ def check(backend, items, filters):
 def test_kinds_of_surfaces_are_filtered_as_fields_are(backend):
     corpus = MadeCorpus()
     items = [corpus.add([{1: 1.0}], kind=kind) for kind in ("symbol", "chunk", "symbol")]
-    backend.apply(corpus.delta(backend.lease("c", HOLDER), items))
-    found = backend.found("c", wanted([1], surfaces=frozenset(["symbol", "none"])))
+    backend.apply(corpus.delta(backend.take_lease("c", HOLDER), items))
+    found = backend.find_candidates("c", wanted([1], surfaces=frozenset(["symbol", "none"])))
     assert (owners(found), found.eligible) == ([1, 3], 2)
 
 
 def test_what_is_called_by_name_comes_where_the_filter_lets_it_and_what_is_included_anyway(backend):
     corpus = MadeCorpus()
     items = [corpus.add([{1: 1.0}, {2: 1.0}], fields={"even": n % 2 == 0}) for n in range(1, 5)]
-    backend.apply(corpus.delta(backend.lease("c", HOLDER), items))
+    backend.apply(corpus.delta(backend.take_lease("c", HOLDER), items))
     names = (hash_name("ITEM-1"), hash_name("item-2"))
     asked = wanted([], names=names, including=("item/3",), where={"even": True})
-    found = backend.found("c", asked)
+    found = backend.find_candidates("c", asked)
     assert [(row[0], row[2]) for row in found.records] == [(2, 0), (2, 1), (3, 0), (3, 1)]
 
 
 def test_values_that_come_and_go_are_known_to_a_reader_that_asked_before(connect):
     writer, reader = connect("writer"), connect("reader")
-    corpus, fence = MadeCorpus(), writer.lease("c", HOLDER)
+    corpus, fence = MadeCorpus(), writer.take_lease("c", HOLDER)
     writer.apply(corpus.delta(fence, [corpus.add([{1: 1.0}], fields={"f": "old"})]))
     for value in ("old", "new", "newer", "old"):
         asked = wanted([1], where={"f": {"$gte": value}})
         item = corpus.add([{1: 1.0}], fields={"f": value})
         writer.apply(corpus.delta(fence, [item], gone=[item.number - 1]))
-        assert owners(reader.found("c", asked)) == [item.number]
-        assert reader.found("c", wanted([1], where={"f": {"$ne": value}})).eligible == 0
+        assert owners(reader.find_candidates("c", asked)) == [item.number]
+        assert reader.find_candidates("c", wanted([1], where={"f": {"$ne": value}})).eligible == 0

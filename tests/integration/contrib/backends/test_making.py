@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from irdaemon.config.checking import ConfigError
-from irdaemon.contrib.backends.making import make_backend, shown
+from irdaemon.contrib.backends.making import hide_password, make_backend
 
 _WITHOUT = """
 import sys
@@ -76,7 +76,7 @@ def test_a_url_that_is_none_is_refused_without_a_word_of_it(url):
     ],
 )
 def test_a_url_is_shown_without_what_may_be_secret_in_it(url, is_shown):
-    assert shown(url) == is_shown
+    assert hide_password(url) == is_shown
 
 
 def test_the_password_may_be_in_a_variable_of_the_environment(monkeypatch):

@@ -32,7 +32,7 @@ def filled(backend, names):
     made = {name: MadeCorpus(name) for name in names}
     for name, corpus in made.items():
         item = corpus.add([{1: 1.0}])
-        backend.apply(corpus.delta(backend.lease(name, HOLDER), [item]))
+        backend.apply(corpus.delta(backend.take_lease(name, HOLDER), [item]))
     return made
 
 
@@ -40,12 +40,12 @@ def test_each_corpus_lies_on_one_server_and_all_are_found_through_the_whole():
     servers = {"a": MemoryBackend(), "b": MemoryBackend()}
     backend = PlacedBackend(servers)
     filled(backend, NAMES[:12])
-    assert set(backend.totals()) == set(NAMES[:12])
-    assert all(len(server.totals()) for server in servers.values())
-    assert sum(len(server.totals()) for server in servers.values()) == 12
-    assert all(owners(backend.found(name, wanted([1]))) == [1] for name in NAMES[:12])
+    assert set(backend.read_totals()) == set(NAMES[:12])
+    assert all(len(server.read_totals()) for server in servers.values())
+    assert sum(len(server.read_totals()) for server in servers.values()) == 12
+    assert all(owners(backend.find_candidates(name, wanted([1]))) == [1] for name in NAMES[:12])
     with pytest.raises(NotFound):
-        backend.found("none", wanted([1]))
+        backend.find_candidates("none", wanted([1]))
 
 
 def test_a_corpus_whose_place_is_on_a_new_server_is_read_where_it_was_until_it_is_sent_there():
@@ -53,34 +53,34 @@ def test_a_corpus_whose_place_is_on_a_new_server_is_read_where_it_was_until_it_i
     made = filled(PlacedBackend(servers), NAMES[:20])
     servers["c"] = MemoryBackend()
     backend, reader = PlacedBackend(servers), PlacedBackend(servers)
-    reader.totals()
+    reader.read_totals()
     (name, *_) = (name for name in made if rank_servers(name, "abc")[0] == "c")
-    assert owners(backend.found(name, wanted([1]))) == [1]
-    assert list(backend.numbers(name)) == [1]
-    fence = backend.lease(name, HOLDER)
+    assert owners(backend.find_candidates(name, wanted([1]))) == [1]
+    assert list(backend.list_row_numbers(name)) == [1]
+    fence = backend.take_lease(name, HOLDER)
     with pytest.raises(OutOfStep):
         backend.apply(made[name].delta(fence, [made[name].add([{1: 1.0}])]))
     backend.apply(made[name].delta(fence, base=0))
-    assert [name in server.totals() for server in servers.values()] == [False, False, True]
+    assert [name in server.read_totals() for server in servers.values()] == [False, False, True]
     for each in (backend, reader):
-        assert owners(each.found(name, wanted([1]))) == [1, 2]
+        assert owners(each.find_candidates(name, wanted([1]))) == [1, 2]
 
 
 def test_two_servers_of_postgresql_share_corpora_and_one_that_is_away_leaves_the_others(server):
     urls = [server.url(server.new_database(), "writer") for _ in range(2)]
     with closing(make_backend(urls)) as backend:
         made = filled(backend, NAMES[:6])
-        assert set(backend.totals()) == set(made)
+        assert set(backend.read_totals()) == set(made)
         assert "writer" in repr(backend)
         away, there = (rank_servers(NAMES[0], backend.servers)[at] for at in (0, -1))
         for name in made:
-            assert owners(backend.found(name, wanted([1]))) == [1]
+            assert owners(backend.find_candidates(name, wanted([1]))) == [1]
         gone = urls[list(backend.servers).index(away)].split("/")[3].split("?")[0]
         backend.close()
         server.run(f"ALTER DATABASE {gone} RENAME TO {gone}_away")
         kept = [name for name in made if rank_servers(name, backend.servers)[0] == there]
-        assert all(owners(backend.found(name, wanted([1]))) == [1] for name in kept)
+        assert all(owners(backend.find_candidates(name, wanted([1]))) == [1] for name in kept)
         with pytest.raises(Unavailable, match=gone):
-            backend.found(NAMES[0], wanted([1]))
+            backend.find_candidates(NAMES[0], wanted([1]))
         with pytest.raises(Unavailable, match=gone):
-            backend.totals()
+            backend.read_totals()

@@ -49,7 +49,7 @@ def through(proxy, own_server, own_database):
     url = f"postgresql://writer@127.0.0.1:{proxy.port}/{own_database}"
     with closing(make_backend(url)) as backend:
         corpus = MadeCorpus()
-        backend.apply(corpus.delta(backend.lease("c", HOLDER), [corpus.add([{1: 1.0}])]))
+        backend.apply(corpus.delta(backend.take_lease("c", HOLDER), [corpus.add([{1: 1.0}])]))
         yield backend
 
 
@@ -62,9 +62,9 @@ def test_where_nothing_listens_it_is_said_where_without_the_password():
         with pytest.raises(
             Unavailable, match=r"no connection to postgresql://me@127\.0\.0\.1:1/db"
         ):
-            backend.totals()
+            backend.read_totals()
         with pytest.raises(Unavailable) as again:
-            backend.totals()
+            backend.read_totals()
     assert "irdaemon backend check" in again.value.hint
     assert "secret" not in f"{again.value}{again.value.__cause__}"
 
@@ -75,7 +75,7 @@ def test_a_server_that_hangs_after_it_accepts_is_given_up():
         url = f"postgresql://me@127.0.0.1:{port}/db"
         late = pytest.raises(Unavailable, match="timeout")
         with closing(make_backend(url)) as backend, late, soon(2):
-            backend.totals()
+            backend.read_totals()
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_server_that_hangs_after_it_accepts_is_given_up():
 def test_a_wrong_role_or_database_is_named(server, role, database, said):
     refused = pytest.raises(Unavailable, match=f'"{said}" does not exist')
     with closing(make_backend(server.url(database, role))) as backend, refused as error:
-        backend.totals()
+        backend.read_totals()
     assert "user and password" in error.value.hint
 
 
@@ -99,57 +99,57 @@ def test_a_wrong_password_is_said_and_a_right_one_is_taken_from_where_it_may_be(
     refused = pytest.raises(Unavailable, match="password authentication failed")
     wrong = make_backend(f"postgresql://locked:wrong-word@{place}")
     with closing(wrong), refused as error:
-        wrong.totals()
+        wrong.read_totals()
     assert "wrong-word" not in f"{error.value}{error.value.hint}{error.value.__cause__}"
     monkeypatch.setenv("SECRET", "right-word")
     with closing(make_backend(f"postgresql://locked@{place}", "SECRET")) as backend:
-        assert backend.totals() == {}
+        assert backend.read_totals() == {}
     file = tmp_path / "pgpass"
     file.write_text(f"127.0.0.1:{own_server.port}:*:locked:right-word\n")
     file.chmod(0o600)
     monkeypatch.setenv("PGPASSFILE", str(file))
     with closing(make_backend(f"postgresql://locked@{place}")) as backend:
-        assert backend.totals() == {}
+        assert backend.read_totals() == {}
 
 
 def test_a_query_that_takes_too_long_ends_with_the_time_of_its_request(server, database, backend):
-    assert backend.totals() == {}
+    assert backend.read_totals() == {}
     with psycopg.connect(server.url(database)) as holder:
         holder.execute("LOCK irdaemon.corpora IN ACCESS EXCLUSIVE MODE")
         with soon(), pytest.raises(Unavailable, match="in time"):
-            backend.totals()
+            backend.read_totals()
         holder.rollback()
-    assert backend.totals() == {}
+    assert backend.read_totals() == {}
 
 
 def test_a_network_that_drops_is_said_in_time_and_passes(through, proxy):
-    assert owners(through.found("c", wanted([1]))) == [1]
+    assert owners(through.find_candidates("c", wanted([1]))) == [1]
     proxy.down()
     for _ in range(2):  # on a connection that there was, and on none
         with soon(), pytest.raises(Unavailable):
-            through.found("c", wanted([1]))
+            through.find_candidates("c", wanted([1]))
     proxy.up()
-    assert owners(eventually(lambda: through.found("c", wanted([1])))) == [1]
+    assert owners(eventually(lambda: through.find_candidates("c", wanted([1])))) == [1]
 
 
 def test_connections_that_were_cut_are_made_again_without_a_word(through, proxy):
-    assert owners(through.found("c", wanted([1]))) == [1]
+    assert owners(through.find_candidates("c", wanted([1]))) == [1]
     proxy.cut()
-    assert owners(through.found("c", wanted([1]))) == [1]
+    assert owners(through.find_candidates("c", wanted([1]))) == [1]
 
 
 def test_a_server_that_is_stopped_and_goes_on_is_waited_for_no_longer_than_asked(
     own_server, own_database, through
 ):
     with signals_stopped(own_server), soon(), pytest.raises(Unavailable):
-        through.totals()
+        through.read_totals()
     assert set(eventually(through.totals)) == {"c"}
 
 
 def test_a_server_that_starts_again_is_found_again(own_server, own_database, through):
     own_server.stop(signal.SIGINT)
     with pytest.raises(Unavailable):
-        through.totals()
+        through.read_totals()
     own_server.start()
     assert set(eventually(through.totals)) == {"c"}
 
@@ -158,7 +158,7 @@ def test_too_many_connections_are_said_to_be(server, database, backend):
     server.run("ALTER ROLE writer CONNECTION LIMIT 0")
     try:
         with pytest.raises(Unavailable, match="too many connections"):
-            backend.totals()
+            backend.read_totals()
     finally:
         server.run("ALTER ROLE writer CONNECTION LIMIT -1")
     assert eventually(backend.totals) == {}
@@ -177,7 +177,7 @@ def test_a_full_disk_is_said_and_nothing_of_the_delta_is_left():
 
 def check_full_disk(server, disk):
     with closing(make_backend(server.url(server.new_database(), "writer"))) as backend:
-        corpus, fence = MadeCorpus(), backend.lease("c", HOLDER)
+        corpus, fence = MadeCorpus(), backend.take_lease("c", HOLDER)
         backend.apply(corpus.delta(fence, [corpus.add([{1: 1.0}])]))
         filler = disk / "filler"
         room = shutil.disk_usage(disk).free - 8_000_000
@@ -188,11 +188,11 @@ def check_full_disk(server, disk):
             backend.apply(delta)
         assert "free space on the server" in error.value.hint
         filler.unlink()
-        totals = backend.totals()
+        totals = backend.read_totals()
         assert (totals["c"].generation, totals["c"].n_records) == (1, 1)
         small = replace(delta, artifacts=delta.artifacts[:5], records=delta.records[:5])
         assert backend.apply(small) == 2
-        assert owners(backend.found("c", wanted([2]))) == [2, 3, 4, 5, 6]
+        assert owners(backend.find_candidates("c", wanted([2]))) == [2, 3, 4, 5, 6]
 
 
 @contextlib.contextmanager

@@ -38,10 +38,10 @@ def is_read_from_standby(backend):
 def test_reads_go_to_a_standby_which_has_what_was_acknowledged_and_can_be_waited_for(pair):
     primary, standby, database = pair
     with closing(make_backend(url_of([primary, standby], database, "writer"))) as backend:
-        corpus, fence = MadeCorpus(), backend.lease("c", HOLDER)
+        corpus, fence = MadeCorpus(), backend.take_lease("c", HOLDER)
         for number in (1, 2, 3):
             assert backend.apply(corpus.delta(fence, [corpus.add([{1: 1.0}])])) == number
-            assert len(owners(backend.found("c", wanted([1])))) == number
+            assert len(owners(backend.find_candidates("c", wanted([1])))) == number
         assert is_read_from_standby(backend)
         check_waiting(primary, standby, backend, corpus, fence)
         state = make_admin(url_of([primary, standby], database, "writer")).check()
@@ -49,12 +49,12 @@ def test_reads_go_to_a_standby_which_has_what_was_acknowledged_and_can_be_waited
         assert [host.writable for host in state.hosts] == [True, False]
         assert "a standby, 0.0 s behind" in [line.text for line in state.hosts[1].lines]
         standby.kill()
-        assert len(owners(eventually(lambda: backend.found("c", wanted([1]))))) == 4
+        assert len(owners(eventually(lambda: backend.find_candidates("c", wanted([1]))))) == 4
         assert not is_read_from_standby(backend)
         assert not make_admin(url_of([primary, standby], database, "writer")).check().ok
         primary.kill()
         with pytest.raises(Unavailable) as error:
-            backend.lease("c", HOLDER)
+            backend.take_lease("c", HOLDER)
         assert all(str(each.directory) in error.value.message for each in (primary, standby))
 
 
@@ -87,7 +87,7 @@ def fail_over(pair, n_writes):
 
     def write():
         with closing(make_backend(url_of([primary, standby], database, "writer"))) as backend:
-            corpus, fence = MadeCorpus(), backend.lease("c", HOLDER)
+            corpus, fence = MadeCorpus(), backend.take_lease("c", HOLDER)
             for number in range(1, n_writes + 1):
                 item = corpus.add([{number % 50: 1.0, 99: 1.0}], fields={"n": number})
                 delta = corpus.small_delta(fence, item)
@@ -111,9 +111,9 @@ def fail_over(pair, n_writes):
     whole = {"artifacts": n_writes, "records": n_writes, "vectors": n_writes}
     assert after == {**whole, "postings": 2 * n_writes, "twice": 0}
     with closing(make_backend(standby.url(database, "reader"))) as backend:
-        assert backend.totals()["c"].n_artifacts == n_writes
-        assert list(backend.numbers("c")) == list(range(1, n_writes + 1))
-        last = backend.found("c", wanted([99], where={"n": n_writes}))
+        assert backend.read_totals()["c"].n_artifacts == n_writes
+        assert list(backend.list_row_numbers("c")) == list(range(1, n_writes + 1))
+        last = backend.find_candidates("c", wanted([99], where={"n": n_writes}))
         assert (owners(last), last.eligible, last.df[99]) == ([n_writes], 1, n_writes)
 
 

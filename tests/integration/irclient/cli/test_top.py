@@ -42,9 +42,9 @@ def status(answers=0, jobs=0, pid=1):
 
 def test_rates_are_what_was_counted_between_two_samples():
     sample = take_sample(status(30, 4), take_sample(status(10, 3), None, 0), 2.0)
-    assert sample.per_second("answer") == 10.0
-    assert sample.per_second("job") == 0.5
-    assert sample.busiest("answer").name == "hybrid"
+    assert sample.compute_rate("answer") == 10.0
+    assert sample.compute_rate("job") == 0.5
+    assert sample.find_busiest("answer").name == "hybrid"
     assert {rate.name for rate in sample.rates} == {"hybrid", "lexical", "reconcile"}
 
 
@@ -52,8 +52,8 @@ def test_the_first_sample_and_one_after_a_restart_have_no_rates():
     first = take_sample(status(10), None, 0)
     again = take_sample(status(3, pid=2), first, 1.0)
     for sample in (first, again):
-        assert sample.per_second("answer") == 0
-        assert sample.busiest("answer") is None
+        assert sample.compute_rate("answer") == 0
+        assert sample.find_busiest("answer") is None
 
 
 def test_a_sample_is_a_line_off_the_screen():

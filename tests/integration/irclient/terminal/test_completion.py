@@ -75,7 +75,7 @@ def completed(daemon, tmp_path):
 
     def complete(shell, line, word="", typed=None):
         where = tmp_path / f"completion.{shell}"
-        where.write_text(make_script(irclient.cli.main.program(), shell))
+        where.write_text(make_script(irclient.cli.main.make_program(), shell))
         said = {"bash": _IN_BASH, "fish": _IN_FISH, "zsh": _IN_ZSH}[shell]
         typed = word if typed is None else typed
         asked = [shell, "-c", said.format(script=where, line=line, word=word, typed=typed)]
@@ -92,7 +92,7 @@ def completed(daemon, tmp_path):
 @pytest.mark.parametrize("shell", [installed(shell) for shell in SHELLS])
 def test_every_shell_accepts_its_script(program, shell, tmp_path):
     where = tmp_path / "script"
-    where.write_text(make_script(PROGRAMS[program].program(), shell))
+    where.write_text(make_script(PROGRAMS[program].make_program(), shell))
     done = subprocess.run([shell, "-n", str(where)], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -147,5 +147,5 @@ def test_without_a_daemon_no_reference_is_offered_and_nothing_is_said(shell, com
 def test_without_shtab_it_is_said_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "shtab", None)
     with pytest.raises(Unavailable) as caught:
-        make_script(irclient.cli.main.program(), "bash")
+        make_script(irclient.cli.main.make_program(), "bash")
     assert "'shtab>=" in caught.value.hint

@@ -35,8 +35,8 @@ def home(tmp_path, monkeypatch):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
     unit = tmp_path / ".config/systemd/user/irdaemon.service"
-    monkeypatch.setattr(setup.service, "unit_path", lambda: unit)
-    monkeypatch.setattr(setup.service, "agent_path", lambda: unit)
+    monkeypatch.setattr(setup.service, "find_unit", lambda: unit)
+    monkeypatch.setattr(setup.service, "find_agent", lambda: unit)
     monkeypatch.setattr(setup.service, "uninstall", unit.unlink)
     for file in setup.SETTINGS_FILES["claude"](setup.find_machine(), False):
         plan_install(file, file).make()

@@ -30,7 +30,7 @@ class Admin:
             raise Unavailable("no connection to db.example", "start it")
         return 3
 
-    def stats(self):
+    def measure_corpora(self):
         if self.away:
             raise Unavailable("no connection to db.example", "start it")
         return (CorpusSize(HOSTILE, 7, 10, 20, 20, 400, 5_000_000, False, 1e9),)
@@ -119,7 +119,7 @@ def test_the_doctor_says_what_is_copied_where_and_whether_that_answers(admin, mo
     def away():
         raise Unavailable("connection refused")
 
-    made.totals = away
+    made.read_totals = away
     *_, finding = doctor.check(load_config())
     assert (finding.level, finding.fix) == ("wrong", "irdaemon backend check")
     assert "connection refused" in finding.what

@@ -37,7 +37,7 @@ def fronted():
 
 def asked(front, op, scope=WHOLE, **args):
     """Return what a front end replies to a request, or raise the error that it replies."""
-    return wire.read_reply(handle(front, wire.Request(1, op, args), scope, ServeConfig())).value()
+    return wire.read_reply(handle(front, wire.Request(1, op, args), scope, ServeConfig())).unwrap()
 
 
 def told(selection):
@@ -237,7 +237,7 @@ def test_waiting_ends_with_the_generation_or_with_its_time(fronted):
 
 
 def test_the_status_names_writers_generations_and_what_does_not_answer(fronted):
-    state = client_ops.OPS["status"].result(asked(fronted.front, "status", profile=True))
+    state = client_ops.OPS["status"].read_result(asked(fronted.front, "status", profile=True))
     corpus = state.corpora[0]
     assert (corpus.name, corpus.artifacts, corpus.state) == ("cooking", 2, "ready")
     assert corpus.copy["backend"] == NAME
@@ -248,7 +248,7 @@ def test_the_status_names_writers_generations_and_what_does_not_answer(fronted):
     fronted.now += 60
     fronted.front.refresh()
     fronted.now += 5
-    state = client_ops.OPS["status"].result(asked(fronted.front, "status"))
+    state = client_ops.OPS["status"].read_result(asked(fronted.front, "status"))
     assert state.backends[0]["problem"] == "connection refused"
     assert [each.copy["state"] for each in state.corpora] == ["degraded", "degraded"]
     assert state.corpora[0].copy["behind_s"] == 5
@@ -258,7 +258,7 @@ def test_the_status_names_writers_generations_and_what_does_not_answer(fronted):
 def test_a_front_end_whose_configuration_was_refused_is_not_well(fronted):
     refused = {"message": "/f.toml:1: unknown key 'x'", "hint": ""}
     fronted.process.told["refused"] = refused
-    state = client_ops.OPS["status"].result(asked(fronted.front, "status"))
+    state = client_ops.OPS["status"].read_result(asked(fronted.front, "status"))
     assert (state.health["level"], state.refused) == ("stale", refused)
 
 
@@ -277,7 +277,7 @@ def test_the_status_says_which_embedder_is_missing_and_answers_by_words_alone():
 
 
 def test_an_info_tells_what_a_corpus_can_be_asked_for(fronted):
-    info = client_ops.OPS["info"].result(asked(fronted.front, "info", corpus="m"))
+    info = client_ops.OPS["info"].read_result(asked(fronted.front, "info", corpus="m"))
     assert info.surfaces == ["document"]
     assert info.embedder == "hashing-512"
 

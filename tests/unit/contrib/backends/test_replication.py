@@ -39,7 +39,7 @@ class Flaky(MemoryBackend):
 
     def __getattribute__(self, name):
         found = super().__getattribute__(name)
-        if name in ("totals", "lease", "apply", "drop", "release") and self.away:
+        if name in ("read_totals", "take_lease", "apply", "drop", "release") and self.away:
             raise Unavailable("db does not answer", "start it")
         return found
 
@@ -102,7 +102,7 @@ class Copying:
         models = self.engine.state.models
         there = {
             name: make_remote_index(self.backend, totals, Vocabularies())
-            for name, totals in self.backend.totals().items()
+            for name, totals in self.backend.read_totals().items()
         }
         copy = Snapshot(self.engine.snapshot.generation, there)
         return [
@@ -319,7 +319,7 @@ def test_another_embedder_has_the_corpus_sent_whole(copying):
     copying.reconfigure(made)
     copying.scan()
     copying.tick(1)
-    assert copying.backend.totals()["m"].embedder == "counting-64"
+    assert copying.backend.read_totals()["m"].embedder == "counting-64"
     assert copying.backend.deltas[-1][0] == 0
     assert copying.is_level
 
@@ -383,7 +383,7 @@ def test_the_text_of_what_a_pointer_leads_to_is_read_when_it_is_sent(tmp_path):
     (gone / "SKILL.md").unlink()
     made.tick()
     ids = [sent.row[1] for sent in made.backend.kept["m"].artifacts.values()]
-    texts = {each.body for each in made.backend.stored("m", ids).values()}
+    texts = {each.body for each in made.backend.read_texts("m", ids).values()}
     assert texts == {"now it says something else", ""}
 
 

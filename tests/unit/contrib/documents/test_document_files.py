@@ -25,12 +25,12 @@ def listed(files):
 
 
 def content(files, place):
-    with open(files.path(place), "rb") as file:
+    with open(files.make_path(place), "rb") as file:
         return file.read()
 
 
 def added(files, title="Note", data=b"one", directory=""):
-    return files.add(files.parts(directory), title, data)
+    return files.add(files.split_path(directory), title, data)
 
 
 def test_a_document_is_for_its_owner_alone_and_nothing_else_is_left(files):
@@ -38,7 +38,7 @@ def test_a_document_is_for_its_owner_alone_and_nothing_else_is_left(files):
     assert content(files, place) == b"one"
     assert listed(files) == ["work/plans/note.md"]
     for path, mode in (
-        (files.path(place), 0o600),
+        (files.make_path(place), 0o600),
         (files.top, 0o700),
         (files.top + "/work", 0o700),
     ):
@@ -129,10 +129,10 @@ def test_what_is_no_regular_file_or_is_not_there_is_refused(files):
 
 def test_a_document_written_anew_keeps_its_mode(files):
     place = added(files)
-    os.chmod(files.path(place), 0o640)
+    os.chmod(files.make_path(place), 0o640)
     files.replace(place, lambda held: b"two", "")
     assert content(files, place) == b"two"
-    assert stat.S_IMODE(os.stat(files.path(place)).st_mode) == 0o640
+    assert stat.S_IMODE(os.stat(files.make_path(place)).st_mode) == 0o640
     assert listed(files) == ["note.md"]
 
 
@@ -197,9 +197,14 @@ def test_a_deleted_document_lies_in_the_trash_for_thirty_days(files):
 
 def test_a_path_is_held_by_one_request_at_a_time():
     claims = Claims()
-    with claims.of("/a"), claims.of("/b"), pytest.raises(Conflict), claims.of("/a"):
+    with (
+        claims.hold_path("/a"),
+        claims.hold_path("/b"),
+        pytest.raises(Conflict),
+        claims.hold_path("/a"),
+    ):
         pass
-    with claims.of("/a"):
+    with claims.hold_path("/a"):
         pass
 
 

@@ -55,16 +55,16 @@ def test_a_name_has_at_most_100_bytes_with_its_number(title):
 
 
 def test_front_matter_states_title_date_source_and_tags_whatever_they_hold():
-    text = Draft('A "quoted": title #1', "The body.\n", "https://x.y/?a: b", ("a, b", "- c")).text(
-        NOON
-    )
+    text = Draft(
+        'A "quoted": title #1', "The body.\n", "https://x.y/?a: b", ("a, b", "- c")
+    ).format_text(NOON)
     parts = split_front(text)
     assert parts.fields["title"] == 'A "quoted": title #1'
     assert str(parts.fields["date"]) == "2026-11-21"
     assert parts.fields["source"] == "https://x.y/?a: b"
     assert parts.fields["tags"] == ["a, b", "- c"]
     assert parts.body == "\nThe body.\n"
-    assert "tags" not in split_front(Draft("t", "x").text(NOON)).fields
+    assert "tags" not in split_front(Draft("t", "x").format_text(NOON)).fields
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_the_date_of_a_document_is_the_day_that_it_is_here(zone, day, monkeypatc
     monkeypatch.setenv("TZ", zone)
     time.tzset()
     try:
-        assert str(split_front(Draft("t", "x").text(NOON)).fields["date"]) == day
+        assert str(split_front(Draft("t", "x").format_text(NOON)).fields["date"]) == day
     finally:
         monkeypatch.undo()
         time.tzset()
@@ -104,7 +104,9 @@ def test_of_a_document_without_front_matter_nothing_is_kept(held):
 
 
 def test_front_matter_of_the_content_stays_and_gets_what_it_lacks():
-    text = Draft("Mine", "---\ntitle: Yours\nowner: ann\n---\nBody\n", tags=("x",)).text(NOON)
+    text = Draft("Mine", "---\ntitle: Yours\nowner: ann\n---\nBody\n", tags=("x",)).format_text(
+        NOON
+    )
     parts = split_front(text)
     assert parts.fields["title"] == "Yours"
     assert parts.fields["owner"] == "ann"

@@ -79,7 +79,7 @@ def test_an_updated_document_is_found_by_what_it_holds_now(made):
 
 def test_a_second_request_for_a_document_that_is_being_written_is_told(made):
     done = add(made)
-    with writing._CLAIMS.of(done.path):
+    with writing._CLAIMS.hold_path(done.path):
         for op, args in (
             ("doc_update", {"path": "night-shift.md", "content": "other"}),
             ("doc_remove", {"path": done.document_id}),
@@ -195,7 +195,7 @@ def test_a_persons_own_document_is_written_anew_and_deleted_but_no_ignore_file_i
     done = run("doc_update", roots, {"path": path, "content": "The okapi sleeps."})
     assert done.document_id == "notes/garden/compost.md"
     assert found(roots, "okapi") == ["garden/compost.md"]
-    with pytest.raises(QueryError, match="file of your own") as caught:
+    with pytest.raises(QueryError, match="your own file") as caught:
         run("doc_remove", roots, {"path": path})
     assert "delete_file" in caught.value.hint
     gone = run("doc_remove", roots, {"path": done.document_id, "delete_file": True})

@@ -32,7 +32,7 @@ class Asked(InProcess):
 
     idle = float("inf")
 
-    def idle_s(self):
+    def measure_idle_s(self):
         return self.idle
 
 
@@ -85,7 +85,7 @@ def test_every_artifact_gets_one_ahead_of_its_surfaces_and_is_found_by_it():
 
 
 def test_a_synopsis_leaves_expected_prompts_written_for_the_text_that_an_artifact_has():
-    made, given = Setting(), {"deploy": Expected.of(["lift the containers"])}
+    made, given = Setting(), {"deploy": Expected.from_prompts(["lift the containers"])}
     PromptsObserver.find_in(made.engine.state.addons).hand_in("m", AGENT, given)
     made.engine.drain()
     assert made.write() == 2

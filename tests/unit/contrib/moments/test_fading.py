@@ -57,7 +57,7 @@ def show(made, sessions, at=BEFORE, evidence=None, used_in=(), client=""):
     if evidence is None:
         evidence = made.discover(Query(ASKED, corpora=("skills",))).results[0].score
     shown = considered(item, evidence=evidence)
-    store = UsageObserver.find_in(made.state.addons).notes.changing()
+    store = UsageObserver.find_in(made.state.addons).notes.open_changing()
     store.put_offers(
         [offer(b"d", shown, session=f"claude:{n}", at=at, client=client) for n in sessions]
     )
@@ -113,7 +113,7 @@ def test_used_later_it_is_offered_again_for_good(made):
 
 def test_sessions_whose_transcripts_are_not_read_tell_nothing(made):
     item = considered(fill(made), evidence=0.9)
-    store = UsageObserver.find_in(made.state.addons).notes.changing()
+    store = UsageObserver.find_in(made.state.addons).notes.open_changing()
     store.put_offers([offer(b"d", item, session=f"codex:{n}", at=BEFORE) for n in range(30)])
     store.close()
     fade(made)
@@ -213,7 +213,7 @@ def test_the_report_on_use_and_the_explanation_of_the_item_say_so(made):
     fade(made)
     reference = f"skills/{fill(made)}"
     assert usage(made, "")["faded"] == [{"reference": reference, "sessions": 10}]
-    assert "faded" not in UseReports(made).usage()
+    assert "faded" not in UseReports(made).report_usage()
     explained = ask(made, "explain", text=ASKED, item=reference)
     assert explained["item"]["offers"] == {"faded": 10}
     (row,) = ask(made, "preferences")

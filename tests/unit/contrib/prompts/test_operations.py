@@ -155,7 +155,9 @@ def test_a_page_ends_where_it_is_to_and_the_next_goes_on(made):
 
 def test_prompts_of_an_item_are_forgotten_and_others_stay(made):
     give(made, line("pdf", "a"), line("csv", "b"))
-    PromptsObserver.find_in(made.state.addons).hand_in("tools", AGENT, {"pdf": Expected.of(["c"])})
+    PromptsObserver.find_in(made.state.addons).hand_in(
+        "tools", AGENT, {"pdf": Expected.from_prompts(["c"])}
+    )
     made.drain()
     ask(made, "prompts_forget", item="tools/pdf")
     assert (held(made), held(made, AGENT)) == ({"tools/csv": ["b"]}, {})

@@ -129,7 +129,7 @@ def test_an_item_whose_text_changed_is_asked_for_anew_and_alone():
 
 def test_prompts_of_a_person_keep_no_item_from_an_agents():
     setting = Setting(1)
-    given = {"s0": Expected.of(["my own words for it"])}
+    given = {"s0": Expected.from_prompts(["my own words for it"])}
     setting.observer.hand_in("m", PERSON, given)
     setting.engine.drain()
     assert setting.wanting() == ["s0"]

@@ -18,14 +18,14 @@ WORDS = "amber birch cedar dahlia elder fern gorse hazel ivy juniper".split()
 ASKED = "ledger bakery violin submarine orchard telescope kettle glacier lantern saddle".split()
 ITEMS = {f"tool{n}": f"{word} service number {n}" for n, word in enumerate(WORDS)}
 GOOD = {
-    f"tool{n}": Expected.of(
+    f"tool{n}": Expected.from_prompts(
         [f"something for my {word}", f"repair a {word}", f"where is the {word}"]
     )
     for n, word in enumerate(ASKED)
 }
 # Prompts of which none says anything about another of the same artifact.
 BAD = {
-    f"tool{n}": Expected.of([f"{WORDS[n - 3]} {n}", f"{WORDS[n - 5]} {n}"])
+    f"tool{n}": Expected.from_prompts([f"{WORDS[n - 3]} {n}", f"{WORDS[n - 5]} {n}"])
     for n in range(len(WORDS))
 }
 
@@ -93,7 +93,11 @@ def test_each_change_by_a_person_is_weighed_and_those_of_an_agent_once_they_are_
     for provenance in (PERSON, AGENT):
         done(made, observer.hand_in("m", provenance, GOOD))
     for n, said in enumerate(("nothing was to be weighed",) * 2 + ("; agent: ",)):
-        again = {f"tool{n}": Expected.of([*(each.text for each in GOOD[f"tool{n}"].prompts), "x"])}
+        again = {
+            f"tool{n}": Expected.from_prompts(
+                [*(each.text for each in GOOD[f"tool{n}"].prompts), "x"]
+            )
+        }
         assert "; person: " in done(made, observer.hand_in("m", PERSON, again))
         assert said in done(made, observer.hand_in("m", AGENT, again))
 
@@ -241,7 +245,7 @@ def test_a_corpus_that_is_not_there_is_not_found_and_nothing_waits_for_it(made):
 
 def test_an_explanation_shows_what_is_expected_of_an_item_and_whether_it_counts(made):
     observer = PromptsObserver.find_in(made.state.addons)
-    done(made, observer.hand_in("m", PERSON, {"tool3": Expected.of(["dive"], ["drive"])}))
+    done(made, observer.hand_in("m", PERSON, {"tool3": Expected.from_prompts(["dive"], ["drive"])}))
     given = {"prompts": ["dive"], "misses": ["drive"], "counts": True}
     given |= {"outcome": "", "outdated": False}
     assert observer.explain_item("dive", "m/tool3") == {"expected": {"person": given}}
@@ -249,7 +253,10 @@ def test_an_explanation_shows_what_is_expected_of_an_item_and_whether_it_counts(
 
 
 def test_what_is_left_out_to_be_asked_is_left_out_of_every_artifact_that_has_it():
-    given = {"a": Expected.of(["one", "two"]), "b": Expected.of(["one", "two", "three"])}
+    given = {
+        "a": Expected.from_prompts(["one", "two"]),
+        "b": Expected.from_prompts(["one", "two", "three"]),
+    }
     kept, asked = leave_one_out(given)
     assert asked
     for each in asked:

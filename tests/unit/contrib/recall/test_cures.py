@@ -54,8 +54,8 @@ def cure(made, **args):
 def list_noted(made):
     observer = UsageObserver.find_in(made.addons)
     observer.tick()
-    with closing(observer.notes.changing()) as store:
-        return [(each.op, each.session) for each in store.offers()]
+    with closing(observer.notes.open_changing()) as store:
+        return [(each.op, each.session) for each in store.list_offers()]
 
 
 def test_a_session_is_told_once_and_that_is_noted(made):

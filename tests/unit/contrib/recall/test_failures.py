@@ -172,7 +172,10 @@ def test_a_secret_that_only_its_option_tells_or_that_a_cut_divides_is_not_kept(s
     assert not [each for each in held if SECRET in f"{each}" or "ghp_" in f"{each}"]
     assert held[0][0] == key
     # The command that is asked about has lost its secrets too.
-    assert cure(store, Redactor("all").text(command), is_sure=False).command == "uv add requests"
+    assert (
+        cure(store, Redactor("all").redact_text(command), is_sure=False).command
+        == "uv add requests"
+    )
 
 
 def test_the_oldest_runs_are_forgotten_beyond_a_number(store):

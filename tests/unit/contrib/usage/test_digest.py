@@ -8,10 +8,10 @@ from irdaemon.contrib.usage.notes import DigestKey
 
 def test_the_key_is_made_once_and_private(tmp_path):
     path = tmp_path / "usage.key"
-    first = DigestKey(str(path)).digest("fill a form")
+    first = DigestKey(str(path)).digest_text("fill a form")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert DigestKey(str(path)).digest("fill a form") == first
-    assert DigestKey(str(tmp_path / "other.key")).digest("fill a form") != first
+    assert DigestKey(str(path)).digest_text("fill a form") == first
+    assert DigestKey(str(tmp_path / "other.key")).digest_text("fill a form") != first
 
 
 def test_a_key_that_is_damaged_is_replaced(tmp_path):
@@ -23,7 +23,7 @@ def test_a_key_that_is_damaged_is_replaced(tmp_path):
 
 def test_what_was_typed_counts_and_not_its_white_space_or_what_was_put_in(tmp_path):
     key = DigestKey(str(tmp_path / "usage.key"))
-    typed = key.digest("fill a\n form")
-    assert key.digest(" fill  a form <system-reminder>x</system-reminder>") == typed
-    assert key.digest("fill a forms") != typed
+    typed = key.digest_text("fill a\n form")
+    assert key.digest_text(" fill  a form <system-reminder>x</system-reminder>") == typed
+    assert key.digest_text("fill a forms") != typed
     assert b"fill" not in typed

@@ -18,7 +18,7 @@ class Names:
 
 
 def states(turns, offers):
-    return [each.state for each in JoinedLog(turns, offers, Names()).uses()]
+    return [each.state for each in JoinedLog(turns, offers, Names()).list_uses()]
 
 
 @pytest.mark.parametrize(
@@ -59,5 +59,5 @@ def test_what_the_agent_asked_itself_is_joined_without_a_session():
 
 def test_what_is_not_indexed_is_told_from_what_agents_bring_along():
     used = turn("S:1", ("skill", "gone"), ("tool", "some_tool"), ("command", "clear"))
-    (found,) = JoinedLog([used], [], Names()).uses()
+    (found,) = JoinedLog([used], [], Names()).list_uses()
     assert (found.state, found.what) == ("not_installed", "gone")

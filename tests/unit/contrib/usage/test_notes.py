@@ -37,8 +37,8 @@ def test_an_answer_is_written_at_the_next_tick_without_its_words(notes, tmp_path
     notes.note(noted("fill the secret form", hit("pdf")))
     assert not os.path.exists(notes.options.path)
     notes.tick(["sessions"])
-    with notes.reading() as store:
-        (kept,) = store.offers()
+    with notes.open_reading() as store:
+        (kept,) = store.list_offers()
     assert (kept.session, kept.generation, kept.text) == ("claude:S", 3, None)
     assert [each.artifact_id for each in kept.items] == ["pdf"]
     held = b"".join(path.read_bytes() for path in tmp_path.iterdir())
@@ -51,8 +51,8 @@ def test_on_request_the_words_are_kept_without_secrets(tmp_path, clock):
     token = "ghp_" + "a1B2c3D4e5F6" * 3
     notes.note(noted(f"push with {token}"))
     notes.tick([])
-    with notes.reading() as store:
-        (kept,) = store.offers()
+    with notes.open_reading() as store:
+        (kept,) = store.list_offers()
     notes.close()
     assert kept.text == "push with [secret: GitHub Token]"
 
@@ -63,8 +63,8 @@ def test_a_turn_is_kept_by_digests_and_joins_the_answer_to_its_prompt(notes):
     notes.read("sessions", read(SessionTurn("S:1", "claude:S", NOW, "", ("fill  a form",), uses)))
     notes.note(noted("which form", session=""))
     notes.tick(["sessions"])
-    with notes.reading() as store:
-        (turn,), offers = store.turns(), store.offers()
+    with notes.open_reading() as store:
+        (turn,), offers = store.list_turns(), store.list_offers()
     assert turn.uses == (("skill", "pdf"),)
     assert {offers[0].digest} == turn.own
     assert {offers[1].digest} == turn.asked
@@ -74,8 +74,11 @@ def test_a_turn_from_the_future_is_of_now_and_one_without_a_time_of_its_files(no
     later = SessionTurn("S:1", "claude:S", NOW + 1e6, "", ("a",))
     timeless = SessionTurn("S:2", "claude:S", 0.0, "", ("b",))
     notes.read("sessions", read(later, timeless, mtime_ns=int((NOW - 50) * 1e9)))
-    with notes.reading() as store:
-        assert {each.turn_id: each.at for each in store.turns()} == {"S:1": NOW, "S:2": NOW - 50}
+    with notes.open_reading() as store:
+        assert {each.turn_id: each.at for each in store.list_turns()} == {
+            "S:1": NOW,
+            "S:2": NOW - 50,
+        }
 
 
 def test_a_new_file_wants_all_transcripts_read_once(notes):
@@ -93,7 +96,7 @@ def test_a_damaged_file_is_set_aside_and_made_anew(notes, clock):
     notes.tick(["sessions"])
     clock.now += 60
     notes.tick(["sessions"])
-    facts = notes.facts()
+    facts = notes.describe_log()
     assert (facts["offers"], facts["problem"], len(facts["set_aside"])) == (1, "", 1)
     assert notes.must_read_all("sessions")
 
@@ -106,7 +109,7 @@ def test_a_file_of_another_version_is_set_aside(notes):
     db.close()
     notes.note(noted("fill a form"))
     notes.tick(["sessions"])
-    assert notes.facts()["offers"] == 1
+    assert notes.describe_log()["offers"] == 1
 
 
 def test_a_file_that_is_deleted_is_made_anew(notes):
@@ -123,12 +126,12 @@ def test_what_cannot_be_written_waits_and_is_said(notes, clock, monkeypatch):
         patched.setattr(UsageStore, "put_offers", full)
         notes.note(noted("fill a form"))
         notes.tick(["sessions"])
-        assert "full" in notes.facts()["problem"]
+        assert "full" in notes.describe_log()["problem"]
     notes.tick(["sessions"])  # it is not tried at every tick
-    assert notes.facts()["offers"] == 0
+    assert notes.describe_log()["offers"] == 0
     clock.now += 60
     notes.tick(["sessions"])
-    assert (notes.facts()["offers"], notes.problem) == (1, "")
+    assert (notes.describe_log()["offers"], notes.problem) == (1, "")
 
 
 def test_transcripts_that_could_not_be_noted_are_read_again(notes, clock, monkeypatch):
@@ -145,5 +148,5 @@ def test_transcripts_that_could_not_be_noted_are_read_again(notes, clock, monkey
 
 
 def test_a_file_that_is_not_there_cannot_be_read(notes):
-    with pytest.raises(Unavailable), notes.reading():
+    with pytest.raises(Unavailable), notes.open_reading():
         pass

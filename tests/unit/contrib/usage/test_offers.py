@@ -21,7 +21,7 @@ def traced(text, **items):
 
 def test_what_is_offered_comes_first_and_then_what_was_passed_over():
     found = traced("fill a pdf form", pdf="fill a pdf form", deploy="deploy the web service")
-    offered, *others = found.items()
+    offered, *others = found.list_items()
     assert (offered.corpus, offered.artifact_id, offered.verdict) == ("m", "pdf", "offered")
     assert offered.rank == 1
     assert offered.chars > len("fill a pdf form")
@@ -31,13 +31,13 @@ def test_what_is_offered_comes_first_and_then_what_was_passed_over():
 def test_an_abstention_tells_what_was_below_the_floor():
     found = traced("entirely unrelated words", pdf="fill a pdf form", deploy="deploy a service")
     assert found.answer.abstained
-    assert {each.verdict for each in found.items()} <= {"below_floor"}
-    assert not found.floors()["m"]["above"]
+    assert {each.verdict for each in found.list_items()} <= {"below_floor"}
+    assert not found.list_floors()["m"]["above"]
 
 
 def test_at_most_twenty_items_are_told_each_once():
     items = {f"form{n}": f"fill a pdf form number {n}" for n in range(40)}
-    found = traced("fill a pdf form", **items).items()
+    found = traced("fill a pdf form", **items).list_items()
     assert len(found) == MOST_ITEMS
     assert len({each.artifact_id for each in found}) == MOST_ITEMS
 
@@ -46,11 +46,11 @@ def test_what_its_session_was_shown_before_is_told_so():
     before = traced("fill a pdf form", pdf="fill a pdf form")
     nothing = noted("fill a pdf form").answer
     after = replace(before, answer=nothing)
-    assert after.items()[0].verdict == "shown_before"
+    assert after.list_items()[0].verdict == "shown_before"
 
 
 def test_a_search_offers_nothing():
-    assert noted("x", hit("a"), op="search").items()[0].verdict == "ranked"
+    assert noted("x", hit("a"), op="search").list_items()[0].verdict == "ranked"
 
 
 def test_a_query_with_something_private_is_not_noted():

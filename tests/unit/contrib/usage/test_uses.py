@@ -67,7 +67,7 @@ def scan(made, *jobs):
 
 def uses(made):
     names = ItemNames(made.ledger, {"skills": "skills", "sessions": "sessions"})
-    with UsageObserver.find_in(made.state.addons).notes.reading() as store:
+    with UsageObserver.find_in(made.state.addons).notes.open_reading() as store:
         return list(list_uses(store, made.ledger, names, "skills"))
 
 
@@ -109,8 +109,8 @@ def test_uses_are_read_with_the_tail_and_go_with_the_session(made, session, tmp_
     path.unlink()
     scan(made)
     assert uses(made) == []
-    with UsageObserver.find_in(made.state.addons).notes.reading() as store:
-        assert [each.turn_id for each in store.turns()] == ["T:t1"]
+    with UsageObserver.find_in(made.state.addons).notes.open_reading() as store:
+        assert [each.turn_id for each in store.list_turns()] == ["T:t1"]
 
 
 def test_a_log_that_is_lost_is_filled_from_the_transcripts_again(made, tmp_path):
@@ -127,8 +127,8 @@ def test_a_session_about_a_project_with_a_marker_leaves_no_trace(made, session, 
     session.lines = [line.replace("/home/u/app", str(project)) for line in session.lines]
     written(session, tmp_path / "sessions" / "S.jsonl")
     scan(made)
-    with UsageObserver.find_in(made.state.addons).notes.reading() as store:
-        assert store.turns() == []
+    with UsageObserver.find_in(made.state.addons).notes.open_reading() as store:
+        assert store.list_turns() == []
 
 
 def test_a_turn_in_which_something_private_was_said_leaves_no_trace(made, session, tmp_path):
@@ -136,13 +136,13 @@ def test_a_turn_in_which_something_private_was_said_leaves_no_trace(made, sessio
     call(session, "d1", "Skill", {"skill": "pdf"})
     written(session, tmp_path / "sessions" / "S.jsonl")
     scan(made)
-    with UsageObserver.find_in(made.state.addons).notes.reading() as store:
-        assert "S:u4" not in {each.turn_id for each in store.turns()}
+    with UsageObserver.find_in(made.state.addons).notes.open_reading() as store:
+        assert "S:u4" not in {each.turn_id for each in store.list_turns()}
 
 
 def test_a_truncated_transcript_loses_what_it_no_longer_tells(made, session, tmp_path):
     session.lines = session.lines[:1]
     written(session, tmp_path / "sessions" / "S.jsonl")
     scan(made)
-    with closing(UsageObserver.find_in(made.state.addons).notes.changing()) as store:
+    with closing(UsageObserver.find_in(made.state.addons).notes.open_changing()) as store:
         assert store.count("uses") == 0

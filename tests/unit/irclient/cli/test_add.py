@@ -3,7 +3,7 @@
 import json
 
 from irclient.cli.indexing import add_corpus
-from irclient.cli.main import program
+from irclient.cli.main import make_program
 from irclient.results import CorpusPreview
 from irclient.terminal.exits import COMMITTED
 
@@ -32,7 +32,7 @@ class Daemon:
 def run(*more):
     daemon = Daemon()
     words = ["add", "notes", "files", "/", "--dry-run", *more]
-    assert add_corpus.run(daemon, program(words).parse_args(words)) == COMMITTED
+    assert add_corpus.run(daemon, make_program(words).parse_args(words)) == COMMITTED
     assert daemon.asked == [("notes", "files", ["/"])]
 
 

@@ -41,7 +41,7 @@ class Answers:
 
 
 def options(*given):
-    return parse_options(program.program(["discover"]), ["discover", *given])
+    return parse_options(program.make_program(["discover"]), ["discover", *given])
 
 
 def stdin(monkeypatch, data):
@@ -142,7 +142,7 @@ def test_paths_of_nothing_is_nothing_and_the_reason_is_beside_the_data(capsys):
     ],
 )
 def test_a_corpus_before_one_quoted_query_is_the_one_that_is_asked(given, text, corpora, capsys):
-    options = parse_options(program.program(["search"]), ["search", *given])
+    options = parse_options(program.make_program(["search"]), ["search", *given])
     found = read_query(Answers(HIT), options)
     assert (found["text"], found["corpora"]) == (text, corpora)
     assert ("asked of skills alone" in capsys.readouterr().err) == (corpora == ["skills"])

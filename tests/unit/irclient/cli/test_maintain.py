@@ -5,7 +5,7 @@ import argparse
 import pytest
 
 from irclient.cli.indexing import maintain_corpora
-from irclient.cli.main import program
+from irclient.cli.main import make_program
 from irclient.results import JobProgress, MaintenanceTask
 from irclient.terminal.exits import COMMITTED, UNHEALTHY
 
@@ -62,8 +62,8 @@ def test_what_failed_is_told_beside_the_whole_report(capsys):
 def test_the_corpus_of_maintain_and_of_coverage_is_an_optional_argument_and_no_option(
     command, capsys
 ):
-    assert program([command]).parse_args([command]).corpus is None
-    assert program([command]).parse_args([command, "notes"]).corpus == "notes"
+    assert make_program([command]).parse_args([command]).corpus is None
+    assert make_program([command]).parse_args([command, "notes"]).corpus == "notes"
     with pytest.raises(SystemExit):
-        program([command]).parse_args([command, "--corpus", "notes"])
+        make_program([command]).parse_args([command, "--corpus", "notes"])
     assert "--corpus" in capsys.readouterr().err

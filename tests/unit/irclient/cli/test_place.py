@@ -6,7 +6,7 @@ import pytest
 
 from irclient import places
 from irclient.cli.asking import disclose_items
-from irclient.cli.main import program
+from irclient.cli.main import make_program
 from irclient.cli.place import choose_place, find_directory
 from irclient.cli.query import make_query, read_query
 from irclient.errors import QueryError
@@ -14,7 +14,7 @@ from irclient.terminal.help import parse_options
 
 
 def options(*words, command="search"):
-    return parse_options(program([command]), [command, "x", *words])
+    return parse_options(make_program([command]), [command, "x", *words])
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_here_and_everywhere_exclude_each_other(inside, capsys):
 
 def test_an_evaluation_is_asked_from_nowhere(inside):
     words = ["search", "x"]
-    assert make_query(program(words).parse_args(words)).place == ""
+    assert make_query(make_program(words).parse_args(words)).place == ""
 
 
 def test_a_payload_is_asked_for_from_the_working_directory(inside, capsys):

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from irclient.cli.main import program
+from irclient.cli.main import make_program
 from irclient.cli.projects import format_projects, format_reads, manage_projects, show_project
 from irclient.results import Here, ProjectRow, ReadDirectory
 from irclient.terminal.help import parse_options
@@ -48,7 +48,7 @@ class Daemon:
 
 
 def run(command, daemon, *words):
-    return command.run(daemon, parse_options(program(words), words))
+    return command.run(daemon, parse_options(make_program(words), words))
 
 
 def test_here_tells_what_is_indexed_of_a_project_and_how_fresh_it_is(tmp_path, capsys, monkeypatch):

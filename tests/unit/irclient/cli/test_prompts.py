@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from irclient.cli.main import program
+from irclient.cli.main import make_program
 from irclient.cli.prompts import manage_prompts
 from irclient.results import (
     ExpectedPrompts,
@@ -48,7 +48,7 @@ class Daemon:
 
 def run(daemon, *words):
     words = ["prompts", *words]
-    return manage_prompts.run(daemon, parse_options(program(words), words))
+    return manage_prompts.run(daemon, parse_options(make_program(words), words))
 
 
 @pytest.fixture

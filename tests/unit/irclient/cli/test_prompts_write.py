@@ -3,7 +3,7 @@
 import pytest
 
 from irclient.cli import prompts_write
-from irclient.cli.main import program
+from irclient.cli.main import make_program
 from irclient.cli.prompts import manage_prompts
 from irclient.errors import QueryError
 from irclient.results import PromptPlan, PromptWriting
@@ -35,7 +35,7 @@ class Daemon:
 
 def run(daemon, *words):
     words = ["prompts", "write", *words]
-    return manage_prompts.run(daemon, parse_options(program(words), words))
+    return manage_prompts.run(daemon, parse_options(make_program(words), words))
 
 
 @pytest.fixture

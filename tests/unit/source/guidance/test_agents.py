@@ -1,6 +1,6 @@
 import pytest
 
-from irdaemon.source.guidance.agents import Agents, known_places
+from irdaemon.source.guidance.agents import Agents, list_known_places
 from irdaemon.source.places import keep_existing
 from irdaemon.types import Root, SourceError
 from tests.support.guidance import all_of
@@ -149,10 +149,10 @@ def test_a_checkout_of_plugins_gives_the_agents_beside_each_manifest(tmp_path):
 def test_known_roots_are_those_that_exist(tmp_path):
     for path in (".claude/agents", ".config/opencode/agent", "moved/agents"):
         (tmp_path / path).mkdir(parents=True)
-    found = {root.path for root in keep_existing(known_places(str(tmp_path), {}))}
+    found = {root.path for root in keep_existing(list_known_places(str(tmp_path), {}))}
     assert found == {str(tmp_path / ".claude/agents"), str(tmp_path / ".config/opencode/agent")}
     moved = keep_existing(
-        known_places(str(tmp_path), {"CLAUDE_CONFIG_DIR": str(tmp_path / "moved")})
+        list_known_places(str(tmp_path), {"CLAUDE_CONFIG_DIR": str(tmp_path / "moved")})
     )
     assert str(tmp_path / "moved/agents") in {root.path for root in moved}
 

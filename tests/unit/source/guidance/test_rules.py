@@ -1,6 +1,6 @@
 import pytest
 
-from irdaemon.source.guidance.rules import Rules, known_places
+from irdaemon.source.guidance.rules import Rules, list_known_places
 from irdaemon.source.places import keep_existing
 from irdaemon.strategy import Rule
 from irdaemon.types import Root
@@ -84,7 +84,7 @@ def test_known_roots_are_files_and_directories_of_the_user(tmp_path):
     (tmp_path / ".claude/rules").mkdir()
     found = [
         root.path
-        for root in keep_existing(known_places(str(tmp_path), {}))
+        for root in keep_existing(list_known_places(str(tmp_path), {}))
         if str(tmp_path) in root.path
     ]
     assert found == [str(tmp_path / ".claude/CLAUDE.md"), str(tmp_path / ".claude/rules")]

@@ -23,7 +23,7 @@ PLACED = placements()
 
 
 def clean(text, level):
-    return Redactor(level).text(text)
+    return Redactor(level).redact_text(text)
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -32,7 +32,7 @@ PLUGINS = (
 
 
 def clean(text, level="all"):
-    return Redactor(level).text(text)
+    return Redactor(level).redact_text(text)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -213,7 +213,7 @@ def test_no_text_makes_cleaning_fail(text):
 
 def test_what_was_taken_out_is_told_by_kind_and_shown_by_nothing():
     cleaner = Redactor("all")
-    cleaner.text(f"{TOKENS['GitHub Token']} and {TOKENS['AWS Access Key']}")
+    cleaner.redact_text(f"{TOKENS['GitHub Token']} and {TOKENS['AWS Access Key']}")
     assert [found.kind for found in cleaner.found] == ["GitHub Token", "AWS Access Key"]
     assert TOKENS["GitHub Token"] not in repr(cleaner.found)
 
@@ -222,7 +222,7 @@ def test_every_text_of_plain_data_is_cleaned():
     token = TOKENS["GitHub Token"]
     data = {"a": token, "b": [token, 1, None], "c": ({"d": f"x {token}"},)}
     mark = "[secret: GitHub Token]"
-    assert Redactor("tokens").value(data) == {
+    assert Redactor("tokens").redact_value(data) == {
         "a": mark, "b": [mark, 1, None], "c": ({"d": f"x {mark}"},)
     }  # fmt: skip
 
@@ -234,7 +234,7 @@ def test_a_value_of_plain_data_is_judged_by_its_name_where_passwords_go():
     }  # fmt: skip
     mark = "[secret: Secret Keyword]"
     cleaner = Redactor("all")
-    assert cleaner.value(data) == data | {
+    assert cleaner.redact_value(data) == data | {
         "password": mark, "api_keys": [mark, 1], "of": {"client_secret": mark}
     }  # fmt: skip
     assert [found.lead for found in cleaner.found] == [
@@ -242,7 +242,7 @@ def test_a_value_of_plain_data_is_judged_by_its_name_where_passwords_go():
         "api_keys: ",
         "client_secret: ",
     ]
-    assert Redactor("tokens").value(data) == data
+    assert Redactor("tokens").redact_value(data) == data
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,10 @@ def test_what_is_around_a_token_with_an_escape_inside_stays_as_it_was_written():
         ("\u200b ", f"{prefix}\u200b{rest[:9]}\u200b{rest[9:]}", " \u200b"),
     ):
         cleaner = Redactor("tokens")
-        assert cleaner.text(before + written + after) == f"{before}[secret: GitHub Token]{after}"
+        assert (
+            cleaner.redact_text(before + written + after)
+            == f"{before}[secret: GitHub Token]{after}"
+        )
         assert [found.value for found in cleaner.found] == [written]
 
 
@@ -357,6 +360,6 @@ def test_no_letter_moves_the_places_of_those_behind_it():
 
 def test_a_short_value_is_told_with_what_leads_to_it():
     cleaner = Redactor("all")
-    cleaner.text('the root of all\nlogin: {"password": "root"}')
+    cleaner.redact_text('the root of all\nlogin: {"password": "root"}')
     (found,) = cleaner.found
     assert (found.value, found.lead) == ("root", 'login: {"password": "')

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from irdaemon.source.places import keep_existing
-from irdaemon.source.sessions import Sessions, known_places
+from irdaemon.source.sessions import Sessions, list_known_places
 from irdaemon.types import Reading, Root
 
 SHAPES = Path(__file__).parents[3] / "transcripts"
@@ -294,9 +294,9 @@ def test_known_roots_of_the_other_agents_are_those_that_exist(tmp_path):
         (whole if path.endswith("/") else whole.parent).mkdir(parents=True, exist_ok=True)
         if not path.endswith("/"):
             whole.touch()
-    found = {root.path for root in keep_existing(known_places(str(tmp_path), {}))}
+    found = {root.path for root in keep_existing(list_known_places(str(tmp_path), {}))}
     assert found == {str(tmp_path / path) for path in paths}
     moved = {"GOOSE_PATH_ROOT": str(tmp_path), "COPILOT_HOME": "/absent"}
     assert str(tmp_path / ".copilot/session-state") not in {
-        root.path for root in keep_existing(known_places(str(tmp_path), moved))
+        root.path for root in keep_existing(list_known_places(str(tmp_path), moved))
     }

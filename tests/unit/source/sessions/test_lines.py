@@ -27,32 +27,32 @@ def reader(data: bytes, limit: int = LINE_LIMIT) -> LineReader:
 
 def test_a_broken_line_is_skipped_and_counted() -> None:
     read = reader(b'{"a": 1}\n{broken\n[1]\n\n{"b": 2}\n')
-    assert [line.record for line in read.records()] == [{"a": 1}, {"b": 2}]
+    assert [line.record for line in read.read_records()] == [{"a": 1}, {"b": 2}]
     assert read.skipped == {"bad_line": 2}
 
 
 def test_a_line_nested_too_deep_is_skipped_and_counted() -> None:
     read = reader(b"[" * 200_000 + b"\n")
-    assert list(read.records()) == []
+    assert list(read.read_records()) == []
     assert read.skipped == {"bad_line": 1}
 
 
 def test_a_last_line_without_its_end_is_left_for_later() -> None:
     read = reader(b'{"a": 1}\n{"b": 2}')
-    assert [line.offset for line in read.records()] == [0]
+    assert [line.offset for line in read.read_records()] == [0]
     assert read.end == 9
     assert not read.skipped
 
 
 def test_invalid_utf8_is_replaced() -> None:
-    (line,) = reader(b'{"a": "x\xffy"}\n').records()
+    (line,) = reader(b'{"a": "x\xffy"}\n').read_records()
     assert line.record == {"a": "x\ufffdy"}
 
 
 def test_a_line_over_the_limit_is_skipped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transcript, "_CHUNK", 7)
     read = reader(b'{"a": "' + b"x" * 100 + b'"}\n{"b": 2}\n', limit=20)
-    assert [line.record for line in read.records()] == [{"b": 2}]
+    assert [line.record for line in read.read_records()] == [{"b": 2}]
     assert read.skipped == {"oversized_line": 1}
 
 
@@ -66,13 +66,13 @@ def test_a_line_over_the_limit_is_never_read_in_one_piece(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(transcript, "_CHUNK", 100)
     file = Recording(b"x" * 50_000 + b"\n")
-    assert list(LineReader(file, limit=1000).records()) == []
+    assert list(LineReader(file, limit=1000).read_records()) == []
     assert set(sizes) <= {1001, 100}
 
 
 def test_an_unfinished_line_over_the_limit_is_left_for_later() -> None:
     read = reader(b'{"a": 1}\n' + b"x" * 100, limit=20)
-    assert len(list(read.records())) == 1
+    assert len(list(read.read_records())) == 1
     assert (read.end, dict(read.skipped)) == (9, {})
 
 

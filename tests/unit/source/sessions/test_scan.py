@@ -7,7 +7,7 @@ import pytest
 
 from irclient.errors import QueryError
 from irdaemon.source.places import keep_existing
-from irdaemon.source.sessions import Sessions, known_places
+from irdaemon.source.sessions import Sessions, list_known_places
 from irdaemon.types import Root, SourceError
 
 LINE = '{"type": "user", "uuid": "u", "parentUuid": null, "message": {"content": "hi"}}\n'
@@ -140,11 +140,11 @@ def test_known_roots_are_the_existing_ones(tmp_path: Path) -> None:
     for name in (".claude/projects", ".codex/archived_sessions", "elsewhere/sessions"):
         (tmp_path / name).mkdir(parents=True)
     home = str(tmp_path)
-    assert [root.path for root in keep_existing(known_places(home, {}))] == [
+    assert [root.path for root in keep_existing(list_known_places(home, {}))] == [
         f"{home}/.claude/projects",
         f"{home}/.codex/archived_sessions",
     ]
     moved = keep_existing(
-        known_places(home, {"CODEX_HOME": f"{home}/elsewhere", "CLAUDE_CONFIG_DIR": "/absent"})
+        list_known_places(home, {"CODEX_HOME": f"{home}/elsewhere", "CLAUDE_CONFIG_DIR": "/absent"})
     )
     assert [root.path for root in moved] == [f"{home}/elsewhere/sessions"]

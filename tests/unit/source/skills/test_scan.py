@@ -4,7 +4,7 @@ import pytest
 
 from irclient.errors import QueryError
 from irdaemon.source.places import keep_existing
-from irdaemon.source.skills import Skills, known_places
+from irdaemon.source.skills import Skills, list_known_places
 from irdaemon.types import Root, Scan
 
 NOTHING = Scan((), ())
@@ -198,7 +198,9 @@ def test_known_roots_are_those_that_exist_for_every_agent(tmp_path):
         (tmp_path / path).mkdir(parents=True)
     home = str(tmp_path)
     found = {
-        root.path: root.scope for root in keep_existing(known_places(home, {})) if home in root.path
+        root.path: root.scope
+        for root in keep_existing(list_known_places(home, {}))
+        if home in root.path
     }
     assert found == {
         f"{home}/.claude/skills": "user",
@@ -212,7 +214,7 @@ def test_known_roots_follow_the_variables_that_move_them(tmp_path):
         (tmp_path / path).mkdir(parents=True)
     home = str(tmp_path)
     env = {"CLAUDE_CONFIG_DIR": "~/c", "CODEX_HOME": f"{home}/x", "COPILOT_HOME": f"{home}/p"}
-    found = {root.path for root in keep_existing(known_places(home, env)) if home in root.path}
+    found = {root.path for root in keep_existing(list_known_places(home, env)) if home in root.path}
     assert found == {f"{home}/{p}" for p in ("c/skills", "c/plugins", "x/skills", "p/skills")}
 
 
@@ -222,7 +224,7 @@ def test_known_roots_that_are_one_directory_count_once(tmp_path):
     (tmp_path / ".cursor" / "skills").symlink_to(tmp_path / ".agents" / "skills")
     found = [
         root
-        for root in keep_existing(known_places(str(tmp_path), {}))
+        for root in keep_existing(list_known_places(str(tmp_path), {}))
         if str(tmp_path) in root.path
     ]
     assert len(found) == 1

@@ -38,7 +38,7 @@ SYMBOLS = (
 def spans(text, symbols=(), size=2_000):
     lines = text.split("\n")
     found = divide_lines(lines, symbols, size, lambda line: line.lstrip().startswith("#"))
-    return [(each, each.text(lines)) for each in found]
+    return [(each, each.join_text(lines)) for each in found]
 
 
 def told(text, symbols=(), size=2_000):

@@ -12,13 +12,13 @@ WANTED = Wanted(("word",), (), None, 100, 1.5, 0.75)
 def written():
     """Give a backend with artifacts 1 and 2 at generation 1, its client, and the fence."""
     backend, client = recorded()
-    fence = backend.lease("notes", "me@here")
+    fence = backend.take_lease("notes", "me@here")
     backend.apply(delta(fence, 1, 0, [1, 2]))
     return backend, client, fence
 
 
 def ids(backend):
-    found = backend.found("notes", WANTED)
+    found = backend.find_candidates("notes", WANTED)
     return [row[1] for row in found.artifacts], found.totals.generation
 
 
@@ -53,8 +53,8 @@ def test_of_a_delta_that_was_cut_off_readers_see_nothing(written, wished):
         backend.apply(delta(fence, 2, 1, [3], gone=(1,), count=2, df=9))
     client.failing = None
     assert ids(backend) == (["id-1", "id-2"], 1)
-    assert backend.frequencies("notes", [0]) == {0: 2}
-    assert list(backend.numbers("notes")) == [1, 2]
+    assert backend.count_frequencies("notes", [0]) == {0: 2}
+    assert list(backend.list_row_numbers("notes")) == [1, 2]
 
 
 @pytest.mark.parametrize("wished", [writes_counts, commits, deletes])
@@ -80,7 +80,7 @@ def test_what_another_delta_says_is_not_mixed_with_one_that_was_cut_off(written)
     client.failing = None
     backend.apply(delta(fence, 2, 1, [4], gone=(2,), count=2, df=5))
     assert ids(backend) == (["id-1", "id-4"], 2)
-    assert backend.frequencies("notes", [0]) == {0: 5}
+    assert backend.count_frequencies("notes", [0]) == {0: 5}
 
 
 def test_what_arrives_late_of_a_writer_that_lost_its_lease_is_never_seen(written):
@@ -91,11 +91,11 @@ def test_what_arrives_late_of_a_writer_that_lost_its_lease_is_never_seen(written
     late = [each for each in client.of("upsert") if "records" in each["collection_name"]][-1]
     client.failing = None
     backend.release("notes", "me@here")
-    newer = backend.lease("notes", "other@there")
+    newer = backend.take_lease("notes", "other@there")
     backend.apply(delta(newer, 2, 1, [4], count=3))
     for _ in range(3):
         client.upsert(**late)
-        generation = backend.totals()["notes"].generation
+        generation = backend.read_totals()["notes"].generation
         backend.apply(delta(newer, generation + 1, generation, [], count=3, df=3))
         assert "id-3" not in ids(backend)[0]
     with pytest.raises(Unavailable, match="other@there"):
@@ -126,8 +126,8 @@ def test_a_reader_whose_state_is_replaced_meanwhile_asks_again(written):
 def test_records_get_vectors_that_they_lacked(written):
     backend, _, fence = written
     backend.apply(delta(fence, 2, 1, [3], count=3, with_={"vector": False}))
-    (digest,) = backend.without_vector("notes")
+    (digest,) = backend.list_unembedded("notes")
     late = {digest: np.array([1, 0], np.float32).tobytes()}
     backend.apply(delta(fence, 3, 2, [], count=3, vectors=late))
-    assert list(backend.without_vector("notes")) == []
-    assert all(backend.found("notes", WANTED).vectors)
+    assert list(backend.list_unembedded("notes")) == []
+    assert all(backend.find_candidates("notes", WANTED).vectors)

@@ -52,7 +52,7 @@ def test_what_a_server_lacks_is_said(monkeypatch, cluster, wrong):
 def test_it_may_be_migrated_again_and_tells_what_corpora_take(monkeypatch):
     admin, backend = looked_at(monkeypatch, Cluster())
     assert admin.migrate() == admin.migrate() == FORMAT
-    backend.apply(delta(backend.lease("notes", "me@here"), 1, 0, [1, 2]))
-    (size,) = admin.stats()
+    backend.apply(delta(backend.take_lease("notes", "me@here"), 1, 0, [1, 2]))
+    (size,) = admin.measure_corpora()
     assert (size.corpus, size.generation, size.artifacts, size.records) == ("notes", 1, 2, 2)
     assert size.changed > 0

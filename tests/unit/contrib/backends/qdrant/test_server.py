@@ -23,9 +23,9 @@ def wanted(**more):
 def searched():
     """Give what is asked of a server with several nodes to write a corpus and search it."""
     backend, client = recorded(PLACED)
-    fence = backend.lease("notes", "me@here")
+    fence = backend.take_lease("notes", "me@here")
     backend.apply(delta(fence, 1, 0, [1, 2]))
-    backend.found("notes", wanted(where={"number": 1}))
+    backend.find_candidates("notes", wanted(where={"number": 1}))
     return client
 
 
@@ -109,7 +109,7 @@ def test_a_server_that_does_not_answer_is_named_without_its_key():
     backend, client = recorded()
     client.failing = lambda name, arguments: True
     with pytest.raises(Unavailable, match="qdrant://there:6333 does not answer"):
-        backend.totals()
+        backend.read_totals()
 
 
 def test_a_server_that_refuses_the_key_is_said_to():

@@ -17,28 +17,28 @@ def states(clock):
 
 
 def test_a_lease_is_renewed_with_the_fence_that_it_has(states, clock):
-    fence = states.lease("notes", "one@here")
+    fence = states.take_lease("notes", "one@here")
     clock.now += 5
-    assert states.lease("notes", "one@here") == fence
+    assert states.take_lease("notes", "one@here") == fence
     assert states.get("notes").until == clock.now + LEASE_S
 
 
 def test_a_second_writer_is_told_of_the_first(states):
-    states.lease("notes", "one@here")
+    states.take_lease("notes", "one@here")
     with pytest.raises(Unavailable, match="one@here"):
-        states.lease("notes", "two@there")
+        states.take_lease("notes", "two@there")
 
 
 def test_a_lease_that_ran_out_is_taken_with_a_higher_fence(states, clock):
-    first = states.lease("notes", "one@here")
+    first = states.take_lease("notes", "one@here")
     clock.now += LEASE_S + 1
-    assert states.lease("notes", "two@there") > first
+    assert states.take_lease("notes", "two@there") > first
     with pytest.raises(Unavailable, match="two@there"):
         states.get_own("notes", first)
 
 
 def test_of_two_that_change_what_both_have_read_one_does(states):
-    states.lease("notes", "one@here")
+    states.take_lease("notes", "one@here")
     read = states.get("notes")
     assert states.change(read, read)
     assert not states.change(read, read)
@@ -51,7 +51,7 @@ def test_of_two_that_make_a_state_one_does(states):
 
 
 def test_a_lease_may_be_renewed_while_a_delta_is_written(states):
-    fence = states.lease("notes", "one@here")
+    fence = states.take_lease("notes", "one@here")
     read = states.get_own("notes", fence)
-    states.lease("notes", "one@here")
+    states.take_lease("notes", "one@here")
     assert states.advance(read, {"begun": 1}).begun == 1

@@ -142,7 +142,7 @@ def uninstall(here, agent, hooks=True, mcp=True, project=False):
 def _changed(here, agent, plan, hooks, mcp, project):
     changes = []
     for whole in SETTINGS_FILES[agent](here, project):
-        part = whole.only(hooks, mcp)
+        part = whole.keep_only(hooks, mcp)
         if part.wanted and (change := plan(whole, part)):
             change.make()
             changes.append(change)
