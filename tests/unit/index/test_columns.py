@@ -28,7 +28,7 @@ class Columns:
     def __init__(self, held):
         self.made = column_of(held)
 
-    def column(self, name):
+    def get_column(self, name):
         return self.made
 
 

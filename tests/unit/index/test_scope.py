@@ -137,8 +137,8 @@ def test_values_of_filters_that_come_later_are_not_shared():
     assert own.columns.get_column("team").values[1:] == ["docs"]
     joined = join_indexes(own, part, "tools")
     assert joined.columns.get_column("team").values[1:] == ["docs", "ops"]
-    assert own.columns.column("team").values[1:] == ["docs"]
-    assert part.columns.column("team").values[1:] == ["ops"]
+    assert own.columns.get_column("team").values[1:] == ["docs"]
+    assert part.columns.get_column("team").values[1:] == ["ops"]
     answer = discovery.search(
         Snapshot(1, {"tools": joined}, made.snapshot.vocabulary),
         parse_search(Query("pdf", where={"team": "ops"})),

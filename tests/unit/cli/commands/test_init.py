@@ -24,5 +24,5 @@ def test_a_file_is_not_replaced_that_a_daemon_of_the_service_manager_would_not_r
     file.parent.mkdir(parents=True)
     file.write_text("# mine\n")
     assert main(["init", "--yes", "--force", option, str(file)]) == 2
-    assert f"takes no {option}" in capsys.readouterr().err
+    assert f"does not take {option}" in capsys.readouterr().err
     assert file.read_text() == "# mine\n"

@@ -129,4 +129,4 @@ def test_copies_in_a_backend_are_left_and_it_is_said_where_they_are(home, capsys
     file = home / ".config/irdaemon/irdaemon.toml"
     file.write_text("[index]\nbackend = 'postgresql://ann@db.example/ir?sslmode=require'\n")
     assert main(["uninstall", "--yes"]) == 0
-    assert "left: what was copied to postgresql://ann@db.example/ir (" in capsys.readouterr().err
+    assert "left: the copies in postgresql://ann@db.example/ir (" in capsys.readouterr().err
