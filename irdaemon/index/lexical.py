@@ -502,6 +502,7 @@ def _extend_base(rows: Rows, mean: float, previous: Lexical | None) -> Segments:
         made = _build_postings(rows, at, ends[-1], mean)
         arrays = {each.name: rows.spool.put(getattr(made, each.name)) for each in fields(made)}
         parts.append(replace(made, **arrays))
+        rows.spool.release()
     return Segments.from_parts(parts, ends)
 
 

@@ -25,6 +25,7 @@ from irdaemon.index.growing import Growing, Ragged
 # A file has room for so many times the rows that it needs: what is not written takes no disk.
 _ROOM = 1.5
 _LEAST_BYTES = 1 << 16
+_KEPT_AT_ONCE = 1 << 20
 
 
 class SpoolFile:
@@ -124,6 +125,9 @@ class Spooled(Growing):
 
     def keep(self, kept: NDArray[np.bool_]) -> Growing:
         """Return the rows that `kept` selects, in a file of their own."""
-        return Spooled.make(self.spool, self.buffer.dtype).append(
-            Growing.from_array(self.array[kept])
-        )
+        made = Spooled.make(self.spool, self.buffer.dtype)
+        for start in range(0, self.size, _KEPT_AT_ONCE):
+            part = slice(start, start + _KEPT_AT_ONCE)
+            made = made.append(Growing.from_array(self.array[part][kept[part]]))
+            self.spool.release()
+        return made

@@ -18,6 +18,7 @@ from irdaemon.ledger import (
     KnownEntry,
     Record,
     Secret,
+    Uncounted,
     Upsert,
     hash_content,
     hash_version,
@@ -32,7 +33,7 @@ from irdaemon.source.redact import FoundSecret, Redactor
 from irdaemon.source.redact.private import has_private
 from irdaemon.strategy.edges import find_edges
 from irdaemon.strategy.synopses import KIND, SynopsisNote, add_synopsis, is_synopsis
-from irdaemon.text import count_terms, tokenize_name
+from irdaemon.text import tokenize_name
 from irdaemon.types import (
     FIRST_LINE,
     Artifact,
@@ -271,7 +272,7 @@ def _make_records(artifact_id: str, plan: IndexPlan) -> Iterator[Record]:
             index,
             surface.text,
             surface.metadata,
-            count_terms(surface.text, surface.lexical),
+            Uncounted(surface.text, surface.lexical),
         )
 
 

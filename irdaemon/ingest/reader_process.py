@@ -9,11 +9,9 @@ from __future__ import annotations
 import pickle
 import resource
 import signal
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +20,17 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.ingest.bulk import ReadRequest
 from irdaemon.ingest.read import CURE, TOO_LARGE, read_entry
 from irdaemon.ingest.scan import OptOuts
-from irdaemon.ledger import Decomposed, KnownEntry, TabledTerms, Upsert
+from irdaemon.ledger import Decomposed, KnownEntry, Record, TabledTerms, Uncounted, Upsert
 from irdaemon.runtime.memory import MB, settle, tune_allocator
 from irdaemon.runtime.pool import answer
+from irdaemon.text.counting import TermCounter
 from irdaemon.types import Entry, SourceError
 
 TIME_S, MEMORY = 10.0, 512 * MB
 # With what child processes of its own may take, each of which has a limit.
 _WITH_WAITING_S = 60.0
+# A place in a table that a term has not got yet, and how many terms there is room for at first.
+_NO_PLACE, _TERMS_AT_FIRST = -1, 1 << 16
 _STATM = "/proc/self/statm"
 
 
@@ -44,6 +45,7 @@ class EntryReader:
         self._scan = 0
         self._corpus: Corpus | None = None
         self._optouts = OptOuts()
+        self._counter = TermCounter()
 
     def answer(self, data: bytes) -> bytes:
         """Return the reply to a request: what reading its entries gave, in their order."""
@@ -53,19 +55,20 @@ class EntryReader:
         if self._corpus is None or request.scan != self._scan:
             self._scan, self._corpus = request.scan, pickle.loads(request.corpus)
             self._optouts = OptOuts()
-        reply = _Reply()
-        read = [reply.lighten(self._read(self._corpus, *each)) for each in request.entries]
-        reply.close()
+        if self._counter.is_full:
+            self._counter = TermCounter()
+        reply = _Reply(self._counter)
+        read = [self._read(self._corpus, reply, *each) for each in request.entries]
         return pickle.dumps(read, pickle.HIGHEST_PROTOCOL)
 
     def _read(
-        self, corpus: Corpus, entry: Entry, known: KnownEntry | None
+        self, corpus: Corpus, reply: _Reply, entry: Entry, known: KnownEntry | None
     ) -> Upsert | SourceError | None:
         """Read an entry within its limits, or return which it exceeds."""
         place = entry.path or entry.key
         try:
             with _limit_time():
-                return read_entry(corpus, entry, known, self._optouts)
+                return reply.lighten(read_entry(corpus, entry, known, self._optouts))
         except _TimeUp:
             return SourceError(f"{place}: reading it takes more than {TIME_S:g} s", CURE)
         except MemoryError:
@@ -104,10 +107,11 @@ def _limit_memory() -> None:
 class _Reply:
     """The reply to one request: all its records share one table of terms."""
 
-    def __init__(self) -> None:
+    def __init__(self, counter: TermCounter) -> None:
         self._terms: list[str] = []
-        # Each term has its place from its first use on, without a line of Python for it.
-        self._places = defaultdict[str, int](count().__next__)
+        self._counter = counter
+        # The place in the table of each of the counter's numbers.
+        self._places = np.full(_TERMS_AT_FIRST, _NO_PLACE, np.int32)
 
     def lighten(self, outcome: Upsert | SourceError | None) -> Upsert | SourceError | None:
         """Leave out what is stored as records and fields anyway, and each term but once."""
@@ -116,21 +120,28 @@ class _Reply:
         return replace(outcome, artifacts=tuple(map(self._lighten, outcome.artifacts)))
 
     def _lighten(self, made: Decomposed) -> Decomposed:
-        self._number_terms(made.name_terms)  # first, as they are stored first
-        records = tuple(replace(each, terms=self._pack_terms(each.terms)) for each in made.records)
+        numbers = list(map(self._counter.number, made.name_terms))
+        self._place(np.array(numbers, np.int32))  # first, as they are stored first
+        records = tuple(replace(each, terms=self._count(each)) for each in made.records)
         return replace(made, artifact=replace(made.artifact, raw="", metadata={}), records=records)
 
-    def _pack_terms(self, terms: Mapping[str, int] | TabledTerms) -> TabledTerms:
-        assert not isinstance(terms, TabledTerms)  # as they come from reading
-        counts = np.fromiter(terms.values(), np.float32, len(terms))
-        return TabledTerms(self._terms, self._number_terms(terms).tobytes(), counts.tobytes())
+    def _count(self, record: Record) -> TabledTerms:
+        terms = record.terms
+        assert isinstance(terms, Uncounted)  # as they come from reading
+        numbers, counts = self._counter.count(terms.text, terms.lexical)
+        return TabledTerms(self._terms, self._place(numbers).tobytes(), counts.tobytes())
 
-    def _number_terms(self, terms: Collection[str]) -> NDArray[np.int32]:
-        return np.fromiter(map(self._places.__getitem__, terms), np.int32, len(terms))
-
-    def close(self) -> None:
-        """Fill the table: all terms are known now."""
-        self._terms += self._places
+    def _place(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the places in the table of distinct terms, which has them from now on."""
+        names = self._counter.names
+        if len(self._places) < len(names):
+            room = np.full(len(names), _NO_PLACE, np.int32)
+            self._places = np.concatenate([self._places, room])
+        new = numbers[self._places[numbers] == _NO_PLACE]
+        start = len(self._terms)
+        self._terms += map(names.__getitem__, new.tolist())
+        self._places[new] = np.arange(start, start + len(new))  # last: time may be up before
+        return self._places[numbers]
 
 
 if __name__ == "__main__":

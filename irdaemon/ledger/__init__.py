@@ -44,6 +44,9 @@ from irdaemon.ledger.rows import (
     Secret as Secret,
     StoredArtifact as StoredArtifact,
     TabledTerms as TabledTerms,
+)
+from irdaemon.ledger.rows import (
+    Uncounted as Uncounted,
     Upsert as Upsert,
     hash_content as hash_content,
     hash_version as hash_version,

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgpack
 
-from irdaemon.text import normalize
+from irdaemon.text import count_terms, normalize
 from irdaemon.types import Artifact, Edge, Entry, SessionTurn, Surface
 
 _HEAD = "head "
@@ -56,6 +56,18 @@ class TabledTerms:
 
 
 @dataclass(frozen=True, slots=True)
+class Uncounted:
+    """The texts of a surface whose terms are counted when it is stored (see `count_terms`)."""
+
+    text: str
+    lexical: str
+
+    def count(self) -> Mapping[str, int]:
+        """Count the terms."""
+        return count_terms(self.text, self.lexical)
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """A surface ready to store: its text, its term counts, and the digest that keys its vector."""
 
@@ -65,7 +77,7 @@ class Record:
     surface_index: int
     text: str
     metadata: Mapping[str, Any]
-    terms: Mapping[str, int] | TabledTerms
+    terms: Mapping[str, int] | TabledTerms | Uncounted
 
     @property
     def digest(self) -> bytes:

@@ -145,7 +145,7 @@ def test_any_text_is_cut_as_the_widest_pattern_cuts_it(text):
     from irdaemon import text as analyzer
 
     normal = analyzer.unicodedata.normalize("NFKC", text)
-    assert analyzer._split_words(text) == analyzer._WORD.findall(normal)
+    assert analyzer.split_words(text) == analyzer._WORD.findall(normal)
 
 
 @given(st.lists(st.sampled_from("Run running RUNNING parseConfig C++ the a \u00e9t\u00e9".split())))
