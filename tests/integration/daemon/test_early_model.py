@@ -17,7 +17,7 @@ def started(name):
 def test_it_is_given_to_the_engine_by_its_name_and_made_anew_after_its_release(monkeypatch):
     made = []
     monkeypatch.setattr(early_model, "make_embedder", lambda name: made.append(name) or Hashing())
-    embedder = started("hashing").embedders()["hashing"]
+    embedder = started("hashing").wait_for_embedder()["hashing"]
     assert embedder.id == Hashing().id
     assert made == ["hashing"]
     assert embedder.release(0.0)
@@ -30,10 +30,10 @@ def test_what_cannot_be_made_is_left_to_the_engine(monkeypatch):
         raise Unavailable(f"{name} is not installed")
 
     monkeypatch.setattr(early_model, "make_embedder", absent)
-    assert started("wordllama").embedders() == {}
+    assert started("wordllama").wait_for_embedder() == {}
 
 
 @pytest.mark.parametrize("name", ["hashing", "wordllama"])
 def test_the_engine_makes_none_of_that_name_itself(name):
     model = started(name)
-    assert list(model.embedders()) == [name]
+    assert list(model.wait_for_embedder()) == [name]

@@ -148,7 +148,7 @@ def test_a_compaction_that_is_due_by_day_is_done_once_in_the_quiet_hours():
 
 
 @pytest.mark.parametrize(
-    ("measure_idle_s", "on_battery", "scans"), [(0, False, 4), (901, False, 2), (0, True, 2)]
+    ("idle_s", "on_battery", "scans"), [(0, False, 4), (901, False, 2), (0, True, 2)]
 )
 def test_where_nobody_asks_or_on_a_battery_every_other_routine_scan_is_left_out(
     idle_s, on_battery, scans, monkeypatch

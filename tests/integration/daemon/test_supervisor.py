@@ -46,7 +46,7 @@ class Stand:
     def tick(self, now):
         self.asked.append("tick")
 
-    def revive(self):
+    def restart_dead(self):
         self.asked.append("revive")
 
 

@@ -102,7 +102,7 @@ def test_an_error_arrives_as_itself_and_the_connection_goes_on(client, daemon):
 def test_a_reply_of_another_form_is_a_protocol_error(client, daemon):
     daemon.answers |= {"discover": {"results": 3}, "status": [1], "build": [None]}
     for ask in (lambda: client.discover(Query("x")), client.status, client.build):
-        with pytest.raises(ProtocolError, match="another form"):
+        with pytest.raises(ProtocolError, match="wrong form"):
             ask()
 
 

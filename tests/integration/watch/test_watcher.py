@@ -291,16 +291,16 @@ def test_the_links_that_are_followed_are_known_until_the_watches_are_set_without
     outside.mkdir()
     link.symlink_to(outside)
     w = watching().roots(root)
-    assert w.watcher.links() == {str(link): str(outside)}
+    assert w.watcher.list_links() == {str(link): str(outside)}
     link.unlink()
     w.heard(outside)
-    assert w.watcher.links() == {str(link): str(outside)}
+    assert w.watcher.list_links() == {str(link): str(outside)}
     w.later(1)
-    assert w.watcher.links() == {}
+    assert w.watcher.list_links() == {}
 
 
 def test_a_backend_that_keeps_no_links_says_so(watching, root):
-    assert watching(backend=ObserverBackend).roots(root).watcher.links() is None
+    assert watching(backend=ObserverBackend).roots(root).watcher.list_links() is None
 
 
 @linux_only
@@ -608,7 +608,7 @@ def test_the_status_is_told_while_a_tree_is_being_planted(watching, root):
     w = watching(backend=staged(made, {})).roots(root)
     told = []
     with w.watcher._lock:
-        asking = threading.Thread(target=lambda: told.append(w.watcher.status()))
+        asking = threading.Thread(target=lambda: told.append(w.watcher.report_roots()))
         asking.start()
         asking.join(5)
     assert told[0][0].path == str(root)
