@@ -59,7 +59,7 @@ NEWCOMER = (
     ("irc explain fill in a PDF form", 0, "pdf"),
     ("irc install claude", 0, "wrote "),
     ("irc uninstall claude", 0, ""),
-    ("irdaemon uninstall --yes", 0, "the programs go with "),
+    ("irdaemon uninstall --yes", 0, "to remove the programs: "),
 )
 COMPILERS = re.compile(r"(?:.*-)?(?:gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?|cpp|c89|c99)(?:-[\d.]+)?\Z")
 # Of pip's, uv's and the network's settings those of the caller hold.
@@ -312,7 +312,7 @@ def try_newcomer(place: Path, install: Install, client: Path, daemon: Path) -> N
     step("running a newcomer's ten commands there")
     said = run_newcomer(there)
     step("taking the programs out by the command that was named")
-    named = said.rpartition("the programs go with ")[2].splitlines()[0]
+    named = said.rpartition("to remove the programs: ")[2].splitlines()[0]
     run(["sh", "-c", f"yes | {named}"], there.home, there.env)
     for program in ("irc", "irdaemon"):
         assert not os.path.lexists(place / "bin" / program), f"{program} is left by {named}"

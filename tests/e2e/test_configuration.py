@@ -145,7 +145,7 @@ def test_a_configuration_that_was_refused_is_shown_until_it_is_right_again(home,
     assert doctor.stdout.count("'bogus'") == 1
     assert "no configuration file" not in doctor.stdout
     home.config.write_text(f"{right}[corpora.notes]\nkind = 'files'\nroots = []\n")
-    assert "goes on with the configuration before" in home.run("irdaemon", "doctor").stdout
+    assert "keeps its previous configuration" in home.run("irdaemon", "doctor").stdout
     taken = home.run("irdaemon", "reload")
     assert taken.returncode == 0
     assert "notes is new" in taken.stdout
