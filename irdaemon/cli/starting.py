@@ -155,14 +155,16 @@ def start_detached(options: argparse.Namespace) -> int:
     """Start a supervised daemon in the background; return once it serves."""
     state_dir = load_config(options.config).state_dir
     make_private(state_dir)
-    supervised = os.path.join(state_dir, SUPERVISED)
-    if pid := find_holder(os.path.join(state_dir, "lock")) or find_holder(supervised):
+    lock, supervised = (os.path.join(state_dir, name) for name in ("lock", SUPERVISED))
+    if pid := find_holder(lock) or find_holder(supervised):
         other = _find_other_version()
         if not other and find_listener(socket_path()) == pid and not _is_answering():
             note(f"irdaemon (pid {pid}) is running and does not answer: {END_FROZEN}")
             return UNHEALTHY
         if not other:
-            note(f"irdaemon is already running (pid {pid})")
+            if not _is_answering() and not _is_answering_soon(lock, supervised):
+                return UNHEALTHY
+            note(f"irdaemon is already running (pid {find_holder(lock) or pid})")
             return wait_indexed() if options.wait else DONE
         note(f"irdaemon: {other}; it is restarted")
         if service.is_service(pid):
@@ -191,6 +193,21 @@ def _is_answering() -> bool:
         client.ping()
         return True
     return False
+
+
+def _is_answering_soon(*locks: str) -> bool:
+    """Wait for a daemon that starts, or that its supervisor starts again; say if it does not."""
+    note("irdaemon is being started; waiting until it answers")
+    deadline = time.monotonic() + _READY_WITHIN_S
+    while not _is_answering():
+        if not any(map(find_holder, locks)):
+            note("irdaemon ended meanwhile; irdaemon logs says why")
+            return False
+        if time.monotonic() > deadline:
+            note(f"irdaemon does not answer after {_READY_WITHIN_S:g} s; irdaemon logs says why")
+            return False
+        time.sleep(_POLL_S)
+    return True
 
 
 def _find_other_version() -> str:

@@ -78,10 +78,22 @@ def test_a_daemon_that_is_told_to_end_stays_down_with_its_supervisor(detached):
     assert "started again" not in state(detached, "irdaemon.log").read_text()
 
 
+def test_a_start_between_a_crash_and_the_next_start_makes_no_second_daemon_and_waits_for_it(
+    detached,
+):
+    killed, supervisor = number(detached, "lock"), number(detached, "supervisor")
+    os.kill(killed, signal.SIGKILL)
+    until(lambda: ended(killed))
+    started = detached.run("irdaemon", "start", "--detach")
+    assert started.returncode == 0, started.stderr
+    assert detached.answer("ping")["pid"] == number(detached, "lock") != killed
+    assert f"already running (pid {number(detached, 'lock')})" in started.stderr
+    assert number(detached, "supervisor") == supervisor
+
+
 def test_a_stop_between_a_crash_and_the_next_start_is_for_good(detached):
     supervisor = number(detached, "supervisor")
     os.kill(number(detached, "lock"), signal.SIGKILL)
-    assert detached.run("irdaemon", "start", "--detach").returncode == 0  # no second one
     assert detached.run("irdaemon", "stop").returncode == 0
     assert ended(supervisor)
     assert serving(detached) == 0
