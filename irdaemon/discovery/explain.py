@@ -15,7 +15,7 @@ from irclient.errors import NotFound
 from irdaemon.discovery import fuse
 from irdaemon.discovery.decide import CorpusRanking
 from irdaemon.discovery.decision import explain_features, find_mode, measure_records
-from irdaemon.discovery.disclose import unknown_corpus
+from irdaemon.discovery.disclose import parse_reference
 from irdaemon.discovery.discover import Models, Trace
 from irdaemon.discovery.here import ROOT
 from irdaemon.discovery.legs import score_all_cosines
@@ -215,9 +215,7 @@ def _judge_artifact(ranking: CorpusRanking, artifact_id: str, trace: Trace) -> s
 
 
 def _find(snapshot: Snapshot, reference: str) -> tuple[str, str]:
-    corpus, _, wanted = reference.partition("/")
-    if corpus not in snapshot.corpora:
-        raise unknown_corpus(corpus, snapshot.corpora)
+    corpus, wanted = parse_reference(reference, snapshot.corpora)
     index = snapshot.corpora[corpus]
     if index.elsewhere:
         index = index.elsewhere.fetch_part(_make_wanted(wanted))

@@ -42,7 +42,7 @@ _AGAINST = {
     "meaning": "it means something else",
     "words": "it has few of your words",
     "share": "it lacks much of what you ask for",
-    "length": "it should have more of so long a request",
+    "length": "it matches little of a request this long",
     "coding": "an agent needs nothing for tasks like this",
 }
 _CANDIDATE = (

@@ -236,7 +236,9 @@ def _describe_unknown(page: argparse.ArgumentParser, word: str) -> str:
     from irclient.nearest import find_nearest
 
     if not word.startswith("-"):
-        return f"{word!r} is one argument too many; quote words that belong together"
+        takes = any(not each.option_strings for each in page._actions)
+        cure = "quote words that belong together" if takes else f"{page.prog} takes none"
+        return f"{word!r} is one argument too many; {cure}"
     # Without the dashes, which would make every option like every other.
     known = [name[2:] for name in page._option_string_actions if name.startswith("--")]
     near = find_nearest(word.partition("=")[0].lstrip("-"), known)

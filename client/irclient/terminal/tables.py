@@ -222,8 +222,8 @@ def _format_heads(states: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield a line for each corpus of which bodies are being read: how many are to come."""
     for state in states:
         if heads := state.get("heads"):
-            of = f"{heads:,} of {state['artifacts']:,} are found by name and description so far"
-            yield f"building: {state['name']}: {of}"
+            of = f"{heads:,} of {state['artifacts']:,}"
+            yield f"building: {state['name']}: {of} are found by name and description alone so far"
 
 
 def format_behind(states: Sequence[dict[str, Any]]) -> list[str]:

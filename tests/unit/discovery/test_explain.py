@@ -5,7 +5,7 @@ import re
 import pytest
 
 from irclient.cli.explain import format_explanation, format_whole_explanation
-from irclient.errors import NotFound
+from irclient.errors import NotFound, QueryError
 from irdaemon.discovery import discover as discovery
 from irdaemon.types import Query, SelectSpec
 from tests.support.searching import engine_of, tool
@@ -91,6 +91,13 @@ def test_an_explanation_runs_its_query_once(monkeypatch, item):
 def test_an_item_that_is_not_indexed_is_not_found_with_the_nearest_name():
     with pytest.raises(NotFound, match="did you mean 'merge'"):
         told(item="tools/merg")
+
+
+@pytest.mark.parametrize("item", ["tools", "tools/"])
+def test_an_item_without_an_id_is_told_how_to_write_one(item):
+    with pytest.raises(QueryError, match="names no artifact") as wrong:
+        told(item=item)
+    assert wrong.value.hint == "write CORPUS/ID"
 
 
 def test_an_explanation_says_how_much_of_a_long_query_was_searched_for():

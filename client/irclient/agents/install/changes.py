@@ -234,4 +234,6 @@ def _as_settings_error(path: str) -> Iterator[None]:
         why = error.strerror or str(error) if isinstance(error, OSError) else str(error)
         if isinstance(error, UnicodeDecodeError):
             why = "it is not UTF-8"
-        raise SettingsError(f"{path}: {why}", "nothing was changed in it") from error
+        raise SettingsError(
+            f"{path}: {why}", "nothing was changed in it; correct it, then try again"
+        ) from error

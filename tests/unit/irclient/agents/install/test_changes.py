@@ -550,7 +550,7 @@ def test_a_settings_file_with_a_control_character_is_refused_in_a_whole_line(
     first, hint, end = capsys.readouterr().err.split("\n")
     assert first.startswith(f"irc: {path}: ")
     assert first.endswith(said)
-    assert (hint.strip(), end) == ("nothing was changed in it", "")
+    assert (hint.strip(), end) == ("nothing was changed in it; correct it, then try again", "")
 
 
 def test_a_toml_file_with_a_control_character_is_refused_in_a_whole_line(home, capsys):
