@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from irclient.agents.hook.moments import MOMENTS
 from irclient.cli.cases import read_json_lines
 from irclient.cli.follow import NO_WAIT, follow
 from irclient.cli.query import Act, take_argument
@@ -287,12 +288,22 @@ def _format_extremes(report: Mapping[str, Any], width: int) -> Iterator[str]:
         yield f"context: about {format_count(spent['tokens'], 'token')} for {items}"
 
 
-def _list_moments(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, int, int, int]]:
-    """Return a row for each moment and agent: how often something, nothing, and in vain."""
+def _list_moments(rows: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+    """Return a row for each moment and agent: how often something, nothing, and in vain.
+
+    Only malformed events of other moments are counted here: answers to prompts are above.
+    """
     counts: dict[tuple[str, str], Counter[str]] = {}
     for each in rows:
         counts.setdefault((each["moment"], each["agent"]), Counter())[each["outcome"]] += each["n"]
-    return [(*key, found["told"], found["silent"], found["bad"]) for key, found in counts.items()]
+    return [
+        (
+            *(moment, agent),
+            *(found[name] if moment in MOMENTS else "" for name in ("told", "silent")),
+            found["bad"],
+        )
+        for (moment, agent), found in counts.items()
+    ]
 
 
 def _format_preferences(report: Mapping[str, Any], width: int) -> Iterator[str]:
