@@ -93,7 +93,7 @@ def parse_cases(lines: Iterable[str], name: str = "cases") -> list[Case]:
             continue
         cases.append(Case.from_dict(data, f"{name}:{number}"))
     if not cases:
-        raise QueryError(f"{name}: no cases are in it", 'write {"query": "...", "gold": ["id"]}')
+        raise QueryError(f"{name}: it contains no cases", 'write {"query": "...", "gold": ["id"]}')
     return cases
 
 

@@ -78,7 +78,7 @@ def test_an_agent_writes_what_it_was_said_to_cost(home, agents, name):
         running.wait_idle()
         told = write(home, "--with", name)
         assert told.returncode == 2
-        assert "nothing was sent or written: --yes begins it" in told.stderr
+        assert "nothing was sent or written; --yes starts without asking" in told.stderr
         assert agents.calls() == []
         [about] = re.findall(r"5 items, about ([\d,]+) tokens", told.stdout)
         done = write(home, "skills", "--with", name, "--yes")

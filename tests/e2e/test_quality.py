@@ -174,7 +174,7 @@ def test_no_case_at_all_is_wrong_usage(home, daemon):
     (home.path / "cases.jsonl").write_text('{"__meta__": {}}\n')
     told = home.irc("eval", "run", str(home.path / "cases.jsonl"))
     assert told.returncode == 2
-    assert "no cases are in it" in told.stderr
+    assert "it contains no cases" in told.stderr
     assert home.irc("eval", "run").returncode == 2
 
 

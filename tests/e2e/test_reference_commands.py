@@ -21,7 +21,7 @@ def test_skills_are_built_discovered_disclosed_evaluated_swept_and_listed(served
     asked = ("discover", "deploy the app", "-c", "skills")
     assert [hit["name"] for hit in served.answer(*asked)["results"]] == ["deploy-app"]
     first = served.irc("discover", "skills", "deploy the app", "--disclose")
-    assert "asked of skills alone" in first.stderr
+    assert "searching only skills" in first.stderr
     assert "release script" in first.stdout
     assert "asked of" not in served.irc("discover", "deploy", "the app").stderr
     for more in (["--asset_type=text"], ["--mode", "keyword"], ["--mode", "semantic"]):

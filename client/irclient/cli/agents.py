@@ -25,7 +25,7 @@ from irclient.terminal.exits import COMMITTED
 from irclient.terminal.help import argument, command, flag
 from irclient.terminal.output import note, print_data, print_text
 
-# In place of names of moments.
+# Instead of names of moments: switch all of them off.
 NO_MOMENTS = "none"
 
 AGENT_OPTIONS = (
@@ -34,8 +34,8 @@ AGENT_OPTIONS = (
     ),
     flag("--hooks", "only the hooks"),
     flag("--mcp", "only the MCP server"),
-    flag("--prompts-command", "only the command with which it writes expected prompts"),
-    flag("--project", "in the files of the project in this directory"),
+    flag("--prompts-command", "only its command for writing expected prompts"),
+    flag("--project", "in the settings of the project in this directory"),
     flag("--dry-run", "show the changes without making them"),
 )
 
@@ -71,7 +71,7 @@ AGENT_OPTIONS = (
         metavar="NAME",
         help="facts (the default), advice, or both, each for half the sessions",
     ),
-    argument("--moments", metavar="NAMES", default="", help="the moments that this handler is for"),
+    argument("--moments", metavar="NAMES", default="", help="the moments this handler is for"),
 )
 def answer_hook(client: Client, options: argparse.Namespace) -> int:
     """Answer a coding agent's hook event (`irc install` sets it up).
@@ -97,16 +97,17 @@ def answer_hook(client: Client, options: argparse.Namespace) -> int:
     argument(
         "--moments",
         metavar="NAMES",
-        help=f"also speak at these moments: {', '.join(MOMENTS)}, with commas; {NO_MOMENTS} for"
-        " none of them (as it is)",
+        help=f"also answer at these moments, separated by commas: {', '.join(MOMENTS)}, or"
+        f" {NO_MOMENTS} (unchanged)",
     ),
 )
 def install_agent(client: Client, options: argparse.Namespace) -> int:
     """Set up a coding agent: its hooks and the MCP server.
 
     Write the hooks and the MCP server into a coding agent's own settings, and show
-    the difference. Comments, order and layout stay; a copy of the file as it was is
-    kept beside it. Run again after an upgrade: what is up to date is left alone.
+    the difference. Comments, order and layout stay, and a copy of the previous file
+    is kept beside it. Run it again after an upgrade: entries that are up to date
+    are left alone.
 
     examples:
     # see what would change
@@ -115,10 +116,10 @@ def install_agent(client: Client, options: argparse.Namespace) -> int:
     # only the server, for the project in this directory
     irc install codex --mcp --project
 
-    # after a compaction too, and when a sub-agent starts
+    # also after a compaction, and when a sub-agent starts
     irc install claude --moments compact,subagent
 
-    # a command for it: /irdaemon-prompts
+    # its command /irdaemon-prompts
     irc install claude --prompts-command
     """
     changes = plan_changes(options, plan_install, parse_moments(options))
@@ -147,7 +148,7 @@ def uninstall_agent(client: Client, options: argparse.Namespace) -> int:
     irc uninstall claude
     """
     changes = plan_changes(options, plan_uninstall)
-    return apply_changes(options, changes, f"nothing of ours is in the settings of {options.agent}")
+    return apply_changes(options, changes, f"no entries of ours are set up for {options.agent}")
 
 
 @command(
@@ -186,14 +187,13 @@ def serve_mcp(client: Client, options: argparse.Namespace) -> int:
     SHELL,
 )
 def print_completion(client: Client, options: argparse.Namespace) -> int:
-    """Print a script with which a shell completes irc.
+    """Print a shell completion script for irc.
 
-    Print a script with which bash, zsh or fish completes commands, options and
-    their values, files, and the names of the corpora that the daemon has at that
-    moment.
+    Print a script that makes bash, zsh or fish complete commands, options and their
+    values, files, and the names of the daemon's corpora.
 
     examples:
-    # bash: into the directory that its completion package reads
+    # bash: into the directory that bash-completion reads
     irc completion bash > ~/.local/share/bash-completion/completions/irc
 
     # zsh: into a directory of $fpath
@@ -206,14 +206,14 @@ def print_completion(client: Client, options: argparse.Namespace) -> int:
     return COMMITTED
 
 
-# (all that goes into a file, the part that is wanted) -> the change, if there is one
+# (all our entries of a file, the wanted part of them) -> the change, if there is one
 Plan = Callable[[SettingsFile, SettingsFile], Change | None]
 
 
 def parse_moments(options: argparse.Namespace) -> tuple[str, ...] | None:
-    """Return the moments that are to be on, None for those that are.
+    """Return the moments to switch on, None to leave them unchanged.
 
-    Raises SettingsError for a moment that there is not, or not with this agent.
+    Raises SettingsError for a moment that does not exist, or not for this agent.
     """
     if options.moments is None:
         return None
@@ -237,11 +237,11 @@ def parse_moments(options: argparse.Namespace) -> tuple[str, ...] | None:
 def plan_changes(
     options: argparse.Namespace, plan: Plan, moments: tuple[str, ...] | None = None
 ) -> list[Change | CommandChange]:
-    """Return the changes of an agent's files, with these moments on, None: with those that are.
+    """Plan the changes of an agent's files; `moments` None leaves those unchanged.
 
-    Raises SettingsError where one cannot be edited.
+    Raises SettingsError if a file cannot be edited.
     """
-    # It is written only where it is asked for, and taken away with all else.
+    # The command file is written only on request, but removed with everything else.
     command_alone, installs = options.prompts_command, plan is plan_install
     changes: list[Change | CommandChange] = []
     if command_alone or not (installs or options.hooks or options.mcp):
@@ -273,9 +273,9 @@ def _plan_settings(
 def apply_changes(
     options: argparse.Namespace, changes: Sequence[Change | CommandChange], nothing: str
 ) -> int:
-    """Make the changes, unless they are only to be shown, and show them; return the exit code.
+    """Make the changes, unless it is a dry run, and show them; return the exit code.
 
-    Raises SettingsError at the first that cannot be made; those before it are made.
+    Raises SettingsError at the first change that fails; the earlier ones are made.
     """
     made: list[Change | CommandChange] = []
     try:
@@ -298,10 +298,6 @@ def _show(options: argparse.Namespace, changes: Sequence[Change | CommandChange]
     rows = [{"path": each.path, "diff": "\n".join(each.diff())} for each in changes]
     print_data(options, rows, lambda rows: "\n".join(each["diff"] for each in rows))
     for change in changes if not options.dry_run else ():
-        _report(change)
-
-
-def _report(change: Change | CommandChange) -> None:
-    done = "removed" if change.after is None else "wrote"
-    kept = f" (as it was before: {change.path}{BACKUP})" if change.backup is not None else ""
-    note(f"{done} {change.path}{kept}")
+        done = "removed" if change.after is None else "wrote"
+        kept = f" (previous version: {change.path}{BACKUP})" if change.backup is not None else ""
+        note(f"{done} {change.path}{kept}")

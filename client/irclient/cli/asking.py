@@ -22,7 +22,7 @@ from irclient.terminal.output import note, note_text, print_data
 from irclient.terminal.width import detect_terminal
 from irclient.types import Hit, Selection
 
-# A larger file has no line looked up in it: none of that size is indexed by default.
+# No line is looked up in a larger file; files of that size are not indexed by default.
 _MOST_BYTES = 16_000_000
 PATHS = argument(
     *("-l", "--paths"), action="store_true", help="print the paths of the items and nothing else"
@@ -33,19 +33,19 @@ PATHS = argument(
     *QUERY,
     SELECT_OPTIONS,
     ROUNDS,
-    flag("--related", "show what belongs to each hit: its skill, package or session"),
+    flag("--related", "also show the skill, package or session that belongs to each hit"),
     PATHS,
     take_argument(
-        "discover", "session", metavar="ID", help="leave out what this session was shown before"
+        "discover", "session", metavar="ID", help="leave out items already shown to this session"
     ),
 )
 def discover_items(client: Client, options: argparse.Namespace) -> int:
-    """Few items that apply, or none.
+    """Find the few items that apply, or none.
 
-    The few items that apply to what is asked, best first, each with its score,
-    what it is and where it lies; or why nothing applies. Less is shown than was
-    found: what is clearly weaker than the best is left out, and where no corpus
-    has anything near enough to the question, nothing is shown at all.
+    Print the few items that apply to a task, best first, each with its score, what
+    it is and where it lies; or say why nothing applies. Candidates that are clearly
+    weaker than the best are left out, and if no corpus has anything close enough,
+    nothing is shown at all.
 
     examples:
     # what applies here?
@@ -54,25 +54,25 @@ def discover_items(client: Client, options: argparse.Namespace) -> int:
     # only skills, as data for a program
     irc discover -c skills --json "fill in a PDF form"
 
-    # the text of what was found, too
+    # also the text of the items
     irc discover --disclose body "fill in a PDF form"
 
-    # the documents of one owner, files changed just now included
+    # the documents of one owner, including files changed just now
     irc discover --where owner=acme --fresh "quarterly report"
 
-    # for a prompt in a file, one item, as a path for another program
+    # one item for a prompt in a file, as a path for another program
     irc discover - -n 1 --paths < prompt.txt
 
     # what was said about it in the last week
     irc discover --since 7d "quarterly report"
 
-    # two things at once: what the first answer leaves out is asked by itself
+    # two tasks at once: parts that the first answer misses are asked again
     irc discover --rounds 3 "fill in a PDF form, and clean up a spreadsheet"
 
     # with the packages that a skill needs, and the sessions that used it
     irc discover --related "fill in a PDF form"
 
-    # as from another project, or from none
+    # from another project, or from none
     irc discover --here ~/code/shop "add a payment button"
     irc discover --everywhere "add a payment button"
 
@@ -87,17 +87,17 @@ def discover_items(client: Client, options: argparse.Namespace) -> int:
     take_argument(
         *("search", "passages"),
         metavar="N",
-        help="show up to N passages of the same document, each as a hit (1)",
+        help="show up to N passages of a document, each as a hit (1)",
     ),
-    flag("--exact", "only what holds the query itself, character by character"),
-    argument("-i", "--ignore-case", action="store_true", help="with --exact: in any case"),
+    flag("--exact", "only items that contain the query character by character"),
+    argument("-i", "--ignore-case", action="store_true", help="with --exact: ignore case"),
     PATHS,
 )
 def search_items(client: Client, options: argparse.Namespace) -> int:
-    """Ranked candidates, without selection.
+    """Rank candidates, without selecting.
 
-    The ranked candidates for a query, without the decision whether they are good
-    enough. Use it to browse; `discover` is for acting on the answer.
+    Print the ranked candidates for a query, without deciding whether they are good
+    enough. Use it to browse; use `discover` to act on the answer.
 
     examples:
     # the best ten, from everywhere
@@ -109,7 +109,7 @@ def search_items(client: Client, options: argparse.Namespace) -> int:
     # the paths alone, for another program
     irc search --paths "database backups"
 
-    # what holds these very characters, with the line
+    # items that contain exactly these characters, with the line
     irc search --exact "retry_after("
     irc search --exact -i -c notes "todo:"
     irc search --exact -- --no-cache
@@ -125,18 +125,13 @@ def search_items(client: Client, options: argparse.Namespace) -> int:
     wanted = read_query(client, options)
     answer = client.search(wanted)
     if options.exact:
-        _note_unsearched(answer)
+        exact = answer.signals.get("exact", {})
+        if (searched := exact.get("searched", 0)) < (of := exact.get("artifacts", 0)):
+            note(f"irc: {searched:,} of {of:,} items were searched in time; -c CORPUS asks fewer")
         if not is_remote(client.endpoint):
             literal = Literal(wanted["text"], options.ignore_case)
             answer = replace(answer, results=tuple(map(literal.add_line, answer.results)))
     return print_answer(options, answer)
-
-
-def _note_unsearched(answer: Selection) -> None:
-    exact = answer.signals.get("exact", {})
-    searched, of = exact.get("searched", 0), exact.get("artifacts", 0)
-    if searched < of:
-        note(f"irc: in time {searched:,} of {of:,} items were searched; -c CORPUS asks fewer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +143,9 @@ class Literal:
     _lines: dict[str, list[int]] = field(default_factory=dict)
 
     def add_line(self, hit: Hit) -> Hit:
-        """Return a hit with the `line` of its file that holds the literal, as the file is now.
+        """Add the `line` of the file, as it is now, that contains the text to a hit.
 
-        One of the matched part, else the first of all; the hit as it is where there is none.
+        Prefers a line of the matched part; returns the hit unchanged if no line contains it.
         """
         first, last = (hit.fields.get(name) for name in ("start_line", "end_line"))
         if not (isinstance(first, int) and isinstance(last, int)):
@@ -162,7 +157,7 @@ class Literal:
         return hit if line is None else replace(hit, fields={**hit.fields, "line": line})
 
     def _find_lines(self, path: str) -> list[int]:
-        """Return the lines of a file that hold it, from 1 on; none where it cannot be read."""
+        """Return the numbers, from 1 on, of the lines that contain the text; none on errors."""
         try:
             if not os.path.isfile(path) or os.path.getsize(path) > _MOST_BYTES:
                 return []
@@ -191,11 +186,11 @@ class Literal:
     PLACE,
 )
 def disclose_items(client: Client, options: argparse.Namespace) -> int:
-    """The payload of artifacts.
+    """Print the payload of artifacts.
 
-    The payload of artifacts, read now from where they lie: their text, or with
-    --level bundled also the files that come with them. It is marked when a file is
-    not what was indexed.
+    Print the payload of artifacts, read now from their files: the text, or with
+    --level bundled also the files that come with it. It says so if a file has
+    changed since it was indexed.
 
     examples:
     # the text of a skill
@@ -219,13 +214,13 @@ def print_answer(options: argparse.Namespace, answer: Selection) -> int:
     """Print an answer and return the exit code it stands for."""
     plain, to = answer.to_dict(), detect_terminal()
     if options.paths:
-        print_data(options, plain, _format_paths)
+        print_data(options, plain, lambda plain: [h["pointer"] for h in plain["results"]])
         if answer.abstained:
             note("\n".join(format_answer(plain, to)))
     else:
         print_data(options, plain, lambda plain: format_answer(plain, to))
     for path in plain["freshness"].get("unproved", ()):
-        note(f"irc: it could not be shown that {path} is up to date")
+        note(f"irc: could not confirm that {path} is up to date")
     words = [] if options.json or options.corpus else options.query
     if hint := suggest_scope(words, plain):
         note(hint)

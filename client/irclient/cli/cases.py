@@ -1,4 +1,4 @@
-"""Files of cases, and TREC's files in their place, for `irc eval`."""
+"""Read and write cases for `irc eval`, as JSON lines or as TREC files."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ PlainCase = dict[str, Any]
 
 
 def read_cases(path: str) -> list[PlainCase]:
-    """Read a file of cases, or stdin for "-"; the daemon checks what is in them.
+    """Read a file of cases, or stdin for "-"; the daemon validates their fields.
 
-    Raises QueryError naming the file, and the line that is no case.
+    Raises QueryError naming the file and the invalid line.
     """
     cases = []
     for number, case in read_json_lines(path):
@@ -38,12 +38,12 @@ def read_cases(path: str) -> list[PlainCase]:
             raise QueryError(f"{_name_source(path)}:{number}: the case has no query", _FORM)
         cases.append(case)
     if not cases:
-        raise QueryError(f"{_name_source(path)}: no cases are in it", _FORM)
+        raise QueryError(f"{_name_source(path)}: it contains no cases", _FORM)
     return cases
 
 
 def read_json_lines(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the maps of a file of JSON lines, or of stdin for "-", with the numbers of the lines.
+    """Yield the line numbers and maps of a file of JSON lines, or of stdin for "-".
 
     Raises QueryError naming the file and the invalid line.
     """
@@ -59,16 +59,16 @@ def read_json_lines(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def write_cases(path: str, cases: Sequence[Mapping[str, Any]], meta: Mapping[str, Any]) -> None:
-    """Write cases as JSON lines after a line of `meta`; "-" is stdout. Overwrites nothing.
+    """Write cases as JSON lines after a line of `meta`, into a new file.
 
-    Raises QueryError where the file cannot be written, or is there already.
+    Raises QueryError if the file exists or cannot be written.
     """
     rows = [{"__meta__": dict(meta)}, *cases]
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
 def write_text(path: str, text: str, *, over: bool = False) -> None:
-    """Write a file, by default a new one; raise QueryError where that is not possible."""
+    """Write a file, by default a new one. Raises QueryError if that fails."""
     try:
         with open(path, "w" if over else "x", encoding="utf-8") as file:
             file.write(text)
@@ -82,7 +82,7 @@ def write_text(path: str, text: str, *, over: bool = False) -> None:
 
 
 def read_trec_cases(qrels: str, topics: str) -> list[PlainCase]:
-    """Read topics (`query text` a line) with their qrels as cases, in the order of the topics."""
+    """Read topics (a `query text` on each line) and their qrels as cases, in topic order."""
     grades: dict[str, dict[str, float]] = {}
     for number, line in _read_lines(qrels):
         fields = line.split()
@@ -100,13 +100,13 @@ def read_trec_cases(qrels: str, topics: str) -> list[PlainCase]:
         cases.append({"query": text.strip(), "gold": gold, "metadata": {"topic": query}})
     if not cases:
         raise QueryError(
-            f"{_name_source(topics)}: no topics are in it", f"write `{_TOPICS}` a line"
+            f"{_name_source(topics)}: it contains no topics", f"write `{_TOPICS}` a line"
         )
     return cases
 
 
 def read_trec_run(path: str) -> dict[str, list[str]]:
-    """Read a TREC run: the ids by query, by falling score; of equals the better rank comes first.
+    """Read a TREC run: the ids by query, by falling score, then by rank.
 
     Raises QueryError naming the file and the line.
     """
@@ -123,7 +123,7 @@ def read_trec_run(path: str) -> dict[str, list[str]]:
 
 
 def write_trec_run(path: str, cases: Sequence[Mapping[str, Any]]) -> None:
-    """Write what was ranked for each case of an evaluation, best first, as a TREC run."""
+    """Write the rankings of an evaluation as a TREC run."""
     rows = (
         f"{case['id']} Q0 {each.translate(_ESCAPED)} {at} {len(case['ranked']) - at + 1} irdaemon\n"
         for case in cases
@@ -133,7 +133,7 @@ def write_trec_run(path: str, cases: Sequence[Mapping[str, Any]]) -> None:
 
 
 def write_trec_qrels(path: str, cases: Sequence[Mapping[str, Any]]) -> None:
-    """Write the gold of each case of an evaluation, as TREC qrels."""
+    """Write the gold of an evaluation as TREC qrels."""
     rows = (
         f"{case['id']} 0 {each.translate(_ESCAPED)} {-int(-grade // 1)}\n"
         for case in cases
@@ -150,7 +150,7 @@ def _unescape_id(artifact_id: str) -> str:
 
 
 def _read_lines(path: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file, or of stdin for "-", that are not blank, with their numbers."""
+    """Yield the numbers and texts of the non-blank lines of a file, or of stdin for "-"."""
     try:
         text = sys.stdin.read() if path == "-" else Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -163,12 +163,12 @@ def _name_source(path: str) -> str:
     return "stdin" if path == "-" else os.fspath(path)
 
 
-# -- cases out of uses -----------------------------------------------------------------------------
+# -- cases from uses -------------------------------------------------------------------------------
 #
-# Uses are what people asked and what was then used: {"prompt", "gold": [ids], "session", "at" (Unix
-# seconds), "corpus"}. They are split by time: the older part is to set things by, the newer one to
-# judge them with, so a prompt or a session of the older part is not in the newer one. A person
-# reviews both, since what was used is not all that would have served.
+# A use is a prompt and what was used for it: {"prompt", "gold": [ids], "session", "at" (Unix
+# seconds), "corpus"}. Uses are split by time, the older part for tuning and the newer one for
+# judging, so no prompt or session of the older part is in the newer one. A person reviews both,
+# since the items that were used are not all that would have served.
 
 _USE_FORM = 'write {"prompt": "...", "gold": ["id"], "session": "...", "at": 1795228222}'
 
@@ -178,14 +178,14 @@ def read_uses(path: str) -> list[KnownUse]:
     name = "stdin" if path == "-" else path
     uses = [_read_use(value, f"{name}:{number}") for number, value in read_json_lines(path)]
     if not uses:
-        raise QueryError(f"{name}: no uses are in it", _USE_FORM)
+        raise QueryError(f"{name}: it contains no uses", _USE_FORM)
     return uses
 
 
 def mine_cases(uses: Iterable[KnownUse], newest: float) -> tuple[list[PlainCase], list[PlainCase]]:
     """Return the cases of the older uses, and those of the `newest` share (0 to 1) by time.
 
-    Prompts that differ in case and white space alone are one case, whose gold is all that was used.
+    Prompts that differ only in case and white space become one case with all their gold.
     """
     uses = [replace(use, prompt=use.prompt.strip()) for use in uses]
     ordered = sorted(uses, key=lambda use: (use.at, use.session, use.prompt))
@@ -201,7 +201,7 @@ def mine_cases(uses: Iterable[KnownUse], newest: float) -> tuple[list[PlainCase]
 
 
 def _make_key(use: KnownUse) -> tuple[str, str]:
-    """Return what is equal for uses of one prompt in one corpus."""
+    """Return a key that is equal for uses of the same prompt in the same corpus."""
     return use.corpus, " ".join(use.prompt.casefold().split())
 
 
@@ -213,7 +213,7 @@ def _make_cases(uses: Sequence[KnownUse]) -> list[PlainCase]:
 
 
 def _make_case(uses: Sequence[KnownUse]) -> PlainCase:
-    """Return the case of one prompt, which says on what it rests, for who reviews it."""
+    """Return the case of one prompt, with the evidence that a reviewer needs."""
     first = uses[0]
     counts = Counter(each for use in uses for each in use.gold)
     metadata: dict[str, Any] = {
@@ -223,7 +223,7 @@ def _make_case(uses: Sequence[KnownUse]) -> PlainCase:
         "at": first.at,
     }
     if named := [each for each in counts if _is_named(each, first.prompt)]:
-        metadata["names"] = named  # such a prompt tests spelling, and not finding
+        metadata["names"] = named  # such a prompt tests spelling, not finding
     own = {"corpus": first.corpus} if first.corpus else {}
     return {"query": first.prompt, "gold": list(counts), **own, "metadata": metadata}
 

@@ -19,7 +19,7 @@ from irclient.terminal.hits import quote
 from irclient.terminal.output import note, print_data
 from irclient.terminal.width import UNCUT, clip, count_cells, detect_terminal
 
-# Less of a name says nothing.
+# A shorter part of a name is useless.
 _LEAST_NAME = 8
 _SHOWN = 20
 # A walk of a large tree takes longer than any other answer.
@@ -30,8 +30,8 @@ _WITHIN_S = 600.0
 def list_corpora(client: Client, options: argparse.Namespace) -> int:
     """List the corpora, with their size and state.
 
-    List the corpora, one a line: how many artifacts, records and vectors each has,
-    how many changes are pending, and its state.
+    List the corpora, one on each line: how many artifacts, records and vectors it
+    has, how many changes are pending, and its state.
 
     examples:
     # what is indexed
@@ -50,14 +50,14 @@ def list_corpora(client: Client, options: argparse.Namespace) -> int:
     argument("corpus", metavar="CORPUS", help="its name; `irc ls` lists them"),
 )
 def describe_corpus(client: Client, options: argparse.Namespace) -> int:
-    """Show what is known about a corpus.
+    """Show the details of a corpus.
 
-    Show what is known about one corpus: its roots, its embedder, its floors (the
-    score below which it gives no answer), the fields that --where can filter
-    by, the kinds that --surface can name, and what was skipped.
+    Show the details of one corpus: its roots, its embedder, its floors (the score
+    below which it gives no answer), the fields that --where can filter by, the
+    kinds that --surface can name, and what was skipped.
 
     examples:
-    # what can be filtered on?
+    # which fields can I filter by?
     irc info skills
     """
     info = client.info(options.corpus)
@@ -87,10 +87,10 @@ def _format_value(value: Any) -> str:
     PLACE,
 )
 def list_records(client: Client, options: argparse.Namespace) -> int:
-    """List the texts of an artifact that queries are matched with.
+    """List the texts of an artifact that queries are matched against.
 
     List the records of one artifact, in order. A record is a piece of an artifact,
-    such as its description or a chunk of its text; queries are matched with
+    such as its description or a chunk of its text; queries are matched against
     records.
 
     examples:
@@ -107,7 +107,7 @@ def _format_record(record: dict[str, Any]) -> str:
 
 @command(
     ONE_CORPUS,
-    argument("-c", default="", metavar="CORPUS", help="the same, as in discover"),
+    argument("-c", default="", metavar="CORPUS", help="the same, as for discover"),
     take_argument("artifacts", "under", metavar="PATH", help="only at or below PATH"),
     take_argument("artifacts", "after", metavar="CORPUS/ID", help="continue after this artifact"),
     take_argument("artifacts", "limit", "-k", metavar="N", help="how many, at most 1,000 (100)"),
@@ -117,7 +117,7 @@ def list_artifacts(client: Client, options: argparse.Namespace) -> int:
     """List the artifacts of a corpus.
 
     List the artifacts of one corpus or of all, ordered by reference, a page at a
-    time; where there are more, a line on stderr says so.
+    time; a line on stderr says if there are more.
 
     examples:
     # the first hundred skills
@@ -145,7 +145,7 @@ def list_artifacts(client: Client, options: argparse.Namespace) -> int:
 
 
 def _format_artifact(held: dict[str, Any], width: int) -> str:
-    """Return the reference, which stays whole, and as much of the name as there is room for."""
+    """Return the whole reference, and as much of the name as fits."""
     reference = f"{held['corpus']}/{held['artifact_id']}"
     room = width - count_cells(reference) - 2
     return f"{reference}  {clip(held['name'], room)}" if room >= _LEAST_NAME else reference
@@ -155,11 +155,11 @@ def _format_artifact(held: dict[str, Any], width: int) -> str:
     ONE_CORPUS,
 )
 def audit_items(client: Client, options: argparse.Namespace) -> int:
-    """Show what changed in items since they were disclosed.
+    """Show how items changed since they were disclosed.
 
-    Show the items whose text changed since it was last disclosed, with a diff: what
-    an agent was given then, and what it would be given now. Disclosing an item
-    again takes it off the list.
+    Show the items whose text changed since it was last disclosed, with a diff
+    between what an agent was given then and what it would be given now. Disclosing
+    an item again takes it off the list.
 
     examples:
     # of every corpus
@@ -177,22 +177,22 @@ def audit_items(client: Client, options: argparse.Namespace) -> int:
     flag("--clashes", "list items that can be mistaken for one another instead"),
 )
 def measure_coverage(client: Client, options: argparse.Namespace) -> int:
-    """Show what lies on disk and is not indexed.
+    """Show which files on disk are not indexed.
 
-    Walk the directories of one corpus, or of all, and compare what lies there with
-    what is indexed. The walk is not the one that finds what to index, so what that
-    one overlooks is missing here. Files are left out for a reason, such as the
-    pattern or an ignore file; a missing one has none. Exit code 5 if something is
-    missing, or a directory could not be walked.
+    Walk the directories of one corpus, or of all, and compare the files there with
+    what is indexed. The walk is independent of the one that finds what to index, so
+    it also finds what that one overlooks. A file is excluded for a reason, such as
+    a pattern or an ignore file, or else missing. Exit code 5 if a file is missing,
+    or a directory could not be walked.
 
     examples:
-    # is everything there?
+    # is everything indexed?
     irc coverage
 
-    # the files that are not, by path
+    # the missing files, by path
     irc coverage notes --json | jq -r '.[].missing_paths[]'
 
-    # which skills, agents, commands and tools have one name, or say the same?
+    # which skills, agents, commands and tools share a name, or say the same?
     irc coverage --clashes
     """
     if options.clashes:
@@ -209,10 +209,10 @@ def measure_coverage(client: Client, options: argparse.Namespace) -> int:
 def _format_clashes(found: Sequence[dict[str, Any]], width: int = UNCUT) -> str:
     lines = []
     for each in found:
-        same = "one name" if each["kind"] == "name" else f"{each['share']:.0%} of their words"
+        same = "same name" if each["kind"] == "name" else f"share {each['share']:.0%} of words"
         lines.append(wrap_line(f"{each['name']}: {same}", width))
         lines += [f"    {quote(reference)}" for reference in each["references"]]
-    return "\n".join(lines) or "no clashes: no two items have one name, or say the same"
+    return "\n".join(lines) or "no clashes: no two items share a name, or say the same"
 
 
 def _format_coverage(found: Sequence[dict[str, Any]], width: int = UNCUT) -> str:
@@ -232,12 +232,12 @@ def _format_coverage(found: Sequence[dict[str, Any]], width: int = UNCUT) -> str
 def _format_share(ratio: float | None) -> str:
     if ratio is None:
         return "-"
-    # What is not whole is never shown as whole.
+    # Anything below 1 must not be rounded to 100%.
     return f"{min(ratio, 0.999):.1%}" if ratio < 1 else "100%"
 
 
 def _explain_coverage(each: dict[str, Any]) -> list[str]:
-    """Return what is to be told of one corpus below the table."""
+    """Return the lines about one corpus below the table."""
     name, paths = each["corpus"], each["missing_paths"]
     told = [f"{name}: {each['unchecked']}"] if each["unchecked"] else []
     told += [f"{name}: left out: {why} {n:,}" for why, n in each["excluded"].items()]

@@ -1,4 +1,4 @@
-"""`irc docs`: write, read and list documents, and see where they lie."""
+"""`irc docs`: write, read and list documents."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ _FILE = argument("file", metavar="FILE", help="its content; - for stdin")
 
 @command()
 def manage_documents(client: Client, options: argparse.Namespace) -> int:
-    """Write, read and list documents, and see where they lie.
+    """Write, read and list documents.
 
-    Documents that the daemon keeps in a directory of its own, the corpus
-    `documents`: add one, replace it, take it out, read it, list them. A change
-    is done when it can be found. Writing is switched on by write = true under
-    [documents] in the configuration; with it also into roots that are marked as
-    writable = true. `overview` and `suggest` are about all corpora.
+    Add, replace, remove, read and list the documents that the daemon keeps in a
+    directory of its own, the corpus `documents`. A command returns once its change
+    can be found. Writing needs write = true under [documents] in the configuration;
+    it then also works in roots marked as writable = true. `overview` and `suggest`
+    cover all corpora.
 
     examples:
-    # keep what a command prints
+    # keep the output of a command
     git log -20 | irc docs add "Recent changes" - --tag git
 
     # replace it, unless it has changed meanwhile
     irc docs update recent-changes.md notes.md --if-digest DIGEST
 
-    # out of the index; with --delete-file into the trash, for thirty days
+    # remove it from the index, and put its file into the trash for thirty days
     irc docs rm recent-changes.md --delete-file
 
     # where does a text belong?
@@ -85,7 +85,7 @@ def _add(client: Client, options: argparse.Namespace) -> int:
     _PATH,
     _FILE,
     take_argument(
-        "doc_update", "if_digest", metavar="SHA256", help="only where it still has this value"
+        "doc_update", "if_digest", metavar="SHA256", help="only if its digest is still this one"
     ),
 )
 def _update(client: Client, options: argparse.Namespace) -> int:
@@ -100,7 +100,7 @@ def _update(client: Client, options: argparse.Namespace) -> int:
     flag("--delete-file", "move its file into the trash"),
 )
 def _remove(client: Client, options: argparse.Namespace) -> int:
-    """Take a document out of the index."""
+    """Remove a document from the index."""
     return _report_written(options, client.doc_remove(options.path, options.delete_file))
 
 
@@ -136,7 +136,7 @@ def _find_reference(client: Client, path: str) -> str:
 
 
 def _read_content(file: str) -> str:
-    """Return the content of a file, or of stdin. Raises QueryError for what is no text."""
+    """Return the content of a file, or of stdin. Raises QueryError unless it is text."""
     try:
         if file == "-" and sys.stdin is not None:
             return sys.stdin.buffer.read().decode("utf-8")
@@ -149,7 +149,7 @@ def _read_content(file: str) -> str:
 
 
 def _report_written(options: argparse.Namespace, done: WrittenDocument) -> int:
-    """Print what became of a document; a change that is not served yet is not done in full."""
+    """Print the result of a change; return UNHEALTHY if it is not served yet."""
     print_data(options, done, _format_written)
     if done.status != "pending":
         return COMMITTED
@@ -177,7 +177,7 @@ def _format_written(done: Mapping[str, Any]) -> str:
     ),
 )
 def _show_overview(client: Client, options: argparse.Namespace) -> int:
-    """Show what the corpora hold and where."""
+    """Show what the corpora contain, and where."""
     corpora = client.status().corpora
     seen: dict[str, Any] = {
         "view": options.view,
@@ -251,7 +251,7 @@ def _format_overview(seen: Mapping[str, Any]) -> Iterator[str]:
 def _suggest(client: Client, options: argparse.Namespace) -> int:
     """Find the directory where a document belongs.
 
-    Where no document is similar, that is a root of documents.
+    If no document is similar, that is a root of a corpus of documents.
     """
     corpora = [each for each in client.status().corpora if each.kind in DOCUMENT_KINDS]
     if not corpora:
@@ -275,12 +275,12 @@ def _format_suggestion(found: Mapping[str, Any]) -> str:
 @manage_documents.action(
     "index",
     argument("directory", metavar="DIR", help="at or under roots of [documents]"),
-    flag("--flat", "without the directories below it"),
-    take_argument("doc_index", "pattern", metavar="GLOB", help="of which files"),
-    flag("--dry-run", "only say what would be indexed"),
+    flag("--flat", "without its subdirectories"),
+    take_argument("doc_index", "pattern", metavar="GLOB", help="only files that match"),
+    flag("--dry-run", "only show what would be indexed"),
 )
 def _index(client: Client, options: argparse.Namespace) -> int:
-    """Have a new directory indexed."""
+    """Index a new directory."""
     directory = os.path.abspath(os.path.expanduser(options.directory))
     told = client.doc_index(directory, not options.flat, options.pattern, options.dry_run)
     return print_data(options, told, _format_indexed)

@@ -1,4 +1,4 @@
-"""`irc eval`: how good the answers to labelled queries are."""
+"""`irc eval`: measure the answers to labelled queries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from irclient.terminal.help import argument, command, flag
 from irclient.terminal.output import dump_safe_json, note, print_data
 from irclient.types import plain_data
 
-# Thousands of cases take seconds; hundreds of thousands are not for a terminal.
+# Thousands of cases take seconds.
 _WITHIN_S = 600.0
 _PAGE = 1_000
 _DISCLOSED_AT_ONCE = 200
@@ -101,21 +101,21 @@ _FAIL_UNDER = argument(
     default=[],
     type=_parse_least,
     metavar="MEASURE=F",
-    help="end with 6 where a measure is less; may be repeated",
+    help="exit with 6 if a measure is below F; may be repeated",
 )
 
 
 @command()
 def evaluate_answers(client: Client, options: argparse.Namespace) -> int:
-    """How good the answers to labelled queries are.
+    """Measure the answers to labelled queries.
 
-    How good the answers to labelled queries are: ranking, selection, abstention.
-    A case a line: {"query": "...", "gold": ["name or id", ...]}; no gold means that
-    nothing applies, and nothing should be chosen. `irc eval FILE` is `run FILE`.
-    `irc eval ACTION --help` has the options of an action.
+    Measure the answers to labelled queries: ranking, selection, abstention. Each
+    line of a file is a case: {"query": "...", "gold": ["name or id", ...]}; no gold
+    means that nothing applies, and nothing should be chosen. `irc eval FILE` is
+    `irc eval run FILE`. `irc eval ACTION --help` has the options of an action.
 
     examples:
-    # the measures, with plain BM25 beside them
+    # all measures, compared with plain BM25
     irc eval run --baseline cases.jsonl
 
     # fail a build that makes answers worse
@@ -124,7 +124,7 @@ def evaluate_answers(client: Client, options: argparse.Namespace) -> int:
     # would another max_k or rel be better?
     irc eval sweep cases.jsonl
 
-    # cases out of what was used, and a page of how they are answered
+    # make cases from past uses, and a page about their answers
     irc eval mine -c skills -o cases.jsonl --newer newest.jsonl
     irc eval mine uses.jsonl -o cases.jsonl --newer newest.jsonl
     irc eval report newest.jsonl -o report.html
@@ -174,7 +174,7 @@ def _run(client: Client, options: argparse.Namespace) -> int:
     *_ASKING,
 )
 def _select(client: Client, options: argparse.Namespace) -> int:
-    """Measure what is selected, where the gold was found."""
+    """Measure the selection on cases whose gold was retrieved."""
     measured = _measure(client, options)
     print_data(options, measured.selection, lambda chosen: reports.format_selection(chosen))
     return _judge(measured, options)
@@ -237,7 +237,7 @@ def _calibrate(client: Client, options: argparse.Namespace) -> int:
     *_ASKING,
 )
 def _measure_curve(client: Client, options: argparse.Namespace) -> int:
-    """How often the gold is first in smaller catalogues."""
+    """Measure how often the gold comes first in smaller catalogues."""
     measured = _measure(client, options, curve=True)
     print_data(options, measured.curve or (), reports.format_curve)
     return COMMITTED
@@ -255,7 +255,7 @@ def _ask(
 
 
 def _read_cases(options: argparse.Namespace) -> list[PlainCase]:
-    """Return the cases that the options name, as a file of theirs or as TREC's."""
+    """Read the cases that the options name, from a file of cases or from TREC files."""
     qrels, topics = getattr(options, "qrels", ""), getattr(options, "topics", "")
     if bool(qrels) != bool(topics) or bool(qrels) == bool(options.cases):
         raise QueryError("give a file of cases, or --qrels and --topics", "irc eval run --help")
@@ -263,7 +263,7 @@ def _read_cases(options: argparse.Namespace) -> list[PlainCase]:
 
 
 def _judge(measured: Evaluation, options: argparse.Namespace) -> int:
-    """Return the exit code: whether a measure is below what was asked for."""
+    """Return the exit code: REGRESSED if a measure is below its --fail-under."""
     known = {**measured.selection, **measured.discovery, **measured.discovery["measures"]}
     known = {n: v for n, v in known.items() if isinstance(v, (int, float, type(None)))}
     below = []
@@ -320,7 +320,7 @@ def _generate(client: Client, options: argparse.Namespace) -> int:
 
 
 def _read_texts(client: Client, corpus: str, most: int) -> dict[str, list[str]]:
-    """Return [name, text] of the first artifacts of a corpus by id."""
+    """Return [name, text] by id of the first artifacts of a corpus."""
     held: list[tuple[str, str]] = []
     while len(held) < most:
         after = f"{corpus}/{held[-1][0]}" if held else ""
@@ -363,7 +363,7 @@ def _read_texts(client: Client, corpus: str, most: int) -> dict[str, list[str]]:
     ),
 )
 def _mine_used(client: Client, options: argparse.Namespace) -> int:
-    """Make cases out of what was used."""
+    """Make cases from past uses."""
     if bool(options.uses) == bool(options.corpus):
         raise QueryError(
             "where are the uses?", "give a file of them, or -c CORPUS for the daemon's"
@@ -401,7 +401,7 @@ def _report(client: Client, options: argparse.Namespace) -> int:
     if options.cases or options.qrels or options.topics:
         now = _measure(client, options, baseline=True, curve=True)
     elif before is None:
-        raise NotFound("no evaluation is kept of it", "give a file of cases, and --corpus")
+        raise NotFound("no earlier evaluation is stored", "give a file of cases, and --corpus")
     else:
         now, before = before, None
     made = {"evaluation": plain_data(now), "before": plain_data(before) if before else None}
@@ -412,20 +412,15 @@ def _report(client: Client, options: argparse.Namespace) -> int:
     print_data(options, {"written": path}, lambda told: told["written"])
     if not missing:
         replace_process("irdaemon.contrib.evaluate.page", made, [path])
-    note(f"irc: this is the data alone: {' and '.join(missing)} is not installed here")
-    note(f"     {_name_drawing_command(missing)} draws the page")
+    verb = "are" if len(missing) > 1 else "is"
+    note(f"irc: this is only the data: {' and '.join(missing)} {verb} not installed here")
+    fix = "the irc next to irdaemon" if "irdaemon" in missing else make_extra_command("report")
+    note(f"     {fix} draws the page")
     return UNHEALTHY
 
 
-def _name_drawing_command(missing: Sequence[str]) -> str:
-    if "irdaemon" in missing:
-        return "the irc next to irdaemon"
-
-    return make_extra_command("report")
-
-
 def _read_kept(client: Client, corpora: Sequence[str]) -> Evaluation | None:
-    """Return the last evaluation of a corpus, None where there is none or no corpus is named."""
+    """Return the last evaluation of the corpus, None if there is none or not one is named."""
     if len(corpora) != 1:
         return None
     try:
@@ -436,9 +431,8 @@ def _read_kept(client: Client, corpora: Sequence[str]) -> Evaluation | None:
         return None
 
 
-# Programs of the daemon's package, run in the place of this one with data that it asked for.
-#
-# They import what a client does without: numpy, a plotting library.
+# Programs of the daemon's package replace this process and get the data on stdin: they need numpy
+# and a plotting library, which the client does not.
 
 
 def is_installed(package: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a person sees of an evaluation."""
+"""Format an evaluation for people, and draw its progress."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from irclient.errors import IRError
 from irclient.terminal.columns import format_table
 from irclient.terminal.output import ProgressLine
 
-# Draw how far an evaluation is, while its reply is waited for.
-
 _LOOKED_EVERY_S = 0.3
 
 
 class EvaluationProgress:
-    """A bar on a terminal's stderr as long as the block lasts; nothing elsewhere.
+    """Draw a progress bar on stderr during a block, if stderr is a terminal.
 
-    The daemon's events move it; they come to a client of its own, on a thread of its own.
+    A thread with a client of its own follows the daemon's events.
     """
 
     def __init__(self, endpoint: str):
@@ -46,7 +44,7 @@ class EvaluationProgress:
                 while not self._ended.is_set():
                     self._follow(client, line)
         except IRError:
-            pass  # events are not published there: no bar
+            pass  # the daemon publishes no events there: no bar
         finally:
             line.clear()
 
@@ -117,13 +115,13 @@ def _format_comparison(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def format_curve(points: Sequence[Mapping[str, float]]) -> str:
-    """Return how often the gold is first, by size of the catalogue, as lines of text."""
+    """Return how often the gold comes first, by size of the catalogue, as a table."""
     rows = [[f"{point['size']:,}", f"{point['first']:.3f}"] for point in points]
     return format_table(("artifacts", "gold first"), rows) if rows else "no artifacts"
 
 
 def format_selection(chosen: Mapping[str, Any]) -> Iterator[str]:
-    """Yield how good what was selected is, as lines of text."""
+    """Yield the measures of the selection as lines of text."""
     names = ("f1", "precision", "recall", "commit_rate", "mean_committed", "acted")
     figures = [f"{name} {chosen[name]:.3f}" for name in names if chosen[name] is not None]
     n = chosen["n_retrieved"]
@@ -134,7 +132,7 @@ def format_selection(chosen: Mapping[str, Any]) -> Iterator[str]:
 
 
 def format_floor(floor: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the floor that separates the cases best, as lines of text, or why there is none."""
+    """Yield the floor that separates the cases best, or why there is none."""
     if floor["floor"] is None and floor.get("reason"):
         yield f"no floor from these labels: {floor['reason']}"
     if floor["floor"] is not None:
@@ -151,7 +149,7 @@ def _format_drift(drift: Mapping[str, Any]) -> Iterator[str]:
 
 
 def format_sweep(cells: Sequence[Mapping[str, Any]], objective: str) -> str:
-    """Return the selectors that were tried as lines of text, the best by a measure first."""
+    """Return the tried selectors as a table, the best by a measure first."""
     if not cells:
         return "no selector was tried"
     best = _order_cells(cells, objective)[0]
@@ -174,7 +172,7 @@ def _format_cells(cells: Sequence[Mapping[str, Any]], objective: str) -> str:
 
 
 def _order_cells(cells: Sequence[Mapping[str, Any]], objective: str) -> list[Mapping[str, Any]]:
-    """Return the cells, best first; of equals those that commit to less."""
+    """Sort the cells, best first; on ties those that commit to less."""
     sign = 1 if objective == "mean_committed" else -1
 
     def place(cell: Mapping[str, Any]) -> tuple[float, float, int, float]:

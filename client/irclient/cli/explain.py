@@ -1,4 +1,4 @@
-"""`irc explain`: why an answer is as it is."""
+"""`irc explain`: explain an answer, briefly or stage by stage."""
 
 from __future__ import annotations
 
@@ -18,18 +18,16 @@ from irclient.terminal.tables import format_moment, shorten
 from irclient.terminal.width import UNCUT, detect_terminal
 from irclient.verdicts import describe_verdict
 
-# What a person sees of an explanation: the verdict and what it hangs on, or every stage.
-
 _SHOWN = 10
 _TERMS = 4
 _INDENT = "    "
 _NAMED, _NEXT = 3, 2
 _WHY = {
-    "below_floor": "its corpus is not sure enough",
+    "below_floor": "its corpus is not confident enough",
     "not_committed": "too far behind the first, or one too many",
-    "beyond_k": "behind the candidates that were compared",
+    "beyond_k": "ranked below the candidates that were compared",
 }
-# What speaks for a candidate, and what against it, by the features of the decision.
+# The reasons for and against a candidate, by the features of the decision.
 _LIKELY, _REASONS = 0.5, 2
 _FOR = {
     "meaning": "it means much the same",
@@ -74,15 +72,15 @@ _ROUND = (
     SELECT_OPTIONS,
     ROUNDS,
     flag("--all", "show every corpus, candidate and score"),
-    take_argument("explain", "item", metavar="CORPUS/ID", help="what became of this one"),
+    take_argument("explain", "item", metavar="CORPUS/ID", help="also show how this item fared"),
 )
 def explain_answer(client: Client, options: argparse.Namespace) -> int:
-    """Why an answer is as it is, or is not.
+    """Explain an answer, or why there is none.
 
-    Why an answer is as it is: what was chosen, which corpora were sure enough to
-    answer, and what came close. With --all every corpus with the score of each
-    candidate by meaning and by words; with --item also how far one item got, and
-    by how much it fell short.
+    Explain an answer: what was chosen, which corpora were confident enough to
+    answer, and what came close. With --all, show every corpus with the scores of
+    each candidate by meaning and by words; with --item, also how far one item got,
+    and by how much it fell short.
 
     examples:
     # why this answer?
@@ -103,7 +101,7 @@ def explain_answer(client: Client, options: argparse.Namespace) -> int:
 
 
 def format_explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
-    """Return the verdict, in about ten lines: what applies, what was asked, and what comes next."""
+    """Return the verdict in about ten lines: what applies, what was asked, what came close."""
     lines = [*_format_verdict(explained), *_format_project(explained)]
     lines += _format_muted(explained)
     if "item" in explained:
@@ -149,10 +147,10 @@ def _list_candidates(explained: Mapping[str, Any]) -> list[tuple[str, Mapping[st
 
 
 def _describe_decision(candidate: Mapping[str, Any]) -> str:
-    """Return how likely a candidate is what is wanted, and the two reasons that count most."""
+    """Return the probability that a candidate is wanted, and the two main reasons."""
     score = candidate["score"]
     if candidate.get("called_by_name"):
-        return f"{score:.2f} that it is what you want, as you call it by its name"
+        return f"{score:.2f} that it is what you want: you named it"
     added = candidate.get("decision") or {}
     likely = score >= _LIKELY
     reasons = [
@@ -165,14 +163,14 @@ def _describe_decision(candidate: Mapping[str, Any]) -> str:
 
 
 def _format_project(explained: Mapping[str, Any]) -> Iterator[str]:
-    """Yield how much of what was searched is the project's own."""
+    """Yield how many of the searched artifacts are the project's own."""
     if project := explained.get("project"):
         held = (f"{name} {count:,}" for name, count in project["artifacts"].items())
         yield f"of {project['name']}: {', '.join(held) or 'nothing yet'}"
 
 
 def _format_muted(explained: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is muted among the candidates: an answer is made without it."""
+    """Yield the muted candidates, which answers leave out."""
     if muted := explained.get("muted"):
         yield f"muted, and left out of answers: {', '.join(muted)}"
 
@@ -188,10 +186,10 @@ def _format_cut(explained: Mapping[str, Any]) -> list[str]:
 
 
 def _format_floors(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield which corpora were sure enough to answer and which were not, the surest first."""
+    """Yield which corpora were confident enough to answer and which were not, best first."""
     found = [each for each in corpora if each["candidates"]]
     found.sort(key=lambda each: -(each.get("confidence") or 0))
-    for said, above in (("sure enough", True), ("not sure enough", False)):
+    for said, above in (("confident enough", True), ("not confident enough", False)):
         names = [_format_sureness(each) for each in found if each.get("above_floor", True) == above]
         if names:
             more = f", and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
@@ -206,7 +204,7 @@ def _format_sureness(corpus: Mapping[str, Any]) -> str:
 
 
 def _format_next(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the best candidates that were not committed, each with why."""
+    """Yield the best candidates that were not committed to, with the reason."""
     others = [
         (each["score"], f"{corpus['corpus']}/{each.get('artifact_id', each['name'])}", each)
         for corpus in corpora
@@ -219,7 +217,7 @@ def _format_next(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def format_whole_explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
-    """Return every stage as text: the verdict, the words, each corpus with its candidates."""
+    """Return every stage as text: the verdict, the words, and each corpus with its candidates."""
     verdict = [*_format_selection(explained["selection"]), *_format_muted(explained)]
     blocks = [_fold(verdict, width)]
     words = _format_analysis(explained["analysis"])
@@ -268,7 +266,7 @@ def _format_candidates(shown: Sequence[Mapping[str, Any]], width: int) -> list[s
 
 
 def _format_terms(shown: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield what each term added to the lexical score of each candidate."""
+    """Yield what each term contributed to the lexical score of each candidate."""
     for each in shown:
         terms = list(each["lexical"]["terms"].items())[:_TERMS]
         if terms:
@@ -364,18 +362,18 @@ def _format_item(item: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _format_offers(told: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the person wants of an item, and whether its offers faded."""
+    """Yield whether an item is muted or pinned, and whether its offers faded."""
     if verdict := told.get("verdict"):
         where = f"in {shorten(told['root'])}" if told["root"] else "everywhere"
         meant = {"mute": "muted: never offered", "pin": "pinned: offered first"}
         yield f"    {meant.get(verdict, verdict)}, {where}, since {format_moment(told['at'])}"
     if sessions := told.get("faded"):
-        brought = "; the pin has it offered" if told.get("verdict") == "pin" else ""
+        brought = "; offered again because of the pin" if told.get("verdict") == "pin" else ""
         yield f"    faded: offered to {sessions:,} sessions and never used{brought}"
 
 
 def _format_expected(expected: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the prompts that are expected of an item, by who gave them, and whether they count."""
+    """Yield the expected prompts of an item by provenance, and whether they count."""
     for provenance, told in expected.items():
         near = f", {format_count(len(told['misses']), 'near miss')}" if told["misses"] else ""
         yield (

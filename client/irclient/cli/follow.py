@@ -1,4 +1,4 @@
-"""Follow jobs to their end, drawing their progress."""
+"""Wait for jobs, drawing their progress."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from irclient.terminal.exits import COMMITTED, UNHEALTHY
 from irclient.terminal.help import flag
 from irclient.terminal.output import ProgressLine, print_data
 
-# A job that waits on a slow disk is still alive; only silence is a reason to give up.
 _POLL_S = 0.1
 _GOING_ON = ("queued", "running")
 
@@ -35,7 +34,7 @@ def follow(client: Client, jobs: Sequence[int], options: argparse.Namespace) -> 
 
 
 def await_jobs(client: Client, jobs: Sequence[int]) -> list[JobProgress]:
-    """Wait until jobs end, drawing how far they are on a terminal; return how each ended."""
+    """Wait until jobs end, drawing their progress on a terminal; return their final states."""
     line, ended = ProgressLine(), []
     for job in jobs:
         while (state := client.progress(job)).state in _GOING_ON:
@@ -48,12 +47,12 @@ def await_jobs(client: Client, jobs: Sequence[int]) -> list[JobProgress]:
 
 
 def choose_jobs_exit(ended: Sequence[JobProgress]) -> int:
-    """Return the exit code for how jobs ended."""
+    """Return UNHEALTHY if a job failed, else COMMITTED."""
     return UNHEALTHY if any(state.state == "failed" for state in ended) else COMMITTED
 
 
 def _find_running(client: Client, waiting: JobProgress) -> JobProgress:
-    """Return the job that runs while another waits: one of the same corpus if there is one."""
+    """Return the running job that another waits for, preferably one of the same corpus."""
     running = client.status().jobs
     same = [job for job in running if job.corpus == waiting.corpus]
     return next(iter([*same, *running]), waiting)

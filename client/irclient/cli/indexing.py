@@ -1,4 +1,4 @@
-"""What is indexed is changed: `irc add`, `rm`, `build`, `maintain`, `hint`, and `wait` for it."""
+"""Change what is indexed: `irc add`, `rm`, `build`, `maintain`, `hint` and `wait`."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from irclient.terminal.output import note, print_data
         metavar="KIND",
         nargs="?",
         default="",
-        help="skills, packages, sessions, files, ...; may be left out for a found corpus",
+        help="skills, packages, sessions, files, ...; optional for an automatic corpus",
     ),
     argument(
         "root",
         metavar="ROOT",
         nargs="*",
-        help="a directory to index; for files, sessions and mcp_tools also a single file",
+        help="a directory to index, or, for files, sessions and mcp_tools, a single file",
     ),
-    flag("--dry-run", "only say what would be indexed, and what not"),
+    flag("--dry-run", "only show what would be indexed, and what not"),
     NO_WAIT,
 )
 def add_corpus(client: Client, options: argparse.Namespace) -> int:
@@ -56,7 +56,7 @@ def add_corpus(client: Client, options: argparse.Namespace) -> int:
     # the skills of the usual places again, after irc rm skills
     irc add skills
 
-    # what would be indexed, and what not; changes nothing
+    # show what would be indexed, and what not, without changing anything
     irc add notes files ~/notes --dry-run
 
     # without waiting until it is indexed
@@ -69,7 +69,7 @@ def add_corpus(client: Client, options: argparse.Namespace) -> int:
         return COMMITTED
     jobs = client.add(options.name, options.kind, roots)
     code = follow(client, jobs, options)
-    if options.no_wait:  # it is scanned once it is taken up, and unknown until then
+    if options.no_wait:  # the corpus is unknown until the daemon has applied the change
         return code
     ended = await_jobs(client, client.build(options.name))
     held = client.info(options.name).to_dict()
@@ -78,19 +78,19 @@ def add_corpus(client: Client, options: argparse.Namespace) -> int:
 
 
 def _describe_added(ended: dict[str, Any], held: dict[str, Any]) -> str:
-    """Return what a corpus holds after its first scan, or why that failed."""
+    """Return what a corpus contains after its first scan, or why that failed."""
     if ended["state"] == "failed":
         return f"{ended['corpus']}: {ended['report']}"
     said = f"{ended['corpus']}: {format_count(held['artifacts'], 'artifact')}"
     if failed := held["failures"]:
         said += f", {failed:,} failed (irc status --failures says why)"
     if passed := sum(held["skipped"].values()):
-        said += f", {passed:,} passed over (irc info {ended['corpus']} says why)"
+        said += f", {passed:,} skipped (irc info {ended['corpus']} says why)"
     return said
 
 
 def _format_preview(found: dict[str, Any]) -> str:
-    """Return what a corpus would hold, a few of it, and what would be left out and why."""
+    """Return how many items a corpus would contain, the first few, and what is left out."""
     number = len(found["first"])
     lines = [f"{found['corpus']} would hold {format_count(found['items'], 'item')}"]
     lines += [f"  {name}" for name in found["first"]]
@@ -110,12 +110,11 @@ def _format_preview(found: dict[str, Any]) -> str:
 def remove_corpus(client: Client, options: argparse.Namespace) -> int:
     """Remove a corpus from the configuration and the index.
 
-    Remove a corpus from the configuration file, and delete what was indexed of it.
-    The files themselves are not touched. One that is found by itself is switched
-    off until `irc add NAME`.
+    Remove a corpus from the configuration file and the index. The files themselves
+    are not touched. An automatic corpus is switched off until `irc add NAME`.
 
     examples:
-    # it is no longer needed
+    # stop indexing my notes
     irc rm notes
     """
     return follow(client, client.rm(options.name), options)
@@ -130,9 +129,9 @@ def remove_corpus(client: Client, options: argparse.Namespace) -> int:
 def build_corpora(client: Client, options: argparse.Namespace) -> int:
     """Scan one corpus, or all, for changes now.
 
-    Scan one corpus, or all, for changes, and wait until they are indexed. Seldom
-    needed: changes are detected as they happen, and every corpus is scanned four
-    times an hour.
+    Scan one corpus, or all, for changes, and wait until they are indexed. This is
+    seldom needed: changes are detected as they happen, and every corpus is scanned
+    four times an hour.
 
     examples:
     # scan everything
@@ -154,13 +153,13 @@ def build_corpora(client: Client, options: argparse.Namespace) -> int:
     NO_WAIT,
 )
 def maintain_corpora(client: Client, options: argparse.Namespace) -> int:
-    """Do the upkeep that is due, or show it.
+    """Do the maintenance that is due, or show it.
 
-    Do the upkeep of one corpus, or of all, that is due: scans, vectors that are to
-    come, floors to be found again, and the compaction of the ledger. Seldom needed:
-    the daemon does each in its time. What is scanned at an interval, and
-    compaction, wait for the quiet hours; a corpus that is indexed by hand is never
-    due. Exit code 5 if something that was due failed.
+    Do the maintenance that is due for one corpus, or for all: scans, missing
+    vectors, new floors, and the compaction of the ledger. This is seldom needed:
+    the daemon does it in time. Periodic scans and compaction wait for the quiet
+    hours; a corpus that is indexed by hand is never due. Exit code 5 if a task
+    failed.
 
     examples:
     # what would be done now, and why
@@ -201,8 +200,8 @@ def hint_change(client: Client, options: argparse.Namespace) -> int:
     """Scan one file or directory for changes now.
 
     Report that a file has changed: every corpus with a root above it scans it now,
-    without waiting for a notification of the kernel. For editors and scripts on
-    file systems that report no changes.
+    without waiting for the kernel's notification. For editors and scripts on file
+    systems that report no changes.
 
     examples:
     # after writing to a network mount
@@ -220,9 +219,8 @@ def hint_change(client: Client, options: argparse.Namespace) -> int:
 def await_generation(client: Client, options: argparse.Namespace) -> int:
     """Wait until a change is served.
 
-    Wait until a generation, or a later one, is served. A generation is the number
-    of a state of the index; answers and events carry it. Exit code 5 if the time is
-    up.
+    Wait until a generation, or a later one, is served. A generation numbers a state
+    of the index; answers and events carry it. Exit code 5 if the time is up.
 
     examples:
     # at most five seconds

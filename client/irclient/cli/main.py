@@ -26,7 +26,7 @@ from irclient.terminal.help import (
 from irclient.terminal.output import add_output, add_output_of_action, can_ask, flush_output
 from irclient.terminal.width import escape_unencodable
 
-# A command's function, by module: only the module of the command that is run is imported.
+# The function of each command: only the module of the command that runs is imported.
 COMMANDS = {
     "discover": "irclient.cli.asking:discover_items",
     "search": "irclient.cli.asking:search_items",
@@ -68,7 +68,7 @@ COMMANDS = {
     "mcp": "irclient.cli.agents:serve_mcp",
     "completion": "irclient.cli.agents:print_completion",
 }
-# What stands above a command in the list of them all, where a group begins.
+# Headings of groups in the list of commands, by the first command of each.
 HEADINGS = {
     "discover": "ask",
     "here": "look at what is indexed",
@@ -76,11 +76,11 @@ HEADINGS = {
     "mute": "set up coding agents",
     "wait": "for scripts",
 }
-# What these print is not for a person in the first place: it has one form.
+# Their output is not primarily for people, so it has only one format.
 NO_DATA = ("hook", "mcp", "web", "completion")
-# What asks nobody anything, also on a terminal.
+# Commands that never ask anything, even on a terminal.
 FOR_SCRIPTS = ("hook", "mcp", "wait", "events", "ping", "completion")
-# What is no command here: the daemon's own, and those of `ir`, each as it is written.
+# Commands that exist elsewhere: those of the daemon, and those of `ir`.
 _DAEMONS = (
     *("start", "restart", "stop", "logs", "check", "backup", "restore", "compact", "backend"),
     *("init", "config", "fetch", "tools", "keys", "reload", "service", "doctor", "version"),
@@ -114,10 +114,10 @@ def _run(words: Sequence[str]) -> int:
 
 
 def set_up_first(words: Sequence[str]) -> None:
-    """Become `irdaemon init`, where a person at a terminal may be here for the first time.
+    """Replace this process by `irdaemon init` if a person may be using irc for the first time.
 
-    That runs the command line in the end, or reports that there is no daemon. Return where nobody
-    can answer, the daemon is none of this installation's, or the command is one for scripts.
+    That runs the command line in the end, or reports that no daemon runs. Returns if nobody can
+    answer questions, the daemon is not of this installation, or the command is for scripts.
     """
     elsewhere = any(os.environ.get(name) for name in ("IRDAEMON_SOCKET", "IRDAEMON_TOKEN"))
     program = os.path.join(os.path.dirname(sys.executable), "irdaemon")
@@ -129,7 +129,7 @@ def set_up_first(words: Sequence[str]) -> None:
 
 
 def complete_words(words: Sequence[str]) -> list[str]:
-    """Return a command line with the action and the level of disclosure that were left out."""
+    """Fill in the action and the level of disclosure that a command line leaves out."""
     written = list(words)
     if written[:1] == ["eval"]:
         at = 1
@@ -139,18 +139,18 @@ def complete_words(words: Sequence[str]) -> list[str]:
         if at < len(written) and written[at] not in (*actions, "-h", "--help"):
             written.insert(1, "run")
     if written[:1] == ["search"] and "--exact" in written and "--" not in written:
-        # What is looked for to the letter may begin as an option does, and be none: `->`.
+        # An exact text may look like an option without being one: `->`.
         written[-1:] = ["--"] * bool(_NO_OPTION.match(written[-1])) + written[-1:]
     for at, word in enumerate(written):
         after = written[at + 1 : at + 2]
-        # It is bare at the end, and before an option or words that were quoted together.
+        # --disclose has no value at the end, before an option, and before a quoted query.
         if word == "--disclose" and (not after or after[0].startswith("-") or " " in after[0]):
             written[at] = "--disclose=body"
     return written
 
 
 def make_program(words: Sequence[str] = ()) -> Parser:
-    """Return the parser of all commands, or of the one that a command line begins with."""
+    """Return the parser of all commands, or of only the one that `words` begin with."""
     irc = make_parser("irc", _ABOUT, _MORE)
     irc.elsewhere = ELSEWHERE
     irc.add_argument("--version", action="version", version=f"irc {__version__}")
@@ -180,16 +180,16 @@ exit codes:
   0   something applies, or done
   1   abstained: nothing applies
   2   wrong usage, query or configuration
-  3   the daemon is too slow, or not running (irdaemon start --detach)
+  3   the daemon is too slow or not running (irdaemon start --detach)
   4   unknown corpus or artifact, or nothing indexed
   5   unhealthy (a corpus is stale or offline), or not done in full
-  6   a measure below what was asked for, or a regression
+  6   a measure below its --fail-under, or a regression
   70  a fault of irc or of the daemon
   74  the output cannot be written
 
 environment:
   IRDAEMON_SOCKET   the path of the daemon's socket, if it is not the default
-  IRDAEMON_USAGE    0: what is asked leaves no trace in the log of use
+  IRDAEMON_USAGE    0: queries are not recorded in the log of use
   NO_COLOR          no colours, even on a terminal
   FORCE_COLOR       colours, even if stdout is no terminal; 0: none
   FORCE_HYPERLINK   paths as links, whatever the terminal; 0: none

@@ -1,4 +1,4 @@
-"""`irc open`: an item, or a path as an answer shows it, in one's own editor at its line."""
+"""`irc open`: open an item, or a path from an answer, in the user's editor at its line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from irclient.terminal.output import flush_output, note, print_data, print_line
 
 _WITH_LINE = re.compile(r"(.+?):(\d{1,9})(?::\d+)?\Z")
 _PATHS = ("/", "~/", "./", "../")
-# How editors are given a line, by the name of the command.
+# How to give editors a line, by the name of the command.
 _PLUS = frozenset(
     "vi vim nvim view gvim mvim nano pico emacs emacsclient micro kak joe jed mg ne ed gedit bbedit"
     " mcedit vis".split()
@@ -43,10 +43,9 @@ _OPTION = {
 def open_item(client: Client, options: argparse.Namespace) -> int:
     """Open an item in your editor, at its line.
 
-    Open the file of an item in $VISUAL or $EDITOR; with :LINE at that line, as
-    answers show it behind the path. Where neither is set the path is printed, and
-    the exit code is 2. With --json nothing is opened: path, line and command are
-    printed.
+    Open the file of an item in $VISUAL or $EDITOR; with :LINE, as answers show it
+    after a path, at that line. If neither is set, the path is printed and the exit
+    code is 2. With --json nothing is opened; path, line and command are printed.
 
     examples:
     # a skill
@@ -66,12 +65,12 @@ def open_item(client: Client, options: argparse.Namespace) -> int:
         note("irc: neither VISUAL nor EDITOR is set; set one to the command of your editor")
         return WRONG
     if line and command[-1] == path and command[:-1] == list(editor):
-        note(f"irc: how {editor[0]} is given a line is not known; it is line {line}")
+        note(f"irc: cannot tell {editor[0]} the line, which is {line}")
     return _become(command)
 
 
 def find_file(client: Client, options: argparse.Namespace) -> tuple[str, int]:
-    """Return the file that is meant, and the line, 0 for none. Raises NotFound, Unavailable."""
+    """Return the file and the line (0: none) to open. Raises NotFound, Unavailable."""
     reference = options.reference
     if reference.startswith(_PATHS):
         path = os.path.abspath(os.path.expanduser(reference))
@@ -84,7 +83,7 @@ def find_file(client: Client, options: argparse.Namespace) -> tuple[str, int]:
             )
         path, line = _ask_pointer(client, reference, choose_place(options))
     if not os.path.lexists(path):
-        raise NotFound(f"{path} is gone", "irc build has what is gone noticed")
+        raise NotFound(f"{path} is gone", "irc build removes it from the index")
     return path, line
 
 
@@ -109,7 +108,7 @@ def _split_line(text: str) -> tuple[str, int]:
 
 
 def _choose_editor() -> list[str]:
-    """Return the words of $VISUAL, else of $EDITOR. Raises QueryError where they cannot be read."""
+    """Return the words of $VISUAL, or of $EDITOR. Raises QueryError if they cannot be parsed."""
     chosen = os.environ.get("VISUAL", "").strip() or os.environ.get("EDITOR", "").strip()
     try:
         return shlex.split(chosen)
@@ -118,7 +117,7 @@ def _choose_editor() -> list[str]:
 
 
 def make_command(editor: Sequence[str], path: str, line: int) -> list[str]:
-    """Return the command line with which an editor opens a file, at a line if it takes one."""
+    """Return the command line that opens a file in an editor, at a line if it takes one."""
     name = os.path.basename(editor[0])
     if not line:
         return [*editor, path]
@@ -134,7 +133,7 @@ def make_command(editor: Sequence[str], path: str, line: int) -> list[str]:
 
 
 def _become(command: list[str]) -> int:
-    """Run the editor in place of this process. Raises Unavailable where it is not there."""
+    """Replace this process by the editor. Raises Unavailable if it cannot be started."""
     flush_output()
     try:
         os.execvp(command[0], command)

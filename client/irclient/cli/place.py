@@ -1,4 +1,4 @@
-"""The place of a command line: the working directory, `--here DIR`, or none with `--everywhere`."""
+"""The place of a query: the working directory, `--here DIR`, or none with `--everywhere`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ PLACE = group(
             *("--here",),
             default="",
             metavar="DIR",
-            help="as asked from DIR: its project is searched too (the working directory)",
+            help="ask as if from DIR, so that its project is searched, too (working directory)",
         ),
-        flag("--everywhere", "from nowhere: no project is searched"),
+        flag("--everywhere", "search no project"),
     ),
 )
 
@@ -26,7 +26,7 @@ PLACE = group(
 def choose_place(options: argparse.Namespace) -> str:
     """Return the absolute path of the place that options choose, "" for none.
 
-    Raises QueryError for a directory that is named and cannot be one.
+    Raises QueryError unless a named directory exists.
     """
     if options.here:
         return find_directory(options.here, "--here")
@@ -34,21 +34,21 @@ def choose_place(options: argparse.Namespace) -> str:
 
 
 def choose_default_place() -> str:
-    """Return the working directory, "" where a daemon on another machine is asked."""
+    """Return the working directory, "" if the daemon is on another machine."""
     return "" if is_remote(endpoint()) else find_here()
 
 
-def find_directory(directory: str, of: str, must_exist: bool = True) -> str:
-    """Return the real path of a directory, "" being the working directory.
+def find_directory(directory: str, option: str, must_exist: bool = True) -> str:
+    """Return the real path of a directory, by default the working directory.
 
-    `of` names in an error who wants it. Raises QueryError where it is none.
+    Raises QueryError, naming the `option`, unless it is a directory.
     """
     if not directory:
         if here := find_here():
             return here
-        raise QueryError("the working directory is gone", f"{of} DIR")
+        raise QueryError("the working directory is gone", f"{option} DIR")
     path = os.path.realpath(os.path.expanduser(directory))
     if must_exist and not os.path.isdir(path):
-        what = "is no directory" if os.path.lexists(path) else "does not exist"
-        raise QueryError(f"{of} {directory}: it {what}", "name a directory")
+        what = "is not a directory" if os.path.lexists(path) else "does not exist"
+        raise QueryError(f"{option} {directory}: it {what}", "name a directory")
     return path

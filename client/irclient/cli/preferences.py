@@ -1,4 +1,4 @@
-"""What is offered never and first: `irc mute` and `irc pin`."""
+"""Items to offer never or first: `irc mute` and `irc pin`."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _OPTIONS = (
 
 @command(*_OPTIONS)
 def mute_item(client: Client, options: argparse.Namespace) -> int:
-    """Have an item never offered, or list what is not.
+    """Never offer an item, or list the muted items.
 
-    Have an item never offered: not by the prompt hook, not by `irc discover`, not
-    over MCP, and no copy of it. It stays indexed: `irc search` finds it, marked as
-    muted, and `irc disclose` gives it. Without an item, list those that are muted,
-    and those whose offers faded: shown to ten sessions, used by none.
+    Never offer an item or a copy of it: not by the prompt hook, not by `irc
+    discover`, not over MCP. It stays indexed: `irc search` finds it, marked as
+    muted, and `irc disclose` prints it. Without an item, list the muted items, and
+    those whose offers faded: shown to ten sessions, used by none.
 
     examples:
     # not this one again
@@ -63,12 +63,12 @@ def mute_item(client: Client, options: argparse.Namespace) -> int:
 
 @command(*_OPTIONS)
 def pin_item(client: Client, options: argparse.Namespace) -> int:
-    """Have an item offered first, or list what is.
+    """Offer an item first, or list the pinned items.
 
-    Have an item offered before others wherever it is likely: half of the score
-    that an offer takes is enough for it. It is never offered for a prompt without
-    a task. An item whose offers faded is offered again. Without an item, list those
-    that are pinned.
+    Offer an item before others wherever it is likely: half of the score that an
+    offer usually needs is enough. It is never offered for a prompt without a task.
+    An item whose offers faded is offered again. Without an item, list the pinned
+    items.
 
     examples:
     # this one first
@@ -86,7 +86,7 @@ def pin_item(client: Client, options: argparse.Namespace) -> int:
 def _prefer(client: Client, options: argparse.Namespace, verdict: str, done: str) -> int:
     if not options.reference:
         if options.undo or options.here:
-            raise QueryError("no item is named", f"irc {verdict} REF; without one they are listed")
+            raise QueryError("no item is named", f"irc {verdict} REF; irc {verdict} alone lists")
         shown = (done, "faded") if verdict == "mute" else (done,)
         rows = [each for each in client.preferences() if each.verdict in shown]
         print_data(options, rows, lambda rows: _format_list(rows, done, detect_terminal().width))
@@ -127,5 +127,5 @@ def _format_list(rows: Sequence[Mapping[str, Any]], done: str, width: int) -> st
             (each["reference"], each["sessions"], format_moment(each["at"]) if each["at"] else "")
             for each in faded
         ]
-        blocks += [fit_table(_FADED, cells, width), "irc pin REF has one offered again"]
+        blocks += [fit_table(_FADED, cells, width), "irc pin REF offers one again"]
     return "\n".join(blocks)

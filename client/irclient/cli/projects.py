@@ -35,18 +35,18 @@ _UNITS = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
     argument("directory", nargs="?", default="", metavar="DIR", help="a directory (this one)"),
 )
 def show_project(client: Client, options: argparse.Namespace) -> int:
-    """Show the project that a directory lies in.
+    """Show the project that contains a directory.
 
-    Show the project that a directory lies in: what marks it, what of it is indexed
-    and how fresh that is, what is left out and why, and what answers there showed
-    last. What belongs to a project is found from inside it alone. Exit code 1 where
-    there is none.
+    Show the project that contains a directory: what marks it as one, which parts
+    are indexed and how fresh they are, what is left out and why, and what answers
+    there showed last. Items of a project are found only from inside it. Exit code 1
+    if the directory is in no project.
 
     examples:
-    # what is known of the place where I work?
+    # which project am I in, and what of it is indexed?
     irc here
 
-    # of another one
+    # another project
     irc here ~/code/shop
 
     # its root, for a script
@@ -80,22 +80,22 @@ def _list_cells(corpus: Mapping[str, Any]) -> tuple[str, int, str]:
     return corpus["corpus"], corpus["items"], "being read" if corpus["reading"] else when
 
 
-@command(unless="without one, the projects that are known")
+@command(unless="list, if none is given")
 def manage_projects(client: Client, options: argparse.Namespace) -> int:
-    """List the projects that are known, read one, or forget one.
+    """List the known projects, read one, or forget one.
 
-    List the projects that are known, the one that was last asked from first, with
-    what is held of each and why it is known. `listed` are those that only sessions
-    name: one is read once something is asked from it, or when it is added.
+    List the known projects, the most recently used first, with how much of each is
+    indexed and why it is known. The state `listed` means that only sessions mention
+    the project: it is read when it is first asked from, or when you add it.
 
     examples:
-    # what is read of my projects?
+    # which of my projects are read?
     irc projects
 
-    # read one before its first question
+    # read one before its first query
     irc projects add ~/code/shop
 
-    # forget all that is held of it
+    # forget everything about it
     irc projects forget ~/code/shop
     """
     if options.action:
@@ -143,14 +143,14 @@ def _add(client: Client, options: argparse.Namespace) -> int:
 def _format_added(row: Mapping[str, Any]) -> str:
     if row["state"] == "read":
         return f"{row['name']}: {format_count(row['items'], 'item')}"
-    return f"{row['name']} is being read; irc here {quote(row['root'])} shows how far it is"
+    return f"{row['name']} is being read; irc here {quote(row['root'])} shows its progress"
 
 
 @manage_projects.action(
     "forget", argument("directory", metavar="DIR", help="a directory in it, or where it was")
 )
 def _forget(client: Client, options: argparse.Namespace) -> int:
-    """Forget all that is held of a project, until something is asked from it again."""
+    """Forget everything about a project, until it is asked from again."""
     place = find_directory(options.directory, "", must_exist=False)
     row: ProjectRow = client.forget_project(place)
     return print_data(
@@ -161,11 +161,11 @@ def _forget(client: Client, options: argparse.Namespace) -> int:
 
 
 def format_reads(found: Sequence[Mapping[str, Any]], width: int) -> Iterator[str]:
-    """Yield for each directory that is read why, since when, and what ends it."""
+    """Yield for each directory why it is read, since when, and how to stop it."""
     for each in found:
         yield shorten(each["path"])
         since = f", since {format_moment(each['since'])}" if each["since"] else ""
-        yield wrap_line(f"  {each['why']}{since}; what ends it:", width)
+        yield wrap_line(f"  {each['why']}{since}; to stop it:", width)
         yield f"    {each['how_to_end']}"
     if not found:
         yield "no directory is read"

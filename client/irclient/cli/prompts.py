@@ -25,7 +25,7 @@ from irclient.terminal.help import Add, argument, command
 from irclient.terminal.output import dump_safe_json, note, print_data
 from irclient.terminal.width import detect_terminal
 
-# What one request takes: so many lines, texts, and bytes of them.
+# The most lines, texts and bytes of a request.
 _PART_LINES, _PART_TEXTS, _PART_BYTES = 500, 20_000, 1_000_000
 _PAGE = 10_000
 _HELD = (
@@ -38,9 +38,7 @@ _HELD = (
     TableColumn("", least=14),
 )
 _CORPUS = argument("-c", "--corpus", metavar="CORPUS", help="only this corpus (all)")
-_PART = argument(
-    "--here", default="", metavar="DIR", help="what the project there has of the corpus"
-)
+_PART = argument("--here", default="", metavar="DIR", help="only the project there")
 
 
 def _add_provenance(op: str, meaning: str) -> Add:
@@ -49,30 +47,30 @@ def _add_provenance(op: str, meaning: str) -> Add:
 
 @command(unless="list, if none is given")
 def manage_prompts(client: Client, options: argparse.Namespace) -> int:
-    """List, give and take back the prompts that items are expected to answer.
+    """List, import and remove the prompts that items are expected to answer.
 
-    What somebody would type who needs an item and does not know it. Its words and
-    its meaning count when the item is searched for, and are shown in no answer.
-    They come from an item's author, from a pack, from you, from an agent, and from
-    use (docs/prompts.md). FROM is author, pack, person, agent or use.
+    An expected prompt is what somebody would type who needs an item without knowing
+    it. Its words and meaning count in searches for the item, and no answer shows
+    it. Prompts come from an item's author, a pack, you, an agent, or use
+    (docs/prompts.md). FROM is author, pack, person, agent or use.
 
     examples:
     # which corpora have some, from whom, and do they count?
     irc prompts
 
-    # those of one item
+    # the prompts of one item
     irc prompts list skills/fill-pdf-form
 
-    # give some; a line is {"name": "pdf", "prompts": ["sign a contract"]}
+    # import some; a line is {"name": "pdf", "prompts": ["sign a contract"]}
     irc prompts import prompts.jsonl -c skills
 
-    # write them out, to edit them or to keep them
+    # export them, to edit or to keep them
     irc prompts export -c skills > prompts.jsonl
 
-    # have claude write some: what would that cost?
+    # let claude write some: what would that cost?
     irc prompts write skills --with claude
 
-    # go back to before the last import, or have none left
+    # undo the last import, or remove all
     irc prompts rollback -c skills
     irc prompts forget -c skills
     """
@@ -97,7 +95,7 @@ add_writing(manage_prompts)
     PLACE,
 )
 def _list(client: Client, options: argparse.Namespace) -> int:
-    """List how many there are and whether they count, or those of one item."""
+    """Count the prompts and say whether they count, or list those of one item."""
     rows = client.prompts(options.corpus, options.item, choose_place(options))
     width = detect_terminal().width
     shown = _format_item if options.item else _format_held
@@ -106,7 +104,7 @@ def _list(client: Client, options: argparse.Namespace) -> int:
 
 def _format_held(rows: Sequence[Mapping[str, Any]], width: int) -> str:
     if not rows:
-        return "no prompts are expected of any item; give some: irc prompts import FILE"
+        return "no item has expected prompts; irc prompts import FILE adds some"
     names = ("corpus", "provenance", "items", "prompts", "misses", "outdated")
     cells = [(*(row[name] for name in names), describe_gate(row)) for row in rows]
     return fit_table(_HELD, cells, width)
@@ -118,7 +116,7 @@ def _format_item(rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[str]
         yield from (wrap_line(f"  {text}", width) for text in row["texts"])
         yield from (wrap_line(f"  not: {text}", width) for text in row["near"])
     if not rows:
-        yield "no prompts are expected of it"
+        yield "the item has no expected prompts"
 
 
 def describe_gate(told: Mapping[str, Any]) -> str:
@@ -142,7 +140,7 @@ def describe_gate(told: Mapping[str, Any]) -> str:
     PLACE,
 )
 def _import(client: Client, options: argparse.Namespace) -> int:
-    """Give prompts: {"id" or "name" or "path": ..., "prompts": [...], "not": [...]}."""
+    """Import prompts: {"id" or "name" or "path": ..., "prompts": [...], "not": [...]}."""
     done: dict[str, Any] = {"items": 0, "prompts": 0, "misses": 0, "problems": [], "jobs": []}
     place, upload = choose_place(options), ""
     with _open_file(options.file) as file:
@@ -179,7 +177,7 @@ def _open_file(path: str) -> Any:
 def _keep_good(
     lines: Iterable[GivenPrompts | LineProblem], problems: list[dict[str, Any]]
 ) -> Iterator[GivenPrompts]:
-    """Yield the good lines, and note the others; a path is made the real one."""
+    """Yield the valid lines, with real paths, and collect the problems of the others."""
     for line in lines:
         if isinstance(line, LineProblem):
             problems.append(line.to_dict())
@@ -190,7 +188,7 @@ def _keep_good(
 
 
 def _list_parts(lines: Iterable[GivenPrompts]) -> Iterator[tuple[list[GivenPrompts], bool]]:
-    """Yield lines as one request takes them, with whether there are more."""
+    """Split lines into requests; yield the lines of each, and whether more follow."""
     part: list[GivenPrompts] = []
     texts = size = 0
     for line in lines:
@@ -208,7 +206,7 @@ def _list_parts(lines: Iterable[GivenPrompts]) -> Iterator[tuple[list[GivenPromp
 def _format_imported(done: Mapping[str, Any]) -> Iterator[str]:
     taken = format_count(done["prompts"], "prompt"), format_count(done["items"], "item")
     near = f", {format_count(done['misses'], 'near miss')}" if done["misses"] else ""
-    yield f"{taken[0]}{near} of {taken[1]} taken in"
+    yield f"{taken[0]}{near} of {taken[1]} imported"
     for job in done["jobs"]:
         if isinstance(job, Mapping):
             yield f"{job['corpus'].partition('@')[0]}: {job['report']}"
@@ -223,7 +221,7 @@ def _format_imported(done: Mapping[str, Any]) -> Iterator[str]:
     PLACE,
 )
 def _export(client: Client, options: argparse.Namespace) -> int:
-    """Write them out, as lines that can be imported."""
+    """Export prompts as lines that can be imported again."""
     found = list(_list_exported(client, options, choose_place(options)))
     rows = [_make_line(each) for each in found]
     return print_data(options, rows, lambda _: map(dump_safe_json, rows))
@@ -254,7 +252,7 @@ def _make_line(each: ExportedPrompts) -> dict[str, Any]:
     NO_WAIT,
 )
 def _forget(client: Client, options: argparse.Namespace) -> int:
-    """Forget those of an item or of a corpus."""
+    """Forget the prompts of an item or of a corpus."""
     place = _choose_part(options) if options.corpus else _choose_item_place(options)
     asked = options.item, options.corpus, options.provenance, place
     return follow(client, client.prompts_forget(*asked), options)
@@ -268,13 +266,13 @@ def _forget(client: Client, options: argparse.Namespace) -> int:
     NO_WAIT,
 )
 def _roll_back(client: Client, options: argparse.Namespace) -> int:
-    """Go back to what there was before the last import, once."""
+    """Undo the last import."""
     asked = options.corpus, options.provenance, _choose_part(options)
     return follow(client, client.prompts_rollback(*asked), options)
 
 
 def _choose_part(options: argparse.Namespace) -> str:
-    """Return the place whose project is meant, "" for the person's own corpus."""
+    """Return the place of the named project, "" for the person's own corpus."""
     options.everywhere = not options.here
     return choose_place(options)
 

@@ -1,4 +1,4 @@
-"""Have expected prompts written: `irc prompts write`, `batch` and `hand-in`."""
+"""Let an agent write expected prompts: `irc prompts write`, `batch` and `hand-in`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from irclient.terminal.output import ProgressLine, note, print_data
 from irclient.terminal.width import UNCUT, detect_terminal
 
 WRITERS = ("claude", "codex", "models")
-_COLUMNS = (TableColumn("corpus"), TableColumn("items"), TableColumn("of these, anew"))
+_COLUMNS = (TableColumn("corpus"), TableColumn("items"), TableColumn("rewritten"))
 _POLL_S = 0.3
 _YES = ("y", "yes")
 
 
 def add_writing(prompts: Command) -> None:
-    """Add what has prompts written to the command `irc prompts`."""
+    """Add the actions for writing prompts to the command `irc prompts`."""
     prompts.action(
         "write",
         argument("corpus", nargs="*", metavar="CORPUS", help="of these (all but sessions, notes)"),
@@ -38,14 +38,14 @@ def add_writing(prompts: Command) -> None:
             help="claude or codex, run as a command, or models: the endpoint of [models] (claude)",
         ),
         argument(
-            "--budget", type=int, default=0, metavar="TOKENS", help="spend at most about so many"
+            "--budget", type=int, default=0, metavar="TOKENS", help="spend at most about TOKENS"
         ),
         flag("--yes", "do not ask"),
-        flag("--no-wait", "return at once; irc status shows how far it is"),
+        flag("--no-wait", "return at once; irc status shows the progress"),
         add_exclusive(
-            flag("--pause", "hold what is being written"),
-            flag("--resume", "go on with it"),
-            flag("--stop", "end it; what was written stays"),
+            flag("--pause", "pause writing"),
+            flag("--resume", "resume writing"),
+            flag("--stop", "stop writing; what was written stays"),
         ),
     )(_write)
     prompts.action(
@@ -61,7 +61,7 @@ def add_writing(prompts: Command) -> None:
 
 
 def _write(client: Client, options: argparse.Namespace) -> int:
-    """Have an agent write the prompts that items want, after asking you."""
+    """Let an agent write the prompts that items need, after asking you."""
     for change in ("pause", "resume", "stop"):
         if getattr(options, change):
             run = client.prompts_writing(change)
@@ -73,12 +73,12 @@ def _write(client: Client, options: argparse.Namespace) -> int:
     if plan.problem:
         raise QueryError(plan.problem, "irc prompts write --with names another writer")
     if not plan.items:
-        print_data(options, plan, lambda plan: "no item wants prompts: all have some")
+        print_data(options, plan, lambda plan: "no item needs prompts: all have some")
         return UNKNOWN
     if not options.yes:
         print_data(options, plan, lambda plan: format_plan(plan, detect_terminal().width))
         if options.json or not _may_ask():
-            note("irc: nothing was sent or written: --yes begins it")
+            note("irc: nothing was sent or written; --yes starts without asking")
             return WRONG
         if not _agree():
             return COMMITTED
@@ -95,15 +95,15 @@ def _may_ask() -> bool:
 
 
 def _agree() -> bool:
-    """Return whether the person at the terminal wants that."""
+    """Ask the person at the terminal whether to start."""
     try:
-        return input("Send that, and write them? [y/N] ").strip().lower() in _YES
+        return input("send that, and let it write them? [y/N] ").strip().lower() in _YES
     except EOFError:
         return False
 
 
 def _follow(client: Client, options: argparse.Namespace) -> int:
-    """Wait until nothing is being written any more, drawing how far it is."""
+    """Wait until writing ends, drawing its progress."""
     line = ProgressLine()
     try:
         while (run := client.prompts_writing()).state == "running":
@@ -111,7 +111,7 @@ def _follow(client: Client, options: argparse.Namespace) -> int:
             time.sleep(_POLL_S)
     except KeyboardInterrupt:
         line.clear()
-        note("irc: it goes on: irc prompts write --pause holds it")
+        note("irc: writing goes on; irc prompts write --pause pauses it")
         raise
     line.clear()
     print_data(options, run, lambda run: format_writing(run, detect_terminal().width))
@@ -119,7 +119,7 @@ def _follow(client: Client, options: argparse.Namespace) -> int:
 
 
 def note_writing(client: Client, options: argparse.Namespace) -> None:
-    """Say on a terminal how writing stands, where it is not done."""
+    """Print the progress of writing, unless it is done."""
     run = client.prompts_writing()
     if not options.json and run.state not in ("none", "done"):
         for line in format_writing(run, detect_terminal().width):
@@ -127,7 +127,7 @@ def note_writing(client: Client, options: argparse.Namespace) -> None:
 
 
 def format_plan(plan: Mapping[str, Any], width: int = UNCUT) -> Iterator[str]:
-    """Yield what would be sent to whom, and about what it costs."""
+    """Yield what would be sent to whom, and about how many tokens that takes."""
     rows = [(each["corpus"], each["items"], each["outdated"]) for each in plan["corpora"]]
     yield fit_table(_COLUMNS, rows, width)
     yield wrap_line(
@@ -136,17 +136,17 @@ def format_plan(plan: Mapping[str, Any], width: int = UNCUT) -> Iterator[str]:
         width,
     )
     yield wrap_line(
-        "of each it is sent the name, the description and the first 1,500 characters, without"
-        " secrets",
+        "it is sent the name, the description and the first 1,500 characters of each item,"
+        " without secrets",
         width,
     )
 
 
 def format_writing(run: Mapping[str, Any] | PromptWriting, width: int = UNCUT) -> Iterator[str]:
-    """Yield how writing stands."""
+    """Yield the progress of writing."""
     told = run.to_dict() if isinstance(run, PromptWriting) else run
     if told["state"] == "none":
-        yield "no prompts are being written: irc prompts write begins"
+        yield "no prompts are being written; irc prompts write starts"
         return
     why = f": {told['reason']}" if told["reason"] else ""
     yield wrap_line(
@@ -156,7 +156,7 @@ def format_writing(run: Mapping[str, Any] | PromptWriting, width: int = UNCUT) -
         width,
     )
     if told["left"]:
-        yield wrap_line(f"left, since two answers for them failed: {told['left']:,}", width)
+        yield wrap_line(f"given up after two failed answers: {told['left']:,}", width)
     if told["dropped"]:
         yield wrap_line(f"dropped: {_format_dropped(told['dropped'])}", width)
 
@@ -174,9 +174,9 @@ def _show_batch(client: Client, options: argparse.Namespace) -> int:
 
 def _format_batch(batch: Mapping[str, Any]) -> Iterator[str]:
     if not batch["items"]:
-        yield "no item wants prompts"
+        yield "no item needs prompts"
         return
-    yield f"batch {batch['batch']}; after it {format_count(batch['waiting'], 'item', 'waits')}"
+    yield f"batch {batch['batch']}; {format_count(batch['waiting'], 'more item', 'waits')}"
     yield f"hand in the answer: irc prompts hand-in {batch['batch']} < FILE"
     yield ""
     yield str(batch["request"])

@@ -1,4 +1,4 @@
-"""A query from the options of a command line."""
+"""Make a query from the options of a command line."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from irclient.types import Query
 
 
 def make_query(options: argparse.Namespace) -> Query:
-    """Return the query that the options ask."""
+    """Return the query that the options describe."""
     return Query.from_dict(make_plain_query(options, " ".join(options.query)))
 
 
 def make_plain_query(options: argparse.Namespace, text: str) -> dict[str, Any]:
-    """Return a text as the query that the options ask, as plain data.
+    """Return a text and the options of a query as plain data.
 
-    What older daemons do not know is there only where it is set.
+    Fields that older daemons do not know are left out unless set.
     """
     plain = {
         "text": text,
@@ -62,19 +62,19 @@ def make_plain_query(options: argparse.Namespace, text: str) -> dict[str, Any]:
 
 
 def _translate_mode(text: str) -> str:
-    """Return a mode by its name, or by that which other programs have for it."""
+    """Return our name of a mode, given ours or another program's."""
     return {"keyword": "lexical", "semantic": "dense"}.get(text, text)
 
 
 def list_conditions(options: argparse.Namespace) -> list[str]:
-    """Return the conditions of --where, and those of options that stand for one."""
+    """Return the conditions of --where and --asset-type."""
     if not options.asset_type:
         return list(options.where)
     return [*options.where, json.dumps({"asset_type": {"$in": options.asset_type}})]
 
 
 def parse_floor(text: str) -> float | str | None:
-    """Return a floor as it is written: a number from 0 to 1, `auto`, or `none`."""
+    """Parse a floor: a number from 0 to 1, `auto`, or `none`."""
     if text in ("auto", "none"):
         return None if text == "none" else text
     try:
@@ -95,13 +95,13 @@ def _parse_weight(text: str) -> tuple[str, float]:
 
 
 def _add_repeated(*words: str) -> Add:
-    """Return what adds an option that may be repeated: its names, its metavar and its help."""
+    """Return an option that may be repeated, given its names, its metavar and its help."""
     *names, metavar, meaning = words
     return argument(*names, action="append", default=[], metavar=metavar, help=meaning)
 
 
 def take_argument(op: str, name: str, *names: str, **details: Any) -> Add:
-    """Return what adds an argument of an operation: its type and default are those of its row."""
+    """Return the command-line argument for an operation's argument, with its type and default."""
     row = OPS[op]
     if number := {int: int, (int, float): float}.get(row.args[name]):
         details = {"type": number, **details}
@@ -121,7 +121,7 @@ ROUNDS = argument(
     "--rounds",
     type=int,
     metavar="N",
-    help="ask in at most N rounds (1 to 8), again for each part that nothing found answers",
+    help="ask in at most N rounds (1 to 8): parts without an answer are asked again",
 )
 SELECT_OPTIONS = group(
     "how to select",
@@ -173,7 +173,7 @@ QUERY_SHAPE = (
             *("discover", "fusion"),
             choices=FUSIONS,
             metavar="HOW",
-            help=f"how the rankings become one: {', '.join(FUSIONS)} (as configured)",
+            help=f"how to combine the rankings: {', '.join(FUSIONS)} (as configured)",
         ),
         argument(
             "--weight",
@@ -204,7 +204,7 @@ QUERY_SHAPE = (
         take_argument(
             *("discover", "budget_ms"),
             metavar="N",
-            help="give the best answer that takes N ms",
+            help="give the best answer possible within N ms",
         ),
     ),
 )
@@ -213,24 +213,22 @@ QUERY = (
     *QUERY_SHAPE,
     PLACE,
     argument(
-        "--since", default="", metavar="WHEN", help="only since then: 7d, 12h, 30m, 2w or a date"
+        "--since", default="", metavar="WHEN", help="only since WHEN: 7d, 12h, 30m, 2w or a date"
     ),
 )
 
 
-# The query of a command line: its words, or those on stdin, and since when.
-
-# What is beyond is not even sent: a daemon searches for less, and says of how much.
+# Longer texts are not even sent: a daemon searches for less, and says so.
 MOST_CHARS = 100_000
 _FIELD = "timestamp"
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def read_query(client: Client, options: argparse.Namespace) -> dict[str, Any]:
-    """Return the query that the options ask, as plain data.
+    """Return the query that the options describe as plain data.
 
-    With --since the daemon is asked which corpora have dates. Raises QueryError for empty words, a
-    invalid moment, and a corpus without dates.
+    For --since it asks the daemon which corpora have dates. Raises QueryError for an empty query,
+    an invalid date, and a corpus without dates.
     """
     _take_corpus(client, options)
     wanted = make_plain_query(options, read_words(options.query))
@@ -244,19 +242,19 @@ def read_query(client: Client, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _take_corpus(client: Client, options: argparse.Namespace) -> None:
-    """Take the first of two words for the corpus where it names one, and the other was quoted."""
+    """Take the first of two words for the corpus if it names one and the second was quoted."""
     if options.corpus or len(options.query) != 2 or " " not in options.query[1]:
         return
     name, text = options.query
     if name in [corpus.name for corpus in client.status().corpora]:
         options.corpus, options.query = [name], [text]
-        note(f"irc: asked of {name} alone; quote all of a query to ask every corpus")
+        note(f"irc: searching only {name}; quote the whole query to search every corpus")
 
 
 def read_words(given: Sequence[str]) -> str:
-    """Return the words of a query; a single "-" stands for those on stdin.
+    """Return the words of a query, or, for a single "-", of stdin.
 
-    Raises QueryError where there are none.
+    Raises QueryError if stdin has none.
     """
     if list(given) != ["-"]:
         return " ".join(given)
@@ -266,12 +264,12 @@ def read_words(given: Sequence[str]) -> str:
     if not text.strip():
         raise QueryError("stdin has no words", "say in a few words what is needed")
     if len(text) > MOST_CHARS:
-        note(f"irc: of this text only the first {MOST_CHARS:,} characters are sent")
+        note(f"irc: only the first {MOST_CHARS:,} characters of the text are sent")
     return text[:MOST_CHARS]
 
 
 def parse_moment(since: str, now: datetime) -> str:
-    """Return a moment as dates of sessions are written: `7d` before now, or a date as it is."""
+    """Return the start of a period as a timestamp: `7d` before now, or a date unchanged."""
     if ago := re.match(r"(\d{1,4})([mhdw])\Z", since):
         start = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
         return start.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -286,13 +284,13 @@ def parse_moment(since: str, now: datetime) -> str:
 
 
 def _find_dated(client: Client, corpora: Sequence[str]) -> list[str]:
-    """Return the corpora that have dates: those named, which all must, or else all there are."""
+    """Return the named corpora, all of which must have dates, or every corpus that has."""
     every = corpora or [corpus.name for corpus in client.status().corpora]
     dated = [name for name in every if _FIELD in client.info(name).fields]
     lacking = [name for name in every if name not in dated]
     if (corpora and lacking) or not dated:
         raise QueryError(
-            f"--since needs dates, and there is no date in {', '.join(lacking) or 'any corpus'}",
+            f"--since needs dates, and there are none in {', '.join(lacking) or 'any corpus'}",
             "sessions have them; leave the others out",
         )
     return dated

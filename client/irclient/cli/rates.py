@@ -1,4 +1,4 @@
-"""The rates between two samples of the status: answers and jobs a second, and their times."""
+"""Rates between two samples of the status: answers and jobs per second, and their times."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Sample:
         return {**self.state, "rates": [asdict(rate) for rate in self.rates]}
 
     def compute_rate(self, kind: str) -> float:
-        """Return how many of a kind there were a second."""
+        """Return how many of a kind happened per second."""
         return sum(rate.per_second for rate in self.rates if rate.kind == kind)
 
     def find_busiest(self, kind: str) -> Rate | None:
-        """Return the one of a kind that happens most; None where nothing happens."""
+        """Return the most frequent of a kind; None if nothing happens."""
         busy = [rate for rate in self.rates if rate.kind == kind and rate.per_second]
         return max(busy, key=lambda rate: rate.per_second, default=None)
 
@@ -71,9 +71,6 @@ def _measure_rates(
 
 def _read_totals(state: Mapping[str, Any]) -> dict[str, int]:
     return {stage: figures.get("total", 0) for stage, figures in state["profile"].items()}
-
-
-# One sample of a daemon's status as one line of text.
 
 
 def format_sample(sample: Sample) -> str:

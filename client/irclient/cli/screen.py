@@ -1,4 +1,4 @@
-"""The screen of `irc top`: drawn by Rich, left by q or Ctrl-C, the terminal put back as it was."""
+"""The screen of `irc top`, drawn by Rich until q or Ctrl-C; then the terminal is restored."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _STYLES = {"ready": "green", "degraded": "red"}
 
 
 def watch(client: Client, sample: Sample, options: argparse.Namespace) -> None:
-    """Draw sample after sample until a key or an interrupt ends it.
+    """Draw samples until q or an interrupt.
 
-    While the daemon does not answer, the error stands above the last sample.
+    While the daemon does not answer, its error is shown above the last sample.
     """
     with (
         contextlib.suppress(KeyboardInterrupt),
@@ -54,7 +54,7 @@ def watch(client: Client, sample: Sample, options: argparse.Namespace) -> None:
 
 
 def draw_sample(sample: Sample, width: int, error_text: str = "") -> RenderableType:
-    """Return a sample as Rich draws it, `width` cells a line."""
+    """Return a sample for Rich, `width` cells wide."""
     parts: list[RenderableType] = [_draw_head(sample), Text()]
     if error_text:
         parts = [Text(spell_hidden(error_text), style="bold red"), Text()]
@@ -119,7 +119,7 @@ def _read_keys() -> Iterator[None]:
 
 
 def _wait_for_quit(within: float) -> bool:
-    """Wait so many seconds for a key; return whether it was q, or the terminal is gone."""
+    """Wait `within` seconds for a key; return whether it was q, or the terminal is gone."""
     deadline = time.monotonic() + within
     while (left := deadline - time.monotonic()) > 0:
         if select.select([sys.stdin], [], [], left)[0]:

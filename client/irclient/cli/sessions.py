@@ -1,4 +1,4 @@
-"""What sessions did: `irc sessions`."""
+"""`irc sessions`: list the sessions that touched a file."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _HASH = 10
     take_argument("sessions", "limit", "-n", "--limit", metavar="N", help="at most N turns (20)"),
 )
 def list_sessions(client: Client, options: argparse.Namespace) -> int:
-    """Which sessions touched a file, and what was asked in them.
+    """List the sessions that touched a file, and what was asked in them.
 
-    The turns of agents' sessions in which a file was read or written, newest first:
-    when, by which session, what was asked, and whether the files of that turn are
-    as they were then. A path that is not there means any file with that end.
+    List the turns of agents' sessions that read or wrote a file, newest first: when
+    that was, the session, what was asked, and whether the files of that turn have
+    changed since. A path that does not exist matches any file that ends in it.
 
     examples:
     # who touched this file, and why?
@@ -50,9 +50,9 @@ def list_sessions(client: Client, options: argparse.Namespace) -> int:
 
 
 def list_paths(path: str) -> list[str]:
-    """Return what to ask for: a path that is there as an absolute one, any other as it was given.
+    """Return the paths to ask for: of an existing file the absolute and the real path.
 
-    A session may have used the name of a link on the way, or where that leads.
+    A session may have used either one where a link is involved.
     """
     if not os.path.lexists(path):
         return [path]

@@ -20,18 +20,18 @@ from irclient.terminal.width import detect_terminal
 
 @command(
     flag("--failures", "list what could not be read, and why"),
-    flag("--secrets", "list where credentials stand in the indexed files"),
-    flag("--reads", "list every directory that is read, why, and what ends it"),
+    flag("--secrets", "list where indexed files contain credentials"),
+    flag("--reads", "list every directory that is read, why, and how to stop it"),
     flag("--profile", "add how long each stage takes"),
     flag("--prometheus", "print metrics for Prometheus"),
 )
 def show_status(client: Client, options: argparse.Namespace) -> int:
     """Show whether the daemon and every corpus are healthy.
 
-    Show how the daemon and its corpora are: the generation that is served, the jobs
-    in the queue, the size of each corpus, and every problem. `irc top` shows it
-    live. Exit code 5 if a corpus is stale (behind its files) or offline (a root is
-    missing or cannot be watched).
+    Show the state of the daemon and its corpora: the served generation, the jobs in
+    the queue, the size of each corpus, and every problem. `irc top` shows it live.
+    Exit code 5 if a corpus is stale (behind its files) or offline (a root is missing
+    or cannot be watched).
 
     examples:
     # is everything up to date?
@@ -40,7 +40,7 @@ def show_status(client: Client, options: argparse.Namespace) -> int:
     # what could not be read, and why
     irc status --failures
 
-    # which directories are read, and how to end it
+    # which directories are read, and how to stop it
     irc status --reads
 
     # where the time goes
@@ -81,7 +81,7 @@ def _note_missing_hooks() -> None:
         from irclient.agents.install.targets import find_missing_hooks
 
         for missing in find_missing_hooks():
-            note(f"irc: {missing}; {missing.fix} writes it again")
+            note(f"irc: {missing}; {missing.fix} repairs it")
 
 
 @command()
@@ -114,12 +114,12 @@ def ping_daemon(client: Client, options: argparse.Namespace) -> int:
     ),
 )
 def print_events(client: Client, options: argparse.Namespace) -> int:
-    """Print what the daemon does, as it happens.
+    """Print the daemon's events as they happen.
 
-    Print the daemon's events, one JSON object a line, until interrupted: a new
-    `generation` of the index, an ended `job`, a `failure` to read an entry, how far
-    an `evaluation` is. `lost` reports that the daemon went away, `back` that it is
-    there again.
+    Print the daemon's events, one JSON object on each line, until interrupted: a
+    new `generation` of the index, a finished `job`, a `failure` to read an entry,
+    the progress of an `evaluation`. `lost` means that the daemon went away, `back`
+    that it has returned.
 
     examples:
     # everything
@@ -139,9 +139,8 @@ def print_events(client: Client, options: argparse.Namespace) -> int:
     return COMMITTED
 
 
-# The status as Prometheus reads it: one figure a line. Written here and not with prometheus_client:
-# its registry and collectors are for programs that count in their own process, it would be longer,
-# and a dependency of the client for twenty lines of text.
+# The status in the format of Prometheus. prometheus_client is made for programs that count in their
+# own process; using it would take more code, and add a dependency.
 
 _LEVELS = {"ok": 0, "stale": 1, "offline": 2}
 _COUNTS = ("artifacts", "records", "vectors", "failures", "pending")
@@ -185,7 +184,7 @@ def _format_lines(state: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _format_copies(state: Mapping[str, Any]) -> Iterator[str]:
-    """Yield how the copies in backends are, and which backends of a front end answer (1) or not."""
+    """Yield the state of the copies in backends, and whether a front end's backends answer."""
     held = [
         (_format_label("corpus", c["name"]), c["copy"]) for c in state["corpora"] if c.get("copy")
     ]
@@ -203,7 +202,7 @@ def _format_copies(state: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _format_health(health: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the level of each corpus (0 ok, 1 stale, 2 offline) and how far its index has come."""
+    """Yield the level of each corpus (0 ok, 1 stale, 2 offline) and the age of its index."""
     corpora = health["corpora"]
     levels = [(_format_label("corpus", c["name"]), _LEVELS[c["level"]]) for c in corpora]
     yield from _format_gauge("irdaemon_health", levels)

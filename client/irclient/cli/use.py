@@ -1,4 +1,4 @@
-"""What was offered and used: `irc usage`, `gaps`, `listing` and `impressions`."""
+"""Report offers and uses: `irc usage`, `gaps`, `listing` and `impressions`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _LISTED = (
 
 
 def _add_item(meaning: str) -> Add:
-    """Return what adds --item to an action; left out there, the one before the action holds."""
+    """Return the option --item of an action, which overrides the one before the action."""
     return argument("--item", metavar="REF", default=argparse.SUPPRESS, help=meaning)
 
 
@@ -53,25 +53,25 @@ def _add_item(meaning: str) -> Add:
     unless="show, if none is given",
 )
 def report_usage(client: Client, options: argparse.Namespace) -> int:
-    """What was offered, and what of it was used.
+    """Report which offers were used.
 
-    What the daemon offered in the last 90 days, and what sessions of agents used of
-    it: by item, agent, wording and week, each share with its 95% interval. It also
-    names what is used and not indexed, what was never offered, and what was offered
-    and never used. All of it stays on this machine (docs/usage.md).
+    Report what the daemon offered in the last 90 days, and what agents' sessions
+    used of it: by item, agent, wording and week, each share with its 95% interval.
+    Also list items that are used but not indexed, never offered, or offered and
+    never used. All of this stays on this machine (docs/usage.md).
 
     examples:
-    # how much of what is offered is used?
+    # how many offers are used?
     irc usage
 
-    # of one skill
+    # for one skill
     irc usage --item skills/fill-pdf-form
 
     # learn from uses recorded elsewhere, and undo that
     irc usage import uses.jsonl -c skills
     irc usage rollback skills
 
-    # forget what was noted of a session, or all of it
+    # forget what was recorded of a session, or everything
     irc usage forget --session claude:5f1c9b2e
     irc usage forget --all
     """
@@ -96,7 +96,7 @@ def _show(client: Client, options: argparse.Namespace) -> int:
     ),
 )
 def _forget(client: Client, options: argparse.Namespace) -> int:
-    """Forget what was noted."""
+    """Forget what was recorded."""
     done = {"forgotten": client.usage_forget(options.item, options.session, options.all)}
     return print_data(
         options, done, lambda done: f"{format_count(done['forgotten'], 'row')} forgotten"
@@ -121,28 +121,28 @@ def _import(client: Client, options: argparse.Namespace) -> int:
     NO_WAIT,
 )
 def _roll_back(client: Client, options: argparse.Namespace) -> int:
-    """Go back to what was learned the time before."""
+    """Undo the last learning."""
     return follow(client, client.usage_rollback(options.corpus), options)
 
 
 @command(
-    take_argument("gaps", "least", metavar="N", help="list what N prompts show (2)"),
+    take_argument("gaps", "least", metavar="N", help="list gaps of at least N prompts (2)"),
 )
 def report_gaps(client: Client, options: argparse.Namespace) -> int:
-    """What was needed and not found, and what would cure it.
+    """Report what was needed and not found, and how to fix it.
 
-    Items that agents used although the answer did not offer them, and prompts that
-    nothing was offered for, taken together where they share words: how many, why,
-    and the edit that would cure it, such as the words that people use and the
-    item's description lacks. What one prompt alone shows is counted, not listed
-    (--least 1 lists it), and so is what was used and is not indexed.
-    Prompts from before use was recorded are asked again.
+    List items that agents used although they were not offered, and prompts without
+    an offer, grouped by the words they share: how many, why, and the edit that
+    would fix it, such as adding words that people use and the item's description
+    lacks. Gaps of a single prompt are only counted (--least 1 lists them), and so
+    are used items that are not indexed. Prompts from before use was recorded are
+    asked again.
 
     examples:
     # what do descriptions lack?
     irc gaps
 
-    # also what one prompt alone shows
+    # also gaps of a single prompt
     irc gaps --least 1
 
     # for a script
@@ -165,25 +165,25 @@ def report_gaps(client: Client, options: argparse.Namespace) -> int:
         type=int,
         default=0,
         metavar="N",
-        help="the context's size (200000, of codex 272000)",
+        help="the context's size (200000, for codex 272000)",
     ),
 )
 def report_listing(client: Client, options: argparse.Namespace) -> int:
-    """Which skills an agent's own listing has no room for.
+    """Report which skills do not fit into an agent's own listing.
 
-    Claude Code lists skills to its model in a hundredth of its context, and shows
-    those it has no room for by their names only; Codex has a fiftieth, and cuts
-    the longest descriptions. This estimates which those are, as the programs were
-    read, and what each skill costs.
+    Claude Code uses a hundredth of its context to list skills to its model, and
+    shows only the names of those that do not fit; Codex uses a fiftieth, and cuts
+    the longest descriptions. This estimates, from the programs' code, which skills
+    are affected, and what each skill costs.
 
     examples:
-    # of Claude Code, with a context of 200,000 tokens
+    # Claude Code with a context of 200,000 tokens
     irc listing
 
-    # with another
+    # with another context
     irc listing --context-tokens 1000000
 
-    # of Codex
+    # Codex
     irc listing --agent codex
     """
     report = client.listing(options.context_tokens, options.agent).to_dict()
@@ -196,23 +196,23 @@ def report_listing(client: Client, options: argparse.Namespace) -> int:
         "reference",
         nargs="*",
         metavar="CORPUS/ID",
-        help="note these as shown, too; a name will do",
+        help="record these as shown, too; a name will do",
     ),
 )
 def list_impressions(client: Client, options: argparse.Namespace) -> int:
-    """What an agent's session was shown, and when.
+    """List what an agent's session was shown, and when.
 
-    What an agent's session was shown by the prompt hook, oldest first. The hook
-    shows nothing twice; with references, those count as shown as well.
+    List what the prompt hook showed to an agent's session, oldest first. The hook
+    shows nothing twice; items given as references count as shown, too.
 
     examples:
-    # what a session of Claude Code was shown
+    # the items shown to a session of Claude Code
     irc impressions claude:5f1c9b2e
 
-    # never show it this one
+    # never show it this item
     irc impressions claude:5f1c9b2e skills/fill-pdf-form
     """
-    # A name means the item of that name: what is noted is what an answer names it by.
+    # A name is resolved to the reference that answers use.
     meant = client.disclose(options.reference, "metadata") if options.reference else []
     references = [f"{each.corpus}/{each.artifact_id}" for each in meant]
     found = client.impressions(options.session, references)
@@ -237,7 +237,7 @@ def format_usage(report: Mapping[str, Any], width: int) -> Iterator[str]:
     )
     if report["without_session"]:
         count = f"{format_count(report['without_session'], 'answer')} had no session"
-        yield wrap_line(f"{count}: they count only where a transcript shows them", width)
+        yield wrap_line(f"{count}: it counts only if a transcript shows it", width)
     if report["adoption"]:
         rows = [
             (e["by"], e["name"], e["offered"], e["adopted"], _format_share(e))
@@ -257,7 +257,7 @@ def format_usage(report: Mapping[str, Any], width: int) -> Iterator[str]:
 
 
 def _format_learned(each: Mapping[str, Any]) -> str:
-    """Return what came of learning from the uses of a corpus."""
+    """Return the outcome of learning from the uses of a corpus."""
     told = f"learned, {each['corpus']}: {each['outcome']}, {format_count(each['uses'], 'use')}"
     if each["held_out"]:
         ndcg = f"{each['before']:.3f} -> {each['after']:.3f}"
@@ -289,7 +289,7 @@ def _format_extremes(report: Mapping[str, Any], width: int) -> Iterator[str]:
 
 
 def _list_moments(rows: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
-    """Return a row for each moment and agent: how often something, nothing, and in vain.
+    """Return a row for each moment and agent: counts of answers, silence and bad events.
 
     Only malformed events of other moments are counted here: answers to prompts are above.
     """
@@ -314,19 +314,19 @@ def _format_preferences(report: Mapping[str, Any], width: int) -> Iterator[str]:
         names = [f"{each['reference']} ({each['sessions']:,} sessions)" for each in faded]
         yield wrap_line(
             f"faded, offered and never used: {len(faded):,}: {_format_some(names, len(names))};"
-            " irc pin REF has one offered again",
+            " irc pin REF offers one again",
             width,
         )
 
 
 def format_gaps(report: Mapping[str, Any], width: int = UNCUT) -> str:
-    """Return each gap: what was missed, how often, why, and what would cure it."""
+    """Return each gap: what was missed, how often, why, and how to fix it."""
     lines = [line for gap in report["gaps"] for line in _format_gap(gap, width)]
     if not lines:
         lines = ["no gaps: nothing was missed often enough"]
     if report["watching"]:
         lines.append(
-            f"{format_count(report['watching'], 'prompt', 'is')} alone so far: irc gaps --least 1"
+            f"{format_count(report['watching'], 'gap')} of a single prompt: irc gaps --least 1"
         )
     if report["replayed"]:
         lines.append(
@@ -356,11 +356,11 @@ def _format_reasons(gap: Mapping[str, Any]) -> str:
 
 
 def format_listing(report: Mapping[str, Any], width: int = UNCUT) -> str:
-    """Return which skills an agent's listing cuts, those first."""
+    """Return the skills in an agent's listing, those that it cuts first."""
     head = (
-        f"{report['agent']}: {format_count(report['skills'], 'skill', 'wants')}"
+        f"{report['agent']}: {format_count(report['skills'], 'skill', 'needs')}"
         f" {report['wanted_chars']:,} characters of {report['budget_chars']:,};"
-        f" {format_count(report['cut'], 'skill', 'is')} not listed whole"
+        f" {format_count(report['cut'], 'skill', 'is')} not listed in full"
     )
     rows = [
         (e["name"], e["chars"], e["uses"], _describe_listed(e))

@@ -24,7 +24,7 @@ from irclient.terminal.output import note, print_line
 from irclient.web import PORT, find_key_path, require_web
 
 _ASKS_S, _LOOKS_EVERY_S = 2.0, 0.25
-# Not the link itself in the arguments of a browser: every user of the machine can read those.
+# The link itself must not be an argument of the browser: every user can read those.
 _FILE = """\
 <!doctype html>
 <meta charset="utf-8">
@@ -54,11 +54,11 @@ def serve_page(client: Client, options: argparse.Namespace) -> int:
 
     Serve a page on this machine's loopback address, and open it in a browser: what
     is indexed and how fresh it is, a query with the explanation of its answer, what
-    was offered and used, what is missed, and what is wrong. Nothing on it changes
-    anything. The link works once, within a minute; where the page is served
-    already, a new link to it is made. The browser is given it in a file that only
-    you can read. Where something else has the usual port, another is taken. Needs
-    the extra irclient[web].
+    was offered and used, what is missed, and what is wrong. The page cannot change
+    anything. The link works once, within a minute; if the page is already served,
+    a new link to it is made. The browser gets it in a file that only you can read.
+    If something else uses the usual port, another is taken. Needs the extra
+    irclient[web].
 
     examples:
     # on http://127.0.0.1:7412
@@ -89,7 +89,7 @@ def serve_page(client: Client, options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _ServedPage:
-    """Where a page is served, of which daemon, and the key that its links are signed with."""
+    """The port of a page, its daemon's endpoint, and the key that signs its links."""
 
     port: int
     endpoint: str
@@ -102,7 +102,7 @@ class _ServedPage:
         return make_link(self.port, self.key, options.host_name)
 
     def serves_ours(self) -> bool:
-        """Say whether what listens there is this daemon's page: it can sign with the key."""
+        """Return whether this daemon's page listens there: it can sign with the key."""
         from irclient.web.application import OneTimeTokens
 
         nonce = secrets.token_urlsafe(16)
@@ -110,7 +110,7 @@ class _ServedPage:
         return proof.encode() in self._ask_proof(f"nonce={nonce}")
 
     def has_taken(self, link: str) -> bool:
-        """Say whether the page, which is ours, was opened with a link."""
+        """Return whether our page was opened with a link."""
         return b'"used":true' in self._ask_proof(f"link={link.rpartition('=')[2]}")
 
     def _ask_proof(self, question: str) -> bytes:
@@ -132,9 +132,9 @@ class _ServedPage:
 
 
 def _make_listener(page: _ServedPage, options: argparse.Namespace) -> socket.socket | None:
-    """Return a socket to serve the page at, None where this daemon's is served already.
+    """Return a socket for serving the page, None if this daemon's page is already served.
 
-    Raises Unavailable where something else has the port that was asked for.
+    Raises Unavailable if something else uses the requested port.
     """
     from irclient.mcp.listening import bind_port
 
@@ -156,7 +156,7 @@ def _serve(listener: socket.socket, client: Client, key: str, options: argparse.
     from irclient.web.application import make_web_app, serve
 
     page = _ServedPage(listener.getsockname()[1], client.endpoint, key)
-    # Before the link: it takes none that is older than itself.
+    # Made before the link, since the page accepts none older than itself.
     app = make_web_app(client.endpoint, page.port, key, client.timeout, options.host_name)
     listener.listen()
     note(f"irc: the page is at http://127.0.0.1:{page.port}, until Ctrl-C")
@@ -167,15 +167,15 @@ def _serve(listener: socket.socket, client: Client, key: str, options: argparse.
         serve(app, listener)
         return
     with _write_page_file(url) as path:
-        # A browser in this terminal returns when it is left, and wants the page until then.
+        # A browser in this terminal blocks until it is quit, and needs the page until then.
         threading.Thread(target=_open, args=(path, url, page), daemon=True).start()
         serve(app, listener)
 
 
 @contextlib.contextmanager
 def _write_page_file(url: str) -> Iterator[str]:
-    """Yield the path of a page that leads to a link and that only this user can read."""
-    # A browser from a snap reads nothing that is hidden, and nothing outside of the home directory.
+    """Yield the path of a page that redirects to a link and that only this user can read."""
+    # A browser from a snap reads no hidden files, and none outside of the home directory.
     home = os.path.expanduser("~")
     confined = os.path.isdir(os.path.join(home, "snap"))
     folder = home if confined else os.path.dirname(find_key_path())
@@ -194,7 +194,7 @@ def _remove(path: str) -> None:
 
 
 def _open(path: str, url: str, page: _ServedPage) -> None:
-    """Open the file in a browser, and remove it once the link was followed, or is too old."""
+    """Open the file in a browser, and remove it once the link was followed or has expired."""
     from irclient.web.application import VALID_S
 
     ends = time.monotonic() + VALID_S

@@ -18,13 +18,13 @@ from irclient.types import Query
 
 Answer = TypeVar("Answer")
 
-# A daemon that is being restarted is there again after about this long.
+# A restart of the daemon takes about this long.
 _RESTART_S = 1.0
 _REPORT_EVERY_S = 1.0
 _NEAREST = 3
-# Of an error, which may name what was asked for.
+# The longest error, which may repeat the request.
 _LONGEST = 4_000
-# How the daemon's hint begins where it knows names that are nearly the one that was asked for.
+# The start of the daemon's hint if it knows similar names.
 _KNOWN = "the nearest are "
 
 
@@ -49,7 +49,7 @@ class DaemonCaller:
         context: Context[Any, Any],
         since: float | None = None,
     ) -> Answer:
-        """Return what `call` gets from the daemon; report progress where that takes a while.
+        """Return what `call` gets from the daemon; report progress if that takes a while.
 
         `since` is when the client began to wait, for a call that is not the first one for it.
         Raises ToolError with what to do next.
@@ -64,7 +64,7 @@ class DaemonCaller:
         return answer
 
     async def _try(self, call: Callable[[AsyncClient], Awaitable[Answer]]) -> Answer | IRError:
-        """Return the answer, asked for again where the daemon is being restarted, or the error.
+        """Return the answer or the error, asking again while the daemon restarts.
 
         An error that was raised would be wrapped by the task group in a group of errors.
         """
@@ -75,7 +75,7 @@ class DaemonCaller:
                     return await call(client)
             except IRError as error:
                 is_gone = isinstance(error, Unreachable) and not isinstance(error, Timeout)
-                # While there is a socket the client itself has tried for long enough.
+                # If there is a socket, the client itself has already tried long enough.
                 if tried or not is_gone or os.path.exists(self._endpoint):
                     return error
             tried = True
@@ -94,7 +94,7 @@ async def _report_waiting(context: Context[Any, Any], since: float) -> None:
 
 
 def make_advice(error: IRError) -> str:
-    """Return what went wrong and what to do next, in words for a model."""
+    """Say what went wrong and what to do next, for a model."""
     if isinstance(error, Timeout):
         return f"{error.message}. It is busy: call again in a moment. `irc status` shows its load."
     if isinstance(error, Unreachable):
@@ -126,7 +126,7 @@ async def add_nearest(
 
 
 async def resolve_path(path: str) -> str:
-    """Return where a path leads, links resolved; a slow disk holds up no other call."""
+    """Resolve the links of a path on a thread, so that a slow disk delays no other call."""
     if "\0" in path:  # it leads nowhere, and the system's functions fail at it
         return path
     return await anyio.to_thread.run_sync(os.path.realpath, os.path.expanduser(path))

@@ -98,7 +98,7 @@ class Discovery(ToolSet):
         return make_answer(format_payload(item), item)
 
     async def read_resource(self, corpus: str, artifact_id: str, context: Context[Any, Any]) -> str:
-        """Return an item as a text with a line on where it comes from."""
+        """Return an item as a text with a line on its source."""
         try:
             return format_payload(
                 await self._read_payload(f"{corpus}/{artifact_id}", "body", context)
@@ -119,7 +119,7 @@ class Discovery(ToolSet):
 async def disclose_item(
     client: AsyncClient, reference: str, level: str = "body", place: str = ""
 ) -> Disclosure:
-    """Return what an item holds. Raises NotFound with the nearest references."""
+    """Return the content of an item. Raises NotFound with the nearest references."""
     try:
         return (await client.disclose([reference], level, place=place))[0]
     except NotFound as error:

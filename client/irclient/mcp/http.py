@@ -23,7 +23,7 @@ _PATH = "/mcp"
 
 
 class Guarded:
-    """Pass requests that carry the token on to an application, so many at once."""
+    """Pass requests with the token on to an application, a limited number at a time."""
 
     def __init__(self, app: ASGIApp, token: str, at_once: int = _AT_ONCE):
         self._app = app
@@ -31,7 +31,7 @@ class Guarded:
         self._free = at_once
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 401 to a request without the token, 405 to no POST, 503 to one too many."""
+        """Answer 401 without the token, 405 to methods other than POST, 503 to excess requests."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
         elif not self._has_token(scope):
@@ -40,7 +40,7 @@ class Guarded:
             await refused(scope, receive, send)
         else:
             scope.get("state", {}).get(AUTHENTICATED, lambda: None)()
-            # A stream by GET would hold a place for good, and nothing is ever sent on it.
+            # A GET stream would take up a slot forever, and nothing is ever sent on it.
             if scope["method"] != "POST":
                 refused = PlainTextResponse("only POST", 405, {"Allow": "POST"})
                 await refused(scope, receive, send)
@@ -64,7 +64,7 @@ class Guarded:
 
 
 def make_guarded_app(tools: Tools, port: int, token: str) -> ASGIApp:
-    """Return the application at /mcp: without sessions, for requests to this port by name."""
+    """Return the application at /mcp, without sessions, for local names of this port only."""
     security = TransportSecuritySettings(
         allowed_hosts=[f"{name}:{port}" for name in NAMES],
         allowed_origins=[f"http://{name}:{port}" for name in NAMES],
@@ -74,7 +74,7 @@ def make_guarded_app(tools: Tools, port: int, token: str) -> ASGIApp:
 
 
 def serve(tools: Tools, listener: socket.socket, token: str, page: ASGIApp | None = None) -> None:
-    """Serve until a signal ends it; with `page`, that too, everywhere but at /mcp."""
+    """Serve until a signal; with `page`, also serve that, everywhere but at /mcp."""
     app = make_guarded_app(tools, listener.getsockname()[1], token)
     make_http_server(Beside(app, page) if page else app, Admission()).run(sockets=[listener])
 
@@ -87,7 +87,7 @@ class Beside:
         self._page = page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on. What is no request, the start and the end, is the first one's."""
+        """Pass a request on; startup and shutdown events go to the first application."""
         path = scope.get("path", "")
         mine = scope["type"] != "http" or path == _PATH or path.startswith(f"{_PATH}/")
         await (self._app if mine else self._page)(scope, receive, send)

@@ -1,4 +1,4 @@
-"""Listening on the loopback address, where requests have to arrive in time.
+"""Listen on the loopback address, where requests have to arrive in time.
 
 All limits on how many are behind the proof that a request may ask (a token, a cookie), so that one
 without it cannot use them up.
@@ -23,11 +23,11 @@ from irclient.errors import Unavailable
 
 # Connections over HTTP: how long a request may take to arrive, and how many may lack the token.
 #
-# Every user of this machine can connect, and only the token shows who may ask. So a request has to
-# arrive in time, head and body; and of too many connections without the token the oldest is cut.
-# One that has sent the token stays, and a stream of its answers may last.
+# Every user of this machine can connect, and only the token proves who may ask. So a request has to
+# arrive in time, and the oldest of too many connections without the token is cut. A connection that
+# has sent the token stays, and may stream answers for long.
 
-# Under this key of its state a request has the function to call once its token was right.
+# The key in a request's state for the function to call once its token was accepted.
 AUTHENTICATED = "irclient.authenticated"
 
 
@@ -43,7 +43,7 @@ class UnauthenticatedLimit:
         self._all: dict[Connection, None] = {}
 
     def add(self, connection: Connection) -> None:
-        """Add a connection; the oldest is cut where there are too many."""
+        """Add a connection; cut the oldest if there are too many."""
         self._all[connection] = None
         if len(self._all) > self._most:
             oldest = next(iter(self._all))
@@ -56,7 +56,7 @@ class UnauthenticatedLimit:
 
 
 class Connection(H11Protocol):
-    """A connection that is cut where a request does not arrive in time."""
+    """A connection that is cut if a request does not arrive in time."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Connection(H11Protocol):
             self._stop_waiting()
 
     def on_response_complete(self) -> None:
-        """Begin to wait for the next request; it may be here already."""
+        """Begin to wait for the next request, which may have arrived already."""
         self._wait()
         super().on_response_complete()
 
@@ -116,21 +116,21 @@ ADDRESS = "127.0.0.1"
 NAMES = (ADDRESS, "localhost")
 # A stream that a client keeps open must not keep the process from stopping.
 _GRACE_S = 2
-# So few are accepted at a time that a request sent at once is read before others displace it; the
-# kernel queues so many that wait for that.
+# Few connections are accepted at a time, so that a request sent at once is read before others
+# displace it; the kernel queues the rest.
 _ACCEPTED, _QUEUED = 32, 4_096
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Within how many seconds a request has to arrive, and how many may wait without the token."""
+    """The seconds within which a request has to arrive, and the connections without the token."""
 
     within: float = 10.0
     unauthenticated: int = 128
 
 
 def bind_port(port: int) -> socket.socket:
-    """Return a socket bound to a port of the loopback address, 0 for any that is free.
+    """Return a socket bound to a port of the loopback address, 0 for any free one.
 
     Raises Unavailable where the port is taken.
     """
@@ -145,12 +145,12 @@ def bind_port(port: int) -> socket.socket:
     return made
 
 
-# A signal to end waits as long.
+# A termination signal waits as long.
 _LOOKS_EVERY_S = 1.0
 
 
 class _Server(uvicorn.Server):
-    """A server that lets more wait to be accepted than it accepts at a time.
+    """A server whose queue of waiting connections is longer than the batch that it accepts.
 
     One without requests looks once a second whether it is to end, not ten times.
     """
@@ -162,7 +162,7 @@ class _Server(uvicorn.Server):
             listener.listen(_QUEUED)
 
     async def main_loop(self) -> None:
-        """Serve until told to end; the first of ten ticks is the one that renews the date."""
+        """Serve until told to end; the first of ten ticks renews the date."""
         while not await self.on_tick(0):
             await asyncio.sleep(_LOOKS_EVERY_S)
 

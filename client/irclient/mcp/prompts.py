@@ -25,7 +25,7 @@ class WantedPrompts(BaseModel, frozen=True):
 
 
 class TakenResult(BaseModel, frozen=True):
-    """What of the prompts that were handed in was taken."""
+    """The result of handing in prompts."""
 
     items: int
     prompts: int

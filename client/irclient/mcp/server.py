@@ -19,8 +19,8 @@ from irclient.mcp.tools import Tools
 
 
 def serve(tools: Tools) -> None:
-    """Answer until the client closes stdin, or is gone when a reply is ready for it."""
-    # The SDK reads stdin on a thread: after Python's own handler the process would wait for it.
+    """Answer until the client closes stdin, or has gone when a reply is ready."""
+    # The SDK reads stdin on a thread, which Python's own signal handler would wait for.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         tools.run("stdio")
@@ -28,18 +28,17 @@ def serve(tools: Tools) -> None:
         pass
 
 
-# Leave out of results what the protocol revision of an older client does not know.
-#
-# Revisions are dates, so they compare as text.
+# Leave out of results what an older client's protocol revision does not know. Revisions are dates,
+# so they compare as text.
 
-# Since when a tool's description, and a result, has these.
+# The revisions that added these fields to tool descriptions and to results.
 _TOOL = {"annotations": "2025-03-26", "title": "2025-06-18", "outputSchema": "2025-06-18"}
 _TOOL |= {"_meta": "2025-06-18"}
 _RESULT = {"structuredContent": "2025-06-18"}
 
 
 async def omit_unknown(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Pass a request on, and leave out of its result what the client's revision does not know."""
+    """Pass a request on, and drop the fields of its result that the client does not know."""
     result = await call_next(ctx)
     if not isinstance(result, dict):
         return result
@@ -67,7 +66,7 @@ ReadFromLibrary."""
 
 
 def make_server(profile: str, daemon: DaemonCaller) -> Tools:
-    """Return the server of a profile: that of `discover`, with the tools of another one too."""
+    """Return the server of a profile: the tools of `discover`, and those of the profile."""
     tools = Tools(
         "irdaemon",
         title="irdaemon",

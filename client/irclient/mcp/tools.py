@@ -1,4 +1,4 @@
-"""The SDK's server with what models need: short schemas, and errors that say what to do next."""
+"""The SDK's server adapted to models: short schemas, and errors that say what to do next."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from irclient.mcp.daemon import DaemonCaller
 
-# What a tool does to what is there.
+# The effects of a tool.
 READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 
 
@@ -32,21 +32,21 @@ RESCANS, ADDS, CHANGES = (
     _make_hints(False, False),
     _make_hints(True, True),
 )
-# An argument of the tools that look for something.
+# An argument of the tools that search.
 Place = Annotated[
     str, Field(description="absolute directory of the project at work; else the server's own")
 ]
-# How Agent Library's tools are called by those who know them.
+# The names of Agent Library's tools.
 _PREFIX = "Librarian_"
-# Of wrong arguments so many are named.
+# How many wrong arguments to name.
 _MOST_WRONG = 10
 
 
 class Tools(MCPServer[Any]):
-    """An MCP server whose unknown tools and wrong arguments are answered with what is right."""
+    """An MCP server that answers unknown tools and wrong arguments with the right ones."""
 
     async def list_tools(self) -> list[Tool]:
-        """Return the tools, their schemas without the titles that only repeat names."""
+        """Return the tools; their schemas leave out titles that only repeat names."""
         return [
             tool.model_copy(
                 update={
@@ -60,7 +60,7 @@ class Tools(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool, by its name or as Agent Library calls it; null is an argument's default.
+        """Call a tool, by its name or Agent Library's name of it; null means the default.
 
         Raises ToolError that names the nearest tool, or each wrong argument.
         """
@@ -90,7 +90,7 @@ class Tools(MCPServer[Any]):
 
 
 class ToolSet:
-    """Tools that ask one daemon: `offered` has the name, the method and the hints of each.
+    """Tools that ask one daemon; `offered` has the name, the method and the hints of each.
 
     The docstring of a method is what a model reads of its tool.
     """
@@ -98,16 +98,16 @@ class ToolSet:
     offered: tuple[tuple[str, str, ToolAnnotations], ...] = ()
     # Whether a tool's name, as a word, is its title.
     has_titles = False
-    # Those that a client is to show its model from the start: others it may defer until they are
-    # looked for, and a tool that finds things is not looked for. Claude Code knows this, from
-    # 2.1.121 on.
+    # Tools that a client shows its model from the start. It may defer others until the model
+    # searches for them, which it never does for a tool that finds things. Claude Code supports
+    # this from 2.1.121 on.
     always_loaded: tuple[str, ...] = ()
 
     def __init__(self, daemon: DaemonCaller):
         self._daemon = daemon
 
     def _choose_place(self, place: str) -> str:
-        """Return the directory that a call comes from: the one it names, else the server's."""
+        """Return the place of a call: the directory it names, or the server's."""
         return os.path.expanduser(place.strip()) or self._daemon.place
 
     def add_to(self, tools: Tools) -> None:
@@ -121,7 +121,7 @@ class ToolSet:
 
 
 def make_answer(text: str, value: BaseModel) -> CallToolResult:
-    """Return a result: the value for programs, and the text for those that know only text."""
+    """Return a result: the value for programs, and the text for clients that only know text."""
     structured = value.model_dump(mode="json", exclude_none=True)
     return CallToolResult(
         content=[TextContent(type="text", text=text)], structured_content=structured

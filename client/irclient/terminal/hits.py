@@ -125,7 +125,7 @@ def describe_project(answer: Mapping[str, Any]) -> str:
 
 
 def describe_cut(signals: Mapping[str, Any]) -> str:
-    """Return what is to be said of a query that was cut, "" of one that was not."""
+    """Return a note on a query that was cut, "" if it was not."""
     if not (cut := signals.get("cut")):
         return ""
     return f"of this long query the first {cut['characters']:,} of {cut['of']:,} characters count"

@@ -127,7 +127,7 @@ def test_an_explanation_begins_with_the_verdict_and_takes_ten_lines_over_ten_cor
     assert re.match(r"offered: \d\.\d\d that it is what you want, mostly because ", first)
     assert re.match(r"\d of \d+ candidates? appl", second)
     assert len(lines) < 9
-    assert any(line.startswith("sure enough: tools") for line in lines)
+    assert any(line.startswith("confident enough: tools") for line in lines)
     assert any("and 5 more" in line for line in lines)
     assert "zebra?" in "\n".join(lines)
     assert lines[-1].startswith("--all shows")

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
 # Text from indexed files as one quotable line: nothing invisible, nothing that reads as markup.
 #
-# The author of a description may try to give the agent orders in the user's place. So it stays
-# inside its quotation marks: no line ends, no quotes, brackets or backticks of its own, nor what
-# looks like them or is folded into them, and no characters that a person reviewing the file could
-# not have seen.
+# The author of a description may try to give the agent orders in the user's name. So it stays
+# inside its quotation marks: it loses line ends, quotes, brackets and backticks, characters that
+# look like them or fold into them, and characters that a person reviewing the file cannot see.
 
 # Straight and typographic quotes, primes and graves, and those of other widths and scripts.
 _QUOTES = (
@@ -45,7 +44,7 @@ _TAME = str.maketrans(
 
 def make_plain(text: str, width: int) -> str:
     """Return a text as one plain line of at most `width` characters."""
-    # What will be cut off need not be looked at; what is dropped may make room for some of it.
+    # Text far beyond the cut need not be cleaned; dropped characters make room for some of it.
     line = " ".join(text[: 4 * width].split())
     if not (line.isascii() and line.isprintable()):
         from irclient.invisible import drop_hidden
@@ -64,7 +63,7 @@ _MATCH = (
 _BUILDING = " Still being indexed, so more may apply: {}."
 _ITEM = '- "{}": "{}", "{}", from "{}"'
 _OF_PROJECT = ', of the project "{}"'
-# What is shown of a project is no text of its files: the kinds of surfaces that describe.
+# The kinds of surfaces that describe a project, and contain no text of its files.
 _DESCRIBING = ("capability", "description", "deps")
 _HOW = 'irc discover "WORDS" finds those that apply, or says that none does.'
 _NAME, _SUMMARY, _PLACE = 80, 320, 300
@@ -78,7 +77,7 @@ def format_matches(
     added: str = "",
     asked: str = "prompt",
 ) -> tuple[str, list[str]]:
-    """Return the text that names hits, best first, and the CORPUS/ID of those in it.
+    """Return a text that names hits, best first, and the CORPUS/ID of those in it.
 
     At most three, as many as `limit` characters hold; the text is "" where that is none. It says
     what was `asked`, which corpora are still `building`, and ends its first line with what is
@@ -105,7 +104,7 @@ def _make_header(count: int, building: Sequence[str], asked: str) -> str:
 
 
 def _format_item(hit: Mapping[str, Any], room: int) -> str:
-    """Return the line of one hit, its summary cut to fit; "" where too little of it would."""
+    """Return the line of one hit, its summary cut to fit; "" if too little of it fits."""
     project, fields = make_plain(_find_project(hit), _NAME), hit.get("fields", {})
     version = f" {fields['version']}" if project and fields.get("version") else ""
     name = make_plain(hit["name"] + version, _NAME)
@@ -127,12 +126,12 @@ def _format_item(hit: Mapping[str, Any], room: int) -> str:
 def _find_project(hit: Mapping[str, Any]) -> str:
     """Return the name of the project that a hit belongs to, "" for one of the person's own."""
     fields = hit.get("fields", {})
-    # A session names the directory that it was in, and belongs to the person.
+    # A session names its directory, but belongs to the person.
     return str(fields.get("project") or "a project") if fields.get("project_root") else ""
 
 
 def shorten_path(path: str) -> str:
-    """Return a path, of one below home from ~ on."""
+    """Return a path, with ~ for the home directory."""
     home = os.environ.get("HOME", "")
     within = len(home) > 1 and path.startswith(home + "/")
     return "~" + path[len(home) :] if within else path
@@ -143,7 +142,7 @@ def _mark_building(corpus: Mapping[str, Any]) -> str:
 
 
 def format_summary(corpora: Sequence[Mapping[str, Any]], limit: int) -> str:
-    """Return one line on what there is to discover; "" where there is nothing."""
+    """Return one line on what there is to discover, "" for nothing."""
     counts = [
         f"{make_plain(each['name'], _NAME)} ({each['artifacts']:,}{_mark_building(each)})"
         for each in corpora
@@ -158,11 +157,11 @@ def format_summary(corpora: Sequence[Mapping[str, Any]], limit: int) -> str:
 
 # The wordings of an answer: `facts` says what matches; `advice` adds what to do with it.
 #
-# The sentence added is one of ours, by the kind of the first item and by how likely it is. No
-# word of an item is in it. The daemon notes with each answer in which wording it was shown, and
-# `irc usage` compares how much of either is used.
+# The added sentence is ours, chosen by the kind and the probability of the first item; it contains
+# no word of an item. The daemon records the wording of each answer, and `irc usage` compares how
+# many offers of each wording are used.
 
-# From this probability on what matches is taken to apply.
+# From this probability on, a match is taken to apply.
 _SURE = 0.5
 _UNSURE = " They are possibly relevant."
 _SKILL_TOOL = " To use a skill, call the Skill tool with its name before other work, if it fits."
@@ -173,7 +172,7 @@ _HAS_SKILL_TOOL = ("claude",)
 
 
 def choose_variant(wording: str, session: str) -> str:
-    """Return the wording for a session: of both, each for half the sessions, and for good."""
+    """Return the wording for a session; `both` gives each half of the sessions one of them."""
     if wording != BOTH:
         return wording
     return (FACTS, ADVICE)[sum(session.encode("utf-8", "replace")) % 2]

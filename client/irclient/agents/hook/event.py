@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 PROMPT, START, STOP = "prompt", "start", "stop"
-# The events that have an answer, by agent and by its names of them.
+# The events that are answered, by agent and the agent's name of the event.
 _CLAUDES = {"UserPromptSubmit": PROMPT, "SessionStart": START, "Stop": STOP}
 _KINDS = {
     "claude": _CLAUDES,
@@ -23,7 +23,7 @@ _KINDS = {
     "cursor": {"beforeSubmitPrompt": PROMPT, "sessionStart": START, "stop": STOP},
     "copilot": {"sessionStart": START, "SessionStart": START, "agentStop": STOP, "Stop": STOP},
 }
-# The oldest Cursor seen to take context at a prompt; its documents do not name the key for it.
+# The oldest Cursor seen to accept context at a prompt; its documentation does not name the key.
 _TAKES_CONTEXT = (3, 20, 17)
 
 
@@ -49,7 +49,7 @@ class HookEvent:
 
 
 def read_event(agent: str, given: Mapping[str, Any], name: str) -> HookEvent | None:
-    """Return the event in an agent's JSON; None where there is nothing to answer, or in vain.
+    """Parse the event in an agent's JSON; return None if an answer is not needed or impossible.
 
     A sub-agent was given its task by an agent that has the answer; a session that resumes still has
     its context.
@@ -78,5 +78,5 @@ def _read_cursor_version(given: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def read_text(given: Mapping[str, Any], *keys: str) -> str:
-    """Return the first text under any of the keys, "" where there is none."""
+    """Return the first text under any of the keys, "" if there is none."""
     return next((given[key] for key in keys if isinstance(given.get(key), str)), "")

@@ -1,4 +1,4 @@
-"""A command that failed: the event in each agent's JSON, and what is said of its error.
+"""A failed command: the event in each agent's JSON, and the answer about its error.
 
 Claude Code and Copilot CLI have an event for failures. Gemini CLI and Cursor tell the exit code
 with the result; Codex tells the output alone, so that it is not known there whether it failed.
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 _SHELLS = ("bash", "shell", "powershell", "run_shell_command", "exec_command", "local_shell")
 _MOST_COMMAND = 4_000
-# Of a long output: how it begins, and how it ends, where most programs say what is wrong.
+# The start and the end of a long output; most programs report the error at the end.
 _HEAD, _TAIL = 1_500, 6_000
-# One of these is in what every program says that fails.
+# Every failing program prints one of these.
 _CUES = (
     "error", "fail", "not found", "no such", "cannot", "can't", "denied", "exception", "fatal",
     "panic", "invalid", "refused", "rejected", "unable", "missing", "undefined", "unknown",
@@ -26,7 +26,7 @@ _CUES = (
 
 
 class FailureEvent:
-    """A command that failed in a session, and what it said; `is_sure` is whether it did fail.
+    """A command of a session and its output; `is_sure` says whether it certainly failed.
 
     `name` is the agent's name for the event. No text is to be trusted.
     """
@@ -45,7 +45,7 @@ class FailureEvent:
 
 
 def read_failure(agent: str, given: Mapping[str, Any], name: str) -> FailureEvent | None:
-    """Return the failed command in an agent's JSON; None for another tool, or one that succeeded.
+    """Parse a failed command from an agent's JSON; return None for other tools and successes.
 
     Raises ValueError for an event that lacks what it must have.
     """
@@ -65,7 +65,7 @@ def read_failure(agent: str, given: Mapping[str, Any], name: str) -> FailureEven
 
 
 def _read_command(given: Mapping[str, Any]) -> str:
-    """Return the command line that the tool was called with. Raises ValueError without one."""
+    """Return the command line that the tool ran. Raises ValueError without one."""
     args = _parse(given.get("tool_input", given.get("toolArgs")))
     command = args.get("command") if isinstance(args, dict) else None
     if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
@@ -91,7 +91,7 @@ def _read_error(given: Mapping[str, Any]) -> str:
 
 
 def _read_codex(given: Mapping[str, Any]) -> str | None:
-    """Return the output of a command that may have failed by what it says."""
+    """Return the output of a command if it looks like a failure."""
     said = given.get("tool_response")
     if isinstance(said, dict):
         said = read_text(said, "output", "stderr", "stdout")
@@ -144,7 +144,7 @@ _MOST_FILES = 3
 
 
 def format_cure(cure: Mapping[str, Any], today: Any, date: Any) -> str:
-    """Return the text on how an error went away; `today` and `date` are as time.localtime gives."""
+    """Return the text on how an error went away; `today` and `date` are time.localtime tuples."""
     when = f"{date.tm_mday} {_MONTHS[date.tm_mon - 1]}"
     when += f" {date.tm_year}" if date.tm_year != today.tm_year else ""
     reference = make_plain(f"{cure['corpus']}/{cure['artifact_id']}", _PLACE)

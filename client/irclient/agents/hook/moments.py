@@ -25,8 +25,8 @@ MOMENTS = (COMPACT, SUBAGENT, ERROR)
 # failed command went away before.
 RESTORE, TASK, TAKE, FAILED = "restore", "task", "take", "failed"
 
-# (the agent's name of an event, a matcher or "", what the hook does). An event that is there anyway
-# gets the matcher in place of its own.
+# (the agent's name of an event, a matcher or "", what the hook does). The matcher replaces that of
+# an event that is handled anyway.
 EventRow = tuple[str, str, str]
 _STARTS = "startup|resume|clear|compact"
 EVENTS: Mapping[str, Mapping[str, tuple[EventRow, ...]]] = {
@@ -49,7 +49,7 @@ EVENTS: Mapping[str, Mapping[str, tuple[EventRow, ...]]] = {
         "copilot": (("postToolUseFailure", "", FAILED),),
     },
 }
-# Why an agent that has hooks has none for a moment.
+# Why an agent with hooks does not support a moment.
 UNSUPPORTED: Mapping[tuple[str, str], str] = {
     (COMPACT, "cursor"): "Cursor's preCompact takes no text, and a resumed chat has no event",
     (SUBAGENT, "cursor"): "Cursor's subagentStart allows or denies, and takes no text",
@@ -61,7 +61,7 @@ COMPACTED, RESUMED = "compact", "resume"
 
 
 def find_kind(moments: tuple[str, ...], agent: str, name: str) -> str:
-    """Return what the hook does at an event by the moments that are on, "" for nothing."""
+    """Return what the hook does at an event, given the enabled moments; "" for nothing."""
     for moment in moments:
         for event, _, kind in EVENTS.get(moment, {}).get(agent, ()):
             # VS Code spells the names of Copilot's settings with a capital.
@@ -93,7 +93,7 @@ class MomentEvent:
 def read_moment(
     moments: tuple[str, ...], agent: str, given: Mapping[str, Any], name: str
 ) -> MomentEvent | FailureEvent | None:
-    """Return the event in an agent's JSON; None where no moment that is on has to do with it.
+    """Parse the event in an agent's JSON; return None if no enabled moment concerns it.
 
     Raises ValueError for one that lacks what it must have.
     """
@@ -118,7 +118,7 @@ def read_moment(
 
 
 def _read_task(given: Any) -> tuple[str, str]:
-    """Return the type of a sub-agent and its task, of what its tool was called with."""
+    """Return the type and the task of a sub-agent from the arguments of its tool."""
     if isinstance(given, str):
         from irclient.fast.light_json import parse_json
 
@@ -138,7 +138,7 @@ _NAME, _PLACE = 60, 120
 
 
 def format_used(items: Sequence[Mapping[str, Any]], source: str) -> tuple[str, list[str]]:
-    """Return the text that names what a session used, and the CORPUS/ID of what is in it.
+    """Return a text that names what a session used, and the CORPUS/ID of the items in it.
 
     It has at most 400 characters; both are empty where nothing was used.
     """

@@ -12,7 +12,7 @@ WORDINGS = (FACTS, ADVICE, BOTH)
 BUDGET_MS = 150
 CHARS = 1_500
 _MOST_MS = 10_000
-# What agents take at most.
+# The longest answer that agents accept.
 _MOST_CHARS = 10_000
 
 
@@ -73,7 +73,7 @@ def _choose_budget(text: str) -> float:
 
 
 def _parse_number(text: str, otherwise: float, most: float) -> float:
-    """Return a number above 0, or the default: a wrong option must not cost a prompt its answer."""
+    """Return a number above 0, or the default, since a wrong option must not stop the answer."""
     try:
         number = float(text)
     except ValueError:

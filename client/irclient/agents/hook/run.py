@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
     from irclient.fast.zmtp import ZmtpLine
 
-# Set it where agents are started by programs that the hook should not answer, or to disable it.
+# Set it to disable the hook, or for agents that are run by programs.
 SILENCED_BY = "IRDAEMON_NO_HOOK"
 _MOST_READ = 4 * 1024 * 1024
 _MOST_ASKED = 8_000
 _LONGEST_PATH = 4_096
 _LONGEST_SESSION = 200
-# What starting and ending the process, and a shell around it, take outside of it.
+# The time that starting and ending the process, and a shell around it, take outside of it.
 _MARGIN_S = 0.02
-# A process that is older did not just start: the two clocks are not the same.
+# If the process seems older, the two clocks differ.
 _OLDEST_S = 5.0
 # The daemon's share of the time that is left; the rest is for sending and receiving.
 _DAEMONS_SHARE = 0.6
@@ -49,7 +49,7 @@ def main(words: list[str]) -> NoReturn:
 
 
 def _measure_age() -> float:
-    """Return for how many seconds this process has been starting; for the agent, that counts.
+    """Return how many seconds this process took to start, which the agent waits for, too.
 
     Where the system does not say, the processor's time is what it was at least.
     """
@@ -74,13 +74,13 @@ def _parse(words: list[str]) -> HookOptions | None:
 
 
 def _is_enabled() -> bool:
-    """Return whether to read the event: stdin and stdout are open, and the hook is not disabled."""
-    # A closed descriptor's number would be that of the next socket: it must not be written to.
+    """Return whether to read the event: stdin and stdout are open, and the hook is enabled."""
+    # The next socket would get a closed descriptor's number: it must not be written to.
     return sys.stdin is not None and sys.stdout is not None and not os.environ.get(SILENCED_BY)
 
 
 def _set_timer(deadline: float) -> bool:
-    """Have the process end at the deadline; return whether there is time left until then."""
+    """End the process at the deadline; return whether any time is left until then."""
     left = deadline - time.monotonic()
     if left > 0:
         signal(SIGALRM, lambda number, frame: os._exit(0))
@@ -108,14 +108,14 @@ def _answer(options: HookOptions, deadline: float) -> None:
 
 
 def _find_moment(options: HookOptions, given: Any, name: Any) -> Any:
-    """Return the event of a moment, None where it is none: what is rare is imported here."""
+    """Return the event of a moment, None for other events; imports what is rarely needed."""
     from irclient.agents.hook.moments import read_moment
 
     return read_moment(options.moments, options.agent, given, name)
 
 
 def _note_bad(options: HookOptions, deadline: float) -> None:
-    """Have the daemon count an event that is cut, too long, or not of the agent's form."""
+    """Report an event to the daemon that is cut, too long, or malformed."""
     moment = options.moments[0] if options.moments else "prompt"
     counted = {"agent": options.agent, "moment": moment, "outcome": "bad"}
     _tell("note_moment", counted, deadline)
@@ -172,12 +172,12 @@ def _on_prompt(event: HookEvent, options: HookOptions, deadline: float) -> None:
     if context:
         _write(make_answer(options.agent, event, context))
         if session:
-            # On the same connection: to make another takes as long as half of the answer.
+            # On the same connection: a new one takes half as long as the answer.
             line.put(_request("impressions", {"session": session, "references": offered}))
 
 
 def _describe_cut(answer: Any, prompt: str) -> str:
-    """Return a sentence on how much of a prompt was searched for, "" where all of it was."""
+    """Return a sentence on how much of a prompt was searched for, "" for all of it."""
     sent = min(len(prompt), _MOST_ASKED)
     searched = answer.get("signals", {}).get("cut", {}).get("characters", sent)
     if searched >= len(prompt):
@@ -186,7 +186,7 @@ def _describe_cut(answer: Any, prompt: str) -> str:
 
 
 def _is_worth_asking(prompt: str) -> bool:
-    """Return whether a prompt could need an item: not a bare command, nor this hook's answer."""
+    """Return whether a prompt could need an item: it is no bare command or answer of this hook."""
     words = prompt.split(None, 1)
     bare_command = len(words) == 1 and words[0].startswith("/")
     return bool(words) and not bare_command and not prompt.lstrip().startswith("<irdaemon>")
@@ -203,13 +203,13 @@ def _on_start(event: HookEvent, options: HookOptions, deadline: float) -> None:
 
 
 def _on_stop(event: HookEvent, options: HookOptions, deadline: float) -> None:
-    """Have the daemon scan the transcript, which it does if that lies below a root it indexes."""
+    """Ask the daemon to scan the transcript, which it does if an indexed root contains it."""
     if os.path.isabs(event.transcript) and len(event.transcript) <= _LONGEST_PATH:
         _tell("hint", {"path": event.transcript}, deadline)
 
 
 def _on_restore(event: Any, options: HookOptions, deadline: float) -> None:
-    """Write what the session used and may need again; after a compaction else what is indexed."""
+    """Write what the session used and may need again, or, after a compaction, what is indexed."""
     from irclient.agents.hook.moments import COMPACTED, format_used
     from irclient.places import check_place
 
@@ -225,13 +225,13 @@ def _on_restore(event: Any, options: HookOptions, deadline: float) -> None:
 
 
 def _on_task(event: Any, options: HookOptions, deadline: float) -> None:
-    """Have the daemon keep the task of a sub-agent until that starts."""
+    """Store the task of a sub-agent at the daemon until the sub-agent starts."""
     kept = {"agent_type": event.agent_type, "task": event.task[:_MOST_ASKED]}
     _tell("expect_subagent", {"session": _name_session(event, options), **kept}, deadline)
 
 
 def _on_take(event: Any, options: HookOptions, deadline: float) -> None:
-    """Write the items that apply to the task of a sub-agent that starts."""
+    """Write the items that apply to the task of a starting sub-agent."""
     from irclient.agents.hook.context import format_matches
     from irclient.places import check_place, may_be_noted
 
@@ -272,7 +272,7 @@ def _name_session(event: Any, options: HookOptions) -> str:
 
 
 def _ask(op: str, args: dict[str, Any], deadline: float) -> tuple[Any, ZmtpLine]:
-    """Return the daemon's answer, and the connection that it came by.
+    """Return the daemon's answer and its connection.
 
     Raises OSError or KeyError if there is none in time.
     """

@@ -6,7 +6,7 @@ A script is compiled each time it runs, so this one only finds the package that 
 import os
 import sys
 
-# Behind the standard library, whose modules nothing installed may take the place of.
+# After the standard library, so that nothing installed can replace its modules.
 sys.path.append(os.path.abspath(__file__ + "/../../../.."))
 
 from irclient.agents.hook.run import main

@@ -1,4 +1,4 @@
-"""A change of one settings file: planned from what is there, shown, and made in one step.
+"""A change of one settings file: planned from its content, shown, and made in one step.
 
 A file is replaced whole, under its own mode and owner and through its links, and only if it is
 still what the change was planned from. What it was before our first entry stays beside it.
@@ -30,7 +30,7 @@ _NOWHERE = "/dev/null"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The content of a file before and after, in bytes; None where there is no file.
+    """The content of a file before and after, in bytes; None for no file.
 
     `file` names it with all entries that belong in it; `backup` is the content of the backup beside
     it afterwards, None for no backup; `ends` is whether none of our entries are left then.
@@ -48,7 +48,7 @@ class Change:
         return self.file.path
 
     def diff(self) -> Iterator[str]:
-        """Yield the change as lines of a unified diff, in which nothing is shown but what is ours.
+        """Yield the change as lines of a unified diff that shows only what is ours.
 
         What else a file holds may be a credential, and stand in a line that changes.
         """
@@ -67,14 +67,14 @@ class Change:
             yield line if line.startswith("@@") else line[0] + shown[line[1:]]
 
     def _hide_secrets(self, data: bytes | None) -> dict[str, str]:
-        """Return what may be shown of each line."""
+        """Return the lines with everything hidden that is not ours."""
         shown = (
             _choose_editor(self.file).mask_others(_decode(data), self.file).replace("\r\n", "\n")
         )
         return dict(zip(_split_lines(data), shown.split("\n"), strict=False))
 
     def make(self) -> None:
-        """Make the change. Raises SettingsError where the file cannot be written or has changed."""
+        """Make the change. Raises SettingsError if the file cannot be written or has changed."""
         with _as_settings_error(self.path):
             real = os.path.realpath(self.path)
             _check_unchanged(real, self.before)
@@ -93,7 +93,7 @@ class Change:
 
 
 def plan_install(whole: SettingsFile, part: SettingsFile) -> Change | None:
-    """Return the change that puts a part of our entries into a file, None where they are there."""
+    """Plan to add the wanted entries to a file; return None if it has them."""
     before, beside = _read(whole.path)
     with _as_settings_error(whole.path):
         text = _decode(before)
@@ -104,7 +104,7 @@ def plan_install(whole: SettingsFile, part: SettingsFile) -> Change | None:
 
 
 def plan_uninstall(whole: SettingsFile, part: SettingsFile) -> Change | None:
-    """Return the change that takes a part of our entries out of a file, None where none are there.
+    """Plan to remove the wanted entries from a file; return None if it has none of them.
 
     Where none are left and nothing else has changed since they came, the file becomes what it was,
     to the byte.
@@ -140,7 +140,7 @@ def _is_only_added(whole: SettingsFile, earlier: bytes | None, now: bytes) -> bo
 
 
 def _update(now: bytes, part: SettingsFile) -> bytes:
-    """Return a file with the entries of ours that are in it brought up to date, if they can be."""
+    """Update our entries in a file, if possible."""
     with contextlib.suppress(ValueError):
         return _encode(now, _choose_editor(part).update_entries(_decode(now), part))
     return now
@@ -154,7 +154,7 @@ def _choose_editor(file: SettingsFile) -> ModuleType:
 
 
 def _read(path: str) -> tuple[bytes | None, bytes | None]:
-    """Return what a file and the backup beside it hold. Raises SettingsError for no file."""
+    """Return the contents of a file and its backup. Raises SettingsError if unreadable."""
     with _as_settings_error(path):
         real = os.path.realpath(path)
         return _read_content(real), _read_content(real + BACKUP)
@@ -183,7 +183,7 @@ def _split_lines(data: bytes | None) -> list[str]:
 
 
 def _encode(like: bytes | None, text: str) -> bytes:
-    """Return a text as bytes, with a byte order mark where the file had one."""
+    """Encode a text, with a byte order mark if the file had one."""
     mark = _BOM if (like or b"").startswith(_BOM.encode()) else ""
     return (mark + text).encode("utf-8")
 
@@ -227,7 +227,7 @@ def _copy_status(descriptor: int, status: os.stat_result) -> None:
 
 @contextlib.contextmanager
 def _as_settings_error(path: str) -> Iterator[None]:
-    """Raise SettingsError, naming the file, for any error with it."""
+    """Turn any error with a file into a SettingsError that names it."""
     try:
         yield
     except (OSError, ValueError) as error:

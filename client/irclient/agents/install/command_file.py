@@ -1,4 +1,4 @@
-"""A command of ours for a coding agent: a file with which it writes expected prompts."""
+"""A command file for a coding agent, which makes it write expected prompts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from irclient.agents.install.targets import Machine
 from irclient.errors import SettingsError
 from irclient.invisible import spell_hidden
 
-# Its second line: by it a file is known as ours, whatever a release wrote below.
+# The second line marks the file as ours, in every release.
 _OURS = "irdaemon: installed by irc install --prompts-command"
 _NAME = "irdaemon-prompts.md"
 _LARGEST = 1_000_000
-# By agent: the variable that names its directory, that below home, and where its commands are.
+# By agent: the variable with its directory, the default below home, and its commands' directory.
 _PLACES: Mapping[str, tuple[str, str, str]] = {
     "claude": ("CLAUDE_CONFIG_DIR", ".claude", "commands"),
     "codex": ("CODEX_HOME", ".codex", "prompts"),
@@ -46,7 +46,7 @@ user says stop.
 
 @dataclass(frozen=True, slots=True)
 class CommandChange:
-    """A change of a command's file: its content before and after, None where there is none."""
+    """A change of a command file: its content before and after, None for no file."""
 
     path: str
     before: bytes | None
@@ -64,7 +64,7 @@ class CommandChange:
         return self.before, self.after
 
     def make(self) -> None:
-        """Make the change. Raises SettingsError where the file cannot be written or has changed."""
+        """Make the change. Raises SettingsError if the file cannot be written or has changed."""
         try:
             if _read(self.path) != self.before:
                 raise SettingsError(f"{self.path} has changed in the meantime", "run it again")
@@ -80,7 +80,7 @@ class CommandChange:
 def plan_command(
     agent: str, machine: Machine, project: bool, *, wanted: bool
 ) -> CommandChange | None:
-    """Return the change that writes, or takes away, an agent's command; None where that is done.
+    """Plan to write or remove an agent's command file; return None if nothing is to do.
 
     Raises SettingsError for an agent that takes none, and for a file that is not ours.
     """

@@ -8,14 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-# Where each agent looks for its hooks, and whether any of ours there may be gone.
-#
-# `irc status` asks that every time, so nothing heavy is imported: only where a path that a hook
-# names is missing are the files read in full (`irclient.agents.install.targets`).
+# Find whether a hook of ours may name a missing file. `irc status` asks that every time, so nothing
+# heavy is imported; the files are parsed (`irclient.agents.install.targets`) only if a path is
+# missing.
 
-# Settings of agents are short; a larger file is not read for a warning.
+# Settings of agents are short; a larger file is not read just for a warning.
 MOST_BYTES = 1_000_000
-# By agent: the variable that names its directory, that below home, and the file; then a project's.
+# By agent: the variable with its directory, the default below home, the file; then a project's.
 _FILES = {
     "claude": ("CLAUDE_CONFIG_DIR", ".claude", "settings.json", ".claude/settings.local.json"),
     "codex": ("CODEX_HOME", ".codex", "hooks.json", ".codex/hooks.json"),
@@ -23,7 +22,7 @@ _FILES = {
     "cursor": ("", ".cursor", "hooks.json", ".cursor/hooks.json"),
     "copilot": ("COPILOT_HOME", ".copilot", "hooks/irdaemon.json", ".github/hooks/irdaemon.json"),
 }
-# What a word of a command may be written in, besides letters: anything else is for a parser.
+# The characters of simple words of a command, besides letters; anything else needs a parser.
 _ODD = ("'", "\\", "$", "`")
 
 
@@ -39,7 +38,7 @@ def find_project_file(agent: str, directory: str) -> str:
 
 
 def may_be_gone(home: str, cwd: str, env: Mapping[str, str]) -> bool:
-    """Return whether a hook of ours may name a file that is gone; False is certain."""
+    """Return whether a hook of ours may name a missing file; False is certain."""
     paths = [find_user_file(agent, home, env) for agent in _FILES]
     paths += [find_project_file(agent, cwd) for agent in _FILES]
     return any(map(_names_missing_file, paths))
@@ -51,7 +50,7 @@ def _names_missing_file(path: str) -> bool:
             text = file.read(MOST_BYTES)
     except OSError:
         return False
-    # Line by line: a settings file has one entry a line, and a file of one line is one entry.
+    # Line by line: settings have one entry on each line, and a file of one line is one entry.
     return any(_is_gone(line) for line in text.splitlines() if _is_ours(line))
 
 
@@ -96,7 +95,7 @@ class SettingsFile:
     head: Mapping[str, Any] = field(default_factory=dict)
 
     def keep_only(self, hooks: bool, server: bool) -> SettingsFile:
-        """Return the file with a part of its entries."""
+        """Keep only the hooks, only the server, or both."""
         return replace(
             self, hooks=self.hooks if hooks else (), server=self.server if server else None
         )
@@ -128,7 +127,7 @@ def _list_literals(value: Any) -> Iterator[str | int | bool]:
 
 
 def is_our_hook(handler: Any) -> bool:
-    """Return whether a hook's command is irdaemon's, of any installation."""
+    """Return whether a hook's command is irdaemon's, from any installation."""
     return any(map(_HOOK.search, list_commands(handler)))
 
 
@@ -139,7 +138,7 @@ def list_commands(handler: Any) -> list[str]:
 
 
 def is_our_server(entry: Any) -> bool:
-    """Return whether a server's entry starts `irc mcp`, of any installation."""
+    """Return whether a server's entry starts `irc mcp`, from any installation."""
     if not _is_map(entry):
         return False
     command, args = entry.get("command"), entry.get("args", [])

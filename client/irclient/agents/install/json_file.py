@@ -1,4 +1,4 @@
-"""Our entries in a JSON settings file. Where the file does not allow them: ValueError."""
+"""Our entries in a JSON settings file. Raises ValueError if the file does not allow them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,13 @@ from irclient.agents.install.entries import (
     starts_same,
 )
 
-# Edit JSON as text: only what is put in or taken out changes, comments and layout stay.
-#
-# Comments and trailing commas are understood, as agents do. A key that is there twice on the way
-# to an edit is refused: readers differ in which they take. No library is used because none edits
-# JSON with comments and keeps every other byte.
+# Edit JSON as text, so that comments and layout stay. Comments and trailing commas are accepted, as
+# agents do. A duplicate key on the way to an edit is refused, since readers differ in which they
+# take. No library is used because none edits JSON with comments and keeps every other byte.
 
 _STRING = r'"(?:\\.|[^"\\])*"'
 _COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*.*?\*/", re.DOTALL)
-# But not a comma that has nothing before it.
+# But not a comma without a value before it.
 _LAST_COMMA = re.compile(_STRING + r"|[{\[][ \t\r\n]*,|,(?=[ \t\r\n]*[}\]])", re.DOTALL)
 _SCALAR = re.compile(_COMMENT.pattern + r"|-?\d[\d.eE+-]*", re.DOTALL)
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -40,7 +38,7 @@ Key = str | int
 
 @dataclass(frozen=True, slots=True)
 class JsonNode:
-    """A value and where it is: `text[start:end]`.
+    """A value and its position: `text[start:end]`.
 
     `key` is its key or number, `begins` where that is. The whole has none.
     """
@@ -53,11 +51,11 @@ class JsonNode:
 
 
 class JsonText:
-    """A text that holds one JSON value. Raises ValueError, with the line, where it does not."""
+    """A text with one JSON value. Raises ValueError, with the line, if it is invalid."""
 
     def __init__(self, text: str):
         self.text = text
-        # As long as the text, place by place: without comments, and without last commas, too.
+        # Two copies of equal length: without comments, and also without trailing commas.
         self._bare = _COMMENT.sub(_blank, text)
         self._strict = _LAST_COMMA.sub(_blank, self._bare)
         start = self._skip(0)
@@ -67,18 +65,18 @@ class JsonText:
 
     @cached_property
     def unit(self) -> str:
-        """Return one step of the text's indentation: that of the first member of the whole."""
+        """Return one step of indentation: that of the first member of the whole value."""
         members = self.list_members(self.root)
         first = members[0].begins if members else 0
         return self.indent(first) if members and self.begins_line(first) else "  "
 
     @property
     def newline(self) -> str:
-        """Return how the text's lines end."""
+        """Return the line ending of the text."""
         return "\r\n" if "\r\n" in self.text else "\n"
 
     def list_members(self, node: JsonNode) -> list[JsonNode]:
-        """Return the members of an object or list, in order; none of anything else."""
+        """Return the members of an object or list, in order; none for other values."""
         if not isinstance(node.value, (dict, list)):
             return []
         found: list[JsonNode] = []
@@ -92,7 +90,7 @@ class JsonText:
         return found
 
     def find(self, keys: Sequence[Key]) -> JsonNode | None:
-        """Return what is under a path of keys and numbers, None where nothing is."""
+        """Return the node at a path of keys and numbers, None if there is none."""
         node: JsonNode | None = self.root
         for key in keys:
             members = self.list_members(node) if node else []
@@ -100,27 +98,27 @@ class JsonText:
         return node
 
     def find_comma_end(self, at: int) -> int:
-        """Return the place behind the comma that comes next; the place itself where none does."""
+        """Return the offset after the comma that comes next; `at` itself without one."""
         comma = self._skip(at)
         return comma + 1 if self._bare[comma : comma + 1] == "," else at
 
     def begins_line(self, at: int) -> bool:
-        """Return whether a place begins its line, apart from blanks; False in the first line."""
+        """Return whether only blanks come before an offset in its line; False in the first line."""
         start = self.text.rfind("\n", 0, at) + 1
         return start > 0 and not self.text[start:at].strip()
 
     def is_in_comment(self, at: int) -> bool:
-        """Return whether what stands before a place goes on to the end of the line."""
+        """Return whether a line comment comes before an offset in its line."""
         found = (each for each in _COMMENT.finditer(self.text) if each.start() < at <= each.end())
         return any(each.group().startswith("//") for each in found)
 
     def indent(self, at: int) -> str:
-        """Return the white space that the line of a place begins with."""
+        """Return the indentation of the line of an offset."""
         line = self.text[self.text.rfind("\n", 0, at) + 1 : at]
         return line[: len(line) - len(line.lstrip())]
 
     def dump(self, value: Any, indent: str) -> str:
-        """Return a value in the style of this text, to stand in a line of that indentation."""
+        """Format a value in the style of this text, for a line with that indentation."""
         written = json.dumps(value, ensure_ascii=False, indent=self.unit)
         return written.replace("\n", self.newline + indent)
 
@@ -147,7 +145,7 @@ class JsonText:
         return ValueError(f"line {line}, column {column}: {what}")
 
     def _explain_error(self, error: json.JSONDecodeError) -> str:
-        """Return what the decoder found wrong as a whole sentence."""
+        """Return the decoder's error as a sentence."""
         if error.msg.startswith("Invalid control character"):
             code = ord(self.text[error.pos])
             return f"a control character, U+{code:04X}, within a text; write it as \\u{code:04x}"
@@ -155,7 +153,7 @@ class JsonText:
 
 
 def put(text: str, keys: Sequence[Key], value: Any) -> str:
-    """Return the text with a value under a path of keys; objects on the way are made.
+    """Set a value at a path of keys, creating the objects on the way.
 
     Raises ValueError where something else than an object is on the way.
     """
@@ -174,7 +172,7 @@ def put(text: str, keys: Sequence[Key], value: Any) -> str:
 
 
 def replace(text: str, keys: Sequence[Key], value: Any) -> str:
-    """Return the text with another value in the place of the one under a path of keys."""
+    """Replace the value at a path of keys."""
     json_text = JsonText(text)
     node = json_text.find(keys)
     if node is None:
@@ -186,7 +184,7 @@ def replace(text: str, keys: Sequence[Key], value: Any) -> str:
 
 
 def append(text: str, keys: Sequence[Key], value: Any) -> str:
-    """Return the text with a value at the end of the list under a path of keys, made if need be."""
+    """Append a value to the list at a path of keys, creating the list if needed."""
     json_text = JsonText(text)
     node = json_text.find(keys)
     if node is None:
@@ -197,7 +195,7 @@ def append(text: str, keys: Sequence[Key], value: Any) -> str:
 
 
 def remove(text: str, keys: Sequence[Key]) -> str:
-    """Return the text without what is under a path, nor the containers that this leaves empty."""
+    """Remove the value at a path, and the containers that become empty."""
     json_text = JsonText(text)
     parent = json_text.find(keys[:-1])
     node = json_text.find(keys)
@@ -210,10 +208,10 @@ def remove(text: str, keys: Sequence[Key]) -> str:
 
 
 def _insert(json_text: JsonText, container: JsonNode, value: Any, key: str | None = None) -> str:
-    """Return the text with a new last member, laid out as the one before it."""
+    """Insert a new last member, laid out like the one before it."""
     text = json_text.text
     close = container.end - 1
-    # Behind what was last, a comment of its own included.
+    # After the last member and its comment.
     tail = len(text[:close].rstrip())
     members = json_text.list_members(container)
     if not members:
@@ -236,9 +234,9 @@ def _insert(json_text: JsonText, container: JsonNode, value: Any, key: str | Non
 def _remove_member(
     json_text: JsonText, container: JsonNode, members: Sequence[JsonNode], number: int
 ) -> str:
-    """Return the text without a member: the reverse of `_insert`."""
+    """Remove a member: the reverse of `_insert`."""
     text, node = json_text.text, members[number]
-    # Behind what stands before it, a comment included.
+    # From the end of the member before it, including its comment.
     before = len(text[: node.begins].rstrip())
     after = json_text.find_comma_end(node.end)
     trails = after != node.end
@@ -255,7 +253,7 @@ def _remove_member(
 
 
 def mask_text(text: str, kept: Collection[str]) -> str:
-    """Return the text, line by line, with `...` for what is not kept: scalars, comments, keys.
+    """Replace scalars, comments and keys that are not kept by `...`; return the lines.
 
     `kept` are texts and numbers as JSON has them.
     """
@@ -276,18 +274,18 @@ def _format_member(key: str | None, written: str) -> str:
 
 
 def _blank(found: re.Match[str]) -> str:
-    """Return a string as it is, and spaces for anything else but its line ends."""
+    """Return a string unchanged; replace anything else by spaces, except line ends."""
     written = found.group()
     return written if written[0] in '"{[' else re.sub(r"[^\r\n]", " ", written)
 
 
 HOOKS = "hooks"
-# How long the path of an item of an event's list is; a handler within a group has a longer one.
+# The length of the path of an item in an event's list; a handler in a group has a longer one.
 _ITEM = 3
 
 
 def add_entries(text: str, file: SettingsFile) -> str:
-    """Return the text with our entries: exactly those, each once, whatever was there of ours."""
+    """Write our entries, each exactly once, replacing any earlier ones of ours."""
     text = text if text.strip() else "{}\n"
     if file.wanted:
         for key, value in file.head.items():
@@ -299,7 +297,7 @@ def add_entries(text: str, file: SettingsFile) -> str:
 
 
 def remove_entries(text: str, file: SettingsFile) -> str:
-    """Return the text without our entries, of any installation."""
+    """Remove our entries, from any installation."""
     if not text.strip():
         return text
     if file.hooks:
@@ -313,7 +311,7 @@ def remove_entries(text: str, file: SettingsFile) -> str:
 
 
 def update_entries(text: str, file: SettingsFile) -> str:
-    """Return the text with those of our entries that are in it brought up to date."""
+    """Update those of our entries that the text has."""
     events = {keys[1] for keys in _find_our_hooks(text)}
     for hook in file.hooks:
         if hook.event in events:
@@ -324,20 +322,20 @@ def update_entries(text: str, file: SettingsFile) -> str:
 
 
 def mask_others(text: str, file: SettingsFile) -> str:
-    """Return the text to be shown: of its texts, numbers and comments only those we write."""
+    """Return the text for display: of strings, numbers and comments only those we write."""
     return mask_text(
         text, frozenset(json.dumps(each, ensure_ascii=False) for each in file.list_literals())
     )
 
 
 def _check(text: str) -> str:
-    """Return the text, if it is still JSON. Raises ValueError where it is not."""
+    """Return the text. Raises ValueError unless it is valid JSON."""
     JsonText(text)
     return text
 
 
 def _put_hook(text: str, hook: HookEntry) -> str:
-    """Return the text with a hook, in the place of an outdated one of ours for that event."""
+    """Add a hook, or replace an outdated one of ours for that event."""
     ours = [keys for keys in _find_our_hooks(text) if keys[1] == hook.event]
     items = [_read_value(text, keys) for keys in ours]
     if items == [hook.item]:
@@ -350,7 +348,7 @@ def _put_hook(text: str, hook: HookEntry) -> str:
 
 
 def _remove_misplaced(text: str, wanted: list[str]) -> str:
-    """Return the text without those of our hooks that other events than the wanted ones leave over.
+    """Remove our hooks for events that are not wanted.
 
     Those behind them go too, to come back in the order of a first installation: what is undone
     later is compared with that.
@@ -371,7 +369,7 @@ def _put_server(text: str, server: ServerEntry) -> str:
     keys = [server.table, SERVER]
     there = _read_value(text, keys)
     if there is not None and not is_our_server(there):
-        raise ValueError(f"{server.table}.{SERVER} is there already, and starts something else")
+        raise ValueError(f"{server.table}.{SERVER} already exists, and starts something else")
     if there is not None and starts_same(there, server.entry):
         return text
     return put(text, keys, server.entry)
@@ -387,7 +385,7 @@ def list_our_commands(text: str) -> list[str]:
 
 
 def _find_our_hooks(text: str) -> list[list[Key]]:
-    """Return the paths of our hooks, in order; of the whole group where it has no others."""
+    """Return the paths of our hooks, in order; of the whole group if it has only ours."""
     found: list[list[Key]] = []
     events = _read_value(text, [HOOKS])
     for event, items in events.items() if isinstance(events, dict) else ():

@@ -1,4 +1,4 @@
-"""Which files of each agent hold its hooks and MCP servers, and what goes into them.
+"""The settings files of each agent, and the hooks and MCP servers to write into them.
 
 Sources: the agents' own documents, named in docs/agents.md.
 """
@@ -28,11 +28,11 @@ from irclient.agents.install.json_file import list_our_commands
 from irclient.errors import SettingsError
 from irclient.fast.packing import PROTOCOL
 
-# Agents wait at most so long for a hook; it ends by itself long before.
+# How long agents wait for a hook at most; it ends on its own long before.
 _TIMEOUT_S = 2
 # A session that resumes still has its context.
 _STARTS = "startup|clear|compact"
-# The events of each, with a matcher or none; Codex has taken over Claude Code's.
+# The events of each agent, with an optional matcher; Codex uses those of Claude Code.
 _CLAUDES = (("UserPromptSubmit", ""), ("SessionStart", _STARTS), ("Stop", ""))
 _GEMINIS = (("BeforeAgent", ""), ("SessionStart", ""), ("AfterAgent", ""))
 _CURSORS = (("sessionStart", ""), ("beforeSubmitPrompt", ""))
@@ -55,11 +55,11 @@ class Machine:
     moments: tuple[str, ...] | None = None
 
     def find_base(self, variable: str, *usual: str) -> str:
-        """Return the directory that a variable names, or the usual one below home."""
+        """Return the directory that a variable names, or the default one below home."""
         return self.env.get(variable) or os.path.join(self.home, *usual)
 
     def make_command(self, agent: str, event: str = "", moments: str = "") -> str:
-        """Return the shell command of a hook, which never fails: some take that for a refusal."""
+        """Return the shell command of a hook, which never fails, as agents may take that as no."""
         named = f" --event {event}" if event else ""
         named += f" --moments {moments}" if moments else ""
         return f"{self.hook} --agent {agent}{named} 2>/dev/null || :"
@@ -81,7 +81,7 @@ def find_machine() -> Machine:
         home=os.path.expanduser("~"),
         cwd=os.getcwd(),
         env=os.environ,
-        # Without the site's imports and the environment's: the quickest that works anywhere.
+        # Without site packages and environment variables: the fastest start that works anywhere.
         hook=shlex.join([sys.executable, "-I", "-S", os.path.abspath(start)]),
         irc=os.path.abspath(irc),
     )
@@ -89,7 +89,7 @@ def find_machine() -> Machine:
 
 def _list_claude_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
     server = _make_server(machine, "mcpServers")
-    # The command is one of this machine, so a project's shared settings are not its place.
+    # The command is specific to this machine, so it does not belong in a project's shared settings.
     if project:
         servers = os.path.join(machine.cwd, ".mcp.json")
     else:
@@ -141,7 +141,7 @@ def _list_cursor_files(machine: Machine, project: bool) -> tuple[SettingsFile, .
 def _list_copilot_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
     base = machine.find_base("COPILOT_HOME", ".copilot")
     servers = os.path.join(machine.cwd, ".mcp.json") if project else f"{base}/mcp-config.json"
-    # Under these names VS Code reads the same file, which has its own key for the timeout.
+    # VS Code reads the same file under these names, but has its own key for the timeout.
     times = {"timeout": _TIMEOUT_S, "timeoutSec": _TIMEOUT_S}
     path = _find_hook_file("copilot", machine, project)
     hooks = tuple(
@@ -194,7 +194,7 @@ SETTINGS_FILES: Mapping[str, Callable[[Machine, bool], tuple[SettingsFile, ...]]
     "opencode": _list_opencode_files,
     "vscode": _list_vscode_files,
 }
-# What is to be done beside, by a person.
+# What is left for a person to do.
 NOTES: Mapping[str, str] = {
     "codex": "Codex runs a new hook once you have reviewed it: /hooks in a session",
     "copilot": "Copilot takes context at the start of a session only, not at a prompt",
@@ -214,7 +214,7 @@ def _find_hook_file(agent: str, machine: Machine, project: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """An event to be handled: `moments`, with commas, are those that its handler answers for."""
+    """An event to handle; `moments` are those that its handler answers, separated by commas."""
 
     name: str
     matcher: str
@@ -224,7 +224,7 @@ class _Event:
 def _list_events(
     agent: str, machine: Machine, path: str, always: tuple[tuple[str, str], ...]
 ) -> list[_Event]:
-    """Return the events that are always handled, then those of the moments that are to be on."""
+    """Return the events that are always handled, then those of the moments to switch on."""
     wanted = machine.moments
     if wanted is None:
         wanted = find_installed_moments(path)
@@ -238,7 +238,7 @@ def _list_events(
 
 
 def find_installed_moments(path: str) -> tuple[str, ...]:
-    """Return the moments that are on by our hooks in a settings file."""
+    """Return the moments that our hooks in a settings file answer."""
     found = {name for each in _read_commands(path) for name in _read_moments(each)}
     return tuple(moment for moment in MOMENTS if moment in found)
 
@@ -251,7 +251,7 @@ def _read_moments(command: str) -> list[str]:
 def _make_groups(
     machine: Machine, agent: str, events: list[_Event], timeout: int = _TIMEOUT_S
 ) -> tuple[HookEntry, ...]:
-    """Return hooks in Claude Code's shape: handlers in groups, which may have a matcher."""
+    """Return hooks in Claude Code's format: groups of handlers, with an optional matcher."""
     return tuple(
         HookEntry(
             event.name,
@@ -278,14 +278,12 @@ def _choose_directory(machine: Machine, project: bool, name: str, variable: str)
     return os.path.join(machine.cwd, name) if project else machine.find_base(variable, name)
 
 
-# Find installed hooks, and those that cannot work and are silent for ever.
-#
-# Their command names a file that is gone, or starts a client of another protocol than the
-# daemon's.
+# Find installed hooks, and those that fail silently: their command names a missing file, or starts
+# a client that speaks another protocol than the daemon.
 
 _NAMED_MOMENTS = re.compile(r" --moments ([\w,]+)")
 _PROTOCOL = re.compile(rb"^PROTOCOL = (\d+)\s*$", re.M)
-# Where a release says it, this one's place first.
+# Where releases state their protocol, the current place first.
 _SAYS_PROTOCOL = ("fast/packing.py", "wire.py")
 
 
@@ -322,7 +320,7 @@ def list_agents_with_hooks() -> list[str]:
 
 
 def find_missing_hooks() -> list[MissingHook]:
-    """Return the agents of this user, and of the project in this directory, whose hook is mute."""
+    """Return the agents of this user, and of the project here, whose hook cannot work."""
     home = os.path.expanduser("~")
     try:
         cwd = os.getcwd()
@@ -348,7 +346,7 @@ def _find_missing(machine: Machine, project: bool) -> Iterator[MissingHook]:
 
 
 def _read_commands(path: str) -> list[str]:
-    """Return the commands of our hooks in a settings file; none if it cannot be read."""
+    """Return the commands of our hooks in a settings file; none if it is unreadable."""
     if not os.path.isfile(path):  # to open a pipe would wait
         return []
     try:
@@ -360,7 +358,7 @@ def _read_commands(path: str) -> list[str]:
 
 
 def _list_named_files(command: str) -> Iterator[str]:
-    """Yield the files that a command starts by their paths."""
+    """Yield the paths of files in a command."""
     with contextlib.suppress(ValueError):  # no shell could read it either
         for word in takewhile(lambda word: word != "--agent", shlex.split(command)):
             if word.startswith("/"):
@@ -368,7 +366,7 @@ def _list_named_files(command: str) -> Iterator[str]:
 
 
 def _read_protocol(start: str) -> int | None:
-    """Return the protocol of the client that a hook's file belongs to, as its source says."""
+    """Return the protocol of the client that contains a hook's file, read from its source."""
     package, found, _ = start.rpartition("/irclient/")
     for name in _SAYS_PROTOCOL if found else ():
         with contextlib.suppress(OSError), open(f"{package}/irclient/{name}", "rb") as file:

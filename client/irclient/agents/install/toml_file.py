@@ -1,4 +1,4 @@
-"""Our entry in a TOML settings file (Codex'). Where the file does not allow it: ValueError.
+"""Our entry in a TOML settings file (Codex). Raises ValueError if the file does not allow it.
 
 It is a table of its own at the end, put in and taken out as text, so that nothing else moves; the
 standard library's parser checks before and after that the file holds what it should. tomlkit would
@@ -23,14 +23,14 @@ from irclient.agents.install.entries import (
 
 
 def add_entries(text: str, file: SettingsFile) -> str:
-    """Return the text with our server, if one goes there."""
+    """Add our server to the text, if one belongs there."""
     server = file.server
     if server is None:
         return text
     before = tomllib.loads(text)
     there = _find_ours(before, server.table)
     if there is not None and not is_our_server(there):
-        raise ValueError(f"{server.table}.{SERVER} is there already, and starts something else")
+        raise ValueError(f"{server.table}.{SERVER} already exists, and starts something else")
     if there is not None and starts_same(there, server.entry):
         return text
     text = remove_entries(text, file)
@@ -41,7 +41,7 @@ def add_entries(text: str, file: SettingsFile) -> str:
 
 
 def remove_entries(text: str, file: SettingsFile) -> str:
-    """Return the text without our server and the tables below it."""
+    """Remove our server and the tables below it from the text."""
     server = file.server
     if server is None:
         return text
@@ -55,12 +55,12 @@ def remove_entries(text: str, file: SettingsFile) -> str:
 
 
 def update_entries(text: str, file: SettingsFile) -> str:
-    """Return the text with our server brought up to date, if it is in it."""
+    """Update our server, if the text has it."""
     return text if remove_entries(text, file) == text else add_entries(text, file)
 
 
 def mask_others(text: str, file: SettingsFile) -> str:
-    """Return the text to be shown: of its lines only those that we write."""
+    """Return the text for display: only the lines that we write."""
     ours = _write_table(file.server, "\n").splitlines() if file.server else []
     return "\n".join(line if line.strip() in ("", *ours) else "..." for line in text.split("\n"))
 
@@ -73,7 +73,7 @@ def _find_ours(document: dict[str, Any], table: str) -> Any:
 
 
 def _check(text: str, expected: dict[str, Any], table: str) -> None:
-    """Raise ValueError unless the text holds what it should: it may be written in unusual ways."""
+    """Raise ValueError unless the edited text parses to the intended value."""
     try:
         found = tomllib.loads(text)
     except ValueError as error:
@@ -90,7 +90,7 @@ def _write_table(server: ServerEntry, newline: str) -> str:
 
 
 def _choose_gap(text: str) -> str:
-    """Return what sets a new table apart from what the text ends with."""
+    """Return the white space between the end of the text and a new table."""
     if not text:
         return ""
     return _find_newline(text) if text.endswith("\n") else 2 * _find_newline(text)

@@ -39,7 +39,7 @@ from irclient.types import Disclosure
 
 
 def _translate_mode(mode: object) -> object:
-    """Return a mode by its name of today: what was a mode of its own is in hybrid."""
+    """Return the current name of a mode; former ones are part of hybrid."""
     return "hybrid" if mode == "cross_modal" else mode
 
 

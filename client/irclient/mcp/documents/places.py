@@ -26,7 +26,7 @@ from irclient.mcp.items import make_plain_line, make_plain_place
 from irclient.mcp.tools import READS, RESCANS, ToolSet, make_answer
 from irclient.results import CorpusStatus, IndexedArtifact, JobProgress
 
-# The library profile's tool to see what the library holds and where.
+# The library profile's tool for an overview of the library.
 
 
 _PAGE = 1_000
@@ -45,7 +45,7 @@ class LibrarySource(BaseModel, frozen=True):
 
 
 class Directory(BaseModel, frozen=True):
-    """A directory, and how many documents lie in it or below."""
+    """A directory, and the number of documents in it or below."""
 
     path: str
     documents: int
@@ -137,7 +137,7 @@ is the user's decision (gitignore = false of the corpus in the configuration). C
 them."""
 
 _POLL_S = 0.2
-# A job goes on by itself; an MCP client may give up on a call that takes longer.
+# An MCP client may give up on a longer call; the job goes on anyway.
 _WAIT_S = 30.0
 
 
@@ -159,7 +159,7 @@ class Suggestions(BaseModel, frozen=True):
 
 
 class Indexed(BaseModel, frozen=True):
-    """What a scan of a directory's corpora found; of a new one the number of its documents."""
+    """The result of scanning a directory's corpora; for a new one the number of documents."""
 
     directory: str
     sources: list[str]
@@ -253,7 +253,7 @@ class DirectoryTools(ToolSet):
     async def _add(
         self, context: Context[Any, Any], new: _NewDirectory
     ) -> Annotated[CallToolResult, Indexed]:
-        """Add a directory as a corpus of its own, or say what that would be."""
+        """Add a directory as a corpus of its own, or preview that."""
         done = await self._daemon.ask(
             lambda client: client.doc_index(new.path, new.recursive, new.pattern, new.dry_run),
             context,
@@ -276,7 +276,7 @@ class DirectoryTools(ToolSet):
         return make_answer(f"{text} (left out: {left_out})" if left_out else text, indexed)
 
     async def _follow(self, jobs: list[int], context: Context[Any, Any]) -> tuple[list[str], bool]:
-        """Report how far the jobs are until they have ended or the time is up."""
+        """Report the progress of jobs until they end or the time is up."""
         since = anyio.current_time()
         with anyio.move_on_after(_WAIT_S):
             while True:

@@ -31,7 +31,7 @@ _Value = str | int | float | bool | list[str]
 
 
 class Stored(BaseModel, frozen=True):
-    """What became of a document."""
+    """The state of a document after a change."""
 
     path: str
     document_id: str = Field(description="empty once it is removed")
@@ -112,7 +112,7 @@ class WritingTools(ToolSet):
 
 
 def _add_metadata(content: str, metadata: Mapping[str, _Value]) -> str:
-    """Return a content with fields in its front matter; those that it states itself stay.
+    """Add fields to the front matter of a content; its own fields take precedence.
 
     Raises ToolError for a name that is none, and for what has an argument of its own.
     """

@@ -57,7 +57,7 @@ def test_a_dash_stands_for_the_words_on_stdin(monkeypatch):
 def test_of_a_stdin_that_is_too_long_the_beginning_is_asked_and_a_line_says_so(monkeypatch, capsys):
     stdin(monkeypatch, "äbc ".encode() * MOST_CHARS)
     assert read_words(["-"]) == ("äbc " * MOST_CHARS)[:MOST_CHARS]
-    said = "irc: of this text only the first 100,000 characters are sent\n"
+    said = "irc: only the first 100,000 characters of the text are sent\n"
     assert capsys.readouterr().err == said
 
 
@@ -112,7 +112,7 @@ def test_since_asks_the_corpora_that_have_dates():
 
 def test_since_names_the_corpora_that_have_none():
     wanted = options("x", "--since", "7d", "-c", "sessions", "-c", "skills")
-    with pytest.raises(QueryError, match=r"there is no date in skills\n"):
+    with pytest.raises(QueryError, match=r"there are none in skills\n"):
         read_query(Answers(), wanted)
 
 
@@ -145,7 +145,7 @@ def test_a_corpus_before_one_quoted_query_is_the_one_that_is_asked(given, text, 
     options = parse_options(program.make_program(["search"]), ["search", *given])
     found = read_query(Answers(HIT), options)
     assert (found["text"], found["corpora"]) == (text, corpora)
-    assert ("asked of skills alone" in capsys.readouterr().err) == (corpora == ["skills"])
+    assert ("searching only skills" in capsys.readouterr().err) == (corpora == ["skills"])
 
 
 def hit_of(path, **fields):

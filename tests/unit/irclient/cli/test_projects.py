@@ -118,5 +118,5 @@ def test_a_project_that_is_gone_can_be_forgotten(tmp_path, capsys):
 def test_each_directory_that_is_read_is_told_with_what_ends_it():
     read = ReadDirectory("/code/shop", "shop", "asked from", 0.0, "irc projects forget /code/shop")
     told = list(format_reads([read.to_dict()], 200))
-    assert told == ["/code/shop", "  asked from; what ends it:", f"    {read.how_to_end}"]
+    assert told == ["/code/shop", "  asked from; to stop it:", f"    {read.how_to_end}"]
     assert list(format_reads([], 80)) == ["no directory is read"]

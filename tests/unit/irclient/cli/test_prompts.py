@@ -84,7 +84,7 @@ def test_problems_of_both_sides_are_told_in_the_order_of_the_lines(file, capsys)
     out, err = capsys.readouterr()
     assert [line.split(" ")[0] for line in err.splitlines()] == [f"{path}:{n}:" for n in (1, 2, 3)]
     assert out.splitlines() == [
-        "1 prompt of 1 item taken in",
+        "1 prompt of 1 item imported",
         "skills: 1 artifact changed",
         "3 lines are left out",
     ]

@@ -69,7 +69,7 @@ def test_without_a_terminal_nothing_is_sent_and_that_is_said(capsys):
     daemon = Daemon()
     assert run(daemon) == 2
     assert daemon.begun == []
-    assert "--yes begins it" in capsys.readouterr().err
+    assert "--yes starts without asking" in capsys.readouterr().err
 
 
 def test_a_budget_of_ones_own_is_that(capsys):
