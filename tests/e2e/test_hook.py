@@ -126,7 +126,7 @@ def test_a_hook_that_cannot_start_is_named_by_status_and_doctor(home, daemon):
     settings.write_text(settings.read_text().replace(START, "/gone/irclient/hook/start.py"))
     status = home.irc("status")
     said = "the hook of claude cannot start: /gone/irclient/hook/start.py is gone"
-    assert f"irc: {said}; irc install claude --hooks writes it again" in status.stderr
+    assert f"irc: {said}; irc install claude --hooks repairs it" in status.stderr
     doctor = home.run("irdaemon", "doctor").stdout
     assert f"hooks: {settings}: {said}\n         -> irc install claude --hooks" in doctor
     home.irc("install", "claude", "--hooks")
