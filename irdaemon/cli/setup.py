@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -92,7 +93,12 @@ def uninstall(options: argparse.Namespace) -> int:
         if not agreed:
             note("nothing was removed")
             return DONE
-    return _remove(removals)
+    removed = _remove(removals)
+    directory = os.path.dirname(config_path())
+    if removed == DONE and not options.keep_data and os.path.basename(directory) == "irdaemon":
+        with suppress(OSError):  # what else lies there stays
+            os.rmdir(directory)
+    return removed
 
 
 def _remove(removals: Sequence[Removal]) -> int:

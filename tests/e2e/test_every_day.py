@@ -140,13 +140,14 @@ def test_all_that_was_set_up_is_listed_and_taken_out(home):
     assert home.run("irdaemon", "start", "--detach", "--wait").returncode == 0
     listed = home.run("irdaemon", "uninstall")
     assert listed.returncode == 2
-    assert "daemon: it runs, and is stopped" in listed.stdout
+    assert "daemon: it is running; it will be stopped" in listed.stdout
     assert home.irc("ping").returncode == 0
     assert home.run("irdaemon", "uninstall", "--yes").returncode == 0
     assert home.irc("ping").returncode == 3
     left = {path for path in home.path.rglob("*") if path.is_file()} - before
     kept = [path for path in left if home.runtime not in path.parents]  # that ends with the login
     assert [path for path in kept if "irdaemon" in str(path.parent)] == []
+    assert not home.config.parent.exists()
 
 
 def test_installing_a_server_that_cannot_start_says_so_with_the_command_that_helps(home):
