@@ -319,7 +319,7 @@ def test_a_prompt_of_ten_megabytes_on_stdin_is_answered_and_an_empty_one_is_wron
 def test_since_is_an_error_that_names_the_corpora_without_dates(daemon, home):
     refused = home.irc("discover", "x", "--since", "7d", "-c", "skills")
     assert refused.returncode == 2
-    assert "there is no date in skills" in refused.stderr
+    assert "there are none in skills" in refused.stderr
     assert home.irc("discover", "x", "--since", "yesterday").returncode == 2
 
 

@@ -119,7 +119,7 @@ def test_the_doctor_says_where_the_model_is_and_whether_it_answers(home, model):
     assert "SOME_KEY" in told
     home.config.write_text(CONFIG.format("http://192.0.2.1:9/v1", "timeout_s = 0.2"))
     told = home.run("irdaemon", "doctor").stdout
-    assert "is beyond this machine" in told
+    assert "is not on this machine" in told
 
 
 def test_a_corpus_that_asks_for_a_model_without_one_is_a_mistake_of_the_configuration(home):
