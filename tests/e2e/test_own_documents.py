@@ -151,8 +151,8 @@ def test_the_example_of_the_clients_guide_runs(daemon, home, monkeypatch):
 def test_who_takes_over_the_identity_of_a_connection_does_not_get_its_documents(daemon, home):
     with zmq.Context() as context:
         with named(context, home) as dealer:
-            handle = answer(dealer, "register_docs", docs=DOCS).value()
-            assert answer(dealer, "discover_in", docs=handle, query="lamp").value()
+            handle = answer(dealer, "register_docs", docs=DOCS).unwrap()
+            assert answer(dealer, "discover_in", docs=handle, query="lamp").unwrap()
 
         def is_not_found():
             # libzmq turns a second connection of an identity away until the first is gone.
