@@ -77,5 +77,5 @@ def test_clashes_and_the_listing_of_codex_are_reported(skilled):
         done = skilled.irc("coverage", "--clashes")
         assert (done.returncode, "of words" in done.stdout) == (0, True)
         assert "changelog-two" in done.stdout
-        assert "codex: 0 skills want" in skilled.irc("listing", "--agent", "codex").stdout
+        assert "codex: 0 skills need" in skilled.irc("listing", "--agent", "codex").stdout
         assert skilled.irc("listing", "--agent", "vim").returncode == 2
