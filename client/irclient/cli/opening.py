@@ -65,7 +65,7 @@ def open_item(client: Client, options: argparse.Namespace) -> int:
         note("irc: neither VISUAL nor EDITOR is set; set one to the command of your editor")
         return WRONG
     if line and command[-1] == path and command[:-1] == list(editor):
-        note(f"irc: cannot tell {editor[0]} the line, which is {line}")
+        note(f"irc: cannot pass a line to {editor[0]}: go to line {line}")
     return _become(command)
 
 

@@ -30,8 +30,8 @@ def show_status(client: Client, options: argparse.Namespace) -> int:
 
     Show the state of the daemon and its corpora: the served generation, the jobs in
     the queue, the size of each corpus, and every problem. `irc top` shows it live.
-    Exit code 5 if a corpus is stale (behind its files) or offline (a root is missing
-    or cannot be watched).
+    Exit code 5 if a corpus is stale (behind its files) or offline (a root is
+    missing or cannot be watched).
 
     examples:
     # is everything up to date?

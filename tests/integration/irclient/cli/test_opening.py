@@ -94,7 +94,7 @@ def test_without_an_editor_the_path_is_printed_and_it_is_said(monkeypatch, capsy
 def test_an_editor_that_takes_no_line_that_is_known_has_it_said(monkeypatch, capsys, note, started):
     monkeypatch.setenv("EDITOR", "mine")
     assert program.main(["open", f"{note}:2"]) == 0
-    assert "it is line 2" in capsys.readouterr().err
+    assert "go to line 2" in capsys.readouterr().err
     assert started == [["mine", str(note)]]
 
 
