@@ -68,7 +68,7 @@ KEPT = ("PIP_", "UV_", "SSL_", "REQUESTS_", "HTTP", "NO_PROXY", "http", "no_prox
 UNIT_TEXT = """
 from irdaemon.daemon import service
 print(service.__file__)
-print(service.unit_text())
+print(service.make_unit())
 """
 
 
