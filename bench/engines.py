@@ -120,7 +120,7 @@ def local_index(corpus: Synthetic) -> tuple[CorpusIndex, dict[str, Any]]:
     for part in corpus.parts():
         started, made = time.perf_counter() if not len(rows.alive) else started, rows_of(part)
         rows = rows._append(made)
-    lexical = Lexical.of(rows)
+    lexical = Lexical.from_rows(rows)
     took = time.perf_counter() - started
     index = indexed(rows, lexical)
     index.list_field_names()
@@ -160,7 +160,7 @@ def _local(corpus: Synthetic, index: CorpusIndex, asked: Asked) -> dict[str, Any
         known[added_word(word)] = word
         before = served[0].corpora[CORPUS]
         rows = before.rows._drop_gone([number])._append(rows_of(part))
-        lexical = Lexical.of(rows, before.lexical)
+        lexical = Lexical.from_rows(rows, before.lexical)
         after = replace(
             before,
             rows=rows,

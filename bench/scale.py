@@ -59,7 +59,7 @@ def measure(size: int, graphed: int) -> dict[str, Any]:
     known = {word: number for number, word in enumerate(words)}
     rows = synthetic(chance, size, len(words))
     started = time.perf_counter()
-    lexical = Lexical.of(rows)
+    lexical = Lexical.from_rows(rows)
     built = time.perf_counter() - started
     index = indexed(rows, lexical)
     texts = [" ".join(words[i] for i in zipf(chance, 6, len(words))) for _ in range(QUERIES)]
@@ -152,7 +152,7 @@ def _more(index: CorpusIndex, chance: np.random.Generator, n_terms: int) -> tupl
 def _level(index: CorpusIndex, more: Rows, gone: int) -> CorpusIndex:
     """Return an index without one record and with another, as a publish makes it."""
     rows = index.rows._drop_gone([gone])._append(more)
-    lexical = Lexical.of(rows, index.lexical)
+    lexical = Lexical.from_rows(rows, index.lexical)
     return replace(
         index,
         rows=rows,

@@ -45,7 +45,7 @@ def may_be_noted(directory: str = "") -> bool:
 def find_here() -> str:
     """Return the working directory as the place of a query.
 
-    It is "" where that is gone or cannot be read: nobody named it, so that is no error.
+    It is "" where that is gone or cannot be read: it was not asked for, so that is no error.
     """
     try:
         here = os.getcwd()

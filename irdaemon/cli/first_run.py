@@ -1,7 +1,7 @@
 """`irdaemon init`: show what is here, ask at most three questions, set up what was answered.
 
 Questions are asked on a terminal alone. Elsewhere `--yes` sets up without them, and without that
-only the configuration file is written. What nobody answers stays as it is: at first past sessions
+only the configuration file is written. Unanswered questions change nothing: at first past sessions
 are indexed, no agent is connected and no model writes.
 """
 
@@ -72,7 +72,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Which agents to connect, whether sessions are indexed, who writes prompts ("": nobody)."""
+    """Which agents to connect, whether sessions are indexed, which agent writes prompts, if any."""
 
     agents: tuple[str, ...]
     sessions: bool

@@ -58,7 +58,7 @@ HEADINGS = {
     "doctor": "find what is wrong",
     "mcp": "the rest",
 }
-# Commands of `irc` that somebody may look for here.
+# Commands of `irc` that are not found here: the error names irc.
 OF_IRC = (
     *("discover", "search", "explain", "eval", "disclose", "open", "here", "projects", "ls"),
     *("info", "records", "artifacts", "prompts", "mute", "pin", "sessions"),

@@ -101,20 +101,20 @@ class ActiveConfig:
     def add(self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any]) -> None:
         """Write a corpus into the file. Raises QueryError for a root that is not there."""
         file = open_config_file(self._path)
-        file.preview_corpus(name, kind, roots)
-        self._check_roots(name, roots)
+        self._check_roots(name, file.preview_corpus(name, kind, roots))
         added = file.add_corpus(name, kind, roots, options)
         self.config, self.refused = self._add_examples(added), None
 
     def preview(self, name: str, kind: str, roots: Sequence[str]) -> Corpus:
         """Return the corpus that `add` would make, and write nothing. Raises as that does."""
         config = open_config_file(self._path).preview_corpus(name, kind, roots)
-        self._check_roots(name, roots)
+        self._check_roots(name, config)
         (given,) = (each for each in list_wanted(config) if each.name == name)
         return make_corpus(given, config)
 
-    def _check_roots(self, name: str, roots: Sequence[str]) -> None:
-        for root in roots:
+    def _check_roots(self, name: str, config: Config) -> None:
+        """Raise QueryError for a root of a corpus that is not there, as the file resolves it."""
+        for root in (root for each in config.corpora if each.name == name for root in each.roots):
             try:
                 os.stat(root)
             except (FileNotFoundError, NotADirectoryError) as error:

@@ -43,7 +43,7 @@ def _compare_pin(ledger: Ledger, corpus: Corpus, pin: Pin) -> dict[str, Any] | N
     artifact = ledger.artifacts.get(pin.corpus, pin.artifact_id)
     if artifact is None:
         return None
-    found = disclose(artifact, pin.level, Bounds.of(corpus))
+    found = disclose(artifact, pin.level, Bounds.for_corpus(corpus))
     text = _join_texts(found)
     if found.current_digest and text == pin.text:
         return None

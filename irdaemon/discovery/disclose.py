@@ -222,7 +222,7 @@ class Bounds:
     project: str = ""
 
     @classmethod
-    def of(cls, corpus: Corpus) -> Bounds:
+    def for_corpus(cls, corpus: Corpus) -> Bounds:
         """Return the bounds of a corpus."""
         roots = tuple(dict.fromkeys(corpus.resolve_roots().values()))
         project = corpus.project.root if corpus.project else ""
@@ -424,7 +424,7 @@ def disclose_artifact(
         raise NotFound(
             f"{corpus.part_of or corpus.name}/{artifact_id} is gone", "ask discover again"
         )
-    disclosed = disclose(artifact, level, Bounds.of(corpus))
+    disclosed = disclose(artifact, level, Bounds.for_corpus(corpus))
     return _expand(ledger, disclosed, None, expand)
 
 
@@ -435,7 +435,7 @@ def disclose_hit(
     artifact = ledger.artifacts.get(corpus.name, hit.artifact_id)
     if artifact is None:
         return hit
-    disclosed = disclose(artifact, level, Bounds.of(corpus))
+    disclosed = disclose(artifact, level, Bounds.for_corpus(corpus))
     if expand is None and hit.kind == SYMBOL and level != "metadata":
         records = ledger.artifacts.list_records(corpus.name, hit.artifact_id)
         shown = add_symbol(disclosed, records, hit.surface_index, corpus.strategy)

@@ -65,7 +65,7 @@ class Impressions:
         sessions[session.name] = dict(list(known.items())[-_ITEMS:])
         self._forget(sessions, now)
 
-    def of(self, session: ClientSession) -> Items:
+    def find_items(self, session: ClientSession) -> Items:
         """Return what a session was shown, and when (Unix seconds), oldest first."""
         return self._clients.get(session.client, {}).get(session.name, {})
 
@@ -79,7 +79,7 @@ class Impressions:
         Turns of its own are left out too, in an answer from before.
         """
         check_session(session.name)
-        seen, id = self.of(session), parse_session_id(session.name)
+        seen, id = self.find_items(session), parse_session_id(session.name)
         left = tuple(
             hit
             for hit in answer.results

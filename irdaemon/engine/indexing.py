@@ -56,6 +56,8 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
         scan = replace(scan, full=True, from_start=True)
     held = list_held_elsewhere(state, corpus)
     request = replace(scan, workers=state.options.workers, without=held)
+    # Heads would be shown in the place of what is served whole from memory.
+    request = replace(request, heads=not context.publisher.keeps_former(corpus.name))
     observer = _make_observer(context, corpus, addons)
     brief = _make_brief(state, limited) if job.early else None
     report = reconcile(state.ledger, brief or limited, request, state.clock, observer)
@@ -114,10 +116,10 @@ def _make_observer(context: JobContext, corpus: Corpus, addons: Sequence[Observe
         context.publisher.publish(corpus)  # their words answer before their vectors are there
         _embed_heads(context, corpus)
 
-    def take_asked() -> Collection[str]:
-        return context.state.take_asked(corpus.name)
+    def pop_shown_heads() -> Collection[str]:
+        return context.state.pop_shown_heads(corpus.name)
 
-    return ScanObserver(advance, note_read, note_gone, show_heads, take_asked)
+    return ScanObserver(advance, note_read, note_gone, show_heads, pop_shown_heads)
 
 
 def _embed_heads(context: JobContext, corpus: Corpus) -> None:

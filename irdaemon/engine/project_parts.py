@@ -354,7 +354,7 @@ class ProjectUpkeep:
         if not 0 <= now - self._flushed_at < _FLUSHED_EVERY_S:
             self._flushed_at = now
             if asked := state.projects.take_questions():
-                state.ledger.known_projects.note_asked(asked)
+                state.ledger.known_projects.record_queries(asked)
         if not 0 <= now - self._swept_at < _SWEPT_EVERY_S:
             self._swept_at = now
             if state.projects.list_known():

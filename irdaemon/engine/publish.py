@@ -209,6 +209,10 @@ class Publisher:
         """Keep serving each corpus from memory until a new, empty ledger has all of it."""
         self._not_reread = {*self._state.corpora, *self._state.parts}
 
+    def keeps_former(self, corpus: str) -> bool:
+        """Return whether a corpus is served from memory until a new ledger has all of it."""
+        return corpus in self._not_reread
+
     # -- graphs ----------------------------------------------------------------------------------
 
     def needs_graph(self, index: CorpusIndex) -> bool:

@@ -190,7 +190,7 @@ class Reader:
         self._store.check_query(query)
         unproved = self._store.catch_up(query) if query.fresh else None
         answer = tiers.answer(query, run) if tiers else run(query)
-        self._state.note_asked(answer)
+        self._state.note_shown_heads(answer)
         if unproved is not None:
             freshness = {**answer.freshness, "unproved": list(unproved)}
             answer = replace(answer, freshness=freshness)

@@ -117,7 +117,7 @@ class QueryState:
         )
         self.impressions = Impressions(clock)
         # What answers showed by its head alone, by corpus and artifact: its body is read first.
-        self.asked: set[tuple[str, str]] = set()
+        self.shown_heads: set[tuple[str, str]] = set()
         self.tier_times = TierTimes()
         self.answered = AnswerMinutes()
         self.mismatched = Refusals(clock)
@@ -156,17 +156,17 @@ class QueryState:
         """Replace the snapshot by another one of the same corpora."""
         self.served = self.served._replace(snapshot=snapshot)
 
-    def note_asked(self, answer: Selection) -> None:
+    def note_shown_heads(self, answer: Selection) -> None:
         """Note what an answer shows of corpora whose bodies are still being read."""
         if heads := answer.freshness.get("heads"):
-            self.asked |= {
+            self.shown_heads |= {
                 (hit.corpus, hit.artifact_id) for hit in answer.results if hit.corpus in heads
             }
 
-    def take_asked(self, corpus: str) -> set[str]:
+    def pop_shown_heads(self, corpus: str) -> set[str]:
         """Return what was asked about in a corpus since this was called last."""
-        mine = {each for each in tuple(self.asked) if each[0] == corpus}
-        self.asked -= mine
+        mine = {each for each in tuple(self.shown_heads) if each[0] == corpus}
+        self.shown_heads -= mine
         return {artifact_id for _, artifact_id in mine}
 
     def forget_answers(self) -> None:

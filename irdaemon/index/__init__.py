@@ -138,7 +138,7 @@ class CorpusIndex:
     def recount(self, changed: Mapping[int, Recounted]) -> CorpusIndex:
         """Return the index with other terms and vectors of some records: to try, not to serve."""
         rows = self.rows.recount(changed)
-        lexical = Lexical.of(rows)
+        lexical = Lexical.from_rows(rows)
         columns, names = replace(self.columns, rows=rows), Names.build(rows, lexical)
         dense = Dense(rows)
         return replace(self, rows=rows, lexical=lexical, dense=dense, columns=columns, names=names)
@@ -340,7 +340,7 @@ def index_corpus(
     rows = before.sync(ledger, corpus, space.embedder)
     reconciled, problems = ledger.corpora.read_state(corpus)
     floors = ledger.corpora.read_floors(corpus)
-    lexical = Lexical.of(rows, previous.lexical if previous else None)
+    lexical = Lexical.from_rows(rows, previous.lexical if previous else None)
     return CorpusIndex(
         corpus=corpus,
         embedder=space.embedder,

@@ -169,7 +169,7 @@ def make_dense(rows: Rows, graph: Graph | None = None, previous: Dense | None = 
     Of `previous`, an earlier generation's, is taken what still holds.
     """
     if graph is None or not len(rows.present):
-        return Dense(rows, prefix=Prefix.of(rows, previous.prefix if previous else None))
+        return Dense(rows, prefix=Prefix.from_rows(rows, previous.prefix if previous else None))
     if previous is not None and previous.graph is graph and previous.rows.epoch == rows.epoch:
         position_of, in_graph = previous.position_of, previous.in_graph
     else:
@@ -257,7 +257,7 @@ class Prefix:
     helps: bool
 
     @classmethod
-    def of(cls, rows: Rows, previous: Prefix | None = None) -> Prefix | None:
+    def from_rows(cls, rows: Rows, previous: Prefix | None = None) -> Prefix | None:
         """Return the prefix of these rows, on an earlier one's axes where they still hold.
 
         None where there are too few vectors.

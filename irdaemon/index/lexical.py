@@ -39,7 +39,7 @@ class Postings:
     values: NDArray[np.float32]
 
     @classmethod
-    def of(
+    def from_places(
         cls, term_ids: NDArray[np.int32], records: NDArray[np.int32], values: NDArray[np.float32]
     ) -> Postings:
         """Build them from one (term, record, value) for each place, records ascending."""
@@ -233,7 +233,7 @@ class FewTermCounts(TermCounts):
     terms: NDArray[np.int32]
 
     @classmethod
-    def of(cls, term_ids: NDArray[np.int32]) -> FewTermCounts:
+    def from_term_ids(cls, term_ids: NDArray[np.int32]) -> FewTermCounts:
         """Count the places of each term."""
         terms, counts = np.unique(term_ids, return_counts=True)
         return cls(counts.astype(np.int64), terms)
@@ -327,7 +327,7 @@ class Lexical:
     n: int
 
     @classmethod
-    def of(cls, rows: Rows, previous: Lexical | None = None) -> Lexical:
+    def from_rows(cls, rows: Rows, previous: Lexical | None = None) -> Lexical:
         """Return the index of `rows`, on the base of the previous one where that still holds."""
         mean, end = _measure_mean(rows), len(rows.present)
         same_rows = previous is not None and previous.rows.epoch == rows.epoch
@@ -370,7 +370,9 @@ class Lexical:
         mine = make_postings(self.rows, self.based, end, mean)
         ids, records, values = make_postings(more.rows, 0, len(more.rows.present), mean)
         theirs = ids, records + np.int32(end), values
-        tail = Postings.of(*(np.concatenate(pair) for pair in zip(mine, theirs, strict=True)))
+        tail = Postings.from_places(
+            *(np.concatenate(pair) for pair in zip(mine, theirs, strict=True))
+        )
         return Lexical(rows, mean, self.base, tail, self.based, counts, rows.n_records)
 
     def score_all(self, terms: Sequence[int], k1: float = K1, b: float = B) -> NDArray[np.float32]:
@@ -509,7 +511,7 @@ def _extend_base(rows: Rows, mean: float, previous: Lexical | None) -> Segments:
 def _build_postings(rows: Rows, start: int, end: int, mean: float) -> Postings:
     step = max(_AT_ONCE, (end - start) // _PARTS)
     if end - start <= step:
-        return Postings.of(*make_postings(rows, start, end, mean))
+        return Postings.from_places(*make_postings(rows, start, end, mean))
     ids = rows.terms.values[0].array[rows.terms.find_rows(start, end)]
     parts = (make_postings(rows, at, min(at + step, end), mean) for at in range(start, end, step))
     return Postings.in_parts(_count_all_terms(ids), parts)
@@ -522,7 +524,7 @@ def _count_records(rows: Rows) -> TermCounts:
             ids = ids[rows.terms.locate_rows(np.flatnonzero(rows.present))[0]]
         else:
             return TermCounts(_count_some_terms(rows, np.flatnonzero(rows.present), 0))
-    return FewTermCounts.of(ids) if _are_few(ids) else TermCounts(_count_all_terms(ids))
+    return FewTermCounts.from_term_ids(ids) if _are_few(ids) else TermCounts(_count_all_terms(ids))
 
 
 def _count_all_terms(ids: NDArray[np.int32]) -> NDArray[np.int64]:

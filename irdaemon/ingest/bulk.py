@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.ingest.read import read_entry
+from irdaemon.ingest.read import ReadRules, read_entry
 from irdaemon.ingest.scan import OptOuts
 from irdaemon.ledger import Delta, KnownEntry, Upsert
 from irdaemon.runtime.pool import Parallel
@@ -121,7 +121,7 @@ class BulkReader:
         if reply is None and self._parallel.is_of_use:
             return [_make_failure(entry) for entry, _ in batch]
         if reply is None:
-            return [read_entry(self._corpus, *each, self._optouts) for each in batch]
+            return [read_entry(self._corpus, *each, ReadRules(self._optouts)) for each in batch]
         read: Sequence[Read] = pickle.loads(reply)
         return read
 

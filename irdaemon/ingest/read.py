@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import filterfalse
@@ -18,14 +18,19 @@ from irdaemon.ledger import (
     KnownEntry,
     Record,
     Secret,
-    Uncounted,
     Upsert,
     hash_content,
     hash_version,
     make_record_id,
 )
 from irdaemon.ledger.prompts import AUTHOR, PACK
-from irdaemon.ledger.rows import EXPECTED_RATE, SPARSE_RATE, hash_stated, make_storable
+from irdaemon.ledger.rows import (
+    EXPECTED_RATE,
+    SPARSE_RATE,
+    RecordTerms,
+    hash_stated,
+    make_storable,
+)
 from irdaemon.ledger.synopses import Synopses
 from irdaemon.source.opening import follow_link, open_regular
 from irdaemon.source.pack import find_packed
@@ -33,7 +38,7 @@ from irdaemon.source.redact import FoundSecret, Redactor
 from irdaemon.source.redact.private import has_private
 from irdaemon.strategy.edges import find_edges
 from irdaemon.strategy.synopses import KIND, SynopsisNote, add_synopsis, is_synopsis
-from irdaemon.text import tokenize_name
+from irdaemon.text import count_terms, tokenize_name
 from irdaemon.types import (
     FIRST_LINE,
     Artifact,
@@ -169,25 +174,34 @@ TOO_LARGE = "it takes more memory than it may"
 CURE = "exclude it, or split its content"
 
 
+@dataclass(frozen=True, slots=True)
+class ReadRules:
+    """What all readings of a scan have in common.
+
+    `synopses` are those of the ledger, for a corpus that has any; `count` makes of a surface's text
+    and of what it says besides what a record keeps as its terms.
+    """
+
+    optouts: OptOuts
+    synopses: Synopses | None = None
+    count: Callable[[str, str], RecordTerms] = count_terms
+
+
 def read_entry(
     corpus: Corpus,
     entry: Entry,
     known: KnownEntry | None,
-    optouts: OptOuts,
-    synopses: Synopses | None = None,
+    rules: ReadRules,
 ) -> Upsert | SourceError | None:
-    """Return what an entry holds, or why it cannot be read; None where it is gone.
-
-    `synopses` are those of the ledger, for a corpus that has any.
-    """
+    """Return what an entry holds, or why it cannot be read; None where it is gone."""
     cursor = known.cursor if known and known.recipe == corpus.recipe else None
     what = f"{entry.path or entry.key}: reading failed"
     try:
         with _as_source_error(what, FileNotFoundError, SourceError):
             reading = corpus.source.read(entry, cursor)
-        kept = redact_reading(reading, entry, corpus.redaction, optouts)
+        kept = redact_reading(reading, entry, corpus.redaction, rules.optouts)
         artifacts = tuple(
-            _decompose(corpus, each, synopses, is_head=reading.is_head) for each in kept.artifacts
+            _decompose(corpus, each, rules, is_head=reading.is_head) for each in kept.artifacts
         )
     except FileNotFoundError:
         return None
@@ -212,7 +226,11 @@ _OF_HEAD = "head"
 
 
 def _decompose(
-    corpus: Corpus, artifact: Artifact, synopses: Synopses | None, *, is_head: bool
+    corpus: Corpus,
+    artifact: Artifact,
+    rules: ReadRules,
+    *,
+    is_head: bool,
 ) -> Decomposed:
     shown = make_storable(artifact.artifact_id)
     with _as_source_error(f"{shown}: it could not be decomposed", SourceError):
@@ -223,6 +241,7 @@ def _decompose(
             own = {"project": project.name, "project_root": make_storable(project.root)}
             plan = replace(plan, filter_fields={**plan.filter_fields, **own})
         recipe = corpus.recipe
+        synopses = rules.synopses
         held = synopses.find(corpus.name, artifact.artifact_id, KIND) if synopses else None
         if corpus.synopsis and held:
             text, about = held
@@ -235,7 +254,7 @@ def _decompose(
         return Decomposed(
             artifact,
             plan.filter_fields,
-            tuple(_make_records(artifact.artifact_id, plan)),
+            tuple(_make_records(artifact.artifact_id, plan, rules.count)),
             hash_content(plain, written),
             _OF_HEAD if is_head else hash_version(artifact, plan.filter_fields, recipe),
             # A turn is called after its first words, which name nothing.
@@ -263,7 +282,9 @@ def _find_stated(corpus: Corpus, artifact: Artifact, plan: IndexPlan) -> dict[st
     return {**found, PACK: Expected.from_prompts(by_pack, rate=rate)}
 
 
-def _make_records(artifact_id: str, plan: IndexPlan) -> Iterator[Record]:
+def _make_records(
+    artifact_id: str, plan: IndexPlan, count: Callable[[str, str], RecordTerms]
+) -> Iterator[Record]:
     for index, surface in enumerate(plan.surfaces):
         yield Record(
             make_record_id(artifact_id, surface.kind, index),
@@ -272,7 +293,7 @@ def _make_records(artifact_id: str, plan: IndexPlan) -> Iterator[Record]:
             index,
             surface.text,
             surface.metadata,
-            Uncounted(surface.text, surface.lexical),
+            count(surface.text, surface.lexical),
         )
 
 

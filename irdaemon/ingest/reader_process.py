@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.ingest.bulk import ReadRequest
-from irdaemon.ingest.read import CURE, TOO_LARGE, read_entry
+from irdaemon.ingest.read import CURE, TOO_LARGE, ReadRules, read_entry
 from irdaemon.ingest.scan import OptOuts
 from irdaemon.ledger import Decomposed, KnownEntry, Record, TabledTerms, Uncounted, Upsert
 from irdaemon.runtime.memory import MB, settle, tune_allocator
@@ -68,7 +68,9 @@ class EntryReader:
         place = entry.path or entry.key
         try:
             with _limit_time():
-                return reply.lighten(read_entry(corpus, entry, known, self._optouts))
+                return reply.lighten(
+                    read_entry(corpus, entry, known, ReadRules(self._optouts, count=Uncounted))
+                )
         except _TimeUp:
             return SourceError(f"{place}: reading it takes more than {TIME_S:g} s", CURE)
         except MemoryError:

@@ -20,7 +20,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.embed import Embedder
 from irdaemon.embed.prompts import NOTHING_COMMON, PromptedText, embed_prompted
 from irdaemon.ingest.bulk import BulkReader, Read, make_bulk_reader, make_head_corpus
-from irdaemon.ingest.read import read_entry
+from irdaemon.ingest.read import ReadRules, read_entry
 from irdaemon.ingest.scan import OptOuts, ScanRequest, compare, list_present_roots, refuse
 from irdaemon.ledger import Delta, Failure, Ledger, Upsert
 from irdaemon.ledger.index_rows import ALL_ROWS
@@ -44,15 +44,15 @@ class ScanObserver:
     and it may run another scan: an entry which that scan stored or forgot is left as it is then. It
     returns whether another scan of the corpus ran.
     `read` is given what was read before it is stored, `forgotten` the keys of entries that go.
-    `heads_read` is called once every head is stored and before the bodies are read, `take_asked`
-    returns the keys of entries whose bodies are to be read next.
+    `show_heads` is called once every head is stored and before the bodies are read;
+    `pop_shown_heads` returns the keys of entries whose bodies are to be read next.
     """
 
     advance: Callable[[int, int], bool] = lambda done, todo: False
     read: Callable[[Upsert], None] = lambda upsert: None
     forgotten: Callable[[Sequence[str]], None] = lambda keys: None
-    heads_read: Callable[[], None] = lambda: None
-    take_asked: Callable[[], Collection[str]] = lambda: ()
+    show_heads: Callable[[], None] = lambda: None
+    pop_shown_heads: Callable[[], Collection[str]] = lambda: ()
 
 
 @dataclass(slots=True)
@@ -122,13 +122,16 @@ def reconcile(
     report.unchanged, report.problems = delta.unchanged, scan.problems
     report.left_out = scan.left_out
     new = tuple(entry for entry in delta.stale if entry.key not in delta.known)
-    is_first = not request.under and ledger.corpora.read_state(corpus.name)[0] is None
+    is_first = (
+        request.heads and not request.under and ledger.corpora.read_state(corpus.name)[0] is None
+    )
     if is_first and (heads := make_head_corpus(corpus, len(new), request.workers)):
         run.store_stale(replace(delta, stale=new), reported_before, heads)
-        observer.heads_read()
+        observer.show_heads()
         now = ledger.entries.diff(corpus.name, scan, corpus.recipe, full=request.full)
         delta = _leave_read(delta, now)
     run.store_stale(delta, reported_before, corpus)
+    observer.pop_shown_heads()  # what was shown last is whole now
     if not request.under:
         roots = list_present_roots(ledger, corpus, request)
         ended_otherwise = ledger.corpora.record_scan(corpus.name, scan.problems, roots, clock())
@@ -163,8 +166,9 @@ class _Reconciliation:
                 others_ran = self.observer.advance(done - heads, len(delta.stale))
                 if others_ran and bulk:
                     bulk.discard_read()
-                if bulk and (asked := self.observer.take_asked()):
-                    bulk.put_first(asked)
+                reads_bodies = corpus is self.corpus
+                if bulk and reads_bodies and (shown := self.observer.pop_shown_heads()):
+                    bulk.put_first(shown)
                 looked_at, outcomes = self._read(delta, bulk, done, held)
                 done += looked_at
                 heads += sum(isinstance(read, Upsert) and read.is_head for _, read in outcomes)
@@ -214,9 +218,8 @@ class _Reconciliation:
                 held += known is None
                 if not bulk:
                     before = None if self.request.from_start else known
-                    outcome = read_entry(
-                        self.corpus, entry, before, self.optouts, self.ledger.synopses
-                    )
+                    rules = ReadRules(self.optouts, self.ledger.synopses)
+                    outcome = read_entry(self.corpus, entry, before, rules)
                 outcomes.append((entry, outcome))
             if not bulk and time.monotonic() > until:
                 break

@@ -96,8 +96,8 @@ class ScanRequest:
     `full` reads every entry again, with `from_start` also what a file held at the last reading;
     `prune` forgets what a missing or empty root no longer has;
     `routine` is a scan that the schedule requested, in which nothing new is expected. `workers` is
-    how many child processes may read where there is much to read. What lies in one of `without` is
-    held elsewhere.
+    how many child processes may read where there is much to read, and `heads` whether they may read
+    the heads of new entries first. What lies in one of `without` is held elsewhere.
     """
 
     under: tuple[str, ...] = ()
@@ -106,6 +106,7 @@ class ScanRequest:
     routine: bool = False
     from_start: bool = False
     workers: int = 0
+    heads: bool = True
     without: tuple[str, ...] = ()
 
 

@@ -95,7 +95,7 @@ def check_backup(file: str) -> None:
         raise BackupError(f"{file} is not a sound ledger: {what}", _NOTHING)
 
 
-def back_up_beside(path: str, beside: str) -> int:
+def back_up_file(path: str, beside: str) -> int:
     """Write an add-on's file beside a ledger's backup; return its size, 0 where there is none.
 
     An older one is replaced. Raises BackupError where it cannot be written.
@@ -114,7 +114,7 @@ def back_up_beside(path: str, beside: str) -> int:
     return os.path.getsize(target)
 
 
-def restore_beside(
+def restore_file(
     beside: str, path: str, check: Callable[[str], AbstractContextManager[object]]
 ) -> str | None:
     """Put what lies beside a ledger's backup in the place of an add-on's file.

@@ -19,6 +19,7 @@ from irdaemon.ledger.rows import (
     Failure,
     KnownEntry,
     Record,
+    RecordTerms,
     Secret,
     TabledTerms,
     Uncounted,
@@ -315,15 +316,12 @@ class Entries:
         counted = self._prompts.count_in(text, own, expected, common)
         return (*place, text, pack(record.metadata), *counted)
 
-    def _pack_counts(
-        self, terms: Mapping[str, int] | TabledTerms | Uncounted
-    ) -> tuple[bytes, bytes]:
+    def _pack_counts(self, terms: RecordTerms) -> tuple[bytes, bytes]:
         """Return the ids of terms (int32), new ones included, and their counts (float32)."""
         if isinstance(terms, TabledTerms):
             places = np.frombuffer(terms.places, np.int32)
             return self._terms.give_table_ids(terms.table)[places].tobytes(), terms.counts
-        if isinstance(terms, Uncounted):
-            terms = terms.count()
+        assert not isinstance(terms, Uncounted)  # a reader counts them before it replies
         return self._pack_ids(terms), np.array(list(terms.values()), np.float32).tobytes()
 
     def _pack_ids(self, terms: Iterable[str]) -> bytes:

@@ -192,7 +192,7 @@ class KnownProjects:
         )
         return True
 
-    def note_asked(self, asked: Mapping[str, float]) -> None:
+    def record_queries(self, asked: Mapping[str, float]) -> None:
         """Note when something was last asked from projects, by their roots."""
         if asked:
             self._store.write_many(

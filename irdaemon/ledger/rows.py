@@ -10,7 +10,7 @@ from typing import Any
 
 import msgpack
 
-from irdaemon.text import count_terms, normalize
+from irdaemon.text import normalize
 from irdaemon.types import Artifact, Edge, Entry, SessionTurn, Surface
 
 _HEAD = "head "
@@ -57,14 +57,14 @@ class TabledTerms:
 
 @dataclass(frozen=True, slots=True)
 class Uncounted:
-    """The texts of a surface whose terms are counted when it is stored (see `count_terms`)."""
+    """The texts of a surface whose terms are not counted yet: a reader does it for many."""
 
     text: str
     lexical: str
 
-    def count(self) -> Mapping[str, int]:
-        """Count the terms."""
-        return count_terms(self.text, self.lexical)
+
+# What a record keeps of its terms.
+RecordTerms = Mapping[str, int] | TabledTerms | Uncounted
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Record:
     surface_index: int
     text: str
     metadata: Mapping[str, Any]
-    terms: Mapping[str, int] | TabledTerms | Uncounted
+    terms: RecordTerms
 
     @property
     def digest(self) -> bytes:

@@ -218,7 +218,8 @@ class Vocabulary(Mapping[str, int]):
         if len(beside) < max(above, _WORTH_PACKING):
             return False
         new = (word for word, number in beside.items() if number >= len(packed))
-        self._parts = packed.extend(new), {}
+        # What was only looked up is there already.
+        self._parts = packed.extend(new) if self._size > len(packed) else packed, {}
         return True
 
 

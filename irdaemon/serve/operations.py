@@ -308,7 +308,7 @@ def impressions(engine: QueryEngine, client: str, session: str, references: list
     for reference in references:
         parse_reference(reference, known)
     engine.impressions.note(own, references)
-    return [ShownItem(at, when) for at, when in engine.impressions.of(own).items()]
+    return [ShownItem(at, when) for at, when in engine.impressions.find_items(own).items()]
 
 
 @serves("progress", "quick", access.allow, access.check_own_progress)

@@ -103,7 +103,7 @@ class MemoryBackend:
             if sent.vector is not None:
                 rows.vectors.array[at] = np.frombuffer(sent.vector, np.float32)
                 rows.embedded[at] = True
-        lexical = replace(Lexical.of(rows), mean_length=totals.mean_length)
+        lexical = replace(Lexical.from_rows(rows), mean_length=totals.mean_length)
         return CorpusIndex(
             corpus=totals.corpus,
             embedder=totals.embedder,

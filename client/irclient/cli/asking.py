@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from irclient.cli.place import PLACE, choose_place
 from irclient.cli.query import EXPAND, QUERY, ROUNDS, SELECT_OPTIONS, read_query, take_argument
@@ -206,15 +205,12 @@ def disclose_items(client: Client, options: argparse.Namespace) -> int:
     )
 
 
-def _format_paths(plain: dict[str, Any]) -> str:
-    return "\n".join(hit["pointer"] for hit in plain["results"] if hit["pointer"])
-
-
 def print_answer(options: argparse.Namespace, answer: Selection) -> int:
     """Print an answer and return the exit code it stands for."""
     plain, to = answer.to_dict(), detect_terminal()
     if options.paths:
-        print_data(options, plain, lambda plain: [h["pointer"] for h in plain["results"]])
+        pointers = [hit["pointer"] for hit in plain["results"] if hit["pointer"]]
+        print_data(options, plain, lambda _: pointers)
         if answer.abstained:
             note("\n".join(format_answer(plain, to)))
     else:

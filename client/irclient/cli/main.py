@@ -116,8 +116,9 @@ def _run(words: Sequence[str]) -> int:
 def set_up_first(words: Sequence[str]) -> None:
     """Replace this process by `irdaemon init` if a person may be using irc for the first time.
 
-    That runs the command line in the end, or reports that no daemon runs. Returns if nobody can
-    answer questions, the daemon is not of this installation, or the command is for scripts.
+    That runs the command line in the end, or reports that no daemon runs. Returns if no
+    terminal can answer questions, the daemon is not of this installation, or the command is for
+    scripts.
     """
     elsewhere = any(os.environ.get(name) for name in ("IRDAEMON_SOCKET", "IRDAEMON_TOKEN"))
     program = os.path.join(os.path.dirname(sys.executable), "irdaemon")

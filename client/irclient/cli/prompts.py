@@ -49,8 +49,8 @@ def _add_provenance(op: str, meaning: str) -> Add:
 def manage_prompts(client: Client, options: argparse.Namespace) -> int:
     """List, import and remove the prompts that items are expected to answer.
 
-    An expected prompt is what somebody would type who needs an item without knowing
-    it. Its words and meaning count in searches for the item, and no answer shows
+    An expected prompt is what a person who needs an item without knowing it would
+    type. Its words and meaning count in searches for the item, and no answer shows
     it. Prompts come from an item's author, a pack, you, an agent, or use
     (docs/prompts.md). FROM is author, pack, person, agent or use.
 

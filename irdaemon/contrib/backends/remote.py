@@ -312,7 +312,7 @@ def make_remote_index(
 ) -> CorpusIndex:
     """Return the index of a corpus that lies in a backend, as of one generation."""
     rows = Rows.make_empty(totals.dim)
-    empty = _make_index(rows, Lexical.of(rows), totals, totals.n_records)
+    empty = _make_index(rows, Lexical.from_rows(rows), totals, totals.n_records)
     return replace(
         empty,
         elsewhere=RemoteCorpus(backend, totals, vocabularies),

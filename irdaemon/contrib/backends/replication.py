@@ -256,5 +256,5 @@ def _read_text(ledger: Ledger, corpus: Corpus, artifact_id: str) -> tuple[str, s
         return "", "", 0.0
     body = stored.body
     if body is None:
-        body = disclose(stored, "body", Bounds.of(corpus)).body or ""
+        body = disclose(stored, "body", Bounds.for_corpus(corpus)).body or ""
     return body[:BODY_CHARS], stored.digest, stored.indexed_at

@@ -138,7 +138,7 @@ class CorpusSize:
     changed: float
 
     @classmethod
-    def of(
+    def from_totals(
         cls, totals: Totals, changed: float, graph: bool, postings: int = 0, size: int = 0
     ) -> CorpusSize:
         """Return the size of a corpus with these totals."""

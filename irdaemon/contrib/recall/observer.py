@@ -112,7 +112,7 @@ class RecallObserver(Observer):
             return None
         return found
 
-    def note_told(self, session: str, turn_id: str) -> None:
+    def mark_cure_shown(self, session: str, turn_id: str) -> None:
         """Remember that a session was told of the cure in a turn; "" is none, and told again."""
         if session:
             self._told[session, turn_id] = None

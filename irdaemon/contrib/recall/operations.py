@@ -57,7 +57,9 @@ def find_cure(engine: Engine, args: Args) -> Any:
     check_session(session)
     cleaner = Redactor("all")
     try:
-        command, output = cleaner.redact_text(args["command"]), cleaner.redact_text(args["output"])
+        # Cut twice: what a cut divides no longer shows that it is a secret.
+        command = cleaner.redact_text(args["command"][: 2 * _MOST_COMMAND])
+        output = cleaner.redact_text(args["output"][: 2 * _MOST_OUTPUT])
     except Refused:
         return []
     failed = FailedCommand(command[:_MOST_COMMAND], output[:_MOST_OUTPUT], session, args["sure"])
@@ -69,7 +71,7 @@ def find_cure(engine: Engine, args: Args) -> Any:
         )
     if told is None:
         return []
-    observer.note_told(session, told.artifact_id)
+    observer.mark_cure_shown(session, told.artifact_id)
     if args["noted"]:
         observer.note_cure(failed, told)
     return [told]

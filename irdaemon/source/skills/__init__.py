@@ -183,6 +183,7 @@ _MAX_DESCRIPTION = 1024
 # More than all but a few have for front matter, and less than nearly all files.
 _HEAD_BYTES = 2_048
 _RULE, _BOM = b"---", b"\xef\xbb\xbf"
+_CLOSING_RULE = re.compile(rb"^---[ \t]*\r?$", re.M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +252,8 @@ def _read_head(path: str, max_bytes: int) -> SkillFile:
     if is_whole:
         return SkillFile(path, data)
     lines = data[: data.rfind(b"\n") + 1]
-    is_open = lines.removeprefix(_BOM).lstrip(b"\n").startswith(_RULE)
-    if not lines or (is_open and b"\n" + _RULE not in lines):
+    front = lines.removeprefix(_BOM).lstrip()
+    if not lines or (front.startswith(_RULE) and not _CLOSING_RULE.search(front, len(_RULE))):
         return _read_whole(path, max_bytes)
     return SkillFile(path, lines, is_whole=False)
 

@@ -143,10 +143,10 @@ import os, signal, sys
 from irdaemon.ingest import reader_process
 from irdaemon.runtime.pool import answer
 read_entry = reader_process.read_entry
-def read(corpus, entry, known, optouts):
+def read(corpus, entry, known, rules):
     if entry.path.endswith("skill-77"):
         {what}
-    return read_entry(corpus, entry, known, optouts)
+    return read_entry(corpus, entry, known, rules)
 reader_process.read_entry = read
 reader_process.TIME_S = 0.2
 reader_process._limit_memory()

@@ -65,13 +65,13 @@ def rows(ledger):
 def test_heads_are_there_before_a_body_is_read_and_the_end_is_that_of_one_pass(root):
     ledger, seen = Ledger(":memory:"), []
 
-    def heads_read():
+    def show_heads():
         assert len(rows(ledger)) == MANY
         assert ledger.entries.count_heads("s") == MANY - SMALL
         assert "body77" not in ledger.terms.get_table()
         seen.append(rows(ledger))
 
-    report = look(ledger, skills(root, strategy=Skill()), heads_read=heads_read)
+    report = look(ledger, skills(root, strategy=Skill()), show_heads=show_heads)
     assert (str(report), contents(ledger, "s")) == built_in_one_go(root)
     assert ledger.entries.count_heads("s") == 0
     assert "body77" in ledger.terms.get_table()
@@ -89,7 +89,7 @@ def test_what_was_asked_about_is_read_first(root):
     read, asked = [], [set()]
     wanted = str(root / "skill-400")
 
-    def take_asked():
+    def pop_shown_heads():
         return asked.pop() if asked else ()
 
     ledger = Ledger(":memory:")
@@ -97,10 +97,30 @@ def test_what_was_asked_about_is_read_first(root):
         ledger,
         skills(root, strategy=Skill()),
         read=lambda upsert: read.append(upsert.entry.path),
-        heads_read=lambda: asked.append({wanted}),
-        take_asked=take_asked,
+        show_heads=lambda: asked.append({wanted}),
+        pop_shown_heads=pop_shown_heads,
     )
     assert read[SMALL] == wanted  # behind those whose heads were all
+
+
+def test_what_was_asked_about_while_heads_were_read_is_not_forgotten(root):
+    read, shown = [], [{str(root / "skill-400")}]
+    look(
+        Ledger(":memory:"),
+        skills(root, strategy=Skill()),
+        read=lambda upsert: read.append(upsert.entry.path),
+        pop_shown_heads=lambda: shown.pop() if shown else (),
+    )
+    assert read[SMALL] == str(root / "skill-400")
+
+
+def test_heads_are_not_read_first_where_that_is_not_wanted(root):
+    seen = []
+    ledger, corpus = Ledger(":memory:"), skills(root, strategy=Skill())
+    observer = ScanObserver(show_heads=lambda: seen.append("heads"))
+    ledger.corpora.declare(corpus.name, "k", corpus.recipe, "hashing-512")
+    reconcile(ledger, corpus, ScanRequest(workers=2, heads=False), lambda: LATER, observer)
+    assert (seen, contents(ledger, "s")) == ([], built_in_one_go(root)[1])
 
 
 def test_an_edit_while_bodies_are_read_wins(root):
@@ -117,7 +137,7 @@ def test_an_edit_while_bodies_are_read_wins(root):
             reconcile(ledger, corpus, ScanRequest((str(root / name),)), lambda: LATER)
         return True
 
-    look(ledger, corpus, advance=edit, heads_read=lambda: state.append("heads"))
+    look(ledger, corpus, advance=edit, show_heads=lambda: state.append("heads"))
     assert state == ["heads", "edited"]
     assert contents(ledger, "s") == built_in_one_go(root)[1]
 
@@ -127,7 +147,7 @@ def test_of_what_cannot_be_read_whole_the_head_does_not_stay(root):
     look(
         ledger,
         skills(root, strategy=Skill()),
-        heads_read=lambda: broken.write_bytes(b"x" * 4_000_001),
+        show_heads=lambda: broken.write_bytes(b"x" * 4_000_001),
     )
     assert contents(ledger, "s") == built_in_one_go(root)[1]
     assert [failure.path for failure in ledger.failures.list_all("s")] == [str(broken.parent)]
@@ -147,13 +167,13 @@ def test_few_entries_and_later_scans_are_read_in_one_pass(root, tmp_path):
 
     for number in range(300):
         write_skill(tmp_path / "few" / f"skill-{number}", BODY)
-    look(Ledger(":memory:"), skills(tmp_path / "few", strategy=Skill()), heads_read=fail)
-    look(Ledger(":memory:"), skills(root, strategy=Skill()), workers=0, heads_read=fail)
+    look(Ledger(":memory:"), skills(tmp_path / "few", strategy=Skill()), show_heads=fail)
+    look(Ledger(":memory:"), skills(root, strategy=Skill()), workers=0, show_heads=fail)
     ledger = Ledger(":memory:")
     look(ledger, skills(root, strategy=Skill()))
     for number in range(MANY):
         write_skill(root / f"new-{number}", BODY)
-    look(ledger, skills(root, strategy=Skill()), heads_read=fail)
+    look(ledger, skills(root, strategy=Skill()), show_heads=fail)
     assert contents(ledger, "s") == built_in_one_go(root)[1]
 
 
@@ -177,11 +197,11 @@ def advance(done, todo):
     if phases[-1] == phase and reached >= number:
         die()
     return False
-def heads_read():
+def show_heads():
     if phase == "between":
         die()
     phases.append("bodies")
-look(ledger, skills(root, strategy=Skill()), advance=advance, heads_read=heads_read)
+look(ledger, skills(root, strategy=Skill()), advance=advance, show_heads=show_heads)
 """
 
 
@@ -225,7 +245,7 @@ def test_answers_go_by_name_and_description_and_say_so_until_bodies_are_read(roo
     assert first.freshness["building"] == ["s"]
     assert "heads" not in last.freshness
     assert not built.search(Query("body77", mode="lexical")).freshness["building"]
-    assert not built.state.asked
+    assert not built.state.shown_heads
 
 
 class Instant(Hashing):

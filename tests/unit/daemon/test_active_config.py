@@ -40,6 +40,18 @@ def test_a_corpus_with_a_root_that_is_not_there_is_refused_and_nothing_is_writte
     assert own.read_text() == "known = false\n"
 
 
+def test_a_root_is_looked_for_where_the_file_would_have_it(tmp_path, monkeypatch):
+    own = tmp_path / "etc" / "own.toml"
+    for directory in (own.parent, own.parent / "notes", tmp_path / "home" / "more"):
+        directory.mkdir(parents=True)
+    own.write_text("known = false\n")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    active = ActiveConfig(str(own), None)
+    active.add("notes", "files", ["notes", "~/more"], {})
+    (notes,) = active.config.corpora
+    assert notes.roots == (str(own.parent / "notes"), str(tmp_path / "home" / "more"))
+
+
 def test_taking_away_the_last_corpus_needs_no_file_of_examples_any_more(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     own, fallback = tmp_path / "own.toml", tmp_path / "examples.toml"

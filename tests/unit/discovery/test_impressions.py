@@ -82,28 +82,28 @@ def test_a_client_neither_reads_nor_displaces_what_another_ones_sessions_were_sh
     after = Impressions()
     after.load(str(tmp_path / "offers.json"))
     for each in (impressions, after):
-        assert list(each.of(own("claude:a"))) == ["skills/a"]
-        assert each.of(ClientSession("agent", "claude:a")) == {}
-        assert each.of(ClientSession("agent", "b")) == {}
-        assert each.of(ClientSession("agent", "t43")) == {}
-        assert each.of(ClientSession("agent", "t44"))
+        assert list(each.find_items(own("claude:a"))) == ["skills/a"]
+        assert each.find_items(ClientSession("agent", "claude:a")) == {}
+        assert each.find_items(ClientSession("agent", "b")) == {}
+        assert each.find_items(ClientSession("agent", "t43")) == {}
+        assert each.find_items(ClientSession("agent", "t44"))
 
 
 def test_an_answer_alone_is_no_offer():
     impressions = Impressions()
     impressions.unseen(answer(hit("a")), own("s"))
-    assert impressions.of(own("s")) == {}
+    assert impressions.find_items(own("s")) == {}
 
 
 def test_only_so_many_items_and_sessions_are_remembered_the_latest():
     impressions = Impressions()
     impressions.note(own("s"), [f"skills/{n}" for n in range(500)])
-    assert list(impressions.of(own("s"))) == [f"skills/{n}" for n in range(300, 500)]
+    assert list(impressions.find_items(own("s"))) == [f"skills/{n}" for n in range(300, 500)]
     for n in range(300):
         impressions.note(own(f"t{n}"), ["skills/a"])
-    assert impressions.of(own("s")) == {}
-    assert impressions.of(own("t43")) == {}
-    assert impressions.of(own("t44"))
+    assert impressions.find_items(own("s")) == {}
+    assert impressions.find_items(own("t43")) == {}
+    assert impressions.find_items(own("t44"))
 
 
 def test_a_session_is_forgotten_a_week_after_its_last_item():
@@ -115,8 +115,8 @@ def test_a_session_is_forgotten_a_week_after_its_last_item():
     impressions.note(own("kept"), ["skills/b"])
     clock.now += 2 * 86_400
     impressions.note(own("new"), ["skills/a"])
-    assert impressions.of(own("old")) == {}
-    assert list(impressions.of(own("kept"))) == ["skills/a", "skills/b"]
+    assert impressions.find_items(own("old")) == {}
+    assert list(impressions.find_items(own("kept"))) == ["skills/a", "skills/b"]
 
 
 def test_a_restart_forgets_nothing_and_leaves_no_file(tmp_path):
@@ -125,7 +125,7 @@ def test_a_restart_forgets_nothing_and_leaves_no_file(tmp_path):
     before.note(own("s"), ["skills/ä"])
     before.save(str(path))
     after.load(str(path))
-    assert after.of(own("s")) == before.of(own("s")) != {}
+    assert after.find_items(own("s")) == before.find_items(own("s")) != {}
     assert not path.exists()
 
 
@@ -138,7 +138,7 @@ def test_a_saved_file_that_holds_nothing_usable_is_no_reason_not_to_start(tmp_pa
     impressions = Impressions()
     impressions.load(str(path))
     impressions.note(own("s"), ["skills/a"])
-    assert list(impressions.of(own("s"))) == ["skills/a"]
+    assert list(impressions.find_items(own("s"))) == ["skills/a"]
 
 
 def test_a_disk_that_takes_nothing_costs_no_more_than_the_memory(tmp_path):

@@ -17,7 +17,7 @@ places = st.dictionaries(
 def postings(held):
     """Build postings of {(term, record): value}."""
     each = sorted(held, key=lambda place: place[1])
-    return Postings.of(
+    return Postings.from_places(
         np.array([term for term, _ in each], np.int32),
         np.array([record for _, record in each], np.int32),
         np.array([held[place] for place in each], np.float32),

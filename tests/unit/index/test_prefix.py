@@ -133,8 +133,8 @@ def test_what_comes_later_is_found_by_the_same_axes_and_changes_nothing_before(m
 
 def test_axes_are_found_anew_when_there_are_twice_as_many_vectors():
     vectors = clustered(3 * SIZE)
-    first = Prefix.of(rows_of(vectors[:SIZE]))
-    later = Prefix.of(rows_of(vectors), first)
+    first = Prefix.from_rows(rows_of(vectors[:SIZE]))
+    later = Prefix.from_rows(rows_of(vectors), first)
     assert later.axes is not first.axes
     assert later.made_of == 3 * SIZE
     assert later.heads.size == 3 * SIZE
@@ -142,11 +142,11 @@ def test_axes_are_found_anew_when_there_are_twice_as_many_vectors():
 
 def test_positions_that_change_are_turned_anew():
     rows = rows_of(clustered(SIZE))
-    first = Prefix.of(rows)
+    first = Prefix.from_rows(rows)
     moved = replace(rows, epoch=1, vectors=Growing.from_array(rows.vectors.array[::-1].copy()))
     assert np.allclose(
-        Prefix.of(moved, first).heads.array[0] ** 2 @ np.ones(WIDTH),
-        (Prefix.of(moved).axes[:WIDTH] @ moved.vectors.array[0]) ** 2 @ np.ones(WIDTH),
+        Prefix.from_rows(moved, first).heads.array[0] ** 2 @ np.ones(WIDTH),
+        (Prefix.from_rows(moved).axes[:WIDTH] @ moved.vectors.array[0]) ** 2 @ np.ones(WIDTH),
     )
 
 

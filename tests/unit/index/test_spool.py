@@ -108,7 +108,7 @@ def small_segments(monkeypatch):
 def _grow_index(spool, lengths, step):
     index = None
     for end in range(step, len(lengths) + 1, step):
-        index = Lexical.of(_make_rows(spool, lengths[:end]), index)
+        index = Lexical.from_rows(_make_rows(spool, lengths[:end]), index)
     return index
 
 
@@ -116,7 +116,7 @@ def _grow_index(spool, lengths, step):
 def test_an_index_that_grew_in_segments_scores_as_one_built_at_once(tmp_path, small_segments, step):
     lengths = np.random.default_rng(2).integers(1, 30, 390).tolist()
     grown = _grow_index(Spool(str(tmp_path)), lengths, step)
-    whole = Lexical.of(_make_rows(None, lengths[: len(grown.rows.present)]))
+    whole = Lexical.from_rows(_make_rows(None, lengths[: len(grown.rows.present)]))
     assert isinstance(grown.base, Segments)
     assert not isinstance(whole.base, Segments)
     assert grown.mean_length == whole.mean_length
@@ -130,7 +130,7 @@ def test_segments_merge_to_the_postings_that_one_base_has(tmp_path, small_segmen
     lengths = np.random.default_rng(3).integers(1, 30, 390).tolist()
     grown = _grow_index(Spool(str(tmp_path)), lengths, step)
     ids, records, values = module.make_postings(grown.rows, 0, grown.based, grown.mean_length)
-    whole = Postings.of(ids, records, values)
+    whole = Postings.from_places(ids, records, values)
     assert grown.base.dense_starts.tolist() == whole.dense_starts.tolist()
     merged = list(grown.base.merge())
     assert len(merged) > 1

@@ -15,7 +15,7 @@ def dense(terms):
 
 
 def few(terms):
-    return FewTermCounts.of(np.array(terms, np.int32))
+    return FewTermCounts.from_term_ids(np.array(terms, np.int32))
 
 
 @given(ids)
@@ -38,7 +38,7 @@ def test_two_indexes_together_count_what_each_does(one, other):
 
 def test_an_index_of_few_words_in_a_large_vocabulary_takes_room_for_its_own_alone():
     places = np.array([3, 900_000], np.int32), np.array([0, 1], np.int32), np.ones(2, np.float32)
-    postings = Postings.of(*places)
+    postings = Postings.from_places(*places)
     assert postings.starts.nbytes < 100
     assert postings.get_postings(900_000)[0].tolist() == [1]
     assert len(postings.dense_starts) == 900_002

@@ -230,7 +230,7 @@ def test_a_document_exchanged_with_a_link_at_any_step_gives_nothing_of_the_same_
 
 @pytest.mark.parametrize("kind", ["files", "code", "reports", "records", "sessions", "skills"])
 def test_only_where_installers_link_single_files_a_payload_may_lie_outside_by_its_name(kind):
-    assert Bounds.of(replace(mapped({}), kind=kind)).by_name is (kind == "skills")
+    assert Bounds.for_corpus(replace(mapped({}), kind=kind)).by_name is (kind == "skills")
 
 
 def test_a_bundled_file_swapped_for_a_link_after_the_check_is_not_read(
@@ -308,7 +308,7 @@ def test_a_database_exchanged_while_sqlite_opens_it_is_gone(monkeypatch, tmp_pat
 def test_nothing_of_a_project_travels_with_its_own_package(tmp_path):
     (tmp_path / "scripts").mkdir()
     (tmp_path / "scripts" / ".env").write_text("PASSWORD=hunter22")
-    bounds = Bounds.of(replace(mapped({}), kind="dependencies"))
+    bounds = Bounds.for_corpus(replace(mapped({}), kind="dependencies"))
 
     bundle = collect_bundle(str(tmp_path), bounds, Redactor("all"))
 

@@ -441,7 +441,7 @@ def test_a_payload_that_leads_out_of_the_project_by_now_is_refused(shop, private
     (directory / "references").mkdir()
     (directory / "references" / "a.md").symlink_to(private / "agents" / "a.md")
     part = Corpus("skills@1", "skills", source(shop), None, "", project=project(shop))
-    bounds = Bounds.of(part)
+    bounds = Bounds.for_corpus(part)
     assert read_payload(str(file), bounds).content.startswith(b"---")
     touched.clear()
     bundle = collect_bundle(str(file), bounds, Redactor("none"))

@@ -388,7 +388,9 @@ def measure_corpora(connection: Connection) -> tuple[CorpusSize, ...]:
 
 def _make_size(row: tuple[Any, ...]) -> CorpusSize:
     data, changed, postings, size, graph = row
-    return CorpusSize.of(load_totals(unpack_bytes(data)), float(changed), graph, postings, size)
+    return CorpusSize.from_totals(
+        load_totals(unpack_bytes(data)), float(changed), graph, postings, size
+    )
 
 
 READER, WRITER = "irdaemon_reader", "irdaemon_writer"

@@ -234,7 +234,9 @@ class QdrantAdmin:
         Raises Unavailable.
         """
         there = [(state, state.load_totals()) for state in self._states.list_all() if state.totals]
-        return tuple(CorpusSize.of(totals, each.changed, totals.dim > 0) for each, totals in there)
+        return tuple(
+            CorpusSize.from_totals(totals, each.changed, totals.dim > 0) for each, totals in there
+        )
 
     def _check_version(self) -> CheckLine:
         version = str(self._server.client.info().version)
@@ -333,7 +335,7 @@ _ANOTHER = 1e-6
 _EXACT = 50_000
 _EF_SEARCH = 200
 _AT_ONCE = 1_000
-_NO_ROWS = Lexical.of(Rows.make_empty(0))
+_NO_ROWS = Lexical.from_rows(Rows.make_empty(0))
 
 
 @dataclass(frozen=True, slots=True)

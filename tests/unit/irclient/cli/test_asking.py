@@ -2,6 +2,7 @@
 
 import io
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
@@ -121,7 +122,8 @@ def test_n_is_how_many_are_committed_to_at_most():
 
 
 def test_paths_prints_where_the_items_lie_and_nothing_else(capsys):
-    assert discover_items.run(Answers(HIT), options("x", "-l")) == 0
+    nowhere = replace(HIT, artifact_id="b", pointer="")
+    assert discover_items.run(Answers(nowhere, HIT), options("x", "-l")) == 0
     assert capsys.readouterr().out == "/home/a/pdf/SKILL.md\n"
 
 

@@ -208,10 +208,21 @@ def test_a_head_has_name_description_and_fields_of_the_whole_and_no_body(tmp_pat
         HEAD.replace("license: MIT", "license: " + "x" * 4_000) + "# Steps\n" * 1_000,
         "---\nname: pdf-forms\ndescription: |\n" + "  Fill forms.\n" * 500 + "---\n# Steps\n",
         "\ufeff---\r\nname: pdf-forms\r\n" + "x: y\r\n" * 600 + "---\r\n# Steps\r\n",
+        "\n---\nname: pdf-forms\n" + "x: y\n" * 600 + "---\n# Steps\n",
+        "---\n--- not the end\n" + "# a comment\n" * 300 + "name: pdf-forms\n---\n# Steps\n",
         "x" * 10_000,
         HEAD.replace("\n", "\r") + "# Steps\r" * 1_000,
     ],
-    ids=["small", "long-field", "long-description", "long-front", "one-line", "old-line-ends"],
+    ids=[
+        "small",
+        "long-field",
+        "long-description",
+        "long-front",
+        "blank",
+        "dashes",
+        "one-line",
+        "old-line-ends",
+    ],
 )
 def test_where_the_head_is_all_or_ends_later_the_file_is_read_whole(tmp_path, text):
     reading, whole = read_head(tmp_path, text)
