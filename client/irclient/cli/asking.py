@@ -209,8 +209,9 @@ def print_answer(options: argparse.Namespace, answer: Selection) -> int:
     """Print an answer and return the exit code it stands for."""
     plain, to = answer.to_dict(), detect_terminal()
     if options.paths:
-        pointers = [hit["pointer"] for hit in plain["results"] if hit["pointer"]]
-        print_data(options, plain, lambda _: pointers)
+        print_data(
+            options, plain, lambda safe: [h["pointer"] for h in safe["results"] if h["pointer"]]
+        )
         if answer.abstained:
             note("\n".join(format_answer(plain, to)))
     else:
