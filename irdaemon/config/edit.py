@@ -32,7 +32,7 @@ from irdaemon.runtime.replacing import replace_file
 
 _LOCKED_WITHIN_S = 10.0
 _POLL_S = 0.01
-_LINE = re.compile(r":\d+:")
+_LINE = re.compile(r":(\d+):")
 _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 Edit = Callable[[TOMLDocument], None]
@@ -157,7 +157,7 @@ class ConfigFile:
                 table = _step_into(table, part, key)
             table[last] = _parse_value(value)
 
-        return self._write_edit(edit)
+        return self._write_edit(edit, f"{key} = {value}: ")
 
     def unset(self, key: str) -> Config:
         """Take one key, or a whole table, out of the file, and return the new configuration."""
@@ -195,17 +195,18 @@ class ConfigFile:
                 raise ConfigError(message, "irdaemon config edit starts from its present content")
             write_privately(self.path, after)
 
-    def _write_edit(self, edit: Edit) -> Config:
+    def _write_edit(self, edit: Edit, about: str = "") -> Config:
         with _lock_file(self.path):
             with _report_unchanged():
-                changed, text = self._apply_edit(edit)
+                changed, text = self._apply_edit(edit, about)
             write_privately(self.path, text)
         return changed
 
-    def _apply_edit(self, edit: Edit) -> tuple[Config, str]:
+    def _apply_edit(self, edit: Edit, about: str = "") -> tuple[Config, str]:
         """Return the configuration after an edit, and its text.
 
-        A file that is refused as it is may be edited to one that is not.
+        A file that is refused as it is may be edited to one that is not. An error of the edit
+        begins with `about`.
         """
         before = read_text(self.path) or ""
         try:
@@ -218,18 +219,24 @@ class ConfigFile:
         try:
             changed = self._check_text(text)
         except ConfigError as error:
-            raise self._locate_error(before, error) from error
+            raise self._locate_error(before, text, error, about) from error
         self._check_problems(before, changed)
         return changed, text
 
-    def _locate_error(self, before: str, error: ConfigError) -> ConfigError:
-        """Return an error with the line where it is in the file, if what is wrong was so before."""
+    def _locate_error(self, before: str, after: str, error: ConfigError, about: str) -> ConfigError:
+        """Return an error of the text `after`, with a line only if the file has it already."""
+        plain, found = _LINE.sub(":", error.message, 1), _LINE.search(error.message)
+        with contextlib.suppress(IndexError):
+            at = int(found[1]) - 1 if found else 0
+            old, new = (text.splitlines()[at].partition("=")[0] for text in (before, after))
+            if found and old == new:
+                plain = error.message
         try:
             self._check_text(before)
         except ConfigError as known:
             if _LINE.sub(":", known.message, 1) == _LINE.sub(":", error.message, 1):
                 return known
-        return error
+        return ConfigError(about + plain.removeprefix(f"{self.path}: " * bool(about)), error.hint)
 
     def _check_text(self, text: str) -> Config:
         """Return the configuration of a text. Raises what a start with it would."""

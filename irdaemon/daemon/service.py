@@ -13,6 +13,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from irdaemon.runtime.memory import MB
 
 UNIT = "irdaemon.service"
 LABEL = "io.irdaemon"
+# The directory of links to enabled units, beside the unit.
+_WANTED_BY = "default.target.wants"
 _INSTALLED = "@IRDAEMON@"
 # The daemon's own end takes less.
 _GONE_WITHIN_S, _POLL_S = 15.0, 0.1
@@ -57,11 +60,13 @@ def _run_checked(*words: str) -> str:
 def install(make_way: Callable[[], None] = lambda: None) -> str:
     """Write the service's file, enable and start it; return what was done.
 
-    `make_way` is called before it is started, to end a daemon that runs without it. Where that or
-    the manager fails, the file is again as it was. Raises Unavailable.
+    `make_way` is called before it is started, to end a daemon that runs without it. If that or the
+    manager fails, the file is restored and new directories are removed. Raises Unavailable.
     """
     path = find_agent() if sys.platform == "darwin" else find_unit()
     before = path.read_bytes() if path.exists() else None
+    directories = (path.parent / _WANTED_BY, *path.parents)
+    missing = [each for each in directories if not each.exists()]
     try:
         return _install_agent(make_way) if sys.platform == "darwin" else _install_unit(make_way)
     except BaseException:
@@ -69,6 +74,9 @@ def install(make_way: Callable[[], None] = lambda: None) -> str:
             _remove_unit(path)
         else:
             path.write_bytes(before)
+        for directory in missing:  # the innermost first; one that others use stays
+            with suppress(OSError):
+                directory.rmdir()
         raise
 
 
@@ -170,7 +178,7 @@ def _remove_unit(path: Path) -> str:
             failed = error.message
         path.unlink(missing_ok=True)
     # The link by which it was enabled, where the manager did not take it out.
-    Path(path.parent, "default.target.wants", UNIT).unlink(missing_ok=True)
+    Path(path.parent, _WANTED_BY, UNIT).unlink(missing_ok=True)
     return failed
 
 

@@ -57,6 +57,18 @@ def test_a_wish_for_one_place_holds_there_alone(skilled):
         assert asks(skilled, ASKED, session="shop", cwd=str(skilled.path / "shop")) == ""
 
 
+def test_a_wish_that_replaces_another_says_so(skilled):
+    with Running(skilled) as running:
+        running.wait_idle()
+        item = "skills/~/.claude/skills/pdf-forms"
+        assert skilled.irc("pin", item).stdout == f"{item}: pinned everywhere\n"
+        muted = skilled.irc("mute", item).stdout
+        assert muted == f"{item}: muted everywhere; no longer pinned\n"
+        assert skilled.irc("mute", item).stdout == f"{item}: muted everywhere\n"
+        pinned = skilled.irc("pin", item).stdout
+        assert pinned == f"{item}: pinned everywhere; no longer muted\n"
+
+
 def test_what_cannot_be_done_is_said(skilled):
     with Running(skilled) as running:
         running.wait_idle()

@@ -105,11 +105,9 @@ def _prefer(client: Client, options: argparse.Namespace, verdict: str, done: str
 
 def _format_change(made: Mapping[str, Any], undone: bool) -> str:
     verdict = f"no longer {made['verdict']}" if undone else made["verdict"]
-    return f"{made['reference']}: {verdict} {_format_root(made['root'])}"
-
-
-def _format_root(root: str) -> str:
-    return f"in {shorten(root)}" if root else _EVERYWHERE
+    where = f"in {shorten(made['root'])}" if made["root"] else _EVERYWHERE
+    ended = f"; no longer {made['replaced']}" if made["replaced"] else ""
+    return f"{made['reference']}: {verdict} {where}{ended}"
 
 
 def _format_list(rows: Sequence[Mapping[str, Any]], done: str, width: int) -> str:

@@ -36,7 +36,8 @@ class OfferPreference(Result):
     """Whether an item is offered: it is `muted` (never), `pinned` (first), or `faded`.
 
     It holds from places at `root` or below it, "" for everywhere. What faded was offered to so many
-    `sessions` in vain since then. `jobs` make the change that was asked for.
+    `sessions` in vain since then. `jobs` make the change that was asked for, which ends the verdict
+    `replaced`, "" for none.
     """
 
     reference: str
@@ -46,3 +47,4 @@ class OfferPreference(Result):
     at: float = 0.0
     sessions: int = 0
     jobs: Sequence[int] = ()
+    replaced: str = ""

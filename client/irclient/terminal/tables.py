@@ -219,11 +219,14 @@ def format_status(state: dict[str, Any], width: int = UNCUT) -> str:
 
 
 def _format_heads(states: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield a line for each corpus of which bodies are being read: how many are to come."""
+    """Yield a line for each corpus whose bodies are still to be read."""
     for state in states:
         if heads := state.get("heads"):
-            of = f"{heads:,} of {state['artifacts']:,}"
-            yield f"building: {state['name']}: {of} are found by name and description alone so far"
+            # A running job counts entries that are still to be read, this those already indexed.
+            yield (
+                f"building: {state['name']}: {state['artifacts']:,} can be found so far,"
+                f" {heads:,} of them by name and description alone"
+            )
 
 
 def format_behind(states: Sequence[dict[str, Any]]) -> list[str]:

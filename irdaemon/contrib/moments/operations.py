@@ -85,7 +85,12 @@ def prefer(engine: Engine, reference: str, verdict: str, place: str, here: bool)
             f"{wish.corpus}/{wish.artifact_id} is not {_VERDICTS[verdict]}{where}",
             f"irc {verdict} lists what is",
         )
-    return _describe(wish, MomentsObserver.find_in(engine.state.addons).request(Change(wish, undo)))
+    observer = MomentsObserver.find_in(engine.state.addons)
+    key = wish.corpus, wish.artifact_id, wish.root
+    before = {(each.corpus, each.artifact_id, each.root): each.verdict for each in observer.held}
+    replaced = "" if before.get(key) in (None, verdict) else _VERDICTS[before[key]]
+    made = _describe(wish, observer.request(Change(wish, undo)))
+    return replace(made, replaced=replaced)
 
 
 def _find_root(scope: PlaceScope, place: str) -> str:

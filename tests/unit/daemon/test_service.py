@@ -68,11 +68,29 @@ def test_a_failed_install_leaves_no_unit_and_one_that_was_there_as_it_was(
     with pytest.raises(Unavailable, match="it failed"):
         service.install()
     assert not service.find_unit().exists()
+    service.find_unit().parent.mkdir(parents=True)
     service.find_unit().write_text("mine")
     answers += [Finished(1, "no bus")]
     with pytest.raises(Unavailable, match="no bus"):
         service.install()
     assert service.find_unit().read_text() == "mine"
+
+
+def test_a_failed_install_removes_the_directories_that_it_made(systemctl, tmp_path, monkeypatch):
+    (tmp_path / "config").mkdir()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    _, answers = systemctl
+    answers.append(Finished(1, "no bus"))
+    with pytest.raises(Unavailable, match="no bus"):
+        service.install()
+    assert list((tmp_path / "config").iterdir()) == []
+    mine = tmp_path / "config" / "systemd" / "user" / "mine.service"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    answers.append(Finished(1, "no bus"))
+    with pytest.raises(Unavailable, match="no bus"):
+        service.install()
+    assert list(mine.parent.iterdir()) == [mine]
 
 
 def test_uninstall_removes_the_unit_although_the_manager_fails(systemctl, tmp_path, monkeypatch):
@@ -157,6 +175,7 @@ def test_a_failed_install_of_an_agent_leaves_none_and_one_that_was_there_as_it_w
     with pytest.raises(Unavailable, match="Bootstrap failed: 5"):
         service.install()
     assert not service.find_agent().exists()
+    service.find_agent().parent.mkdir(parents=True)
     service.find_agent().write_text("mine")
     answers += failed
     with pytest.raises(Unavailable):

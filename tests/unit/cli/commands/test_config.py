@@ -154,17 +154,27 @@ def test_the_first_setting_makes_the_file(file):
 def test_what_a_daemon_would_not_start_with_is_not_written(file, key, value, said, capsys):
     assert main(["config", "set", key, value]) == 2
     refused = capsys.readouterr().err
-    assert f"irdaemon: {file}" in refused
+    assert f"irdaemon: {key} = {value}: " in refused
     assert said in refused
     assert "nothing was written" in refused
     assert file.read_text() == WRITTEN
+
+
+def test_a_refused_value_is_told_with_a_line_only_where_the_file_has_its_key(file, capsys):
+    assert main(["config", "set", "watch.poll_s", "soon"]) == 2
+    told = "irdaemon: watch.poll_s = soon: poll_s must be a number, not str ('soon')"
+    assert capsys.readouterr().err == f"{told} (nothing was written)\n"
+    assert main(["config", "set", "watch.settle_ms", "50"]) == 0
+    assert main(["config", "set", "watch.settle_ms", "soon"]) == 2
+    line = file.read_text().splitlines().index("settle_ms = 50  # milliseconds") + 1
+    assert f"watch.settle_ms = soon: {file}:{line}: settle_ms must be" in capsys.readouterr().err
 
 
 def test_an_address_without_host_or_port_is_refused_once_there_are_keys(file, capsys):
     assert main(["keys", "make"]) == 0
     for address in ("7411", "127.0.0.1:", "127.0.0.1:99999", "192.0.2.1:7411"):
         assert main(["config", "set", "serve.tcp", address]) == 2
-        assert f"{file}:" in capsys.readouterr().err
+        assert f"irdaemon: serve.tcp = {address}: " in capsys.readouterr().err
     assert file.read_text() == WRITTEN
     assert main(["config", "set", "serve.tcp", "127.0.0.1:0"]) == 0
 

@@ -36,6 +36,13 @@ def test_a_corpus_that_does_not_follow_changes_says_how_far_behind_it_may_be():
     assert "may lack" not in tables.format_status(state(reindex="change"))
 
 
+def test_a_first_build_is_not_told_with_two_totals():
+    job = {"kind": "reconcile", "corpus": "skills", "done": 50, "todo": 3_000}
+    shown = tables.format_status(state(job, artifacts=672, heads=631))
+    assert "reconcile skills: 50 of 3,000\n" in shown
+    assert "672 can be found so far, 631 of them by name and description alone" in shown
+
+
 def test_a_job_that_runs_is_shown_as_done_of_total_with_its_rate():
     job = {"kind": "reconcile", "corpus": "skills", "done": 1200, "todo": 23301}
     assert "reconcile skills: 1,200 of 23,301\n" in tables.format_status(state(job))
