@@ -158,22 +158,20 @@ def drop_log(path: str) -> None:
 
 
 def open_private(path: str, tables: str) -> sqlite3.Connection:
-    """Open a database of an add-on for its owner alone, made with its tables where it is not there.
+    """Open an add-on's database for its owner alone; create it with its tables if it is missing.
 
     Raises sqlite3.Error or OSError.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        os.fchmod(descriptor, 0o600)
-        is_new = os.fstat(descriptor).st_size == 0
-    finally:
-        os.close(descriptor)
+        is_new = os.stat(path).st_size == 0
+    except FileNotFoundError:
+        is_new = True
     if is_new:
-        drop_log(path)
+        _create_private(path, tables)
+    # By name: closing a descriptor of the file would drop the locks of other connections to it.
+    os.chmod(path, 0o600)
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
-        if is_new:
-            db.executescript(tables)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("PRAGMA secure_delete = ON")
@@ -182,6 +180,19 @@ def open_private(path: str, tables: str) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def _create_private(path: str, tables: str) -> None:
+    """Create a database beside its place and move it there: no other thread opens half of one."""
+    unfinished = f"{path}.new"
+    drop_log(path)
+    drop_log(unfinished)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(unfinished)
+    os.close(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    with contextlib.closing(sqlite3.connect(unfinished, isolation_level=None)) as db:
+        db.executescript(tables)
+    os.replace(unfinished, path)
 
 
 # Tell a corrupt file from a full disk, by the codes of SQLite and of the system.
