@@ -1,12 +1,14 @@
 """Print how large irdaemon is, and what a query and a changed file pass on their way.
 
-    python bench/stats.py [--root DIR] [--python PYTHON]
+    python bench/stats.py [--root DIR] [--python PYTHON] [--query]
 
 Code is lines without blanks, comments and docstrings, by room. The journeys are those of a real
 daemon over three corpora of twelve items each, warm: the distinct functions below irdaemon/ and
 irclient/ that the serving thread calls for one `discover` of a session, and those that the other
 threads call from a changed SKILL.md until it is found, without what they call at rest. With
-`--root` and `--python`, another checkout and its interpreter, two versions are told by one script.
+`--root` and `--python`, another checkout and its interpreter, two versions are compared by one
+script. `--query` lists the functions of the query as they are first called, indented by depth, each
+with the number of its calls.
 """
 
 from __future__ import annotations
@@ -44,10 +46,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--root", type=Path, default=ROOT)
     parser.add_argument("--python", default=sys.executable, help="with that checkout installed")
+    parser.add_argument("--query", action="store_true", help="list the functions of the query")
     parser.add_argument("--traced", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.traced:
         run_traced(options.traced)
+        return
+    if options.query:
+        print("\n".join(list_calls(trace(options.python)["a query passes"])))
         return
     total, files = Counter[str](), Counter[str]()
     for package, below in _PACKAGES.items():
@@ -64,7 +70,7 @@ def main() -> None:
     words = sum(len(path.read_text("utf-8").split()) for path in documents(options.root))
     print(f"{'hand-written docs':<32}{words:>8} words")
     for journey, functions in trace(options.python).items():
-        modules = {name.split(":")[0] for name in functions}
+        modules = {function["file"] for function in functions}
         print(f"{journey:<32}{len(functions):>8} functions in {len(modules):>3} files")
 
 
@@ -90,11 +96,18 @@ def documents(root: Path) -> Iterator[Path]:
             yield path
 
 
+def list_calls(functions: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield a line for each function: its calls, its name at its depth, and its place."""
+    for each in functions:
+        name = "  " * each["depth"] + each["name"]
+        yield f"{each['calls']:>4}  {name:<60} {each['file']}:{each['line']}"
+
+
 # -- journeys ------------------------------------------------------------------------------------
 
 
-def trace(python: str) -> dict[str, list[str]]:
-    """Return the functions that a query and a changed file pass, as "file:function:line"."""
+def trace(python: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the functions that a query and a changed file pass, as they are first called."""
     with tempfile.TemporaryDirectory(prefix="irs", dir="/tmp") as directory:
         home = Path(directory)
         write_home(home)
@@ -133,7 +146,7 @@ def write_home(home: Path) -> None:
     config.write_text("".join(tables))
 
 
-def ask_journeys(home: Path, control: str) -> dict[str, list[str]]:
+def ask_journeys(home: Path, control: str) -> dict[str, list[dict[str, Any]]]:
     """Drive a traced daemon through both journeys."""
     from irclient import Client, Query
     from irclient.errors import IRError
@@ -156,11 +169,15 @@ def ask_journeys(home: Path, control: str) -> dict[str, list[str]]:
         time.sleep(2 * _REST_S)
         tell(control, "clear")
         time.sleep(_REST_S)
-        rest = set(tell(control, "read")["others"])
+        rest = {(each["file"], each["line"]) for each in tell(control, "read")["others"]}
         tell(control, "clear")
         change(client, skill, "narwhal")
-        passed = set(tell(control, "read")["others"]) - rest
-    return {"a query passes": sorted(query), "a changed file passes": sorted(passed)}
+        passed = [
+            each
+            for each in tell(control, "read")["others"]
+            if (each["file"], each["line"]) not in rest
+        ]
+    return {"a query passes": query, "a changed file passes": passed}
 
 
 def change(client: Any, path: Path, word: str) -> None:
@@ -174,7 +191,7 @@ def change(client: Any, path: Path, word: str) -> None:
     time.sleep(0.5)  # what follows the publication
 
 
-def tell(control: str, word: str) -> dict[str, list[str]]:
+def tell(control: str, word: str) -> dict[str, list[dict[str, Any]]]:
     """Have the traced process clear or tell what was called; return what it says."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(control)
@@ -187,16 +204,28 @@ def tell(control: str, word: str) -> dict[str, list[str]]:
 def run_traced(control: str) -> None:
     """Run the daemon in this process, and note each function of ours that is called."""
     main_thread = threading.get_ident()
-    called: dict[bool, set[CodeType]] = {True: set(), False: set()}
+    # The calls of each function, and its depth when it was first called.
+    called: dict[bool, dict[CodeType, list[int]]] = {True: {}, False: {}}
 
     def note(frame: FrameType, event: str, argument: object) -> None:
-        if event == "call":
-            called[threading.get_ident() == main_thread].add(frame.f_code)
+        if event != "call":
+            return
+        noted = called[threading.get_ident() == main_thread]
+        if frame.f_code in noted:
+            noted[frame.f_code][0] += 1
+        else:
+            noted[frame.f_code] = [1, count_callers(frame)]
 
-    def names(codes: set[CodeType]) -> list[str]:
-        ours = ((code, _OURS.search(code.co_filename)) for code in list(codes))
+    def describe(noted: dict[CodeType, list[int]]) -> list[dict[str, Any]]:
+        ours = ((code, _OURS.search(code.co_filename)) for code in list(noted))
         return [
-            f"{code.co_filename[match.start() + 1 :]}:{code.co_qualname}:{code.co_firstlineno}"
+            {
+                "file": code.co_filename[match.start() + 1 :],
+                "name": code.co_qualname,
+                "line": code.co_firstlineno,
+                "calls": noted[code][0],
+                "depth": noted[code][1],
+            }
             for code, match in ours
             if match and not code.co_name.startswith("<")
         ]
@@ -210,9 +239,9 @@ def run_traced(control: str) -> None:
                 connection, _ = listening.accept()
                 with connection:
                     word = connection.recv(16)
-                    told = {"main": names(called[True]), "others": names(called[False])}
+                    told = {"main": describe(called[True]), "others": describe(called[False])}
                     if word == b"clear":
-                        called[True], called[False] = set(), set()
+                        called[True], called[False] = {}, {}
                     connection.sendall(json.dumps(told).encode())
 
     threading.Thread(target=listen, daemon=True).start()
@@ -222,6 +251,16 @@ def run_traced(control: str) -> None:
     sys.setprofile(note)
     sys.argv = ["irdaemon", "start"]
     sys.exit(run())
+
+
+def count_callers(frame: FrameType) -> int:
+    """Return how many functions of ours called a frame, one by another."""
+    callers, caller = 0, frame.f_back
+    while caller is not None:
+        code = caller.f_code
+        callers += bool(_OURS.search(code.co_filename)) and not code.co_name.startswith("<")
+        caller = caller.f_back
+    return callers
 
 
 if __name__ == "__main__":
