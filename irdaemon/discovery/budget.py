@@ -29,67 +29,55 @@ def name_tier(query: ParsedQuery) -> str:
     return "rerank" if query.rerank else query.mode
 
 
-def lower_tier(query: ParsedQuery) -> ParsedQuery | None:
-    """Return the query one tier below; None where there is none."""
-    if query.rerank:
-        return replace(query, rerank=False)
-    return replace(query, mode="lexical") if query.mode == "hybrid" else None
+class Tiers:
+    """Answer queries, those that have a budget at the best tier that fits it.
 
-
-class TierTimes:
-    """How long the last answers of each tier took, in milliseconds; at most 100 of each."""
+    The times of the last hundred answers of each tier are kept, in milliseconds.
+    """
 
     def __init__(self) -> None:
         self._took: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_LAST))
-
-    def note(self, tier: str, ms: float) -> None:
-        """Keep how long an answer took."""
-        self._took[tier].append(ms)
-
-    def fits(self, query: ParsedQuery) -> bool:
-        """Return whether a query is usually answered within its budget; true if none was yet."""
-        took = sorted(list(self._took[name_tier(query)]))
-        at = min(len(took) - 1, int(len(took) * _SHARE))
-        return not took or took[at] <= query.budget_ms
-
-    def find_best_fitting(self, query: ParsedQuery) -> ParsedQuery | None:
-        """Return the query at the best tier that fits its budget; None where none does."""
-        tier: ParsedQuery | None = query
-        while tier is not None and not self.fits(tier):
-            tier = lower_tier(tier)
-        return tier
-
-
-class Tiers:
-    """Answer queries, those that have a budget at the best tier that fits it."""
-
-    def __init__(self, times: TierTimes) -> None:
-        self._times = times
         self._turns = itertools.count(1)
-        self._answers: dict[str, Selection] = {}
+        self._answers: dict[tuple[str, str], Selection] = {}
 
-    def answer(self, query: ParsedQuery, run: Callable[[ParsedQuery], Selection]) -> Selection:
+    def answer(
+        self,
+        query: ParsedQuery,
+        run: Callable[[ParsedQuery], Selection],
+        operation: str = "discover",
+    ) -> Selection:
         """Return the answer at the best tier; at the lowest there is, where none fits."""
         if not query.budget_ms:
-            return self._answer_timed(query, run)
-        key = repr(query)
-        as_asked = next(self._turns) % _TRIED_EVERY == 0
-        chosen = query if as_asked else self._times.find_best_fitting(query)
-        # An answer from before cannot be fresh.
-        if chosen is None and key in self._answers and not query.fresh:
-            return replace(self._answers[key], tier=CACHED)
-        answer = self._answer_timed(
-            chosen or replace(query, rerank=False, mode=_LOWEST[query.mode]), run
-        )
-        if len(self._answers) >= _ANSWERS_REMEMBERED:
-            self._answers.clear()
-        self._answers[key] = answer
+            answer = run(query)
+        else:
+            key = operation, repr(query)
+            as_asked = next(self._turns) % _TRIED_EVERY == 0
+            chosen = query if as_asked else self.choose_tier(query)
+            # An answer from before cannot be fresh.
+            if chosen is None and key in self._answers and not query.fresh:
+                return replace(self._answers[key], tier=CACHED)
+            answer = run(chosen or replace(query, rerank=False, mode=_LOWEST[query.mode]))
+            if len(self._answers) >= _ANSWERS_REMEMBERED:
+                self._answers.clear()
+            self._answers[key] = answer
+        if query.rounds is None:  # the time of several rounds says nothing of a tier
+            self._took[answer.tier].append(answer.took_ms)
         return answer
 
-    def _answer_timed(
-        self, query: ParsedQuery, run: Callable[[ParsedQuery], Selection]
-    ) -> Selection:
-        answer = run(query)
-        if query.rounds is None:  # the time of several rounds says nothing of a tier
-            self._times.note(answer.tier, answer.took_ms)
-        return answer
+    def choose_tier(self, query: ParsedQuery) -> ParsedQuery | None:
+        """Return the query at the best tier that usually fits its budget; None where none does.
+
+        A tier without an answer yet fits.
+        """
+        tiers = [query, replace(query, rerank=False)] if query.rerank else [query]
+        if query.mode == "hybrid":
+            tiers.append(replace(query, rerank=False, mode="lexical"))
+        for tier in tiers:
+            took = sorted(list(self._took[name_tier(tier)]))
+            if not took or took[min(len(took) - 1, int(len(took) * _SHARE))] <= query.budget_ms:
+                return tier
+        return None
+
+    def forget_answers(self) -> None:
+        """Drop the answers that are kept, not how long the tiers take."""
+        self._answers = {}

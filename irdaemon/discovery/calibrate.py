@@ -423,7 +423,7 @@ class _Asker:
         if without is not None:
             hidden = rows.cards[rows.artifact_of.array[without.position]].content
         found = retrieve(self._index, question).candidates
-        return [each for each in found if each.content != hidden]
+        return [each for each in found if each.card.content != hidden]
 
     def _strength(
         self, text: str, vector: QueryVector | None, seen: NDArray[np.bool_] | None = None

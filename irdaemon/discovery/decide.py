@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Protocol, runtime_checkable
+from numbers import Real
+from typing import Any, Protocol, TypeGuard, cast, runtime_checkable
 
 from irclient.errors import QueryError
 from irclient.types import STRATEGIES
-from irdaemon.discovery.decision import LEAST, compute_odds_share, is_trusted, is_usable
+from irdaemon.discovery.decision import LEAST, is_trusted, is_usable
 from irdaemon.discovery.rerank import find_best_score
 from irdaemon.discovery.retrieve import Question, Retrieved
 from irdaemon.index import CorpusIndex
@@ -41,36 +42,18 @@ class Scored(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """What a selector accepts, why it stopped there, and what the signals say of it besides."""
-
-    hits: tuple[Hit, ...]
-    reason: str
-    signals: dict[str, Any] = field(default_factory=dict)
-
-
-@runtime_checkable
-class ReasonedSelector(Protocol):
-    """A selector that says why; where it abstains, its reason is the answer's."""
-
-    def __call__(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return the hits that it accepts."""
-        ...
-
-    def chosen(self, hits: Sequence[Hit], spec: SelectSpec) -> Chosen:
-        """Return the hits that it accepts, at most as many as the spec allows, and why."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
 class Choice:
     """What was committed, and why it stopped there; `candidates` are what it was chosen from."""
 
     hits: tuple[Hit, ...]
-    abstained: bool
     reason: str
-    signals: dict[str, Any]
+    signals: dict[str, Any] = field(default_factory=dict)
     candidates: tuple[Hit, ...] = ()
+
+    @property
+    def abstained(self) -> bool:
+        """Return whether nothing was committed."""
+        return not self.hits
 
     @property
     def selected(self) -> tuple[Hit, ...]:
@@ -83,16 +66,24 @@ class Choice:
         return {"hits": [hit.to_dict() for hit in self.hits], **plain}
 
 
-def _show_itself(found: Any) -> Hit:
-    hit: Hit = found
-    return hit
+@runtime_checkable
+class ReasonedSelector(Protocol):
+    """A selector that says why; where it abstains, its reason is the answer's."""
+
+    def __call__(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Return the hits that it accepts."""
+        ...
+
+    def choose_hits(self, hits: Sequence[Hit], spec: SelectSpec) -> Choice:
+        """Return the hits that it accepts, at most as many as the spec allows, and why."""
+        ...
 
 
 def select(
     found: Sequence[Scored],
     spec: SelectSpec,
     custom: Selector | None = None,
-    show: Callable[[Any], Hit] = _show_itself,
+    show: Callable[[Any], Hit] = lambda hit: cast(Hit, hit),
 ) -> Choice:
     """Commit to what a valid spec's strategy accepts; `custom` replaces the strategy.
 
@@ -101,39 +92,40 @@ def select(
     """
     signals: dict[str, Any] = {"n_candidates": len(found), "n_selected": 0}
     if all(each.score <= 0 for each in found):
-        return Choice((), True, "no_candidates", signals)
+        return Choice((), "no_candidates", signals)
     top = found[0].score
     signals["top_score"] = top
     if isinstance(spec.min_score, (int, float)):
         signals["min_score"] = spec.min_score
         if top < spec.min_score:
-            return Choice((), True, "below_floor", signals)
+            return Choice((), "below_floor", signals)
     if custom is None:
         places, reason = choose_places([each.score for each in found], spec)
-        chosen = Chosen(tuple(show(found[place]) for place in places[: spec.max_k]), reason)
+        choice = Choice(tuple(show(found[place]) for place in places[: spec.max_k]), reason)
     else:
-        chosen = ask_selector(custom, tuple(map(show, found)), spec)
-    kept = chosen.hits[: spec.max_k]
-    signals |= {**chosen.signals, "n_selected": len(kept)}
+        choice = ask_selector(custom, tuple(map(show, found)), spec)
+    kept = choice.hits[: spec.max_k]
+    signals |= {**choice.signals, "n_selected": len(kept)}
     if kept and top > 0:
         signals["min_ratio"] = round(min(hit.score for hit in kept) / top, 4)
-    return Choice(kept, not kept, chosen.reason, signals)
+    return Choice(kept, choice.reason, signals)
 
 
-def ask_selector(custom: Selector, hits: Sequence[Hit], spec: SelectSpec) -> Chosen:
+def ask_selector(custom: Selector, hits: Sequence[Hit], spec: SelectSpec) -> Choice:
     """Return what a selector accepts of hits, and why."""
     if isinstance(custom, ReasonedSelector):
-        return custom.chosen(hits, spec)
+        return custom.choose_hits(hits, spec)
     ranked = {id(hit) for hit in hits}
     kept = tuple(hit for hit in custom(hits) if id(hit) in ranked)
-    return Chosen(kept, "custom" if kept else "no_candidates")
+    return Choice(kept, "custom" if kept else "no_candidates")
 
 
 def fill_rel(spec: SelectSpec, hits: Sequence[Scored]) -> SelectSpec:
     """Return a spec whose `rel` is that of half the odds of the first; one asked for stays."""
     if spec.strategy != "conservative" or spec.rel is not None or not hits:
         return spec
-    return replace(spec, rel=compute_odds_share(hits[0].score))
+    # Of the top probability p it is the share at which the odds are half of those of p.
+    return replace(spec, rel=1 / (2 - min(hits[0].score, 1.0)))
 
 
 def resolve_rel(spec: SelectSpec) -> float:
@@ -152,27 +144,45 @@ def check_spec(spec: SelectSpec, custom: Selector | None = None) -> None:
     if not isinstance(spec.max_k, int) or isinstance(spec.max_k, bool) or spec.max_k < 1:
         raise QueryError(f"max_k must be a whole number of at least 1, not {spec.max_k!r}")
     for name, value in (("rel", resolve_rel(spec)), ("gap_ratio", spec.gap_ratio)):
-        if not _is_share(value):
+        if not is_share(value):
             raise QueryError(f"{name} must be a number from 0 to 1, not {value!r}")
-    if spec.min_score not in (None, AUTO) and not _is_share(spec.min_score):
+    if spec.min_score not in (None, AUTO) and not is_share(spec.min_score):
         wanted = f"a number from 0 to 1, {AUTO!r} or none"
         raise QueryError(f"min_score must be {wanted}, not {spec.min_score!r}")
     if spec.strategy == "abs_threshold" and custom is None and spec.min_score in (None, AUTO):
         raise QueryError("abs_threshold needs a min_score", "add --min-score F")
 
 
-def _is_share(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
+def is_number(value: Any) -> TypeGuard[float]:
+    """Return whether a value is a number, and not a bool."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_weight(value: Any) -> bool:
+    """Return whether a value is a finite number from 0 up."""
+    return is_number(value) and 0 <= value < float("inf")
+
+
+def is_share(value: Any) -> bool:
+    """Return whether a value is a number from 0 to 1."""
+    return is_number(value) and 0 <= value <= 1
 
 
 def choose_places(scores: Sequence[float], spec: SelectSpec) -> tuple[Sequence[int], str]:
     """Return which places in an order a valid spec's strategy accepts, uncut, and the reason."""
-    top, rel = scores[0], resolve_rel(spec)
+    top, rel, n = scores[0], resolve_rel(spec), len(scores)
     if spec.strategy == "conservative":
-        return _choose_conservatively(scores, spec)
+        if top <= 0:
+            return range(1), "nonpositive_top"
+        if n == 1:
+            return range(1), "single"
+        first = scores[: spec.max_k]
+        if (low := next((at for at, score in enumerate(first) if score / top < rel), None)) is None:
+            return range(len(first)), "max_k" if n > spec.max_k else "exhausted"
+        return range(low), "rel_threshold"
     places: Sequence[int]
     if spec.strategy == "top_k":
-        places = range(min(spec.max_k, len(scores)))
+        places = range(min(spec.max_k, n))
     elif spec.strategy == "abs_threshold":
         assert isinstance(spec.min_score, (int, float))  # see `check_spec`
         places = [place for place, score in enumerate(scores) if score >= spec.min_score]
@@ -182,22 +192,8 @@ def choose_places(scores: Sequence[float], spec: SelectSpec) -> tuple[Sequence[i
     else:  # score_gap
         pairs = enumerate(pairwise(scores), start=1)
         gaps = (at for at, (one, behind) in pairs if one <= 0 or behind < spec.gap_ratio * one)
-        places = range(next(gaps, len(scores)))
+        places = range(next(gaps, n))
     return places, spec.strategy if places else "below_floor"
-
-
-def _choose_conservatively(scores: Sequence[float], spec: SelectSpec) -> tuple[Sequence[int], str]:
-    top = scores[0]
-    if top <= 0:
-        return range(1), "nonpositive_top"
-    if len(scores) == 1:
-        return range(1), "single"
-    for place, score in enumerate(scores[: spec.max_k]):
-        if score / top < resolve_rel(spec):
-            return range(place), "rel_threshold"
-    if len(scores) > spec.max_k:
-        return range(spec.max_k), "max_k"
-    return range(len(scores)), "exhausted"
 
 
 # Thresholds: which corpora have an answer, each by its own, before anything is merged.

@@ -48,6 +48,7 @@ _FEW = 2
 _FARTHEST = 30.0
 MOST_BELOW = 1.5
 REFERENCE = 200
+_RAREST = math.log1p((REFERENCE - 0.5) / 1.5)
 # Fewer artifacts than this do not show what is usual. Over 100 seeded corpora of one to seven
 # artifacts of the five labelled sets their own queries are answered from lower odds on than others.
 FEWEST_ARTIFACTS, SMALL = 8, 1.6
@@ -65,13 +66,6 @@ class Weights:
     weights: tuple[float, ...]
     usual: float
     means: tuple[float, ...]
-
-    def correct(self, shift: float | None) -> float:
-        """Return what is taken off the log-odds in a corpus with a shift; None for the usual one.
-
-        Ordinary requests that find nothing in a corpus do not make it right more often.
-        """
-        return 0.0 if shift is None else SHARE * max(shift - self.usual, -MOST_BELOW)
 
 
 def _read_weights() -> tuple[Mapping[str, Weights], float, float]:
@@ -107,14 +101,12 @@ def weigh_question(index: CorpusIndex, question: Question) -> Circumstances:
     n = len(question.terms) + unknown
     if unknown > _MOSTLY_UNKNOWN * n and is_foreign(question.text):
         unknown, trust = 0, 0.0
-    scale = max(1.0, _weigh_rarest(REFERENCE) / _weigh_rarest(index.lexical.n))
-    mass = scale * index.lexical.weight(question.terms, unknown)
+    n_records = index.lexical.n
+    # The idf of a word that one record holds, here and among as many as the weights are made for.
+    rarest = math.log1p((n_records - 0.5) / 1.5) if n_records else 1.0
+    scale = max(1.0, _RAREST / rarest)
+    mass = scale * index.lexical.sum_idf(question.terms, unknown)
     return Circumstances(trust, math.log1p(mass), question.coding, scale)
-
-
-def _weigh_rarest(n: int) -> float:
-    """Return the idf of a word that one of n records holds."""
-    return math.log1p((n - 0.5) / 1.5) if n else 1.0
 
 
 def measure(
@@ -141,10 +133,14 @@ def compute_logits(given: Weights, features: Numbers) -> Numbers:
 
 
 def compute_probability(given: Weights, logits: Numbers, shift: float | None) -> Numbers:
-    """Return probabilities in a corpus with a shift; None for the usual one."""
-    moved = logits - given.correct(shift)
-    found: Numbers = 1 / (1 + np.exp(-np.clip(moved, -_FARTHEST, _FARTHEST)))
-    return found
+    """Return probabilities in a corpus with a shift; None for the usual one.
+
+    Ordinary requests that find nothing in a corpus do not make it right more often.
+    """
+    if shift is not None:
+        logits = logits - SHARE * max(shift - given.usual, -MOST_BELOW)
+    probabilities: Numbers = 1 / (1 + np.exp(-np.clip(logits, -_FARTHEST, _FARTHEST)))
+    return probabilities
 
 
 def decide_records(
@@ -173,8 +169,11 @@ def measure_records(
     index: CorpusIndex, question: Question, positions: NDArray[np.int64], scores: tuple[Any, Any]
 ) -> Numbers:
     """Return the features of records as rows; `scores` are their cosines and BM25 scores."""
-    held = _find_holders(index, question)
-    identifiers = np.array([float(at in held) for at in positions.tolist()])
+    lexical, identifiers = index.lexical, np.zeros(len(positions))
+    for term in question.identifiers:
+        if lexical.count_records(term) <= _FEW:
+            for holders in lexical.find_holders(term):
+                identifiers[np.isin(positions, holders)] = 1
     return measure(find_mode(question), weigh_question(index, question), *scores, identifiers)
 
 
@@ -199,21 +198,9 @@ def is_trusted(floor: Floor) -> bool:
     return floor.j >= TRUSTED_J
 
 
-def _find_holders(index: CorpusIndex, question: Question) -> set[int]:
-    """Return the records that hold an identifier of the query which few records hold."""
-    lexical = index.lexical
-    rare = (term for term in question.identifiers if lexical.count_records(term) <= _FEW)
-    return {int(at) for term in rare for part in lexical.holding(term) for at in part}
-
-
 def explain_features(mode: str, features: Numbers) -> dict[str, float]:
     """Return what each feature of one record adds to the log-odds, above its mean; most first."""
     given = WEIGHTS[mode]
     added = np.array(given.weights) * (features - np.array(given.means))
     told = dict(zip(FEATURES, np.round(added, 3).tolist(), strict=True))
     return dict(sorted(told.items(), key=lambda pair: -abs(pair[1])))
-
-
-def compute_odds_share(top: float) -> float:
-    """Return the share of a top probability at which the odds are half of its: 1 / (2 - top)."""
-    return 1 / (2 - min(top, 1.0))

@@ -22,7 +22,6 @@ from itertools import islice
 
 from irclient.errors import NotFound, QueryError
 from irclient.invisible import bound_marks, list_hidden
-from irclient.types import LEVELS
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.expand import (
     PASSAGE_CHARS,
@@ -392,14 +391,6 @@ def _read_file(home: str, named: _Named, left: int, cleaner: Redactor) -> Bundle
 BODY_CHARS = 20_000
 # Their bytes are no text.
 _EXTRACTED = ("pdf", "image")
-
-
-def check_level(level: str) -> None:
-    """Raise QueryError for a level that does not exist."""
-    if level not in LEVELS:
-        raise QueryError(
-            f"unknown level {level!r}{did_you_mean(level, LEVELS)}", f"levels: {', '.join(LEVELS)}"
-        )
 
 
 def disclose(artifact: StoredArtifact, level: str, bounds: Bounds = ANYWHERE) -> Disclosure:

@@ -36,8 +36,7 @@ from irdaemon.discovery.merge import (
     join_duplicates,
     merge_rankings,
 )
-from irdaemon.discovery.pinned import offer_pinned
-from irdaemon.discovery.preferences import drop_unwanted
+from irdaemon.discovery.preferences import PINNED, Item, Preferences, drop_unwanted
 from irdaemon.discovery.query import (
     MAX_K,
     Embed,
@@ -117,11 +116,6 @@ class Trace:
     choice: Choice
     selection: Selection
 
-    @property
-    def fusion(self) -> str:
-        """Name the fusion that was used, "" where no corpus was asked."""
-        return next((each.question.fusion for each in self.merged.rankings), "")
-
 
 @dataclass(frozen=True, slots=True)
 class _Run:
@@ -150,6 +144,8 @@ def discover(
     of an artifact, Unavailable where a model is missing.
     """
     started = time.perf_counter()
+    if query.exact:
+        raise QueryError("exact is for search: it decides nothing", "irc search --exact TEXT")
     if query.passages > 1:
         raise QueryError(
             "passages is for search: discover commits to whole artifacts",
@@ -189,7 +185,8 @@ def _trace_discovery(run: _Run, asks: bool) -> Trace:
     if choosing.floors:  # those of the corpora, which were applied before
         spec = replace(spec, min_score=None)
     with stage("select"):
-        choice = select(merged.found, fill_rel(spec, merged.found), choosing.selector, Found.hit)
+        spec = fill_rel(spec, merged.found)
+        choice = select(merged.found, spec, choosing.selector, Found.make_hit)
     # A reranked order, and one of another selector, are those of the whole query.
     whole = query.select.strategy != "conservative" or query.rerank or choosing.selector
     if choice.abstained and not merged.found:
@@ -199,8 +196,7 @@ def _trace_discovery(run: _Run, asks: bool) -> Trace:
         with stage("subqueries"):
             choice = _add_subqueries(choice, run)
     if asks and choosing.selector is None and choosing.preferences.pinned:
-        found, preferences = merged.found, choosing.preferences
-        choice = offer_pinned(choice, found, merged.rankings, preferences, spec.max_k)
+        choice = _offer_pinned(choice, merged, choosing.preferences, spec.max_k)
     return _trace(run, merged, choice)
 
 
@@ -218,10 +214,10 @@ def search(
     candidates = merge_rankings(rankings, choosing)
     found = join_duplicates(candidates, by_passage=query.passages > 1, here=query.here)
     merged = Merged(rankings, tuple(islice(found, query.k)))
-    hits = tuple(each.hit() for each in merged.found)
+    hits = tuple(each.make_hit() for each in merged.found)
     signals = {"n_candidates": len(hits), "n_selected": len(hits)}
     reason = "ranked" if hits else _explain_nothing(merged, query)
-    return _trace(run, merged, Choice(hits, not hits, reason, signals))
+    return _trace(run, merged, Choice(hits, reason, signals))
 
 
 # -- from the asked corpora to what was found ----------------------------------------------------
@@ -340,7 +336,7 @@ def _add_subqueries(choice: Choice, run: _Run) -> Choice:
         found = _gather(run, replace(query, text=text)).found
         strong = bool(found) and found[0].score >= resolve_rel(query.select) * hits[0].score
         if strong and not is_answered(found, hits):
-            hits.append(replace(found[0].hit(), score=min(found[0].score, hits[-1].score)))
+            hits.append(replace(found[0].make_hit(), score=min(found[0].score, hits[-1].score)))
     further = len(hits) - len(choice.hits)
     if not further:
         return choice
@@ -359,6 +355,49 @@ def is_answered(found: Sequence[Found], hits: Sequence[Hit]) -> bool:
     known = {(hit.corpus, hit.artifact_id) for hit in hits}
     theirs = [hit.score for hit in found if (hit.corpus, hit.artifact_id) in known]
     return max(theirs, default=0.0) > _ANSWERS * found[0].score
+
+
+# Pinned items: offered first where they are likely, at a lower bar than others.
+#
+# One comes first where its corpus has at least half of the score that an offer takes, and where it
+# has at least four fifths of the best evidence there. A prompt without a task gets none. In two
+# labelled homes a skill pinned at random comes first for 4% of the prompts that do not want it (at
+# half the evidence 10%), and nine of ten that half would bring up are still brought up.
+_OF_FLOOR, _OF_BEST = 0.5, 0.8
+
+
+def _offer_pinned(choice: Choice, merged: Merged, preferences: Preferences, most: int) -> Choice:
+    """Return a choice with the pinned items first that are near enough, at most `most` hits."""
+    near = [
+        (item, candidate)
+        for ranking in merged.rankings
+        if ranking.above_floor or ranking.top_score >= _OF_FLOOR * ranking.least > 0
+        for candidate in ranking.retrieved.candidates
+        if (item := (ranking.index.corpus, candidate.card.artifact_id)) in preferences.pinned
+        and candidate.evidence >= _OF_BEST * _find_most_evidence(ranking) > 0
+    ]
+    if not near:
+        return choice
+    joined = {item: each for each in merged.found for item in _list_items(each.make_hit())}
+    pinned: dict[Item, Hit] = {}
+    for item, candidate in sorted(near, key=lambda each: -each[1].evidence):
+        hit = joined.get(item, candidate).make_hit()
+        pinned.setdefault((hit.corpus, hit.artifact_id), hit)
+    rest = [hit for hit in choice.hits if (hit.corpus, hit.artifact_id) not in pinned]
+    hits = (*pinned.values(), *rest)[:most]
+    signals = {**choice.signals, "n_pinned": len(pinned), "n_selected": len(hits)}
+    reason = PINNED if choice.abstained else choice.reason
+    return replace(choice, hits=hits, reason=reason, signals=signals)
+
+
+def _find_most_evidence(ranking: CorpusRanking) -> float:
+    return max(each.evidence for each in ranking.retrieved.candidates)
+
+
+def _list_items(hit: Hit) -> list[Item]:
+    """Return a hit's item, and those that were joined with it."""
+    copies = (each.partition("/") for each in hit.duplicates)
+    return [(hit.corpus, hit.artifact_id), *((corpus, id) for corpus, _, id in copies)]
 
 
 # -- the answer ----------------------------------------------------------------------------------

@@ -18,7 +18,6 @@ from irdaemon.discovery.decision import explain_features, find_mode, measure_rec
 from irdaemon.discovery.disclose import parse_reference
 from irdaemon.discovery.discover import Models, Trace
 from irdaemon.discovery.here import ROOT
-from irdaemon.discovery.legs import score_all_cosines
 from irdaemon.discovery.merge import Found
 from irdaemon.discovery.query import ParsedQuery, make_wanted, read_words
 from irdaemon.discovery.retrieve import Candidate
@@ -113,7 +112,7 @@ def _explain_words(snapshot: Snapshot, trace: Trace) -> Report:
         "unknown": [token for token in tokens if token not in held],
         "subqueries": split_query(query.text),
         "mode": query.mode,
-        "fusion": trace.fusion,
+        "fusion": next((each.question.fusion for each in trace.merged.rankings), ""),
     }
 
 
@@ -191,7 +190,7 @@ def _split_score(snapshot: Snapshot, ranking: CorpusRanking, position: int) -> d
     """Return what each query term adds to a record's BM25 score, the most first."""
     vocabulary = snapshot.get_vocabulary(ranking.index)
     known = {word: vocabulary[word] for word in ranking.question.words.ranked if word in vocabulary}
-    parts = ranking.index.lexical.parts(position, list(known.values()))
+    parts = ranking.index.lexical.split_score(position, list(known.values()))
     added = {word: round(part, 3) for word, part in zip(known, parts, strict=True) if part > 0}
     return dict(sorted(added.items(), key=lambda pair: -pair[1]))
 
@@ -328,7 +327,7 @@ def _score_artifact(ranking: CorpusRanking, owner: int) -> Report:
     index, question = ranking.index, ranking.question
     mine = index.rows.artifact_of.array == owner
     legs = {
-        "dense": score_all_cosines(index, question),
+        "dense": None if question.vector is None else index.dense.scores(question.vector),
         "lexical": index.lexical.score_all((*question.terms, *question.unstemmed)),
     }
     best: Report = {}

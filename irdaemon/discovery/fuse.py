@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from irdaemon.discovery.legs import UNTUNED, Legs, Question, Scores, blend_scores
+from irdaemon.discovery.legs import UNTUNED, Legs, Question, Scores, compute_evidence
 from irdaemon.index import CorpusIndex
 
 NAME_WEIGHT = 7.0
@@ -66,12 +66,12 @@ def _share_typed(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     held = np.zeros(len(legs.positions), np.float32)
     # Of the records' own type: else all of these would be copied to the wider one.
     positions = legs.positions.astype(np.int32)
-    for term, weight in zip(typed, lexical.weights(np.array(typed, np.int64)), strict=True):
-        for records in filter(len, lexical.holding(term)):
+    for term, weight in zip(typed, lexical.compute_idf(np.array(typed, np.int64)), strict=True):
+        for records in filter(len, lexical.find_holders(term)):
             # Both ascend, and `isin` takes five times as long.
             places = records.searchsorted(positions)
             held += weight * (records.take(places, mode="clip") == positions)
-    whole = lexical.weight(question.terms, question.unknown)
+    whole = lexical.sum_idf(question.terms, question.unknown)
     return np.minimum(held / whole, 1) if whole else held
 
 
@@ -109,7 +109,7 @@ def _invert_ranks(scores: Scores, ranked: NDArray[np.bool_], rrf_k: float) -> Sc
 
 def fuse_blend(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     """Return `0.5 * cosine + 0.5 * b / (b + 8)`: the evidence itself."""
-    return blend_scores(legs.cosine, legs.bm25)
+    return compute_evidence("hybrid", 1.0, legs.cosine, legs.bm25)
 
 
 def fuse_alpha(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
@@ -130,7 +130,7 @@ def fuse_alpha(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
 
 def fuse_mmr(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     """Take candidates by their evidence, unlike ones first; see `_order_unlike`."""
-    return _order_unlike(blend_scores(legs.cosine, legs.bm25), index, question, legs)
+    return _order_unlike(fuse_blend(index, question, legs), index, question, legs)
 
 
 def fuse_alpha_mmr(index: CorpusIndex, question: Question, legs: Legs) -> Scores:

@@ -152,7 +152,7 @@ def drop_own_turns(
     both = parse_filter({"$and": [question.filter.where, others]})
     found = retrieve(index, replace(question, filter=both))
     copies = {card.content for card, _ in own}
-    left = tuple(each for each in found.candidates if each.content not in copies)
+    left = tuple(each for each in found.candidates if each.card.content not in copies)
     return replace(found, candidates=left)
 
 

@@ -30,18 +30,6 @@ Scores = NDArray[np.float32]
 SATURATION = 8.0
 
 
-def saturate(bm25: Scores) -> Scores:
-    """Map BM25 scores from [0, inf) to [0, 1): half at 8."""
-    share: Scores = bm25 / (bm25 + SATURATION)
-    return share
-
-
-def blend_scores(cosine: Scores, bm25: Scores) -> Scores:
-    """Return the mean of the cosine and the saturated BM25 score."""
-    both: Scores = 0.5 * np.clip(cosine, 0, 1) + 0.5 * saturate(bm25)
-    return both
-
-
 def compute_evidence(mode: str, trust: float, cosine: Scores, bm25: Scores) -> Scores:
     """Return the evidence of candidates in a mode: a leg that takes no part does not count.
 
@@ -50,7 +38,8 @@ def compute_evidence(mode: str, trust: float, cosine: Scores, bm25: Scores) -> S
     if mode == "dense":
         return np.clip(cosine, 0, 1)
     dense = 0.0 if mode == "lexical" else 0.5 * trust
-    weighed: Scores = dense * np.clip(cosine, 0, 1) + (1 - dense) * saturate(bm25)
+    saturated: Scores = bm25 / (bm25 + SATURATION)
+    weighed: Scores = dense * np.clip(cosine, 0, 1) + (1 - dense) * saturated
     return weighed
 
 
@@ -170,8 +159,15 @@ def score_legs(
     """Score the records that `mask` lets through (None: all) by both legs."""
     depth = choose_depth(question)
     fetched = question.tuning.fetch_k or depth
+    terms = question.terms if question.mode != "dense" else ()
     with stage("lexical"):
-        bm25 = _score_words(index, question, mask)
+        bm25 = np.zeros(len(index.rows.present), np.float32)
+        if question.mode != "dense":
+            tuning = question.tuning
+            words = (*terms, *question.unstemmed)
+            bm25 = index.lexical.score_all(words, tuning.k1, tuning.b)
+        if mask is not None:
+            bm25 = np.where(mask, bm25, 0)
         matching = find_top(bm25, depth, above=0)
         lexical_top = np.sort(bm25[matching])[-TOP:]
         if fetched < depth:  # what is usual for a query is seen by more than it brings
@@ -188,7 +184,6 @@ def score_legs(
         theirs = np.concatenate([np.array(index.rows.find_records(owner)) for owner in named])
         there = index.rows.present if mask is None else index.rows.present & mask
         positions = np.union1d(positions, theirs[there[theirs]])
-    terms = question.terms if question.mode != "dense" else ()
     waiting = ~index.rows.embedded[positions]
     cosine = np.zeros(len(positions), np.float32)
     if question.vector is not None:
@@ -210,19 +205,6 @@ def score_legs(
 def choose_depth(question: Question) -> int:
     """Return how many records of each leg a question looks at."""
     return max(TOP, 5 * question.k, question.tuning.fetch_k or 0)
-
-
-def score_all_cosines(index: CorpusIndex, question: Question) -> Scores | None:
-    """Return the cosine with every record, exactly; None without a dense leg."""
-    return None if question.vector is None else index.dense.scores(question.vector)
-
-
-def _score_words(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None) -> Scores:
-    if question.mode == "dense":
-        return np.zeros(len(index.rows.present), np.float32)
-    terms, tuning = (*question.terms, *question.unstemmed), question.tuning
-    scores = index.lexical.score_all(terms, tuning.k1, tuning.b)
-    return scores if mask is None else np.where(mask, scores, 0)
 
 
 def _find_nearest(

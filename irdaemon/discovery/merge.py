@@ -7,18 +7,17 @@ than the one before it.
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
-from numbers import Real
+from functools import partial
+from itertools import accumulate, chain
 from os.path import dirname
 from typing import Any
 
 from irclient.errors import QueryError
-from irdaemon.discovery.decide import AUTO, CorpusRanking, Selector
+from irdaemon.discovery.decide import AUTO, CorpusRanking, Selector, is_share, is_weight
 from irdaemon.discovery.here import Here
 from irdaemon.discovery.preferences import NO_PREFERENCES, Preferences
 from irdaemon.discovery.rerank import ScoreBoost
@@ -91,23 +90,8 @@ def check_weights(weights: Mapping[str, float]) -> None:
 
 def check_rrf_k(rrf_k: Any) -> None:
     """Raise QueryError for an invalid constant of reciprocal ranks."""
-    if not is_number(rrf_k) or not 0 < rrf_k < float("inf"):
+    if not is_weight(rrf_k) or not rrf_k:
         raise QueryError(f"rrf_k must be a number above 0, not {rrf_k!r}")
-
-
-def is_weight(value: Any) -> bool:
-    """Return whether a value is a finite number from 0 up."""
-    return is_number(value) and 0 <= value < float("inf")
-
-
-def is_share(value: Any) -> bool:
-    """Return whether a value is a number from 0 to 1."""
-    return is_number(value) and 0 <= value <= 1
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a value is a number, and not a bool."""
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _check_name(parameter: str, corpus: Any, corpora: Collection[str]) -> None:
@@ -124,17 +108,16 @@ def merge_rankings(
     """Return the candidates of several rankings in one order, scores never rising."""
     rankings = [each for each in rankings if each.retrieved.candidates]
     if callable(choosing.merge):
-        return clamp_scores_monotone(_sort_by_function(rankings, choosing.merge))
-    if len(rankings) == 1:
-        return clamp_scores_monotone(rankings[0].retrieved.candidates)
-    if choosing.merge == "rrf":
-        return clamp_scores_monotone(_sort_by_rank(rankings, choosing))
-    if choosing.merge == "score":
-        return clamp_scores_monotone(_sort_by_score(rankings, choosing.weights))
-    # Next comes the head of the highest score: one means the same in every corpus, and each keeps
-    # its own order.
-    ranked = (each.retrieved.candidates for each in rankings)
-    return clamp_scores_monotone(list(heapq.merge(*ranked, key=lambda found: -found.score)))
+        ordered = _sort_by_function(rankings, choosing.merge)
+    elif choosing.merge == "rrf":
+        ordered = _sort_by_rank(rankings, choosing)
+    elif choosing.merge == "score":
+        ordered = _sort_by_score(rankings, choosing.weights)
+    else:  # a score means the same in every corpus
+        ranked = (each.retrieved.candidates for each in rankings)
+        return sorted(chain.from_iterable(ranked), key=lambda found: -found.score)
+    lowest = accumulate((each.score for each in ordered), min)
+    return [each._replace(score=score) for each, score in zip(ordered, lowest, strict=True)]
 
 
 def _sort_by_rank(rankings: Sequence[CorpusRanking], choosing: SelectionOptions) -> list[Candidate]:
@@ -183,7 +166,7 @@ def _sort_by_function(rankings: Sequence[CorpusRanking], merge: MergeHits) -> li
     found: dict[tuple[str, str, int], Candidate] = {}
     for ranking in rankings:
         candidates = ranking.retrieved.candidates
-        hits = given[ranking.index.corpus] = [each.hit(True) for each in candidates]
+        hits = given[ranking.index.corpus] = [each.make_hit() for each in candidates]
         found |= zip(map(_identify_hit, hits), candidates, strict=True)
     order = dict.fromkeys(_identify_hit(hit) for hit in merge(given))
     if foreign := [reference for reference in order if reference not in found]:
@@ -195,15 +178,6 @@ def _identify_hit(hit: Any) -> tuple[str, str, int]:
     if not isinstance(hit, Hit):
         raise QueryError(f"merge must return hits, not {hit!r:.60}")
     return hit.corpus, hit.artifact_id, hit.surface_index
-
-
-def clamp_scores_monotone(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates in their order, each with no more score than the one before it."""
-    lowest = accumulate((each.score for each in candidates), min)
-    return [
-        each if each.score == score else each._replace(score=score)
-        for each, score in zip(candidates, lowest, strict=True)
-    ]
 
 
 # Duplicates: the same thing found in several places becomes one hit, that of the best scope.
@@ -262,9 +236,9 @@ class Found:
         """Return the id of its artifact."""
         return self.candidate.card.artifact_id
 
-    def hit(self, summarised: bool = True) -> Hit:
+    def make_hit(self, summarised: bool = True) -> Hit:
         """Return it as an answer shows it, with or without its summary."""
-        hit = self.candidate.hit(summarised)
+        hit = self.candidate.make_hit(summarised)
         if not self.duplicates:
             return hit
         return replace(hit, score=self.score, duplicates=self.duplicates)
@@ -362,8 +336,8 @@ def _is_one_voice(one: Candidate, other: Candidate, near: NearDuplicates) -> boo
     if len(new) > few or _compare(mine, theirs) < _ONE_VOICE:
         return False
     asked, lexical = near.terms.get(one.index.corpus, ()), one.index.lexical
-    wanted = lexical.weight([term for term in asked if term in new], 0)
-    return wanted <= _LITTLE * lexical.weight([term for term in asked if term in mine], 0)
+    wanted = lexical.sum_idf([term for term in asked if term in new])
+    return wanted <= _LITTLE * lexical.sum_idf([term for term in asked if term in mine])
 
 
 def _find_voices(candidate: Candidate) -> set[str]:
@@ -379,28 +353,22 @@ def _compare(mine: Counts, theirs: Counts) -> float:
     return shared / norms if norms else 0.0
 
 
-def _count_both(one: Candidate, other: Candidate) -> tuple[Counts, Counts]:
+def _count_both(*both: Candidate) -> list[Counts]:
     """Return the term counts of two records; by words where their term ids do not compare."""
-    if one.index.vocabulary is other.index.vocabulary:
-        return one.index.rows.count_terms(one.position), other.index.rows.count_terms(
-            other.position
-        )
-    return _count_words(one), _count_words(other)
-
-
-def _count_words(candidate: Candidate) -> Counts:
-    return Counter(tokenize(candidate.index.rows.shown[candidate.position].text))
+    rows = [(each.index.rows, each.position) for each in both]
+    if both[0].index.vocabulary is both[1].index.vocabulary:
+        return [each.count_terms(position) for each, position in rows]
+    return [Counter(tokenize(each.shown[position].text)) for each, position in rows]
 
 
 def _merge_group(group: list[Candidate], here: Here | None) -> Found:
-    def rank(each: Candidate) -> tuple[int, int]:
-        return here.measure_distance(each.card) if here else 0, _rank_scope(each)
-
-    best = min(group, key=rank) if len(group) > 1 else group[0]
+    best = min(group, key=partial(_rank_place, here)) if len(group) > 1 else group[0]
     others = (f"{each.index.corpus}/{each.card.artifact_id}" for each in group if each is not best)
     return Found(best, round(group[0].score, 4), tuple(others))
 
 
-def _rank_scope(candidate: Candidate) -> int:
+def _rank_place(here: Here | None, candidate: Candidate) -> tuple[int, int]:
+    """Return how far from the query's place an item is kept, and the rank of its scope."""
     scope = candidate.card.get_field("scope")
-    return SCOPES.index(scope) if scope in SCOPES else len(SCOPES)
+    rank = SCOPES.index(scope) if scope in SCOPES else len(SCOPES)
+    return here.measure_distance(candidate.card) if here else 0, rank

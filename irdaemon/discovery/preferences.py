@@ -1,8 +1,8 @@
 """What the person wants offered never, first, or no longer by itself: mute, pin, and fading.
 
-Muted items are not candidates; pinned ones come first, see `irdaemon.discovery.pinned`. What faded
-is left out of answers to a session, unless its odds are clearly better than they ever were when it
-was offered in vain. `search` only says so of its hits, and `disclose` knows nothing of it.
+Muted items are not candidates; `discover` offers pinned ones first. What faded is left out of
+answers to a session, unless its odds are clearly better than they ever were when it was offered in
+vain. `search` only marks its hits, and `disclose` knows nothing of it.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ def drop_unwanted(
 
     It is asked again without them: what comes next is measured as if they were not there.
     """
-    gone: dict[int, str] = {}
+    gone = set[int]()
     for _ in range(_MOST_ROUNDS):
         candidates = found.candidates
-        unwanted = {c.content for c in candidates if preferences.refuse(index.corpus, c)}
+        unwanted = {c.card.content for c in candidates if preferences.refuse(index.corpus, c)}
         if not unwanted:
             return found
-        gone |= {c.owner: c.content for c in candidates if c.content in unwanted}
+        gone |= {c.owner for c in candidates if c.card.content in unwanted}
         found = retrieve(index, replace(question, filter=_leave_out(question.filter, gone)))
     left = tuple(c for c in found.candidates if not preferences.refuse(index.corpus, c))
     return replace(found, candidates=left)

@@ -7,30 +7,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from irclient.errors import QueryError, Unavailable
-from irclient.types import MODES, as_query
-from irdaemon.discovery.decide import Selector, check_spec
-from irdaemon.discovery.disclose import check_level, unknown_corpus
+from irclient.types import LEVELS, MODES, as_query
+from irdaemon.discovery.decide import Selector, check_spec, is_weight
+from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.discovery.expand import Expand, parse_expand
 from irdaemon.discovery.here import Here
 from irdaemon.discovery.legs import Words, choose_depth
-from irdaemon.discovery.merge import is_weight
 from irdaemon.discovery.retrieve import FUSIONS, UNTUNED, Question
 from irdaemon.discovery.times import (
     TIME,
     TimeWindow,
     find_window,
     holds_sessions,
+    may_narrow,
     narrow_filter,
 )
 from irdaemon.discovery.where import NO_FILTER, Filter, check_fields, parse_filter
 from irdaemon.embed import QueryVector
 from irdaemon.index import CorpusIndex, Elsewhere, Snapshot
 from irdaemon.index.backend import Wanted
-from irdaemon.index.names import find_names
-from irdaemon.index.rows import hash_name
+from irdaemon.index.names import hash_names
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source.projects import clean_place
 from irdaemon.text import find_query_words, tokenize
@@ -153,6 +152,14 @@ def _check_ranking(query: Query) -> None:
             raise QueryError(f"{name} must be a whole number from 1 to {most:,}, not {value!r}")
 
 
+def check_level(level: str) -> None:
+    """Raise QueryError for a level that does not exist."""
+    if level not in LEVELS:
+        raise QueryError(
+            f"unknown level {level!r}{did_you_mean(level, LEVELS)}", f"levels: {', '.join(LEVELS)}"
+        )
+
+
 def check_wait(wait_ms: Any) -> None:
     """Raise QueryError for an invalid time to wait."""
     if not is_weight(wait_ms) or wait_ms > MAX_WAIT_MS:
@@ -230,7 +237,7 @@ def analyse_query(
 ) -> Question:
     """Return a query in the terms of a vocabulary, without its vector; `words` are its own."""
     words = words or read_words(query.text)
-    return Question(
+    question = Question(
         words.text,
         mode=query.mode,
         k=choose_k(query.k, tuning),
@@ -244,8 +251,8 @@ def analyse_query(
         here=query.here,
         trust=0.0,
         words=words,
-        **number_words(words, vocabulary)._asdict(),
     )
+    return number_words(question, vocabulary)
 
 
 def choose_k(k: int, tuning: Tuning) -> int:
@@ -253,22 +260,14 @@ def choose_k(k: int, tuning: Tuning) -> int:
     return max(2 * k + 5, tuning.fetch_k or 0)
 
 
-class NumberedWords(NamedTuple):
-    """The words of a query as term ids; see Question."""
-
-    terms: tuple[int, ...]
-    unknown: int
-    unstemmed: tuple[int, ...]
-    identifiers: tuple[int, ...]
-    typed: tuple[int, ...]
-
-
-def number_words(words: Words, vocabulary: Mapping[str, int]) -> NumberedWords:
-    """Return the term ids that words have in a vocabulary."""
+def number_words(question: Question, vocabulary: Mapping[str, int]) -> Question:
+    """Return a question in the terms of a vocabulary."""
+    words = question.words
     every = dict.fromkeys((*words.ranked, *words.identifiers, *words.typed))
     known = {word: term for word in every if (term := vocabulary.get(word, -1)) >= 0}
     tokens = frozenset(words.tokens)
-    return NumberedWords(
+    return replace(
+        question,
         terms=tuple(known[word] for word in words.ranked if word in known and word in tokens),
         unknown=sum(token not in known for token in words.tokens),
         unstemmed=tuple(
@@ -300,7 +299,7 @@ def embed_question(question: Question, index: CorpusIndex, embed: Embed) -> Ques
 
 def add_window(query: ParsedQuery, snapshot: Snapshot, today: date) -> ParsedQuery:
     """Return a query with the time whose sessions it asks for, where it names one."""
-    if query.filter.names(TIME):
+    if not may_narrow(query.text) or query.filter.names(TIME):
         return query
     asked = [snapshot.corpora[name] for name in query.corpora if name in snapshot.corpora]
     only = bool(asked) and all(map(holds_sessions, asked))
@@ -325,7 +324,6 @@ def make_wanted(question: Question) -> Wanted:
     others = dict.fromkeys(
         word for word in (*words.identifiers, *words.typed) if word not in words.ranked
     )
-    called = {name.casefold() for name in find_names(question.text)}
     return Wanted(
         ranked=() if question.mode == "dense" else words.ranked,
         others=(*words.ranked, *others) if question.mode == "dense" else tuple(others),
@@ -335,7 +333,7 @@ def make_wanted(question: Question) -> Wanted:
         b=question.tuning.b,
         where=question.filter.where,
         surfaces=question.surfaces,
-        names=tuple(map(hash_name, called)),
+        names=tuple(hash_names(question.text).values()),
     )
 
 
@@ -345,5 +343,4 @@ def fetch_part(elsewhere: Elsewhere, question: Question) -> tuple[CorpusIndex, Q
     Raises Unavailable where the backend does not answer.
     """
     part = elsewhere.fetch_part(make_wanted(question))
-    numbered = number_words(question.words, part.vocabulary or {})
-    return part, replace(question, **numbered._asdict())
+    return part, number_words(question, part.vocabulary or {})

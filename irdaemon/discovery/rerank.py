@@ -33,7 +33,7 @@ def boost_candidates(retrieved: Retrieved, boost: ScoreBoost) -> Retrieved:
 
 
 def _boost_candidate(candidate: Candidate, boost: ScoreBoost) -> Candidate:
-    extra = boost(candidate.hit(False))
+    extra = boost(candidate.make_hit(False))
     if isinstance(extra, bool) or not isinstance(extra, Real) or not math.isfinite(extra):
         raise QueryError(
             f"dep_boost gave {extra!r:.60} for {candidate.card.artifact_id!r:.100}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -230,16 +230,11 @@ class Candidate(NamedTuple):
     asked: str
 
     @property
-    def content(self) -> str:
-        """Return the hash of its content, by which duplicates are recognised."""
-        return self.card.content
-
-    @property
     def surface_index(self) -> int:
         """Return the place of its record in its artifact's plan."""
         return int(self.index.rows.surfaces.array[self.position])
 
-    def hit(self, summarised: bool) -> Hit:
+    def make_hit(self, summarised: bool = True) -> Hit:
         """Return it as an answer shows it, with or without its summary."""
         card, rows = self.card, self.index.rows
         return Hit(
@@ -322,36 +317,38 @@ def _rank_candidates(index: CorpusIndex, question: Question, legs: Legs) -> tupl
     if question.passages > 1:
         places = _find_passages(of.tolist(), rounded.tolist(), question.passages)
         best = np.array(places, np.int64)
-    leading = _find_leading(best, rounded, called, question.k)
-    here, ranked = question.here, list[tuple[bool, float, int, str, int, int, Card]]()
-    for at, owner, fused in zip(
+    # Those that may be among the first `k`: all that tie with the last, and all that are called.
+    leading = best[find_top(rounded[best], question.k)].tolist()
+    leading = [*dict.fromkeys((*leading, *called))] if called else leading
+    here, cards = question.here, index.rows.cards
+    ranked = list[tuple[bool, float, int, str, int, int, Card]]()
+    for place, owner, fused in zip(
         leading, of[leading].tolist(), rounded[leading].tolist(), strict=True
     ):
-        card = index.rows.cards[owner]
+        card = cards[owner]
         distance = here.measure_distance(card) if here else 0
-        ranked.append((at not in called, -fused, distance, card.artifact_id, at, owner, card))
+        ranked.append((place not in called, -fused, distance, card.artifact_id, place, owner, card))
     ranked = sorted(ranked)[: question.k]
-    order = [at for *_, at, _, _ in ranked]
-    sure = [question.exact or at in called for at in order]
+    order = [place for *_, place, _, _ in ranked]
     positions, cosine, bm25 = legs.positions[order], legs.cosine[order], legs.bm25[order]
-    grounds = compute_evidence(question.mode, question.trust, cosine, bm25).tolist()
     likely = decide_records(index, question, positions, (cosine, bm25))
-    selected_on = accumulate((1.0 if s else p for s, p in zip(sure, likely, strict=True)), min)
-    evidence = (1.0 if s else e for s, e in zip(sure, grounds, strict=True))
-    numbers = zip(
+    evidence = compute_evidence(question.mode, question.trust, cosine, bm25).tolist()
+    for at, place in enumerate(order):
+        if question.exact or place in called:
+            likely[at] = evidence[at] = 1.0
+    columns = zip(
         positions.tolist(),
-        selected_on,
+        accumulate(likely, min),
         evidence,
         cosine.tolist(),
         bm25.tolist(),
         legs.covered[order].tolist(),
         strict=True,
     )
-    text = question.text
     return tuple(
-        Candidate(index, owner, card, position, score, own, near, words, name, -negated, text)
-        for (_, negated, _, _, _, owner, card), (position, score, own, near, words, name) in zip(
-            ranked, numbers, strict=True
+        Candidate(index, owner, card, at, score, own, near, words, name, -negated, question.text)
+        for (_, negated, _, _, _, owner, card), (at, score, own, near, words, name) in zip(
+            ranked, columns, strict=True
         )
     )
 
@@ -378,11 +375,3 @@ def _find_passages(owners: Sequence[int], scores: Sequence[float], most: int) ->
         places.setdefault(owner, []).append(place)
     ordered = (sorted(own, key=lambda place: -scores[place]) for own in places.values())
     return [place for own in ordered for place in own[:most]]
-
-
-def _find_leading(
-    places: NDArray[np.int64], scores: NDArray[np.float32], called: Collection[int], k: int
-) -> list[int]:
-    """Return the places that may be among the first `k`: those that tie, and those called."""
-    leading = places[find_top(scores[places], k)].tolist()
-    return leading if not called else [*dict.fromkeys((*leading, *called))]

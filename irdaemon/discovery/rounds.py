@@ -340,7 +340,7 @@ class _Rounds:
         self._top_k = top_k
         texts = self._unserved or [query]
         self._traces.append([self._ask(text, top_k) for text in texts])
-        return [each.hit(False) for trace in self._traces[-1] for each in trace.merged.found]
+        return [each.make_hit(False) for trace in self._traces[-1] for each in trace.merged.found]
 
     def _select(self, chunks: Sequence[Hit], query: str, limit: int) -> list[Hit]:
         """Commit to what was before, with the first for each part that was asked since ahead.

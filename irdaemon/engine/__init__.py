@@ -34,6 +34,7 @@ class Engine(QueryEngine):
     """
 
     state: State
+    store: LedgerStore
 
     def __init__(
         self,
@@ -45,7 +46,7 @@ class Engine(QueryEngine):
     ):
         state = State(ledger, options or EngineOptions(), clock, notify)
         writer = self.writer = Writer(state)
-        store = self.store = LedgerStore(state, writer.drain)
+        store = LedgerStore(state, writer.drain)
         super().__init__(state, store)
         publisher = writer.publisher
         (publisher.show_corpora if ledger.read_only else publisher.set_corpora)(corpora)

@@ -14,7 +14,6 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
 from irdaemon.discovery.audit import audit, make_pin
 from irdaemon.discovery.disclose import (
-    check_level,
     disclose_artifact,
     disclose_hit,
     unknown_corpus,
@@ -22,7 +21,7 @@ from irdaemon.discovery.disclose import (
 from irdaemon.discovery.exact import ExactMatches, find_exact
 from irdaemon.discovery.expand import parse_expand
 from irdaemon.discovery.links import LinkScope, add_related
-from irdaemon.discovery.query import ParsedQuery
+from irdaemon.discovery.query import ParsedQuery, check_level
 from irdaemon.engine import status as overview
 from irdaemon.engine.coverage import measure_coverage
 from irdaemon.engine.health import Health
@@ -90,12 +89,6 @@ class LedgerStore:
     def __init__(self, state: State, drain: Callable[[], None]):
         self._state = state
         self._drain = drain
-
-    def check_query(self, query: ParsedQuery) -> None:
-        """Accept every query: all that one can ask for is here."""
-
-    def check_corpora(self, names: Sequence[str]) -> None:
-        """Accept all names; who reads the snapshot finds out which there are."""
 
     def find_exact(self, snapshot: Snapshot, query: ParsedQuery) -> ExactMatches:
         """Return the records that hold the text of a query."""

@@ -313,7 +313,7 @@ def forget_project(state: State, publisher: Publisher, root: str) -> None:
     state.ledger.prompts.forget_corpora(lambda name: is_part_of(name, root))
     state.ledger.known_projects.forget(root)
     state.projects.forget(root)
-    state.forget_answers()
+    state.tiers.forget_answers()
     _rescan_found(state, root)
 
 

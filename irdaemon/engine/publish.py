@@ -101,7 +101,7 @@ class Publisher:
         state.served = Served(state.corpora, snapshot, {**others, **chosen})
         names = {corpus.part_of: name for name, corpus in chosen.items()}
         state.projects.set_parts(root, names)
-        state.forget_answers()  # they may show what was served until now
+        state.tiers.forget_answers()  # they may show what was served until now
         state.scopes.forget(set(before) - known)
         state.work.wake_waiting()
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import date
 from typing import Any, Protocol
 
-from irclient.errors import QueryError
 from irdaemon.discovery import discover as discovery
-from irdaemon.discovery.budget import Tiers
 from irdaemon.discovery.decide import Selector
 from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.exact import ExactMatches, narrow_to
@@ -19,11 +18,11 @@ from irdaemon.discovery.here import Here
 from irdaemon.discovery.impressions import parse_session_id
 from irdaemon.discovery.merge import SelectionOptions
 from irdaemon.discovery.preferences import NO_PREFERENCES, Preferences
-from irdaemon.discovery.query import ParsedQuery, parse_query, parse_search
+from irdaemon.discovery.query import ParsedQuery, add_window, parse_query, parse_search
 from irdaemon.discovery.rounds import discover_in_rounds, judge_coverage
 from irdaemon.engine.host import ServingHost
 from irdaemon.engine.observer import AnswerHooks
-from irdaemon.engine.scope import list_others, narrow_query
+from irdaemon.engine.scope import list_others, narrow_to_project
 from irdaemon.engine.state import QueryState
 from irdaemon.index import Snapshot
 from irdaemon.types import Disclosure, Hit, Query, Selection
@@ -31,14 +30,6 @@ from irdaemon.types import Disclosure, Hit, Query, Selection
 
 class ArtifactStore(Protocol):
     """What holds the artifacts that a snapshot is of: a ledger, or the backends of a front end."""
-
-    def check_query(self, query: ParsedQuery) -> None:
-        """Raise Unavailable for a query that asks for what is not here."""
-        ...
-
-    def check_corpora(self, names: Sequence[str]) -> None:
-        """Raise Unavailable where it is not known whether there are such corpora."""
-        ...
 
     def find_exact(self, snapshot: Snapshot, query: ParsedQuery) -> ExactMatches:
         """Return the records that hold the text of a query."""
@@ -91,19 +82,42 @@ def _ignore_trace(trace: Trace) -> None:
     """Look at no trace."""
 
 
-def _refuse_exact(query: ParsedQuery) -> None:
-    """Raise QueryError for a query that asks for a literal, which search finds."""
-    if query.exact:
-        raise QueryError("exact is for search: it decides nothing", "irc search --exact TEXT")
+class QueryEngine:
+    """Answer queries from a state's snapshot and a store. Any thread may use it.
 
+    It is all of a front end, and of an engine the part that writes nothing. `remote` is whether the
+    artifacts lie in backends, which a query waits for.
+    """
 
-class Reader:
-    """Answer queries from a state's snapshot and a store. Any thread may use it."""
+    remote = False
 
     def __init__(self, state: QueryState, store: ArtifactStore):
-        self._state = state
-        self._store = store
+        self.state = state
         self.hooks = AnswerHooks(state.addons.values())
+        self.store = store
+        self.disclose, self.records = store.disclose, store.records
+        self.status, self.info, self.wait = store.status, store.info, store.wait
+        self.impressions, self.addons = state.impressions, state.addons
+        self.unload_idle = state.embedders.release_idle
+
+    @property
+    def host(self) -> ServingHost:
+        """Return the process around the engine."""
+        return self.state.host
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Return what queries see now."""
+        return self.state.served.snapshot
+
+    def open_scope(
+        self, operation: str, front: bool, corpora: Collection[str] | None
+    ) -> AbstractContextManager[None]:
+        """Have backends give nothing of other corpora to what runs inside, None: of all.
+
+        Raises Unavailable for an operation that is not here; `front`: a front end has it.
+        """
+        return contextlib.nullcontext()
 
     def discover(
         self,
@@ -119,8 +133,7 @@ class Reader:
         Related items come from the `visible` corpora only, None for all. `traced` is given the
         trace of an answer that is made again. No turn of the `session` that asks is in it.
         """
-        state, valid = self._state, parse_query(query, custom)
-        _refuse_exact(valid)
+        valid = parse_query(query, custom)
         made = (make(valid) for make in self.hooks.make_selector if not custom)
         by_model = next((selector for selector in made if selector), None)
         choosing = SelectionOptions(
@@ -128,32 +141,24 @@ class Reader:
             session=parse_session_id(session),
             preferences=self._find_preferences(valid.place, bool(session)),
         )
+        answer = discovery.discover if valid.rounds is None else discover_in_rounds
 
         def run(query: ParsedQuery) -> Selection:
-            snapshot, query = narrow_query(state, query, offering=True)
-            answer = discovery.discover if query.rounds is None else discover_in_rounds
-            trace = answer(snapshot, query, state.models, state.pending, choosing)
+            snapshot, query = self._narrow(query, offering=True)
+            trace = answer(snapshot, query, self.state.models, self.state.pending, choosing)
             traced(trace)
             return trace.selection
 
         # How long a model takes says nothing of a tier.
-        return self._answer(valid, run, None if by_model else state.discover_tiers, visible)
-
-    def may_ask_model(self, args: Mapping[str, Any]) -> bool:
-        """Return whether a query with these arguments may wait for a model."""
-        return any(may_wait(args) for may_wait in self.hooks.may_wait)
-
-    def _find_preferences(self, place: str, to_session: bool) -> Preferences:
-        found = (find(place, to_session) for find in self.hooks.find_preferences)
-        return next((each for each in found if each), NO_PREFERENCES)
+        return self._answer(valid, run, "" if by_model else "discover", visible)
 
     def search(self, query: Query | str, *, traced: Traced = _ignore_trace) -> Selection:
         """Return the ranked candidates of a query, without selection; `traced` as of discover."""
-        state = self._state
+        state = self.state
 
         def run(query: ParsedQuery) -> Selection:
-            snapshot, query = narrow_query(state, query, offering=False)
-            exact = self._store.find_exact(snapshot, query) if query.exact else None
+            snapshot, query = self._narrow(query, offering=False)
+            exact = self.store.find_exact(snapshot, query) if query.exact else None
             query = narrow_to(query, exact) if exact else query
             trace = discovery.search(snapshot, query, state.models, state.pending)
             traced(trace)
@@ -164,51 +169,7 @@ class Reader:
 
         valid = parse_search(query)
         # How long the texts take to be read says nothing of a tier.
-        return self._answer(valid, run, None if valid.exact else state.search_tiers)
-
-    def judge_hits(self, query: Query | str, hits: Sequence[Hit]) -> dict[str, Any]:
-        """Return whether hits serve every part of a query; see `judge_coverage`."""
-        models = self._state.models
-        snapshot, asked = narrow_query(self._state, parse_query(query), offering=True)
-
-        def ask(text: str) -> Trace:
-            return discovery.discover(snapshot, replace(asked, text=text), models)
-
-        return judge_coverage(ask, asked.text, hits)
-
-    def _answer(
-        self,
-        query: ParsedQuery,
-        run: Callable[[ParsedQuery], Selection],
-        tiers: Tiers | None,
-        visible: Collection[str] | None = None,
-    ) -> Selection:
-        """Run a valid query at the tier that its budget allows, and read its payloads.
-
-        Where it asks for a fresh answer, wait first.
-        """
-        self._store.check_query(query)
-        unproved = self._store.catch_up(query) if query.fresh else None
-        answer = tiers.answer(query, run) if tiers else run(query)
-        self._state.note_shown_heads(answer)
-        if unproved is not None:
-            freshness = {**answer.freshness, "unproved": list(unproved)}
-            answer = replace(answer, freshness=freshness)
-        if query.place:
-            answer = self._tell_project(answer, query.place)
-        return self._store.complete(answer, query, visible)
-
-    def _tell_project(self, answer: Selection, place: str) -> Selection:
-        """Return an answer that names the project it was asked from, and those of sessions."""
-        projects = self._state.projects
-        project = projects.find(place)
-        if project is None:
-            return answer
-        here, freshness = Here(project, projects.resolve(place)), answer.freshness
-        if projects.is_reading(project):
-            freshness = {**freshness, "reading": project.name}
-        results = tuple(map(here.name_other, answer.results))
-        return replace(answer, project=project.name, freshness=freshness, results=results)
+        return self._answer(valid, run, "" if valid.exact else "search")
 
     def explain(
         self, query: Query | str, item: str = "", *, of_projects: bool = True
@@ -217,55 +178,74 @@ class Reader:
 
         `of_projects` is whether to say that it is another project's.
         """
-        valid = parse_query(query)
-        _refuse_exact(valid)
-        self._store.check_corpora(valid.corpora)
-        snapshot, valid = narrow_query(self._state, valid, offering=True)
-        others = list_others(self._state, valid.place, item) if of_projects else ()
-        explained = explain(snapshot, valid, self._state.models, item, others)
+        snapshot, valid = self._narrow(parse_query(query), offering=True)
+        others = list_others(self.state, valid.place, item) if of_projects else ()
+        explained = explain(snapshot, valid, self.state.models, item, others)
         # It is explained as without them: what would be offered is muted, or comes behind a pin.
-        wishes = self._find_preferences(valid.place, to_session=False)
+        preferences = self._find_preferences(valid.place, to_session=False)
         muted = [
             f"{corpus['corpus']}/{each['artifact_id']}"
             for corpus in explained["corpora"]
             for each in corpus["candidates"]
-            if (corpus["corpus"], each.get("artifact_id")) in wishes.muted
+            if (corpus["corpus"], each.get("artifact_id")) in preferences.muted
         ]
         return {**explained, "muted": muted} if muted else explained
 
+    def judge_hits(self, query: Query | str, hits: Sequence[Hit]) -> dict[str, Any]:
+        """Return whether hits serve every part of a query; see `judge_coverage`."""
+        snapshot, asked = self._narrow(parse_query(query), offering=True)
 
-class QueryEngine:
-    """What answers queries: all of a front end, and of an engine the part that writes nothing.
+        def ask(text: str) -> Trace:
+            return discovery.discover(snapshot, replace(asked, text=text), self.state.models)
 
-    `remote` is whether the artifacts lie in backends, which a query waits for.
-    """
+        return judge_coverage(ask, asked.text, hits)
 
-    remote = False
+    def _narrow(self, query: ParsedQuery, offering: bool) -> tuple[Snapshot, ParsedQuery]:
+        """Return what a query is answered from, and the query with its project and its time.
 
-    def __init__(self, state: QueryState, store: ArtifactStore):
-        self.state = state
-        reader = self.reader = Reader(state, store)
-        self.discover, self.search, self.explain = reader.discover, reader.search, reader.explain
-        self.judge_hits, self.may_ask_model = reader.judge_hits, reader.may_ask_model
-        self.hooks = reader.hooks
-        self.disclose, self.records = store.disclose, store.records
-        self.status, self.info, self.wait = store.status, store.info, store.wait
-        self.impressions, self.addons = state.impressions, state.addons
-        self.unload_idle = state.embedders.release_idle
+        `offering`: what it finds is offered; then dependencies and docs are left out where it names
+        no corpora.
+        """
+        snapshot = self.state.served.snapshot
+        if query.place:
+            snapshot, query = narrow_to_project(self.state, query, offering)
+        return snapshot, add_window(query, snapshot, date.fromtimestamp(self.state.clock()))
 
-    @property
-    def host(self) -> ServingHost:
-        """Return the process around the engine."""
-        return self.state.host
+    def _find_preferences(self, place: str, to_session: bool) -> Preferences:
+        found = (find(place, to_session) for find in self.hooks.find_preferences)
+        return next((each for each in found if each), NO_PREFERENCES)
 
-    @property
-    def snapshot(self) -> Snapshot:
-        """Return what queries see now."""
-        return self.state.snapshot
+    def _answer(
+        self,
+        query: ParsedQuery,
+        run: Callable[[ParsedQuery], Selection],
+        timed_as: str,
+        visible: Collection[str] | None = None,
+    ) -> Selection:
+        """Run a valid query at the tier that its budget allows, and read its payloads.
 
-    def check_operation(self, name: str, front: bool) -> None:
-        """Raise Unavailable for an operation that is not here; `front`: a front end has it."""
+        Where it asks for a fresh answer, wait first. Not `timed_as` any operation, it is run as it
+        is.
+        """
+        unproved = self.store.catch_up(query) if query.fresh else None
+        answer = self.state.tiers.answer(query, run, timed_as) if timed_as else run(query)
+        if "heads" in answer.freshness:
+            self.state.note_shown_heads(answer)
+        if unproved is not None:
+            freshness = {**answer.freshness, "unproved": list(unproved)}
+            answer = replace(answer, freshness=freshness)
+        if query.place:
+            answer = self._tell_project(answer, query.place)
+        return self.store.complete(answer, query, visible)
 
-    def limit_to(self, corpora: Collection[str] | None) -> AbstractContextManager[None]:
-        """Have backends give nothing of other corpora to what runs inside, None: of all."""
-        return contextlib.nullcontext()
+    def _tell_project(self, answer: Selection, place: str) -> Selection:
+        """Return an answer that names the project it was asked from, and those of sessions."""
+        projects = self.state.projects
+        project = projects.find(place)
+        if project is None:
+            return answer
+        here, freshness = Here(project, projects.resolve(place)), answer.freshness
+        if projects.is_reading(project):
+            freshness = {**freshness, "reading": project.name}
+        results = tuple(map(here.name_other, answer.results))
+        return replace(answer, project=project.name, freshness=freshness, results=results)

@@ -8,13 +8,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
 
 from irclient.errors import NotFound, QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.disclose import find_artifact, parse_reference
 from irdaemon.discovery.here import Here
-from irdaemon.discovery.query import ParsedQuery, add_window
+from irdaemon.discovery.query import ParsedQuery
 from irdaemon.engine.state import QueryState, Served
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.ledger import Ledger, StoredArtifact
@@ -92,40 +91,26 @@ def find_scope(state: QueryState, place: str) -> PlaceScope:
     return PlaceScope(served, project, state.projects.resolve(place), parts)
 
 
-def narrow_query(
+def narrow_to_project(
     state: QueryState, query: ParsedQuery, offering: bool
 ) -> tuple[Snapshot, ParsedQuery]:
-    """Return what a query is answered from, and the query with where it comes from and when.
+    """Return what a query from a place is answered from, and the query with its project.
 
-    `offering`: what it finds is offered; then dependencies and docs are left out where it names no
-    corpora.
+    Where what it finds is offered, and it names no corpora, dependencies and docs are left out.
     """
-    snapshot = state.snapshot
-    if query.place:
-        snapshot, query = _narrow_to_project(state, query, offering)
-    return snapshot, add_window(query, snapshot, date.fromtimestamp(state.clock()))
-
-
-def _narrow_to_project(
-    state: QueryState, query: ParsedQuery, offering: bool
-) -> tuple[Snapshot, ParsedQuery]:
     scope = find_scope(state, query.place)
     snapshot = scope.served.snapshot
     if scope.project is None:
         return snapshot, query
     left_out = frozenset[str]()
     if offering and not query.corpora:
-        left_out = _DOCS if offers_packages(state) else _DOCS | _PACKAGES
+        settings = state.projects.settings
+        offers_packages = settings and settings.offer_packages
+        left_out = _DOCS if offers_packages else _DOCS | _PACKAGES
     parts = {c: part.name for c, part in scope.parts.items() if part.kind not in left_out}
     one_of_a_name = (c for c, part in scope.parts.items() if part.kind in _ONE_OF_A_NAME)
     here = Here(scope.project, scope.place, frozenset(one_of_a_name))
     return state.scopes.scope_snapshot(snapshot, parts), replace(query, here=here)
-
-
-def offers_packages(state: QueryState) -> bool:
-    """Return whether dependencies are offered where a query names no corpora."""
-    settings = state.projects.settings
-    return bool(settings and settings.offer_packages)
 
 
 def find_owner(ledger: Ledger, scope: PlaceScope, reference: str) -> Project | None:

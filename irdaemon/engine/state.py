@@ -16,7 +16,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import ALWAYS, QuietHours
 from irdaemon.config.sections import Config
 from irdaemon.discovery import discover as discovery
-from irdaemon.discovery.budget import Tiers, TierTimes
+from irdaemon.discovery.budget import Tiers
 from irdaemon.discovery.calibrate import check_labels
 from irdaemon.discovery.cases import Case
 from irdaemon.discovery.disclose import unknown_corpus
@@ -118,11 +118,10 @@ class QueryState:
         self.impressions = Impressions(clock)
         # What answers showed by its head alone, by corpus and artifact: its body is read first.
         self.shown_heads: set[tuple[str, str]] = set()
-        self.tier_times = TierTimes()
+        self.tiers = Tiers()
         self.answered = AnswerMinutes()
         self.mismatched = Refusals(clock)
         self.addons: Mapping[str, Observer] = {}
-        self.forget_answers()
 
     @property
     def corpora(self) -> Mapping[str, Corpus]:
@@ -168,10 +167,6 @@ class QueryState:
         mine = {each for each in tuple(self.shown_heads) if each[0] == corpus}
         self.shown_heads -= mine
         return {artifact_id for _, artifact_id in mine}
-
-    def forget_answers(self) -> None:
-        """Drop the answers kept for queries with a budget, not how long the tiers take."""
-        self.discover_tiers, self.search_tiers = Tiers(self.tier_times), Tiers(self.tier_times)
 
 
 class State(QueryState):

@@ -361,7 +361,7 @@ def shed(context: JobContext) -> str:
     """Release the memory that only makes things faster: models, answers, graphs."""
     before, state = measure_resident(), context.state
     state.embedders.release_all()
-    state.forget_answers()
+    state.tiers.forget_answers()
     context.publisher.drop_graphs()
     trim()
     return f"{before // MB:,} MB before, {measure_resident() // MB:,} MB after"

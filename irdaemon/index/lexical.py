@@ -382,7 +382,7 @@ class Lexical:
         turned back into counts.
         """
         scores = np.zeros(len(self.rows.present), np.float32)
-        for term, weight in zip(terms, self.weights(np.array(terms, np.int64)), strict=True):
+        for term, weight in zip(terms, self.compute_idf(np.array(terms, np.int64)), strict=True):
             for postings in self.segments:
                 records, values = postings.get_postings(term)
                 if (k1, b) != (K1, B):
@@ -396,11 +396,11 @@ class Lexical:
             scores *= self.rows.present
         return scores
 
-    def weights(self, terms: NDArray[np.integer]) -> NDArray[np.float32]:
+    def compute_idf(self, terms: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the idf of terms, by id; one that no record holds weighs as much as any can."""
         df = self.counts.count(terms)
-        weights: NDArray[np.float32] = np.log1p((self.n - df + 0.5) / (df + 0.5)).astype(np.float32)
-        return weights
+        idf: NDArray[np.float32] = np.log1p((self.n - df + 0.5) / (df + 0.5)).astype(np.float32)
+        return idf
 
     def count_records(self, term: int) -> int:
         """Return how many records hold a term, by its id."""
@@ -411,7 +411,7 @@ class Lexical:
         """Return the base, and the tail where there is one."""
         return (self.base, self.tail) if len(self.tail.records) else (self.base,)
 
-    def holding(self, term: int) -> list[NDArray[np.int32]]:
+    def find_holders(self, term: int) -> list[NDArray[np.int32]]:
         """Return the positions of the records that hold a term, by its id.
 
         Those of the base and those of the tail, each ascending.
@@ -422,7 +422,7 @@ class Lexical:
         """Return whether any record holds a term, by its id; -1 stands for no term."""
         return bool(self.counts.count_one(term))
 
-    def parts(self, position: int, terms: Sequence[int]) -> list[float]:
+    def split_score(self, position: int, terms: Sequence[int]) -> list[float]:
         """Return what each term adds to one record's score."""
         counts = self.rows.count_terms(position)
         length = float(self.rows.lengths.array[position])
@@ -430,18 +430,14 @@ class Lexical:
             self.score({term: counts[term]}, length) if term in counts else 0.0 for term in terms
         ]
 
-    def mass(self, terms: Sequence[int], unknown: int) -> float:
-        """Return ln(1 + the sum of the idf) of distinct terms by id, and of unknown ones."""
-        return math.log1p(self.weight(terms, unknown))
-
-    def weight(self, terms: Sequence[int], unknown: int) -> float:
+    def sum_idf(self, terms: Sequence[int], unknown: int = 0) -> float:
         """Return the sum of the idf of distinct terms by id, and of unknown ones."""
         ids = np.array([*terms, *[_LAST_TERM] * unknown], np.int64)
-        return float(self.weights(ids).sum())
+        return float(self.compute_idf(ids).sum())
 
     def score(self, counts: Mapping[int, float], length: float) -> float:
         """Return the BM25 score of a record of a length that holds `counts` of a query's terms."""
-        idf = self.weights(np.array(list(counts), np.int64))
+        idf = self.compute_idf(np.array(list(counts), np.int64))
         held = np.array(list(counts.values()), np.float32)
         return float((idf * _saturate(held, _make_norm(length, self.mean_length))).sum())
 

@@ -15,8 +15,9 @@ of several rare words is stronger evidence than one of a single common word.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
 import numpy as np
@@ -110,7 +111,7 @@ class Names:
         touched[of[wanted]] = True
         if touched.any():  # of most names the query has no word
             theirs = touched[of]
-            weights, of = self.lexical.weights(ids[theirs]), of[theirs]
+            weights, of = self.lexical.compute_idf(ids[theirs]), of[theirs]
             whole = np.bincount(of, weights, minlength=len(rows))
             held = np.bincount(of, weights * wanted[theirs], minlength=len(rows))
             covered[touched] = (held / (whole + _MORE_TO_IT))[touched]
@@ -118,13 +119,18 @@ class Names:
 
     def find_named(self, text: str) -> list[int]:
         """Return the positions of the artifacts that `text` names, ascending."""
-        names = {name.casefold() for name in find_names(text)}
-        keys = [hash_name(name) for name in names]
-        found = {owner for key in keys for owner in self.keys.find_owners(self.rows, key)}
+        names = hash_names(text)
+        found = {owner for key in names.values() for owner in self.keys.find_owners(self.rows, key)}
         alive, cards = self.rows.alive, self.rows.cards
         return sorted(
             owner for owner in found if alive[owner] and cards[owner].name.casefold() in names
         )
+
+
+@lru_cache(maxsize=8)
+def hash_names(text: str) -> Mapping[str, int]:
+    """Return what a text may call by name, folded, with the number of each; see `hash_name`."""
+    return {name: hash_name(name) for name in map(str.casefold, find_names(text))}
 
 
 def find_names(text: str) -> Iterator[str]:

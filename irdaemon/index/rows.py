@@ -74,7 +74,7 @@ class Card(NamedTuple):
 
         A name that is nowhere in the bytes is the name of no field.
         """
-        return self.fields.get(name) if name.encode() in self.packed else None
+        return msgpack.unpackb(self.packed).get(name) if name.encode() in self.packed else None
 
 
 class Shown(NamedTuple):

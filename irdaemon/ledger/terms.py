@@ -179,7 +179,12 @@ class Vocabulary(Mapping[str, int]):
         """
         packed, beside = self._parts
         yield from packed.find_like(initials, lengths, mark)
-        yield from (word for word, number in tuple(beside.items()) if number >= len(packed))
+        first = len(packed)
+        yield from [
+            word
+            for word, number in tuple(beside.items())
+            if number >= first and word.removeprefix(mark)[:1] in initials
+        ]
 
     # -- for the writer --------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from typing import Any
 from irclient.errors import QueryError, Unreachable
 from irclient.results import CorpusCoverage
 from irdaemon.discovery import decide as selection
-from irdaemon.discovery.decide import Choice, Selector
+from irdaemon.discovery.decide import Choice, Selector, is_number, is_share
 from irdaemon.discovery.disclose import add_passage, add_symbol
 from irdaemon.discovery.expand import Expand, Policy, expand_by_policy, expand_record, parse_expand
 from irdaemon.discovery.merge import (
@@ -23,8 +23,6 @@ from irdaemon.discovery.merge import (
     MergeHits,
     SelectionOptions,
     check_rrf_k,
-    is_number,
-    is_share,
 )
 from irdaemon.discovery.rerank import ScoreBoost
 from irdaemon.discovery.retrieve import RRF_K, UNTUNED

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irclient.errors import NotFound, QueryError
+from irdaemon.discovery.decide import is_number
 from irdaemon.discovery.expand import stitch_records
-from irdaemon.discovery.merge import is_number
 from irdaemon.discovery.rerank import Rereading, ScoreBoost, get_surface_text, make_floor_key
 from irdaemon.discovery.retrieve import Candidate
 from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker, check_reranker, make_reranker
@@ -157,7 +157,7 @@ class Reranking:
 
     def _read_own(self, built: Built, found: Candidate) -> str:
         assert callable(self.text)
-        (hit,) = built.own((found.hit(True),))
+        (hit,) = built.own((found.make_hit(),))
         text = self.text(built, hit)
         if not isinstance(text, str):
             raise QueryError(f"rerank_text must give a text, not {text!r:.60}")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irclient.errors import NotFound, QueryError
+from irdaemon.discovery.decide import is_number
 from irdaemon.discovery.legs import compute_evidence
 from irdaemon.discovery.links import (
     MAX_DEPTH,
@@ -26,7 +27,6 @@ from irdaemon.discovery.links import (
     WalkState,
     walk_links,
 )
-from irdaemon.discovery.merge import is_number
 from irdaemon.discovery.query import analyse_query, embed_question, parse_search
 from irdaemon.discovery.retrieve import Candidate
 from irdaemon.library.built import Built, find_built
@@ -268,7 +268,7 @@ class _Scorer:
         card = self._index.rows.cards[owner]
         text = self._question.text
         found = Candidate(self._index, owner, card, at, own, own, cosine, bm25, 0.0, own, text)
-        return self._built.own([found.hit(True)])[0]
+        return self._built.own([found.make_hit()])[0]
 
 
 def _get_scorer(state: WalkState, store: Any) -> _Scorer:

@@ -36,21 +36,12 @@ class Laps:
     """The stages of one piece of work, by name. A stage within another is in both."""
 
     def __init__(self) -> None:
-        self._started = time.perf_counter()
-        self._stages: dict[str, Lap] = {}
-
-    def note(self, name: str, ms: float) -> None:
-        """Add a stage that has just ended."""
-        lap = self._stages.get(name)
-        if lap is None:
-            began = (time.perf_counter() - self._started) * 1e3 - ms
-            lap = self._stages[name] = Lap(max(0.0, began))
-        lap.ms += ms
-        lap.n += 1
+        self.started = time.perf_counter()
+        self.stages: dict[str, Lap] = {}
 
     def list_stages(self) -> list[tuple[str, Lap]]:
         """Return the stages in the order in which they began."""
-        return sorted(self._stages.items(), key=lambda item: item[1].at_ms)
+        return sorted(self.stages.items(), key=lambda item: item[1].at_ms)
 
 
 _samples: dict[str, deque[float]] = {}
@@ -86,8 +77,13 @@ def note(name: str, ms: float) -> None:
     samples.append(ms)
     # Two threads may count one as none now and then; a lock would cost more than that is worth.
     _totals[name] = _totals.get(name, 0) + 1
-    if (laps := _laps.get()) is not None:
-        laps.note(name, ms)
+    if (laps := _laps.get()) is None:
+        return
+    if (lap := laps.stages.get(name)) is None:
+        began = (time.perf_counter() - laps.started) * 1e3 - ms
+        lap = laps.stages[name] = Lap(max(0.0, began))
+    lap.ms += ms
+    lap.n += 1
 
 
 @contextmanager

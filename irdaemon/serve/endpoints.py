@@ -22,6 +22,7 @@ import stat
 import struct
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import zmq
 
@@ -189,6 +190,42 @@ class Endpoint:
         # libzmq closes its own descriptor when it unbinds; ours keeps the backlog meanwhile.
         self.socket.set(zmq.USE_FD, os.dup(self._listening.fileno()))
         self.socket.bind(self.address)
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """The owner of what is kept: a client, by its name in the configuration, on one connection.
+
+    `address` is the endpoint's, `identity` that of the connection there, `descriptor` its socket's.
+    """
+
+    address: str
+    identity: bytes
+    descriptor: int
+    client: str = ""
+
+
+class ConnectionStore:
+    """What an add-on keeps for a client as long as its connection lives: here nothing.
+
+    `clients` are those that have something. The loop's thread calls this.
+    """
+
+    def __init__(self) -> None:
+        self.clients: dict[Sender, Any] = {}
+
+    def find(self, sender: Sender, now: float) -> Any:
+        """Return what is kept for a client whose connection lives."""
+        return None
+
+    def note_request(self, sender: Sender, now: float) -> None:
+        """Keep what a client has for another ten minutes."""
+
+    def end_connection(self, address: str, descriptor: int) -> None:
+        """Forget what was kept on a connection that ended."""
+
+    def expire(self, now: float) -> None:
+        """Forget what clients have that have sent no request for too long."""
 
 
 # -- kinds of endpoints --------------------------------------------------------------------------

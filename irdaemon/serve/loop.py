@@ -27,8 +27,14 @@ from irdaemon.config.addons import load_addons, load_part
 from irdaemon.engine.reader import QueryEngine
 from irdaemon.runtime.deadline import make_too_late, set_deadline
 from irdaemon.serve.access import Scope
-from irdaemon.serve.connections import ConnectionStore, Sender
-from irdaemon.serve.endpoints import Caller, Context, Endpoint, Socket
+from irdaemon.serve.endpoints import (
+    Caller,
+    ConnectionStore,
+    Context,
+    Endpoint,
+    Sender,
+    Socket,
+)
 from irdaemon.serve.operations import Cost
 from irdaemon.serve.ops import (
     WITH_DOCUMENTS,
@@ -229,7 +235,7 @@ class RequestLoop:
         for endpoint in self._all_endpoints:
             if endpoint.monitor in ready:
                 self._forget_documents(endpoint)
-        if len(self._documents):
+        if self._documents.clients:
             self._documents.expire(time.monotonic())
         for endpoint in self._endpoints:
             if endpoint.socket in ready:
@@ -284,9 +290,12 @@ class RequestLoop:
         if engine.remote:
             pool = choose_front_cost(request)
         else:
-            by_model = engine.may_ask_model(request.args)
+            waits = (may_wait(request.args) for may_wait in engine.hooks.may_wait)
+            by_model = request.op == "discover" and any(waits)
             pool = choose_cost(request, by_model, engine.state.projects.is_known)
-        documents = self._find_documents(caller, request, scope)
+        documents = None
+        if self._documents.clients or request.op in WITH_DOCUMENTS:
+            documents = self._find_documents(caller, request, scope)
         if pool == "quick":
             return _send_reply(caller, handle(engine, request, scope, rules.serve, documents))
         if 0 < rules.serve.max_waiting <= len(self._pools):
@@ -306,8 +315,6 @@ class RequestLoop:
     def _find_documents(self, caller: Caller, request: wire.Request, scope: Scope) -> Any:
         """Return what the caller has registered; None where the request is not about that."""
         endpoint, now = caller.endpoint, self.requested_at
-        if request.op not in WITH_DOCUMENTS and not len(self._documents):
-            return None
         sender = Sender(endpoint.address, caller.route[0], caller.descriptor, scope.client)
         if request.op not in WITH_DOCUMENTS:
             self._documents.note_request(sender, now)

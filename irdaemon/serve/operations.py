@@ -149,7 +149,8 @@ def discover(engine: QueryEngine, args: Args) -> Any:
         )
         _count_answer(engine, found, query, laps)
     answer = engine.impressions.unseen(found, session)
-    if not args[LIMITED]:
+    unread = answer.reason in ("building", "nothing_indexed")
+    if unread and not (args[LIMITED] or engine.remote):
         answer = name_unread(engine, answer, query.corpora)
     if engine.hooks.judge_hits and not args[LIMITED]:
         hits: Sequence[Hit] = answer.results
@@ -157,7 +158,9 @@ def discover(engine: QueryEngine, args: Args) -> Any:
             hits = judge(hits)
         if hits is not answer.results:
             answer = replace(answer, results=tuple(hits))
-    _note(engine, args, "discover", answer, traces)
+    if args["noted"]:
+        trace, variant = next(iter(traces), None), args.get("variant", "")
+        _note(engine, GivenAnswer("discover", session, variant, answer, trace))
     if answer.project:
         engine.state.projects.note_shown(query.place, answer.results)
     return answer
@@ -165,8 +168,6 @@ def discover(engine: QueryEngine, args: Args) -> Any:
 
 def name_unread(engine: QueryEngine, answer: Selection, asked: Collection[str]) -> Selection:
     """Return an answer without hits with the corpora that are still being read, and from where."""
-    if engine.remote or answer.reason not in ("building", "nothing_indexed"):
-        return answer
     held = engine.snapshot.corpora
     roots = {
         name: [root.path for root in corpus.source.roots()]
@@ -186,17 +187,15 @@ def search(engine: QueryEngine, args: Args) -> Any:
     with record_laps() as laps:
         answer = engine.search(query, traced=traces.append)
         _count_answer(engine, answer, query, laps)
-    _note(engine, args, "search", answer, traces)
+    if args["noted"]:
+        trace = next(iter(traces), None)
+        _note(engine, GivenAnswer("search", find_session(args), "", answer, trace))
     return answer
 
 
-def _note(engine: QueryEngine, args: Args, op: str, answer: Selection, traces: list[Trace]) -> None:
-    """Pass an answer to the observers, unless its client wants no trace of it."""
-    if args["noted"] and engine.hooks.note_answer:
-        trace = traces[-1] if traces else None
-        given = GivenAnswer(op, find_session(args), args.get("variant", ""), answer, trace)
-        for note in engine.hooks.note_answer:
-            note(given)
+def _note(engine: QueryEngine, given: GivenAnswer) -> None:
+    for note in engine.hooks.note_answer:
+        note(given)
 
 
 def _count_answer(engine: QueryEngine, answer: Selection, query: Query, laps: Laps) -> None:

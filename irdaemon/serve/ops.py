@@ -122,6 +122,9 @@ for addon in load_addons().values():
 OPS: Mapping[str, ServedOp] = {name: SERVED[name] for name in ops.OPS if name in SERVED}
 # Operations on what a client registered on its connection.
 WITH_DOCUMENTS = frozenset(("discover_in", "register_docs", "drop_docs"))
+# Arguments that name artifacts, and those that depend on where the client is.
+_REFERENCES = frozenset(("references", "reference", "item"))
+_PLACED = _REFERENCES | {"place"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +160,16 @@ def handle(
     try:
         op = _find_op(engine, request)
         check_request(request, serve)
-        with engine.limit_to(scope.corpora):
-            args = narrow_args(
-                scope, op, _fill_args(engine, request, scope, documents), engine.snapshot.corpora
-            )
+        with engine.open_scope(request.op, op.front, scope.corpora):
+            args = fill_args(request.op, request.args, scope.client, documents)
+            args[LIMITED] = not scope.has_projects
+            if not _PLACED.isdisjoint(args):
+                _resolve_place(engine, args)
+            allowed: Args = args
+            if args[LIMITED]:
+                allowed = narrow_args(scope, op, args, engine.snapshot.corpora)
             check_clock()
-            result = op.run(engine, args)
+            result = op.run(engine, allowed)
         reply = wire.pack_result(request.id, filter_result(scope, op, result))
         check_reply(reply, serve)
     except IRError as error:
@@ -190,25 +197,16 @@ def fill_args(name: str, args: Args, client: str = "", documents: Any = None) ->
     return {**ops.OPS[name].fill(args), **ours}
 
 
-def _fill_args(
-    engine: QueryEngine, request: wire.Request, scope: Scope, documents: Any
-) -> dict[str, Any]:
-    """Return the arguments of a request filled, with a place where the client may say where it is.
+def _resolve_place(engine: QueryEngine, args: dict[str, Any]) -> None:
+    """Look at the place of a request where it was never seen, and drop it of who may not say it.
 
-    A place that was never seen is looked at here, see `choose_cost`. Raises QueryError.
+    See `choose_cost`. Raises QueryError.
     """
-    args = fill_args(request.op, request.args, scope.client, documents)
-    args[LIMITED] = not scope.has_projects
-    # Whether artifacts are asked for by reference.
-    named = "references" in args or "reference" in args or "item" in args
-    if not (named or "place" in args):
-        return args
     if engine.remote or args[LIMITED]:
         # A reference to what a project has is then not found.
-        args["place"] = None if named else ""
+        args["place"] = "" if _REFERENCES.isdisjoint(args) else None
     elif args.get("place"):
         engine.state.projects.locate(args["place"])
-    return args
 
 
 def narrow_args(scope: Scope, op: ServedOp, args: Args, corpora: Collection[str]) -> Args:
@@ -234,7 +232,7 @@ def _find_op(engine: QueryEngine, request: wire.Request) -> ServedOp:
     A request of another protocol, or with arguments of other types, is refused.
     """
     name = request.op
-    if not wire.is_same_protocol(request.v):
+    if type(request.v) is not int or request.v != wire.PROTOCOL:
         _refuse_protocol(engine, request)
     if name not in OPS and name in ops.OPS:
         addon = ops.OPS[name].addon
@@ -255,7 +253,6 @@ def _find_op(engine: QueryEngine, request: wire.Request) -> ServedOp:
         wrong_bool = isinstance(value, bool) and kind is not bool
         if wrong_bool or not isinstance(value, kind):
             raise QueryError(f"{name}: {each} is of the wrong type ({value!r:.60})")
-    engine.check_operation(name, OPS[name].front)
     return OPS[name]
 
 
@@ -287,8 +284,8 @@ def choose_cost(
 ) -> Cost:
     """Return the cost class of a request; an invalid one, which soon is an error, is quick.
 
-    `may_ask_model` is whether a model may choose among what a query of its arguments finds, `knows`
-    whether a place was looked at before: another one waits for a child process.
+    `may_ask_model` is whether a model may choose among what it finds, `knows` whether a place was
+    looked at before: another one waits for a child process.
     """
     op, args = OPS.get(request.op), request.args
     if op is None:
@@ -297,7 +294,7 @@ def choose_cost(
         return "waiting"
     if op.cost == "walking":
         return "walking"
-    if request.op == "discover" and may_ask_model:
+    if may_ask_model:
         return "model"
     discloses = (args.get("level", "metadata"), args.get("expand", "none")) != ("metadata", "none")
     place = args.get("place")

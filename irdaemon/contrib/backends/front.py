@@ -22,7 +22,6 @@ from irdaemon.contrib.backends.state import limit_scope
 from irdaemon.discovery.disclose import (
     BODY_CHARS,
     add_passage,
-    check_level,
     find_hidden,
     find_hidden_in_names,
     parse_reference,
@@ -31,7 +30,7 @@ from irdaemon.discovery.disclose import (
 from irdaemon.discovery.exact import ExactMatches
 from irdaemon.discovery.expand import Expand, expand_record, find_symbol_passage, parse_expand
 from irdaemon.discovery.merge import SCOPES
-from irdaemon.discovery.query import ParsedQuery, find_indexes
+from irdaemon.discovery.query import ParsedQuery, check_level, find_indexes, parse_query
 from irdaemon.embed import EMBEDDERS, FAMILIES, Embedder
 from irdaemon.embed.pool import ABSENT, Absent
 from irdaemon.engine.health import CorpusHealth, Health, Level, UnwatchedRoot
@@ -47,7 +46,7 @@ from irdaemon.runtime.deadline import limit_time
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.profile import summarize_stages
 from irdaemon.strategy.code import SYMBOL
-from irdaemon.types import Disclosure, Hit, Selection
+from irdaemon.types import Disclosure, Hit, Query, Selection
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +128,7 @@ class BackendStore:
             return
         generations = [side.totals[name].generation for name, side in holders.items()]
         self._state.publish(Snapshot(max(generations, default=0), indexes))
-        self._state.forget_answers()
+        self._state.tiers.forget_answers()
         ids = {index.embedder for index in indexes.values()}
         self._missing = {each: why for each in ids if (why := self._find_missing(each))}
 
@@ -404,6 +403,7 @@ class FrontEngine(QueryEngine):
     """
 
     remote = True
+    store: BackendStore
 
     def __init__(
         self,
@@ -416,26 +416,42 @@ class FrontEngine(QueryEngine):
         state = QueryState(options, clock)
         state.host = host
         sides = [FrontBackend(*each) for each in backends]
-        self._store = BackendStore(state, sides, embedders)
-        super().__init__(state, self._store)
-        self.refresh = self._store.refresh
+        super().__init__(state, BackendStore(state, sides, embedders))
+        self.refresh = self.store.refresh
 
-    def check_operation(self, name: str, front: bool) -> None:
-        """Raise Unavailable, naming who writes, for an operation that a front end has not."""
-        if not front:
-            raise self._store.make_refusal(name)
+    def explain(
+        self, query: Query | str, item: str = "", *, of_projects: bool = True
+    ) -> dict[str, Any]:
+        """Return what each stage of a query did. Raises Unavailable as a query does."""
+        self.store.check_corpora(parse_query(query).corpora)
+        return super().explain(query, item, of_projects=of_projects)
+
+    def _answer(
+        self,
+        query: ParsedQuery,
+        run: Callable[[ParsedQuery], Selection],
+        timed_as: str,
+        visible: Collection[str] | None = None,
+    ) -> Selection:
+        self.store.check_query(query)
+        return super()._answer(query, run, timed_as, visible)
 
     @contextlib.contextmanager
-    def limit_to(self, corpora: Collection[str] | None) -> Iterator[None]:
+    def open_scope(
+        self, operation: str, front: bool, corpora: Collection[str] | None
+    ) -> Iterator[None]:
         """Have backends give nothing of other corpora to what runs inside, None: of all.
 
-        Raises Unavailable for a corpus that may be in a backend which was never reached.
+        Raises Unavailable, naming who writes, for an operation that a front end has not, and for a
+        corpus that may be in a backend which was never reached.
         """
+        if not front:
+            raise self.store.make_refusal(operation)
         with contextlib.nullcontext() if corpora is None else limit_scope(corpora):
             try:
                 yield
             except NotFound:
-                self._store.check_corpora()
+                self.store.check_corpora()
                 raise
 
 

@@ -24,7 +24,7 @@ from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.serve import access
 from irdaemon.serve.access import DOCUMENTS, Args
-from irdaemon.serve.connections import ConnectionStore, Sender
+from irdaemon.serve.endpoints import ConnectionStore, Sender
 from irdaemon.serve.operations import serves
 from irdaemon.source.mapping import write_canonical_json
 from irdaemon.source.redact import Redactor
@@ -255,30 +255,27 @@ class DocumentStore(ConnectionStore):
         self.limits = limits
         self.lock = threading.Lock()
         self.bytes = 0
-        self._clients: dict[Sender, ClientDocuments] = {}
+        self.clients: dict[Sender, ClientDocuments] = {}
         self._look_at = 0.0
-
-    def __len__(self) -> int:
-        return len(self._clients)
 
     def find(self, sender: Sender, now: float) -> ClientDocuments:
         """Return the documents of a client whose connection is there."""
-        found = self._clients.get(sender)
+        found = self.clients.get(sender)
         if found is None:
-            found = self._clients[sender] = ClientDocuments(self, now)
+            found = self.clients[sender] = ClientDocuments(self, now)
         found.used_at = now
         return found
 
     def note_request(self, sender: Sender, now: float) -> None:
         """Keep a client's documents, if it has any, for another while."""
-        if (found := self._clients.get(sender)) is not None:
+        if (found := self.clients.get(sender)) is not None:
             found.used_at = now
 
     def end_connection(self, address: str, descriptor: int) -> None:
         """Forget what was registered on a connection that ended."""
         self._end(
             sender
-            for sender in self._clients
+            for sender in self.clients
             if (sender.address, sender.descriptor) == (address, descriptor)
         )
 
@@ -288,8 +285,8 @@ class DocumentStore(ConnectionStore):
             return
         self._look_at = now + _LOOKED_AT_EVERY_S
         since = now - self.limits.idle_s
-        self._end(sender for sender, each in self._clients.items() if each.used_at < since)
+        self._end(sender for sender, each in self.clients.items() if each.used_at < since)
 
     def _end(self, senders: Iterable[Sender]) -> None:
         for sender in tuple(senders):
-            self._clients.pop(sender).end()
+            self.clients.pop(sender).end()

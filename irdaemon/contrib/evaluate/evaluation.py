@@ -47,13 +47,13 @@ def evaluate_corpora(
     What it returns is the plain data of an Evaluation of irclient. An event `evaluation` tells how
     many cases of all were asked, a few times a second.
     """
-    state, searcher = engine.state, engine.reader
+    state = engine.state
     parse_query(replace(query, text="any"))
     snapshot = state.snapshot
     indexes = find_indexes(snapshot, query.corpora)
     catalogue = Catalogue.from_indexes(indexes)
     asked = Evaluating(cases, query, wanted.grid, _make_progress(state, len(cases)))
-    measured, runs = report(searcher, asked, catalogue)
+    measured, runs = report(engine, asked, catalogue)
     measured |= {
         "corpora": [index.corpus for index in indexes],
         "asked": {"k": query.k, "mode": query.mode, "max_k": query.select.max_k},
@@ -68,7 +68,7 @@ def evaluate_corpora(
         measured["compared"] = compare(runs, plain).to_dict()
         del measured["compared"]["drift"]  # which is reported once
     if wanted.curve:
-        measured["curve"] = _draw_curve(searcher, runs, indexes, query)
+        measured["curve"] = _draw_curve(engine, runs, indexes, query)
     return measured
 
 

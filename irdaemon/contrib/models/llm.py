@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from irdaemon.discovery.decide import Chosen, Selector, ask_selector, check_spec, choose_places
+from irdaemon.discovery.decide import Choice, Selector, ask_selector, check_spec, choose_places
 from irdaemon.runtime.deadline import time_left
 from irdaemon.runtime.model_endpoint import Complete
 from irdaemon.source.redact import Redactor
@@ -73,9 +73,9 @@ class ModelSelector:
 
     def __call__(self, hits: Sequence[Hit]) -> Sequence[Hit]:
         """Return the hits that were chosen."""
-        return self.chosen(hits, SelectSpec(min_score=None)).hits
+        return self.choose_hits(hits, SelectSpec(min_score=None)).hits
 
-    def chosen(self, hits: Sequence[Hit], spec: SelectSpec) -> Chosen:
+    def choose_hits(self, hits: Sequence[Hit], spec: SelectSpec) -> Choice:
         """Return the hits that were chosen, why, and what the signals say of it."""
         usual = self._choose_usual(hits, spec)
         own = [hit for hit in hits if self._is_shown(hit)][:MOST_SHOWN]
@@ -87,24 +87,24 @@ class ModelSelector:
             return replace(usual, signals={"fallback": _describe_failure(error)})
         if not picked:
             others = self._choose_usual([hit for hit in hits if not self._is_shown(hit)], spec)
-            return others if others.hits else Chosen((), NONE)
+            return others if others.hits else Choice((), NONE)
         others_hits = [hit for hit in usual.hits if not self._is_shown(hit)]
         if others_hits:  # one order for both is the ranking's
             both = [*picked, *others_hits]
             picked = [hit for hit in hits if any(hit is each for each in both)]
-        return Chosen(tuple(picked), CHOSEN)
+        return Choice(tuple(picked), CHOSEN)
 
     def _is_shown(self, hit: Hit) -> bool:
         return self._corpora is None or hit.corpus in self._corpora
 
-    def _choose_usual(self, hits: Sequence[Hit], spec: SelectSpec) -> Chosen:
+    def _choose_usual(self, hits: Sequence[Hit], spec: SelectSpec) -> Choice:
         """Return what the fallback chooses."""
         if all(hit.score <= 0 for hit in hits):
-            return Chosen((), "no_candidates")
+            return Choice((), "no_candidates")
         if isinstance(self._fallback, str):
             spec = replace(spec, strategy=self._fallback)
             places, reason = choose_places([hit.score for hit in hits], spec)
-            return Chosen(tuple(hits[place] for place in places), reason)
+            return Choice(tuple(hits[place] for place in places), reason)
         return ask_selector(self._fallback, hits, spec)
 
     def _pick(self, hits: Sequence[Hit]) -> list[Hit]:

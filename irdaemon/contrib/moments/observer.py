@@ -65,7 +65,7 @@ class MomentsObserver(Observer):
         roots = ("", *(each.root for each in self.held if each.root))
         found = {root: _combine(self.held, root, faded) for root in roots}
         self._by_root = found if found[""] != NO_PREFERENCES or len(found) > 1 else {}
-        self._state.forget_answers()
+        self._state.tiers.forget_answers()
 
     def request(self, change: Change) -> int:
         """Have a change made; return the job's number."""

@@ -49,7 +49,7 @@ class UseReports:
 
     def __init__(self, engine: Engine):
         self._state = engine.state
-        self._reader = engine.reader
+        self._engine = engine
 
     def report_usage(self, item: str = "") -> dict[str, Any]:
         """Return adoption by item, agent and wording, of one item on request (CORPUS/ID)."""
@@ -139,7 +139,7 @@ class UseReports:
         """Return what an answer to the prompt hook would consider now; it is not noted."""
         traces = list[Trace]()
         wanted = Query(prompt, select=SelectSpec(max_k=_MOST_OFFERED))
-        answer = self._reader.discover(wanted, traced=traces.append)
+        answer = self._engine.discover(wanted, traced=traces.append)
         asked = NotedAnswer(0.0, "discover", ClientSession("", ""), "", answer)
         return asked.add_trace(traces[-1]).list_items()
 

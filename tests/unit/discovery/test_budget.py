@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.discovery.budget import Tiers, TierTimes
+from irdaemon.discovery.budget import Tiers
 from irdaemon.types import Query, Selection
 from tests.support.corpora import engine, mapped
 
@@ -26,11 +26,16 @@ def answered(tiers, query):
 
 def tiers_that_took(**ms):
     """Return tiers of which each took so long a hundred times."""
-    times = TierTimes()
+    tiers = Tiers()
     for name, each in ms.items():
-        for _ in range(100):
-            times.note(name, each)
-    return Tiers(times)
+        answer_in(tiers, *[each] * 100, tier=name)
+    return tiers
+
+
+def answer_in(tiers, *took_ms, tier="hybrid"):
+    """Have a tier answer queries without a budget, each in so many milliseconds."""
+    for ms in took_ms:
+        tiers.answer(Query("q"), lambda _, ms=ms: replace(ANSWER, tier=tier, took_ms=ms))
 
 
 def test_a_tier_of_which_nothing_is_known_is_tried():
@@ -70,18 +75,18 @@ def test_a_slow_spell_is_not_remembered_for_ever():
 
 
 def test_only_the_last_hundred_answers_of_a_tier_count():
-    times = TierTimes()
-    for ms in [1000.0] * 100 + [2.0] * 100:
-        times.note("hybrid", ms)
-    assert times.fits(Query("q", budget_ms=5))
+    tiers, query = Tiers(), Query("q", budget_ms=5)
+    answer_in(tiers, *[1000.0] * 100)
+    assert tiers.choose_tier(query).mode == "lexical"
+    answer_in(tiers, *[2.0] * 100)
+    assert tiers.choose_tier(query) is query
 
 
 def test_answers_without_a_budget_are_measured_too():
-    times = TierTimes()
-    query = Query("q", budget_ms=0.05)
-    assert times.fits(query)
-    answered(Tiers(times), Query("q"))
-    assert not times.fits(query)
+    tiers, query = Tiers(), Query("q", budget_ms=0.05)
+    assert tiers.choose_tier(query) is query
+    answered(tiers, Query("q"))
+    assert tiers.choose_tier(query).mode == "lexical"
 
 
 def test_an_answer_names_its_tier_and_a_wrong_budget_is_an_error():

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from irclient.types import MODES
 from irdaemon.discovery import decision
+from irdaemon.discovery.decide import fill_rel
 from irdaemon.discovery.decision import (
     FEATURES,
     FORMULA,
@@ -18,13 +20,12 @@ from irdaemon.discovery.decision import (
     WEIGHTS,
     Circumstances,
     compute_logits,
-    compute_odds_share,
     compute_probability,
     explain_features,
     find_shift,
     measure,
 )
-from irdaemon.types import Floor, Query
+from irdaemon.types import Floor, Query, SelectSpec
 from tests.support.searching import MANY_TOOLS, engine_of, tool
 
 PLAIN = Circumstances(trust=1.0, length=3.0)
@@ -87,7 +88,8 @@ def test_a_floor_survives_plain_data_and_what_another_version_added():
 def test_half_the_odds_of_the_first_is_its_share():
     for top in (0.9, 0.5, 0.2):
         odds = top / (1 - top)
-        assert compute_odds_share(top) * top == pytest.approx(odds / 2 / (1 + odds / 2))
+        rel = fill_rel(SelectSpec(), [SimpleNamespace(score=top)]).rel
+        assert rel * top == pytest.approx(odds / 2 / (1 + odds / 2))
 
 
 def test_an_explanation_adds_up_to_the_decision():

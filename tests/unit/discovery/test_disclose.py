@@ -14,9 +14,9 @@ from irdaemon.discovery.disclose import (
     NOT_TEXT,
     TOO_LARGE,
     Bounds,
-    check_level,
     disclose,
 )
+from irdaemon.discovery.query import check_level
 from irdaemon.ledger import StoredArtifact
 from tests.support.planted import GITHUB, PASSWORD
 

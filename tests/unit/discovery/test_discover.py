@@ -165,13 +165,13 @@ def test_only_what_is_answered_is_summarised(monkeypatch, text):
 
 @pytest.mark.parametrize("text", ["fill in invoices", "sign invoices and resize the camera"])
 def test_hits_are_made_only_of_what_is_answered(monkeypatch, text):
-    made, hit_of = [], retrieve.Candidate.hit
+    made, hit_of = [], retrieve.Candidate.make_hit
 
     def noting(*args):
         made.append(hit_of(*args))
         return made[-1]
 
-    monkeypatch.setattr(retrieve.Candidate, "hit", noting)
+    monkeypatch.setattr(retrieve.Candidate, "make_hit", noting)
     answer = engine_of(MANY_TOOLS).discover(Query(text))
     assert answer.n_retrieved > len(answer.results) > 0
     assert [hit.artifact_id for hit in made] == [hit.artifact_id for hit in answer.results]

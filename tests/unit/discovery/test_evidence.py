@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irclient.types import MODES
-from irdaemon.discovery.legs import SATURATION, blend_scores, compute_evidence, saturate
+from irdaemon.discovery.legs import SATURATION, compute_evidence
 
 
 def one(value):
@@ -31,14 +31,17 @@ def test_a_leg_that_takes_no_part_has_no_say():
 def test_words_alone_speak_where_the_embedder_knows_nothing_of_the_query():
     assert compute_evidence("hybrid", 0.0, one(0.9), one(SATURATION)) == one(0.5)
     both = compute_evidence("hybrid", 1.0, one(0.9), one(SATURATION))
-    assert both == pytest.approx(blend_scores(one(0.9), one(SATURATION)))
+    assert both == pytest.approx(0.5 * 0.9 + 0.5 * 0.5)
 
 
 def test_no_amount_of_words_reaches_1_and_none_are_0():
-    assert saturate(one(0.0)) == one(0.0)
-    assert saturate(one(SATURATION)) == one(0.5)
-    assert saturate(one(1e4)) < 1
+    def by_words(bm25):
+        return compute_evidence("lexical", 1.0, one(0.0), one(bm25))
+
+    assert by_words(0.0) == one(0.0)
+    assert by_words(SATURATION) == one(0.5)
+    assert by_words(1e4) < 1
 
 
 def test_a_cosine_below_0_counts_as_none():
-    assert blend_scores(one(-0.5), one(0.0)) == one(0.0)
+    assert compute_evidence("hybrid", 1.0, one(-0.5), one(0.0)) == one(0.0)

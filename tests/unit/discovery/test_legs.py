@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from irdaemon.discovery.legs import score_all_cosines, score_legs
+from irdaemon.discovery.legs import score_legs
 from irdaemon.discovery.retrieve import Question
 from irdaemon.discovery.where import NO_FILTER
 from irdaemon.embed import embed_query
@@ -83,10 +83,9 @@ def test_what_the_query_calls_by_name_is_a_candidate_unless_it_is_filtered_out(i
 def test_the_score_of_a_candidate_is_that_of_its_record(index, question):
     asked = question("fill number 7")
     legs = score_legs(index, asked, None, [])
-    everywhere = score_all_cosines(index, asked)
+    everywhere = index.dense.scores(asked.vector)
     assert np.allclose(legs.cosine, everywhere[legs.positions], atol=1e-6)
     assert legs.best_cosine == pytest.approx(float(everywhere.max()), abs=1e-6)
-    assert score_all_cosines(index, question("x", "lexical")) is None
 
 
 def test_all_that_tie_with_the_last_place_are_candidates(index, question):

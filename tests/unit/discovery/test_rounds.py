@@ -127,9 +127,9 @@ def test_search_has_no_rounds(engine):
 def test_the_time_of_several_rounds_says_nothing_of_a_tier():
     engine = engine_of(ITEMS)
     engine.discover(Query(BOTH, rounds=3))
-    assert not engine.state.discover_tiers._times._took
+    assert not engine.state.tiers._took
     engine.discover(Query(BOTH))
-    assert engine.state.discover_tiers._times._took
+    assert engine.state.tiers._took
 
 
 def embed_failing_after(engine, calls, error):

@@ -222,7 +222,7 @@ def test_explain_says_that_an_item_is_another_project_s(made, shop, blog):
     assert (item["stage"], item["why"]) == ("out_of_scope", "out of scope: belongs to shop")
     assert made.explain(replace(query, place=shop.root), "skills/stripe")["item"]["rank"] == 1
     with pytest.raises(NotFound, match="no artifact 'stripe'"):
-        made.reader.explain(query, "skills/stripe", of_projects=False)
+        made.explain(query, "skills/stripe", of_projects=False)
 
 
 def strip(answer):

@@ -59,7 +59,7 @@ def test_scores_by_other_numbers_are_those_of_the_formula(items, query, numbers)
     found, rows = index.lexical, index.rows
     terms = sorted({term for at in rows.list_positions() for term in rows.count_terms(at)})[:4]
     scores = found.score_all(terms, k1, b)
-    idf = found.weights(np.array(terms, np.int64))
+    idf = found.compute_idf(np.array(terms, np.int64))
     for at in rows.list_positions():
         held, length = rows.count_terms(at), float(rows.lengths.array[at])
         norm = k1 * (1 - b + b * length / found.mean_length)

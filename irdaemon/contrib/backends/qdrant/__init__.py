@@ -524,7 +524,7 @@ class CorpusSearch:
         if not df.any():
             return None
         counted = replace(_NO_ROWS, counts=TermCounts(df), n=self.totals.n_records)
-        weights = counted.weights(np.arange(len(ids))).tolist()
+        weights = counted.compute_idf(np.arange(len(ids))).tolist()
         query = models.SparseVector(indices=ids, values=weights)
         return _Leg(query, SPARSE, self._bound_scores(wanted), True)
 

@@ -9,7 +9,7 @@ from irdaemon.engine.queue import Job
 from irdaemon.library.inmemory import as_documents
 from irdaemon.runtime.deadline import set_deadline
 from irdaemon.serve.access import WHOLE, Scope
-from irdaemon.serve.connections import Sender
+from irdaemon.serve.endpoints import Sender
 from irdaemon.serve.ops import ServeRules, choose_cost, handle
 from tests.support.corpora import engine, mapped
 from tests.support.serving import unpack_reply
@@ -48,7 +48,7 @@ def test_documents_go_when_their_connection_ends_and_others_stay():
     made.end_connection("ipc:///other", 7)
     assert made.bytes == 16
     made.end_connection("ipc:///s", 7)
-    assert (len(made), made.bytes) == (1, 8)
+    assert (len(made.clients), made.bytes) == (1, 8)
     assert made.find(BOB, 0).get(handle)
     with pytest.raises(Unavailable, match="the connection has ended"):
         mine.register(documents("too late"))
@@ -60,11 +60,11 @@ def test_documents_go_after_ten_minutes_without_a_request():
     made.find(BOB, 0).register(documents("blue sea"))
     made.note_request(ANN, 500)
     made.expire(601)
-    assert (len(made), made.bytes) == (1, 8)
+    assert (len(made.clients), made.bytes) == (1, 8)
     made.expire(1_099)
-    assert len(made) == 1
+    assert len(made.clients) == 1
     made.expire(1_101)
-    assert (len(made), made.bytes) == (0, 0)
+    assert (len(made.clients), made.bytes) == (0, 0)
 
 
 def test_dropped_documents_are_counted_and_not_found_any_more():
@@ -260,4 +260,4 @@ def test_connections_that_end_give_all_their_room_back():
         made.find(BOB, 0).register(documents("blue sea" * 5))
         made.end_connection(ANN.address, ANN.descriptor)
         made.end_connection(BOB.address, BOB.descriptor)
-    assert (made.bytes, len(made)) == (0, 0)
+    assert (made.bytes, len(made.clients)) == (0, 0)
