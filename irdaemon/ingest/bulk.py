@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import sys
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.ingest.read import ReadRules, read_entry
 from irdaemon.ingest.scan import OptOuts
 from irdaemon.ledger import Delta, KnownEntry, Upsert
+from irdaemon.ledger.terms import TermTable
 from irdaemon.runtime.pool import Parallel
 from irdaemon.types import Entry, SourceError
 
@@ -27,8 +29,11 @@ FEWEST = 256
 # Entries of one request: some tens of milliseconds of work.
 AT_ONCE = 32
 # Requests that are made, for each process, ahead of what is stored.
-_AHEAD = 3
+_AHEAD = 6
 _PATIENCE_S = 0.05
+# Requests whose entries are stored in one transaction, if so many are answered by then: each writes
+# most pages of the index of terms.
+_TOGETHER, _TOGETHER_S = 4, 0.2
 # Sources whose entries are small and whose readings depend on the entry alone. Sessions are large,
 # are read on from where they ended, and mostly a few at a time.
 _KINDS = frozenset("skills agents commands rules plugins packages files code reports".split())
@@ -48,6 +53,19 @@ class ReadRequest:
     entries: tuple[tuple[Entry, KnownEntry | None], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ReadReply:
+    """What reading the entries of a request gave, in their order, pickled.
+
+    `table` names the table that the terms of their records stand in, `new` are those that it has
+    got since the reader's last reply. A reader goes on to a new table now and then.
+    """
+
+    table: tuple[int, int] = (0, 0)
+    new: Sequence[str] = ()
+    read: bytes = b""
+
+
 class BulkReader:
     """Read the stale entries of one scan in `workers` child processes, in their order."""
 
@@ -58,19 +76,40 @@ class BulkReader:
         self._batches = _cut(entries)
         self._scan, self._most = next(_numbers), _AHEAD * workers
         self._asked: dict[int, int] = {}  # requests that count, with the number of their batch
-        self._replies: dict[int, bytes | None] = {}
+        self._replies: dict[int, tuple[ReadReply, TermTable] | None] = {}
+        # By the reader's pid the name of its present table, and the table.
+        self._tables: dict[int, tuple[tuple[int, int], TermTable]] = {}
         self._at = self._next = 0
+        self._due_at = 0.0
         self._optouts = OptOuts()
         self._parallel = _idle.pop() if _idle else _start_readers(workers)
         self._parallel.count = workers
 
     def read(self) -> list[tuple[Entry, Read]]:
-        """Return the next entries with what reading them gave; none where that takes longer."""
+        """Return the next entries with what reading them gave; none while few are there."""
         self._ask()
-        wait = 0.0 if self._at in self._replies else _PATIENCE_S
-        for number, reply in self._parallel.receive(wait):
+        wanted = min(_TOGETHER, len(self._batches) - self._at)
+        wait = 0.0 if self._count_ready() >= wanted else _PATIENCE_S
+        for number, data in self._parallel.receive(wait):
+            reply = self._open_reply(data) if data else None  # also where it is not asked any more
             if number in self._asked:
                 self._replies[self._asked.pop(number)] = reply
+        if not (ready := self._count_ready()):
+            return []
+        if ready < wanted and time.monotonic() < self._due_at:
+            return []
+        self._due_at = time.monotonic() + _TOGETHER_S
+        return [each for _ in range(ready) for each in self._take_batch()]
+
+    def _count_ready(self) -> int:
+        """Count the next batches that are read."""
+        at = self._at
+        while at in self._replies:
+            at += 1
+        return at - self._at
+
+    def _take_batch(self) -> list[tuple[Entry, Read]]:
+        """Return the entries of the next batch, which is read; none where it is to be read anew."""
         if self._at not in self._replies:
             return []
         batch, reply = self._batches[self._at], self._replies.pop(self._at)
@@ -80,9 +119,8 @@ class BulkReader:
             self.discard_read()
             return []
         self._at += 1
-        return list(
-            zip((entry for entry, _ in batch), self._unpack_reply(batch, reply), strict=True)
-        )
+        entries = (entry for entry, _ in batch)
+        return list(zip(entries, self._unpack_reply(batch, reply), strict=True))
 
     def put_first(self, keys: Collection[str]) -> None:
         """Have some entries read next, of those that no process was asked for yet."""
@@ -115,15 +153,29 @@ class BulkReader:
             self._asked[number] = self._next
             self._next += 1
 
+    def _open_reply(self, data: bytes) -> tuple[ReadReply, TermTable]:
+        """Return a reply with the table that it names, which has got its new terms."""
+        reply: ReadReply = pickle.loads(data)
+        reader = reply.table[0]
+        if reader not in self._tables or self._tables[reader][0] != reply.table:
+            self._tables[reader] = reply.table, TermTable()
+        table = self._tables[reader][1]
+        table += reply.new
+        return reply, table
+
     def _unpack_reply(
-        self, batch: Sequence[tuple[Entry, KnownEntry | None]], reply: bytes | None
+        self,
+        batch: Sequence[tuple[Entry, KnownEntry | None]],
+        reply: tuple[ReadReply, TermTable] | None,
     ) -> Sequence[Read]:
         if reply is None and self._parallel.is_of_use:
             return [_make_failure(entry) for entry, _ in batch]
         if reply is None:
             return [read_entry(self._corpus, *each, ReadRules(self._optouts)) for each in batch]
-        read: Sequence[Read] = pickle.loads(reply)
-        return read
+        read: Sequence[Read] = pickle.loads(reply[0].read)
+        return [
+            replace(each, table=reply[1]) if isinstance(each, Upsert) else each for each in read
+        ]
 
 
 def _cut(

@@ -6,9 +6,11 @@ does not check for signals ends the process, as does one that waits forever.
 
 from __future__ import annotations
 
+import os
 import pickle
 import resource
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -17,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.ingest.bulk import ReadRequest
+from irdaemon.ingest.bulk import ReadReply, ReadRequest
 from irdaemon.ingest.read import CURE, TOO_LARGE, ReadRules, read_entry
 from irdaemon.ingest.scan import OptOuts
-from irdaemon.ledger import Decomposed, KnownEntry, Record, TabledTerms, Uncounted, Upsert
+from irdaemon.ledger import KnownEntry, TabledTerms, Upsert
 from irdaemon.runtime.memory import MB, settle, tune_allocator
 from irdaemon.runtime.pool import answer
 from irdaemon.text.counting import TermCounter
@@ -45,32 +47,34 @@ class EntryReader:
         self._scan = 0
         self._corpus: Corpus | None = None
         self._optouts = OptOuts()
-        self._counter = TermCounter()
+        self._table = ReaderTable()
 
     def answer(self, data: bytes) -> bytes:
         """Return the reply to a request: what reading its entries gave, in their order."""
         request: ReadRequest = pickle.loads(data)
         if not request.entries:
-            return pickle.dumps([])
+            return pickle.dumps(ReadReply())
         if self._corpus is None or request.scan != self._scan:
             self._scan, self._corpus = request.scan, pickle.loads(request.corpus)
             self._optouts = OptOuts()
-        if self._counter.is_full:
-            self._counter = TermCounter()
-        reply = _Reply(self._counter)
-        read = [self._read(self._corpus, reply, *each) for each in request.entries]
-        return pickle.dumps(read, pickle.HIGHEST_PROTOCOL)
+            self._table = ReaderTable(self._table.counter)
+        if self._table.counter.is_full:
+            self._table = ReaderTable()
+        rules = ReadRules(self._optouts, count=self._table.count)
+        read = [self._read(self._corpus, rules, *each) for each in request.entries]
+        reply = ReadReply(
+            self._table.name, self._table.take_new(), pickle.dumps(read, pickle.HIGHEST_PROTOCOL)
+        )
+        return pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)
 
     def _read(
-        self, corpus: Corpus, reply: _Reply, entry: Entry, known: KnownEntry | None
+        self, corpus: Corpus, rules: ReadRules, entry: Entry, known: KnownEntry | None
     ) -> Upsert | SourceError | None:
         """Read an entry within its limits, or return which it exceeds."""
         place = entry.path or entry.key
         try:
             with _limit_time():
-                return reply.lighten(
-                    read_entry(corpus, entry, known, ReadRules(self._optouts, count=Uncounted))
-                )
+                return _lighten(read_entry(corpus, entry, known, rules))
         except _TimeUp:
             return SourceError(f"{place}: reading it takes more than {TIME_S:g} s", CURE)
         except MemoryError:
@@ -106,44 +110,51 @@ def _limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, most))
 
 
-class _Reply:
-    """The reply to one request: all its records share one table of terms."""
+class ReaderTable:
+    """The terms of what was read in one scan, each told of once; see TermTable."""
 
-    def __init__(self, counter: TermCounter) -> None:
-        self._terms: list[str] = []
-        self._counter = counter
-        # The place in the table of each of the counter's numbers.
+    def __init__(self, counter: TermCounter | None = None) -> None:
+        self.name = os.getpid(), time.monotonic_ns()
+        self.counter = counter or TermCounter()
+        # The place in the table of each of the counter's numbers, and how many have one.
         self._places = np.full(_TERMS_AT_FIRST, _NO_PLACE, np.int32)
+        self._told, self._new = 0, list[str]()
 
-    def lighten(self, outcome: Upsert | SourceError | None) -> Upsert | SourceError | None:
-        """Leave out what is stored as records and fields anyway, and each term but once."""
-        if not isinstance(outcome, Upsert):
-            return outcome
-        return replace(outcome, artifacts=tuple(map(self._lighten, outcome.artifacts)))
+    def count(self, text: str, lexical: str) -> TabledTerms:
+        """Count the terms of a surface."""
+        numbers, counts = self.counter.count(text, lexical)
+        return TabledTerms(self._place(numbers).tobytes(), counts.tobytes())
 
-    def _lighten(self, made: Decomposed) -> Decomposed:
-        numbers = list(map(self._counter.number, made.name_terms))
-        self._place(np.array(numbers, np.int32))  # first, as they are stored first
-        records = tuple(replace(each, terms=self._count(each)) for each in made.records)
-        return replace(made, artifact=replace(made.artifact, raw="", metadata={}), records=records)
-
-    def _count(self, record: Record) -> TabledTerms:
-        terms = record.terms
-        assert isinstance(terms, Uncounted)  # as they come from reading
-        numbers, counts = self._counter.count(terms.text, terms.lexical)
-        return TabledTerms(self._terms, self._place(numbers).tobytes(), counts.tobytes())
+    def take_new(self) -> list[str]:
+        """Return the terms that have come to the table since the last call, by their places."""
+        new, self._new = self._new, []
+        self._told += len(new)
+        return new
 
     def _place(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the places in the table of distinct terms, which has them from now on."""
-        names = self._counter.names
+        names = self.counter.names
         if len(self._places) < len(names):
             room = np.full(len(names), _NO_PLACE, np.int32)
             self._places = np.concatenate([self._places, room])
-        new = numbers[self._places[numbers] == _NO_PLACE]
-        start = len(self._terms)
-        self._terms += map(names.__getitem__, new.tolist())
-        self._places[new] = np.arange(start, start + len(new))  # last: time may be up before
-        return self._places[numbers]
+        places = self._places[numbers]
+        if len(new := numbers[places == _NO_PLACE]):
+            start = self._told + len(self._new)
+            self._new += map(names.__getitem__, new.tolist())
+            self._places[new] = np.arange(start, start + len(new))  # last: time may be up before
+            places = self._places[numbers]
+        return places
+
+
+def _lighten(outcome: Upsert | SourceError | None) -> Upsert | SourceError | None:
+    """Leave out what is stored as records and fields anyway."""
+    if not isinstance(outcome, Upsert):
+        return outcome
+    light = (
+        replace(made, artifact=replace(made.artifact, raw="", metadata={}))
+        for made in outcome.artifacts
+    )
+    return replace(outcome, artifacts=tuple(light))
 
 
 if __name__ == "__main__":

@@ -46,7 +46,6 @@ from irdaemon.ledger.rows import (
     TabledTerms as TabledTerms,
 )
 from irdaemon.ledger.rows import (
-    Uncounted as Uncounted,
     Upsert as Upsert,
     hash_content as hash_content,
     hash_version as hash_version,

@@ -22,7 +22,6 @@ from irdaemon.ledger.rows import (
     RecordTerms,
     Secret,
     TabledTerms,
-    Uncounted,
     Upsert,
     make_storable,
     mark_head,
@@ -30,7 +29,7 @@ from irdaemon.ledger.rows import (
     pack_stated,
 )
 from irdaemon.ledger.store import Store
-from irdaemon.ledger.terms import Terms
+from irdaemon.ledger.terms import Terms, TermTable
 from irdaemon.source.opening import is_within
 from irdaemon.types import Entry, Scan
 
@@ -235,7 +234,7 @@ class Entries:
                     [(corpus, artifact_id) for artifact_id in (*removed, *replaced)],
                 )
             for decomposed in changed:
-                self._put_artifact(corpus, number, decomposed, now)
+                self._put_artifact(corpus, number, decomposed, upsert.table, now)
             if same:
                 self._links.update(number, same)
             if removed:
@@ -282,7 +281,14 @@ class Entries:
         assert row is not None  # RETURNING gives the row it wrote
         return int(row[0])
 
-    def _put_artifact(self, corpus: str, entry: int, decomposed: Decomposed, now: float) -> None:
+    def _put_artifact(
+        self,
+        corpus: str,
+        entry: int,
+        decomposed: Decomposed,
+        table: TermTable | None,
+        now: float,
+    ) -> None:
         artifact = decomposed.artifact
         row = (
             entry,
@@ -303,25 +309,30 @@ class Entries:
         self._links.put(number, decomposed.edges)
         expected, common = self._prompts.find_expected(corpus, artifact.artifact_id)
         records = (
-            self._make_record_row(each, None if each.surface_index else expected, common)
+            self._make_record_row(
+                each,
+                self._pack_counts(each.terms, table),
+                None if each.surface_index else expected,
+                common,
+            )
             for each in decomposed.records
         )
         insert_records(self._store, number, records)
 
     def _make_record_row(
-        self, record: Record, expected: Expected | None, common: str
+        self, record: Record, own: tuple[bytes, bytes], expected: Expected | None, common: str
     ) -> tuple[object, ...]:
-        own, text = self._pack_counts(record.terms), make_storable(record.text)
+        text = make_storable(record.text)
         place = (record.record_id, record.kind, record.granularity, record.surface_index)
         counted = self._prompts.count_in(text, own, expected, common)
         return (*place, text, pack(record.metadata), *counted)
 
-    def _pack_counts(self, terms: RecordTerms) -> tuple[bytes, bytes]:
+    def _pack_counts(self, terms: RecordTerms, table: TermTable | None) -> tuple[bytes, bytes]:
         """Return the ids of terms (int32), new ones included, and their counts (float32)."""
         if isinstance(terms, TabledTerms):
+            assert table is not None  # it comes with what a reader counted
             places = np.frombuffer(terms.places, np.int32)
-            return self._terms.give_table_ids(terms.table)[places].tobytes(), terms.counts
-        assert not isinstance(terms, Uncounted)  # a reader counts them before it replies
+            return self._terms.give_table_ids(table, places).tobytes(), terms.counts
         return self._pack_ids(terms), np.array(list(terms.values()), np.float32).tobytes()
 
     def _pack_ids(self, terms: Iterable[str]) -> bytes:

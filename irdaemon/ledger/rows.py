@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
 import msgpack
 
+from irdaemon.ledger.terms import TermTable
 from irdaemon.text import normalize
 from irdaemon.types import Artifact, Edge, Entry, SessionTurn, Surface
 
@@ -45,26 +46,17 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class TabledTerms:
-    """Term counts whose terms stand in a table that is shared with other records.
+    """Term counts whose terms stand in a TermTable: their `places` (int32), and `counts` (float32).
 
-    `places` (int32) are those of the terms in the `table`, `counts` (float32) what each counts.
+    The terms are distinct.
     """
 
-    table: Sequence[str]
     places: bytes
     counts: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Uncounted:
-    """The texts of a surface whose terms are not counted yet: a reader does it for many."""
-
-    text: str
-    lexical: str
-
-
 # What a record keeps of its terms.
-RecordTerms = Mapping[str, int] | TabledTerms | Uncounted
+RecordTerms = Mapping[str, int] | TabledTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +176,7 @@ class Upsert:
 
     `projects` maps the directories it is about to whether they had opted out. `turns` are not
     stored in the ledger. One that `is_head` is stored with the stamp of one: so it stays stale.
+    `table` is what TabledTerms of its records name terms in.
     """
 
     entry: Entry
@@ -196,6 +189,7 @@ class Upsert:
     projects: Mapping[str, bool] = field(default_factory=dict)
     turns: tuple[SessionTurn, ...] = ()
     is_head: bool = False
+    table: TermTable | None = None
 
     @property
     def stamp(self) -> str:

@@ -233,8 +233,19 @@ _IN_ORDER = (
     "SELECT term, id FROM terms WHERE id BETWEEN 0 AND (SELECT 2 * count(*) FROM terms) ORDER BY id"
 )
 _BLANK = "\0"  # no analysis gives a term that begins so
-# A table of terms, their ids, and how many transactions had been lost when they were looked up.
-_NO_TABLE: tuple[Sequence[str], NDArray[np.int32], int] = (), np.empty(0, np.int32), -1
+_NO_ID = -1
+
+
+class TermTable(list[str]):
+    """The terms that a reader has told of, which records name by their places here.
+
+    `ids` are those of the first ones that `vocabulary` was asked for, -1 of the others.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids = np.empty(0, np.int32)
+        self.vocabulary = Vocabulary()
 
 
 class Terms:
@@ -244,7 +255,6 @@ class Terms:
         self._store = store
         self._table = Vocabulary()
         self._lost = -1
-        self._of_table = _NO_TABLE
 
     def get_table(self) -> Vocabulary:
         """Return the term -> id table."""
@@ -279,17 +289,24 @@ class Terms:
         table.pack(_MOST_BESIDE)
         return numbers
 
-    def give_table_ids(self, terms: Sequence[str]) -> NDArray[np.int32]:
-        """Return the ids of a table's terms, as `give_ids`; the last table needs no look-up."""
-        last, ids, lost = self._of_table
-        if last is not terms or lost != self._store.lost_transactions:
-            ids = np.array(self.give_ids(terms), np.int32)
-            self._of_table = terms, ids, self._store.lost_transactions
+    def give_table_ids(self, table: TermTable, places: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the ids of a table's terms at distinct places, as `give_ids`.
+
+        What was asked for before needs no look-up.
+        """
+        if table.vocabulary is not (vocabulary := self.get_table()):
+            table.ids, table.vocabulary = np.empty(0, np.int32), vocabulary
+        if len(table.ids) < len(table):
+            more = np.full(len(table), _NO_ID, np.int32)
+            table.ids = np.concatenate([table.ids, more])
+        ids = table.ids[places]
+        if len(new := places[ids == _NO_ID]):
+            table.ids[new] = self.give_ids(map(table.__getitem__, new.tolist()))
+            ids = table.ids[places]
         return ids
 
     def pack(self) -> None:
         """Keep the table in as little memory as can be, until many terms are looked up again."""
-        self._of_table = _NO_TABLE
         self.get_table().pack()
 
     def find_words(self, ids: Collection[int]) -> dict[str, int]:

@@ -80,7 +80,9 @@ _FEW_CHARACTERS = 32
 _CACHED_WORDS = 40_000
 _LONGEST_WORD = 100
 
-_stemmer = Stemmer.Stemmer("english")
+# Each word is stemmed once, for what is known of it is kept here: looking it up in a cache of the
+# stemmer's own takes twice as long as stemming it.
+_stemmer = Stemmer.Stemmer("english", 0)
 
 
 class _Words(dict[str, tuple[tuple[str, ...], str]]):
@@ -235,18 +237,21 @@ def _is_special(character: str) -> bool:
     return point >= _FIRST_SPECIAL and any(low <= point <= high for low, high in _SPECIAL)
 
 
-def count_terms(text: str, lexical: str = "") -> Counter[str]:
-    """Count the tokens of a surface: its text twice beside further lexical text, else once.
-
-    Those that keep a word's form count zero. In bulk a TermCounter (see `counting`) takes half of
-    the time.
+def split_surface(text: str, lexical: str) -> list[str]:
+    """Return the words of a surface: its text twice beside further lexical text, else once.
 
     The doubling is the measured recipe "2 x (name and description) + body".
     """
     words = split_words(text)
-    if lexical:
-        words += words
-        words += split_words(lexical)
+    return [*words, *words, *split_words(lexical)] if lexical else words
+
+
+def count_terms(text: str, lexical: str = "") -> Counter[str]:
+    """Count the tokens of a surface. Those that keep a word's form count zero.
+
+    In bulk a TermCounter (see `counting`) takes half of the time.
+    """
+    words = split_surface(text, lexical)
     if not words:
         return Counter()
     # Each distinct word is looked up once, for what is known of words lies far apart in memory; and
@@ -277,14 +282,15 @@ def _tokenize_parts(word: str) -> list[str]:
 
 def tokenize_word(word: str) -> list[str]:
     """Return the tokens of a word as `split_words` gives it; see ANALYZER."""
-    if _IS_UNSPACED.match(word):
+    is_ascii = word.isascii()
+    if not is_ascii and _IS_UNSPACED.match(word):
         return [word[i : i + 2] for i in range(max(1, len(word) - 1))]
     if len(word) > _LONGEST_WORD:
         return []  # encoded data, not language
-    if word[1:].islower() and word.isalpha() and word.isascii():  # most words: one part
+    if is_ascii and word[1:].islower() and word.isalpha():  # most words: one part
         return _stem([word.lower()])
     whole = word.lower()
-    parts = _PART.findall(word) if word.isascii() else [p for p in word.split("_") if p]
+    parts = _PART.findall(word) if is_ascii else [p for p in word.split("_") if p]
     if len(parts) < 2:
         return _stem([whole.strip("_")])
     return [whole, *_stem([part.lower() for part in parts])]

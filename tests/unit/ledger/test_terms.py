@@ -3,38 +3,53 @@
 import numpy as np
 import pytest
 
-from irdaemon.ledger.terms import Vocabulary
+from irdaemon.ledger.terms import TermTable, Vocabulary
 from tests.support.corpora import ledger
 
-TABLE = ["fill", "forms", "pdf"]
+PLACES = np.array([2, 0, 1], np.int32)
+
+
+def tabled(*terms):
+    table = TermTable()
+    table += terms
+    return table
 
 
 def test_a_table_of_terms_has_the_ids_that_each_term_has():
+    made, table = ledger(), tabled("fill", "forms", "pdf")
+    with made.transaction():
+        assert made.terms.give_table_ids(table, PLACES).tolist() == [0, 1, 2]
+        assert made.terms.give_ids(["fill", "forms", "pdf"]) == [1, 2, 0]
+        table += ["peel"]
+        assert made.terms.give_table_ids(table, np.array([3, 0], np.int32)).tolist() == [3, 1]
+
+
+def test_a_term_of_a_table_that_no_record_holds_gets_no_id():
     made = ledger()
     with made.transaction():
-        ids = made.terms.give_table_ids(TABLE)
-        assert ids.tolist() == made.terms.give_ids(TABLE) == [0, 1, 2]
-        assert made.terms.give_table_ids(TABLE) is ids
+        table = tabled("fill", "forms", "pdf")
+        assert made.terms.give_table_ids(table, np.array([1], np.int32)).tolist() == [0]
+    assert list(made.terms.get_table()) == ["forms"]
 
 
 def test_ids_of_a_table_that_a_lost_transaction_gave_out_are_given_out_anew():
-    made = ledger()
+    made, table = ledger(), tabled("fill", "forms", "pdf")
 
     def lost():
         with made.transaction():
-            made.terms.give_table_ids(TABLE)
+            made.terms.give_table_ids(table, PLACES)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         lost()
     with made.transaction():
         assert made.terms.give_ids(["peel"]) == [0]
-        assert made.terms.give_table_ids(TABLE).tolist() == [1, 2, 3]
+        assert made.terms.give_table_ids(table, PLACES).tolist() == [1, 2, 3]
     assert made.terms.find_words(np.arange(4).tolist()) == {
         "peel": 0,
-        "fill": 1,
-        "forms": 2,
-        "pdf": 3,
+        "pdf": 1,
+        "fill": 2,
+        "forms": 3,
     }
 
 
