@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from irdaemon.source import lenient_yaml
@@ -17,6 +17,7 @@ UNCLOSED = "unclosed_frontmatter"
 NOT_MAPPING = "frontmatter_not_mapping"
 
 _HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
+_RULE = re.compile(r"^---[^\S\n]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +45,23 @@ def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
 def split_front(text: str) -> Front:
     """Take a decoded text apart. Never raises; what YAML cannot read is rescued and flagged."""
     front = _split(text)
-    return replace(front, head=text.removesuffix(front.body))
+    return Front(front.fields, front.body, front.flags, text.removesuffix(front.body))
 
 
 def _split(text: str) -> Front:
-    lines = text.lstrip("\n").split("\n")
-    if lines[0].rstrip() != "---":
+    whole = text.lstrip("\n")
+    opening = _RULE.match(whole)
+    if not opening:
         return Front({}, text, (NONE,))
-    end = next((i for i, line in enumerate(lines) if i and line.rstrip() == "---"), None)
-    if end is None:
-        return _split_unclosed(text, lines)
-    block = "\n".join(lines[1:end])
+    closing = _RULE.search(whole, opening.end())
+    if not closing:
+        return _split_unclosed(text, whole.split("\n"))
+    block = whole[opening.end() + 1 : closing.start() - 1]
     value, flag = lenient_yaml.load_yaml(block)
     # A rule (`---`) far down in the body closes nothing: headings before it are no comments.
     if flag and _HEADING.search(block):
-        return _split_unclosed(text, lines)
-    return _make_front(value, flag, text, "\n".join(lines[end + 1 :]))
+        return _split_unclosed(text, whole.split("\n"))
+    return _make_front(value, flag, text, whole[closing.end() + 1 :])
 
 
 def _make_front(value: object, flag: str, text: str, body: str) -> Front:

@@ -61,7 +61,8 @@ _CUES: Mapping[re.Pattern[str], tuple[str, ...]] = {
     ),
     _CALLED_SO: ("package `", "library `", "crate `"),
 }  # fmt: skip
-_CUE_TABLE = CueTable(list(_CUES.values()))
+_EACH_CUE = [(pattern, cue) for pattern, cues in _CUES.items() for cue in cues]
+_CUE_TABLE = CueTable([(cue,) for _, cue in _EACH_CUE])
 # Words of a sentence that continues after a command.
 _PROSE = frozenset("a an and before first for if in into on once or the then to using with".split())
 _WITH_VALUE = ("-r", "--requirement", "-c", "--constraint", "-e", "-i", "--index-url", "-p")
@@ -139,8 +140,8 @@ def find_named_packages(text: str) -> tuple[str, ...]:
 
 def _list_likely(text: str) -> set[re.Pattern[str]]:
     """Return the patterns that may match in a text, by their cues."""
-    possible = compress(_CUES.items(), _CUE_TABLE.find_possible(text))
-    return {pattern for pattern, cues in possible if any(cue in text for cue in cues)}
+    possible = compress(_EACH_CUE, _CUE_TABLE.find_possible(text))
+    return {pattern for pattern, cue in possible if cue in text}
 
 
 def _find_names(text: str, likely: Collection[re.Pattern[str]]) -> Iterator[str]:

@@ -23,8 +23,8 @@ _GRAM = 3
 _HASHES = 1 << 16
 # The hash of three bytes, in 16 bits: the first two as a number, times this, and the last two.
 _FACTOR = 40_503
-# A search for each string costs less in a shorter text.
-_SHORTEST = 1_000
+# A search for each string costs less in a shorter text. A longer one is not kept.
+_SHORTEST, _LONGEST_KEPT = 1_000, 100_000
 
 
 class CueTable:
@@ -59,12 +59,20 @@ class CueTable:
         return np.array([np.resize(each, longest) for each in hashes])
 
 
+# The last text that was marked, and its marks: secrets and packages are looked for in the same one.
+_last: tuple[str, NDArray[np.bool_]] | None = None
+
+
 def _mark_grams(text: str) -> NDArray[np.bool_]:
     """Return a table in which the hash of each three bytes of a text is marked."""
+    global _last
     import numpy as np
 
+    if (last := _last) and last[0] is text:
+        return last[1]
     marked = np.zeros(_HASHES, np.bool_)
     marked[_hash_grams(text.encode("utf-8", "surrogatepass"))] = True
+    _last = (text, marked) if len(text) <= _LONGEST_KEPT else None
     return marked
 
 
