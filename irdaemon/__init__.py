@@ -28,8 +28,8 @@ if TYPE_CHECKING:
         make_thin_description_predicate as make_thin_description_predicate,
         thin_description_predicate as thin_description_predicate,
     )
-    from irdaemon.discovery.links import WalkPolicy as WalkPolicy, WalkState as WalkState
-    from irdaemon.discovery.wordings import Formulator as Formulator
+    from irdaemon.library.walks import WalkPolicy as WalkPolicy, WalkState as WalkState
+    from irdaemon.library.wordings import Formulator as Formulator
     from irdaemon.embed import EMBEDDERS as EMBEDDERS, Embedder as Embedder
     from irdaemon.engine import Engine as Engine
     from irdaemon.library.agentic import (
@@ -105,7 +105,6 @@ if TYPE_CHECKING:
 # the path of the socket, need not load the search engine.
 _HOMES = {
     "irclient.types": "Disclosure Hit Query SelectSpec Selection",
-    "irdaemon.discovery.links": "WalkPolicy WalkState",
     "irdaemon.embed": "EMBEDDERS Embedder",
     "irdaemon.engine": "Engine",
     "irdaemon.library.built": "Built build open_corpus",
@@ -117,7 +116,7 @@ _HOMES = {
     "irdaemon.library.federate": "fuse_hits",
     "irdaemon.library.tools": "make_search search_tool",
     "irdaemon.library.walks": (
-        "CorpusGraph GraphStore canonical_node_id collapsed_tree_policy "
+        "CorpusGraph GraphStore WalkPolicy WalkState canonical_node_id collapsed_tree_policy "
         "reverse_dependency_policy traverse"
     ),
     "irdaemon.library.reranking": "dependency_evidence_boost",
@@ -130,7 +129,7 @@ _HOMES = {
     "irdaemon.library.models": (
         "make_llm_formulator make_llm_selector make_llm_synthesizer with_synopsis"
     ),
-    "irdaemon.discovery.wordings": "Formulator",
+    "irdaemon.library.wordings": "Formulator",
     "irdaemon.source": "SOURCES",
     "irdaemon.strategy": (
         "STRATEGY_REGISTRY Chunked ClaudeTurn Code IndexingStrategy Package Skill WholeText "

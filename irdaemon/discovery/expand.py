@@ -8,7 +8,7 @@ a repetition is better than a loss.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -23,8 +23,6 @@ _LONGEST_OVERLAP = 2_000
 _WIDEST = 50
 
 StoredRecord = Mapping[str, Any]
-# A caller's own way to choose: the artifact's records and the one that matched -> records.
-Policy = Callable[[Sequence[StoredRecord], StoredRecord], Iterable[StoredRecord]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +72,6 @@ def expand_record(
     return ExpandedText(
         stitch_records(chosen), tuple(record["record_id"] for record in chosen), note
     )
-
-
-def expand_by_policy(records: Sequence[StoredRecord], seed: int, policy: Policy) -> ExpandedText:
-    """Return the passage that a caller's own policy chooses; nothing chosen gives the seed alone.
-
-    Raises QueryError for records that are not the artifact's.
-    """
-    if not records:
-        return ExpandedText("", (), "no_ledger_entry")
-    matched = next((r for r in records if r["surface_index"] == seed), records[0])
-    chosen = list(policy(records, matched)) or [matched]
-    known = {record["record_id"] for record in records}
-    if foreign := [r["record_id"] for r in chosen if r["record_id"] not in known]:
-        raise QueryError(f"the policy returned records of another artifact: {', '.join(foreign)}")
-    return ExpandedText(stitch_records(chosen), tuple(record["record_id"] for record in chosen))
 
 
 def choose_records(

@@ -18,17 +18,17 @@ from irdaemon.discovery.merge import (
 from irdaemon.discovery.query import ParsedQuery, parse_query, parse_search
 from irdaemon.discovery.rerank import NOT_REREAD
 from irdaemon.discovery.retrieve import RRF_K, UNTUNED
-from irdaemon.discovery.wordings import (
+from irdaemon.embed import QueryVector
+from irdaemon.index import Snapshot
+from irdaemon.library.built import Built
+from irdaemon.library.reranking import NOT_RERANKED, Reranking
+from irdaemon.library.wordings import (
     Ask,
     Formulator,
     discover_wordings,
     formulate_wordings,
     search_wordings,
 )
-from irdaemon.embed import QueryVector
-from irdaemon.index import Snapshot
-from irdaemon.library.built import Built
-from irdaemon.library.reranking import NOT_RERANKED, Reranking
 from irdaemon.types import Hit, Query, Selection, Tuning
 
 # Fuse: hits of several sources become one order by their ranks, not by their scores.

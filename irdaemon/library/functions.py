@@ -17,7 +17,14 @@ from irclient.results import CorpusCoverage
 from irdaemon.discovery import decide as selection
 from irdaemon.discovery.decide import Choice, Selector, is_number, is_share
 from irdaemon.discovery.disclose import add_passage, add_symbol
-from irdaemon.discovery.expand import Expand, Policy, expand_by_policy, expand_record, parse_expand
+from irdaemon.discovery.expand import (
+    Expand,
+    ExpandedText,
+    StoredRecord,
+    expand_record,
+    parse_expand,
+    stitch_records,
+)
 from irdaemon.discovery.merge import (
     DEFAULT_OPTIONS,
     MergeHits,
@@ -26,7 +33,6 @@ from irdaemon.discovery.merge import (
 )
 from irdaemon.discovery.rerank import ScoreBoost
 from irdaemon.discovery.retrieve import RRF_K, UNTUNED
-from irdaemon.discovery.wordings import Formulator
 from irdaemon.library.built import (
     Built,
     HitCorpus,
@@ -37,6 +43,7 @@ from irdaemon.library.built import (
 )
 from irdaemon.library.federate import SeveralCorpora
 from irdaemon.library.reranking import RERANK_CHARS, Reranking, ScoreTexts, TextOfHit
+from irdaemon.library.wordings import Formulator
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.strategy.code import SYMBOL
 from irdaemon.types import Disclosure, Hit, Query, Selection, SelectSpec, Tuning
@@ -244,6 +251,8 @@ class DiscoveryResult(Selection):
 
 
 Corpora = Built | str | Sequence[Built | str]
+# Chooses of an artifact's records, and the one that matched, those to show.
+Policy = Callable[[Sequence[StoredRecord], StoredRecord], Iterable[StoredRecord]]
 MinScore = float | str | Mapping[str, float | str | None] | None
 
 
@@ -430,7 +439,22 @@ def _add_passage(
         return add_symbol(found, records, hit.surface_index, strategy)
     if isinstance(extent, Expand):
         return add_passage(found, expand_record(records, hit.surface_index, extent))
-    return add_passage(found, expand_by_policy(records, hit.surface_index, extent))
+    return add_passage(found, _expand_by_policy(records, hit.surface_index, extent))
+
+
+def _expand_by_policy(records: Sequence[StoredRecord], seed: int, policy: Policy) -> ExpandedText:
+    """Return the passage that a caller's own policy chooses; nothing chosen gives the seed alone.
+
+    Raises QueryError for records that are not the artifact's.
+    """
+    if not records:
+        return ExpandedText("", (), "no_ledger_entry")
+    matched = next((r for r in records if r["surface_index"] == seed), records[0])
+    chosen = list(policy(records, matched)) or [matched]
+    known = {record["record_id"] for record in records}
+    if foreign := [r["record_id"] for r in chosen if r["record_id"] not in known]:
+        raise QueryError(f"the policy returned records of another artifact: {', '.join(foreign)}")
+    return ExpandedText(stitch_records(chosen), tuple(record["record_id"] for record in chosen))
 
 
 def records_for_artifact(

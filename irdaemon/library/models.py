@@ -24,7 +24,7 @@ from irdaemon.contrib.models.synopsis import (
     make_identity,
 )
 from irdaemon.discovery.decide import Selector
-from irdaemon.discovery.wordings import Formulator, ModelFormulator, make_rewriter
+from irdaemon.library.wordings import Formulator, ModelFormulator, make_rewriter
 from irdaemon.runtime.model_endpoint import Complete, ModelEndpoint, RestingModel
 from irdaemon.strategy import IndexingStrategy
 from irdaemon.strategy.synopses import KIND

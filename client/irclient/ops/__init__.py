@@ -16,46 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from irclient.ops.row import Op
 
 if TYPE_CHECKING:
-    from irclient.results import (
-        ChangedArtifact,
-        Clash,
-        CorpusCoverage,
-        CorpusInfo,
-        CorpusPreview,
-        EntryFailure,
-        Evaluation,
-        ExpectedPrompts,
-        Explanation,
-        ExportedPrompts,
-        FoundDocument,
-        GapReport,
-        Here,
-        ImportedPrompts,
-        IndexedArtifact,
-        IndexedDirectory,
-        JobProgress,
-        KnownCure,
-        KnownUse,
-        ListingReport,
-        MaintenanceTask,
-        OfferPreference,
-        PingReply,
-        ProjectRow,
-        PromptBatch,
-        PromptPlan,
-        PromptWriting,
-        ReadDirectory,
-        SecretLocation,
-        SessionTouch,
-        ShownItem,
-        Status,
-        StoredRecord,
-        TakenPrompts,
-        UsageReport,
-        UsedArtifact,
-        WaitResult,
-        WrittenDocument,
-    )
+    from irclient import results
     from irclient.types import Disclosure, Query, Selection
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -88,7 +49,7 @@ class Operations:
         raise NotImplementedError
 
     @operation()
-    def ping(self) -> PingReply:
+    def ping(self) -> results.PingReply:
         """Return the daemon's version, protocol and pid."""
 
     @operation(waiting=True)
@@ -111,7 +72,9 @@ class Operations:
         """Return the ranked candidates of a query, without selection; `noted` as of discover."""
 
     @operation()
-    def explain(self, query: Query | str | Mapping[str, Any], item: str = "") -> Explanation:
+    def explain(
+        self, query: Query | str | Mapping[str, Any], item: str = ""
+    ) -> results.Explanation:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
 
     @operation(addon="evaluate")
@@ -122,7 +85,7 @@ class Operations:
         baseline: bool = False,
         curve: bool = False,
         grid: Mapping[str, Sequence[Any]] | None = None,
-    ) -> Evaluation:
+    ) -> results.Evaluation:
         """Return how good the answers to cases {query, gold, ...} are, asked as `query` is.
 
         With `baseline`, also what plain BM25 would find; with `curve`, how often the gold is first
@@ -130,7 +93,7 @@ class Operations:
         """
 
     @operation(addon="evaluate")
-    def evaluation(self, corpus: str) -> Evaluation:
+    def evaluation(self, corpus: str) -> results.Evaluation:
         """Return the last evaluation that was made of a corpus; raise NotFound without one."""
 
     @operation(repeatable=False)
@@ -154,7 +117,7 @@ class Operations:
         """
 
     @operation()
-    def records(self, reference: str, place: str = "") -> list[StoredRecord]:
+    def records(self, reference: str, place: str = "") -> list[results.StoredRecord]:
         """Return the records of one artifact in plan order; `place` as of disclose."""
 
     @operation()
@@ -165,7 +128,7 @@ class Operations:
         after: str = "",
         limit: int = 100,
         place: str = "",
-    ) -> list[IndexedArtifact]:
+    ) -> list[results.IndexedArtifact]:
         """Return what is held, in the order of references (CORPUS/ID), beyond the one `after`.
 
         With `under`, only what lies at that path or below it. At most `limit`, 1 to 1,000. `place`
@@ -173,33 +136,33 @@ class Operations:
         """
 
     @operation()
-    def status(self, profile: bool = False) -> Status:
+    def status(self, profile: bool = False) -> results.Status:
         """Return how the daemon and every corpus are.
 
         With `profile`, also how long each stage of queries and jobs takes.
         """
 
     @operation()
-    def failures(self, corpus: str | None = None) -> list[EntryFailure]:
+    def failures(self, corpus: str | None = None) -> list[results.EntryFailure]:
         """Return what could not be read, why, and since when."""
 
     @operation()
-    def secrets(self, corpus: str | None = None) -> list[SecretLocation]:
+    def secrets(self, corpus: str | None = None) -> list[results.SecretLocation]:
         """Return where secrets lie in what was indexed."""
 
     @operation()
-    def audit(self, corpus: str | None = None) -> list[ChangedArtifact]:
+    def audit(self, corpus: str | None = None) -> list[results.ChangedArtifact]:
         """Return the artifacts whose text changed since it was last disclosed, with a diff."""
 
     @operation()
-    def coverage(self, corpus: str | None = None) -> list[CorpusCoverage]:
+    def coverage(self, corpus: str | None = None) -> list[results.CorpusCoverage]:
         """Return how much of what lies below the roots of a corpus, or of all, is indexed.
 
         The daemon walks their directories, which may take longer than the usual timeout.
         """
 
     @operation()
-    def info(self, corpus: str) -> CorpusInfo:
+    def info(self, corpus: str) -> results.CorpusInfo:
         """Return what is known of one corpus."""
 
     @operation(repeatable=False)
@@ -209,7 +172,9 @@ class Operations:
         """Request a whole scan of a corpus, or of all; return the numbers of the jobs."""
 
     @operation(repeatable=False)
-    def maintain(self, corpus: str | None = None, dry_run: bool = False) -> list[MaintenanceTask]:
+    def maintain(
+        self, corpus: str | None = None, dry_run: bool = False
+    ) -> list[results.MaintenanceTask]:
         """Request the upkeep of a corpus, or of all, that is due; return all that was considered.
 
         With `dry_run` nothing is requested.
@@ -220,40 +185,40 @@ class Operations:
         """Request a scan of one path below a corpus' root; return the numbers of the jobs."""
 
     @operation()
-    def here(self, place: str) -> Here:
+    def here(self, place: str) -> results.Here:
         """Return the project that a directory lies in, and what of it is indexed."""
 
     @operation()
-    def projects(self, listed: bool = True) -> list[ProjectRow]:
+    def projects(self, listed: bool = True) -> list[results.ProjectRow]:
         """Return the projects that are known, the one that was last asked from first.
 
         With `listed` also those that only sessions name, which takes up to two seconds.
         """
 
     @operation(repeatable=False)
-    def add_project(self, path: str) -> ProjectRow:
+    def add_project(self, path: str) -> results.ProjectRow:
         """Have the project that a directory lies in read, which else its first question does.
 
         Raises QueryError where there is none, and says why.
         """
 
     @operation(repeatable=False)
-    def forget_project(self, path: str) -> ProjectRow:
+    def forget_project(self, path: str) -> results.ProjectRow:
         """Have all that is held of a project forgotten; return what it was.
 
         `path` is a directory in it, or its root that is no more. Raises NotFound.
         """
 
     @operation()
-    def reads(self) -> list[ReadDirectory]:
+    def reads(self) -> list[results.ReadDirectory]:
         """Return every directory that is read, why, since when, and what ends it."""
 
     @operation()
-    def impressions(self, session: str, references: Sequence[str] = ()) -> list[ShownItem]:
+    def impressions(self, session: str, references: Sequence[str] = ()) -> list[results.ShownItem]:
         """Note items (CORPUS/ID) as shown to a session; return all that it was shown, and when."""
 
     @operation(addon="recall")
-    def sessions(self, file: str, limit: int = 20) -> list[SessionTouch]:
+    def sessions(self, file: str, limit: int = 20) -> list[results.SessionTouch]:
         """Return the turns of sessions that touched a file, newest first.
 
         `file` is an absolute path or the end of one, in whole components; `limit` is 1 to 200.
@@ -267,7 +232,7 @@ class Operations:
         session: str = "",
         sure: bool = True,
         noted: bool = True,
-    ) -> list[KnownCure]:
+    ) -> list[results.KnownCure]:
         """Return how the error of a failed command went away in an earlier session, or nothing.
 
         `output` is what it said; `sure` is whether it is known to have failed. A session (AGENT:ID)
@@ -275,11 +240,11 @@ class Operations:
         """
 
     @operation(addon="usage")
-    def usage(self, item: str = "") -> UsageReport:
+    def usage(self, item: str = "") -> results.UsageReport:
         """Return what was offered and used in the last 90 days, of one item (CORPUS/ID) or all."""
 
     @operation(addon="usage")
-    def uses(self, corpus: str) -> list[KnownUse]:
+    def uses(self, corpus: str) -> list[results.KnownUse]:
         """Return the uses that are known of a corpus' items, with the prompts that led to them."""
 
     @operation(repeatable=False, addon="usage")
@@ -304,11 +269,11 @@ class Operations:
         """Have served what was learned before the last time; return the numbers of the jobs."""
 
     @operation(addon="usage")
-    def gaps(self, least: int = 2) -> GapReport:
+    def gaps(self, least: int = 2) -> results.GapReport:
         """Return what at least so many prompts needed and did not find, why, and a cure for it."""
 
     @operation(addon="usage")
-    def listing(self, context_tokens: int = 0, agent: str = "claude") -> ListingReport:
+    def listing(self, context_tokens: int = 0, agent: str = "claude") -> results.ListingReport:
         """Return which skills the own listing of `claude` or `codex` has no room for.
 
         0 tokens are the agent's usual context.
@@ -317,7 +282,7 @@ class Operations:
     @operation(addon="prompts")
     def prompts(
         self, corpus: str | None = None, item: str = "", place: str = ""
-    ) -> list[ExpectedPrompts]:
+    ) -> list[results.ExpectedPrompts]:
         """Return how many prompts are expected of a corpus' items, or of all, by provenance.
 
         Of one item (CORPUS/ID) the prompts themselves. `place` as of disclose.
@@ -331,7 +296,7 @@ class Operations:
         place: str = "",
         upload: str = "",
         more: bool = False,
-    ) -> ImportedPrompts:
+    ) -> results.ImportedPrompts:
         """Have a person's prompts taken in, each line as `irclient.prompts` reads it; say what of.
 
         With `more` nothing is taken in until lines come without it, under the `upload` of the
@@ -346,7 +311,7 @@ class Operations:
         place: str = "",
         after: str = "",
         limit: int = 1000,
-    ) -> list[ExportedPrompts]:
+    ) -> list[results.ExportedPrompts]:
         """Return prompts by item, in the order of references, beyond the one `after`.
 
         At most `limit` items, 1 to 10,000, and fewer where their prompts are long.
@@ -376,7 +341,9 @@ class Operations:
         """
 
     @operation(addon="prompts")
-    def prompts_plan(self, corpora: Sequence[str] = (), writer: str = "claude") -> PromptPlan:
+    def prompts_plan(
+        self, corpora: Sequence[str] = (), writer: str = "claude"
+    ) -> results.PromptPlan:
         """Return how many items of corpora want prompts of a writer, and about how many tokens.
 
         Without corpora those that `all` means: no sessions, no notes.
@@ -385,33 +352,33 @@ class Operations:
     @operation(repeatable=False, addon="prompts")
     def prompts_write(
         self, corpora: Sequence[str] = (), writer: str = "claude", budget: int = 0
-    ) -> PromptWriting:
+    ) -> results.PromptWriting:
         """Have a writer write the prompts that items want, for about `budget` tokens at most.
 
         0 tokens: what `prompts_plan` says. What those items hold is sent to the writer.
         """
 
     @operation(repeatable=False, addon="prompts")
-    def prompts_writing(self, change: str = "") -> PromptWriting:
+    def prompts_writing(self, change: str = "") -> results.PromptWriting:
         """Pause, resume or stop writing (`change`), or leave it; return how it stands."""
 
     @operation(addon="prompts")
-    def prompts_wanting(self, corpus: str | None = None, limit: int = 10) -> PromptBatch:
+    def prompts_wanting(self, corpus: str | None = None, limit: int = 10) -> results.PromptBatch:
         """Return a request for the prompts of a few items that want some, for any agent."""
 
     @operation(repeatable=False, addon="prompts")
-    def prompts_hand_in(self, batch: str, answer: str) -> TakenPrompts:
+    def prompts_hand_in(self, batch: str, answer: str) -> results.TakenPrompts:
         """Hand in the answer to a request of `prompts_wanting`, lines of JSON; say what is taken.
 
         What is not answered for can be handed in later, under the same batch.
         """
 
     @operation(addon="moments")
-    def preferences(self) -> list[OfferPreference]:
+    def preferences(self) -> list[results.OfferPreference]:
         """Return which items are muted and pinned, the newest first, and which faded."""
 
     @operation(addon="moments")
-    def clashes(self, corpus: str | None = None, place: str = "") -> list[Clash]:
+    def clashes(self, corpus: str | None = None, place: str = "") -> list[results.Clash]:
         """Return items that can be mistaken for one another, of a corpus or of all.
 
         Those of one name with different texts come first, then pairs whose descriptions share most
@@ -421,7 +388,7 @@ class Operations:
     @operation(repeatable=False, addon="moments")
     def prefer(
         self, reference: str, verdict: str, place: str = "", here: bool = False
-    ) -> OfferPreference:
+    ) -> results.OfferPreference:
         """Have an item offered never (`mute`), first (`pin`), or as any other (`unmute`, `unpin`).
 
         With `here` it holds in the project of the `place`, without one at the place and below it.
@@ -430,7 +397,7 @@ class Operations:
     @operation(repeatable=False, addon="moments")
     def resume_session(
         self, session: str, transcript: str = "", place: str = ""
-    ) -> list[UsedArtifact]:
+    ) -> list[results.UsedArtifact]:
         """Return what a session (AGENT:ID) used in its last ten turns, the likeliest needed first.
 
         Its context was cut or comes back: what it was shown may be shown to it again. A session
@@ -465,7 +432,7 @@ class Operations:
     # Another daemon's job of that number is another job.
 
     @operation(repeatable=False)
-    def progress(self, job: int) -> JobProgress:
+    def progress(self, job: int) -> results.JobProgress:
         """Return how far a job is."""
 
     @operation(repeatable=False)
@@ -473,7 +440,7 @@ class Operations:
         """Write a corpus into the configuration and begin to index it; return the jobs."""
 
     @operation()
-    def preview(self, name: str, kind: str, roots: Sequence[str]) -> CorpusPreview:
+    def preview(self, name: str, kind: str, roots: Sequence[str]) -> results.CorpusPreview:
         """Say what a corpus would hold if it were added; nothing is changed."""
 
     @operation(repeatable=False)
@@ -485,7 +452,7 @@ class Operations:
         """Make the daemon read its configuration again; return the jobs."""
 
     @operation(waiting=True)
-    def wait(self, generation: int, wait_ms: float = 1000.0) -> WaitResult:
+    def wait(self, generation: int, wait_ms: float = 1000.0) -> results.WaitResult:
         """Wait until a generation is served; return the one that is, and whether it was reached."""
 
     @operation(addon="documents")
@@ -495,7 +462,7 @@ class Operations:
         query: str,
         top_k: int = 4,
         contract: str = "bm25",
-    ) -> list[FoundDocument]:
+    ) -> list[results.FoundDocument]:
         """Return the best of some documents: texts, {text, meta} maps, or a handle of such.
 
         `contract` is `bm25`, exact and by words only, or `full`, as corpora are searched.
@@ -520,7 +487,7 @@ class Operations:
         source: str = "",
         tags: Sequence[str] = (),
         wait_ms: float = 5000.0,
-    ) -> WrittenDocument:
+    ) -> results.WrittenDocument:
         """Write a document into the managed directory, or into a `directory` below it.
 
         `source` says where the content comes from. Waits until the document can be found.
@@ -529,7 +496,7 @@ class Operations:
     @operation(repeatable=False, waiting=True, addon="documents")
     def doc_update(
         self, path: str, content: str, if_digest: str = "", wait_ms: float = 5000.0
-    ) -> WrittenDocument:
+    ) -> results.WrittenDocument:
         """Replace a managed document as a whole, and wait until that can be found.
 
         With `if_digest`, the SHA-256 of what it is thought to hold, raises Conflict where it holds
@@ -539,13 +506,13 @@ class Operations:
     @operation(repeatable=False, waiting=True, addon="documents")
     def doc_remove(
         self, path: str, delete_file: bool = False, wait_ms: float = 5000.0
-    ) -> WrittenDocument:
+    ) -> results.WrittenDocument:
         """Take a managed document out of the index; with `delete_file` into the trash as well."""
 
     @operation(repeatable=False, addon="documents")
     def doc_index(
         self, directory: str, recursive: bool = True, pattern: str = "", dry_run: bool = False
-    ) -> IndexedDirectory:
+    ) -> results.IndexedDirectory:
         """Have a new directory's documents indexed; with `dry_run` only say what that would be.
 
         `recursive`: those below its directories too; `pattern`: a glob of which. Only below what

@@ -1,12 +1,12 @@
 # Made of `Operations` by `python -m tests.golden.coroutines`.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
-from irclient.results import ChangedArtifact, Clash, CorpusCoverage, CorpusInfo, CorpusPreview, EntryFailure, Evaluation, ExpectedPrompts, Explanation, ExportedPrompts, FoundDocument, GapReport, Here, ImportedPrompts, IndexedArtifact, IndexedDirectory, JobProgress, KnownCure, KnownUse, ListingReport, MaintenanceTask, OfferPreference, PingReply, ProjectRow, PromptBatch, PromptPlan, PromptWriting, ReadDirectory, SecretLocation, SessionTouch, ShownItem, Status, StoredRecord, TakenPrompts, UsageReport, UsedArtifact, WaitResult, WrittenDocument
+from irclient import results
 from irclient.types import Disclosure, Query, Selection
 
 class Coroutines:
 
-    async def ping(self) -> PingReply:
+    async def ping(self) -> results.PingReply:
         ...
 
     async def discover(self, query: Query | str | Mapping[str, Any], session: str='', noted: bool=True, variant: str='') -> Selection:
@@ -15,13 +15,13 @@ class Coroutines:
     async def search(self, query: Query | str | Mapping[str, Any], noted: bool=True) -> Selection:
         ...
 
-    async def explain(self, query: Query | str | Mapping[str, Any], item: str='') -> Explanation:
+    async def explain(self, query: Query | str | Mapping[str, Any], item: str='') -> results.Explanation:
         ...
 
-    async def eval(self, cases: Sequence[Mapping[str, Any]], query: Query | str | Mapping[str, Any], baseline: bool=False, curve: bool=False, grid: Mapping[str, Sequence[Any]] | None=None) -> Evaluation:
+    async def eval(self, cases: Sequence[Mapping[str, Any]], query: Query | str | Mapping[str, Any], baseline: bool=False, curve: bool=False, grid: Mapping[str, Sequence[Any]] | None=None) -> results.Evaluation:
         ...
 
-    async def evaluation(self, corpus: str) -> Evaluation:
+    async def evaluation(self, corpus: str) -> results.Evaluation:
         ...
 
     async def calibrate(self, corpus: str, cases: Sequence[Mapping[str, Any]]) -> list[int]:
@@ -30,67 +30,67 @@ class Coroutines:
     async def disclose(self, references: Sequence[str], level: str='body', expand: str='none', place: str='') -> list[Disclosure]:
         ...
 
-    async def records(self, reference: str, place: str='') -> list[StoredRecord]:
+    async def records(self, reference: str, place: str='') -> list[results.StoredRecord]:
         ...
 
-    async def artifacts(self, corpus: str | None=None, under: str='', after: str='', limit: int=100, place: str='') -> list[IndexedArtifact]:
+    async def artifacts(self, corpus: str | None=None, under: str='', after: str='', limit: int=100, place: str='') -> list[results.IndexedArtifact]:
         ...
 
-    async def status(self, profile: bool=False) -> Status:
+    async def status(self, profile: bool=False) -> results.Status:
         ...
 
-    async def failures(self, corpus: str | None=None) -> list[EntryFailure]:
+    async def failures(self, corpus: str | None=None) -> list[results.EntryFailure]:
         ...
 
-    async def secrets(self, corpus: str | None=None) -> list[SecretLocation]:
+    async def secrets(self, corpus: str | None=None) -> list[results.SecretLocation]:
         ...
 
-    async def audit(self, corpus: str | None=None) -> list[ChangedArtifact]:
+    async def audit(self, corpus: str | None=None) -> list[results.ChangedArtifact]:
         ...
 
-    async def coverage(self, corpus: str | None=None) -> list[CorpusCoverage]:
+    async def coverage(self, corpus: str | None=None) -> list[results.CorpusCoverage]:
         ...
 
-    async def info(self, corpus: str) -> CorpusInfo:
+    async def info(self, corpus: str) -> results.CorpusInfo:
         ...
 
     async def build(self, corpus: str | None=None, full: bool=False, prune: bool=False) -> list[int]:
         ...
 
-    async def maintain(self, corpus: str | None=None, dry_run: bool=False) -> list[MaintenanceTask]:
+    async def maintain(self, corpus: str | None=None, dry_run: bool=False) -> list[results.MaintenanceTask]:
         ...
 
     async def hint(self, path: str) -> list[int]:
         ...
 
-    async def here(self, place: str) -> Here:
+    async def here(self, place: str) -> results.Here:
         ...
 
-    async def projects(self, listed: bool=True) -> list[ProjectRow]:
+    async def projects(self, listed: bool=True) -> list[results.ProjectRow]:
         ...
 
-    async def add_project(self, path: str) -> ProjectRow:
+    async def add_project(self, path: str) -> results.ProjectRow:
         ...
 
-    async def forget_project(self, path: str) -> ProjectRow:
+    async def forget_project(self, path: str) -> results.ProjectRow:
         ...
 
-    async def reads(self) -> list[ReadDirectory]:
+    async def reads(self) -> list[results.ReadDirectory]:
         ...
 
-    async def impressions(self, session: str, references: Sequence[str]=()) -> list[ShownItem]:
+    async def impressions(self, session: str, references: Sequence[str]=()) -> list[results.ShownItem]:
         ...
 
-    async def sessions(self, file: str, limit: int=20) -> list[SessionTouch]:
+    async def sessions(self, file: str, limit: int=20) -> list[results.SessionTouch]:
         ...
 
-    async def find_cure(self, command: str, output: str, session: str='', sure: bool=True, noted: bool=True) -> list[KnownCure]:
+    async def find_cure(self, command: str, output: str, session: str='', sure: bool=True, noted: bool=True) -> list[results.KnownCure]:
         ...
 
-    async def usage(self, item: str='') -> UsageReport:
+    async def usage(self, item: str='') -> results.UsageReport:
         ...
 
-    async def uses(self, corpus: str) -> list[KnownUse]:
+    async def uses(self, corpus: str) -> list[results.KnownUse]:
         ...
 
     async def usage_forget(self, item: str='', session: str='', everything: bool=False) -> int:
@@ -102,19 +102,19 @@ class Coroutines:
     async def usage_rollback(self, corpus: str | None=None) -> list[int]:
         ...
 
-    async def gaps(self, least: int=2) -> GapReport:
+    async def gaps(self, least: int=2) -> results.GapReport:
         ...
 
-    async def listing(self, context_tokens: int=0, agent: str='claude') -> ListingReport:
+    async def listing(self, context_tokens: int=0, agent: str='claude') -> results.ListingReport:
         ...
 
-    async def prompts(self, corpus: str | None=None, item: str='', place: str='') -> list[ExpectedPrompts]:
+    async def prompts(self, corpus: str | None=None, item: str='', place: str='') -> list[results.ExpectedPrompts]:
         ...
 
-    async def prompts_import(self, lines: Sequence[Mapping[str, Any]], corpus: str | None=None, place: str='', upload: str='', more: bool=False) -> ImportedPrompts:
+    async def prompts_import(self, lines: Sequence[Mapping[str, Any]], corpus: str | None=None, place: str='', upload: str='', more: bool=False) -> results.ImportedPrompts:
         ...
 
-    async def prompts_export(self, corpus: str | None=None, provenance: str='person', place: str='', after: str='', limit: int=1000) -> list[ExportedPrompts]:
+    async def prompts_export(self, corpus: str | None=None, provenance: str='person', place: str='', after: str='', limit: int=1000) -> list[results.ExportedPrompts]:
         ...
 
     async def prompts_forget(self, item: str='', corpus: str | None=None, provenance: str='', place: str='') -> list[int]:
@@ -123,31 +123,31 @@ class Coroutines:
     async def prompts_rollback(self, corpus: str, provenance: str='person', place: str='') -> list[int]:
         ...
 
-    async def prompts_plan(self, corpora: Sequence[str]=(), writer: str='claude') -> PromptPlan:
+    async def prompts_plan(self, corpora: Sequence[str]=(), writer: str='claude') -> results.PromptPlan:
         ...
 
-    async def prompts_write(self, corpora: Sequence[str]=(), writer: str='claude', budget: int=0) -> PromptWriting:
+    async def prompts_write(self, corpora: Sequence[str]=(), writer: str='claude', budget: int=0) -> results.PromptWriting:
         ...
 
-    async def prompts_writing(self, change: str='') -> PromptWriting:
+    async def prompts_writing(self, change: str='') -> results.PromptWriting:
         ...
 
-    async def prompts_wanting(self, corpus: str | None=None, limit: int=10) -> PromptBatch:
+    async def prompts_wanting(self, corpus: str | None=None, limit: int=10) -> results.PromptBatch:
         ...
 
-    async def prompts_hand_in(self, batch: str, answer: str) -> TakenPrompts:
+    async def prompts_hand_in(self, batch: str, answer: str) -> results.TakenPrompts:
         ...
 
-    async def preferences(self) -> list[OfferPreference]:
+    async def preferences(self) -> list[results.OfferPreference]:
         ...
 
-    async def clashes(self, corpus: str | None=None, place: str='') -> list[Clash]:
+    async def clashes(self, corpus: str | None=None, place: str='') -> list[results.Clash]:
         ...
 
-    async def prefer(self, reference: str, verdict: str, place: str='', here: bool=False) -> OfferPreference:
+    async def prefer(self, reference: str, verdict: str, place: str='', here: bool=False) -> results.OfferPreference:
         ...
 
-    async def resume_session(self, session: str, transcript: str='', place: str='') -> list[UsedArtifact]:
+    async def resume_session(self, session: str, transcript: str='', place: str='') -> list[results.UsedArtifact]:
         ...
 
     async def expect_subagent(self, session: str, agent_type: str, task: str) -> int:
@@ -159,13 +159,13 @@ class Coroutines:
     async def note_moment(self, agent: str, moment: str, outcome: str) -> int:
         ...
 
-    async def progress(self, job: int) -> JobProgress:
+    async def progress(self, job: int) -> results.JobProgress:
         ...
 
     async def add(self, name: str, kind: str, roots: Sequence[str]) -> list[int]:
         ...
 
-    async def preview(self, name: str, kind: str, roots: Sequence[str]) -> CorpusPreview:
+    async def preview(self, name: str, kind: str, roots: Sequence[str]) -> results.CorpusPreview:
         ...
 
     async def rm(self, name: str) -> list[int]:
@@ -174,10 +174,10 @@ class Coroutines:
     async def reload(self) -> list[int]:
         ...
 
-    async def wait(self, generation: int, wait_ms: float=1000.0) -> WaitResult:
+    async def wait(self, generation: int, wait_ms: float=1000.0) -> results.WaitResult:
         ...
 
-    async def discover_in(self, docs: Sequence[str | Mapping[str, Any]] | str, query: str, top_k: int=4, contract: str='bm25') -> list[FoundDocument]:
+    async def discover_in(self, docs: Sequence[str | Mapping[str, Any]] | str, query: str, top_k: int=4, contract: str='bm25') -> list[results.FoundDocument]:
         ...
 
     async def register_docs(self, docs: Sequence[str | Mapping[str, Any]]) -> str:
@@ -186,14 +186,14 @@ class Coroutines:
     async def drop_docs(self, handle: str) -> int:
         ...
 
-    async def doc_add(self, title: str, content: str, directory: str='', source: str='', tags: Sequence[str]=(), wait_ms: float=5000.0) -> WrittenDocument:
+    async def doc_add(self, title: str, content: str, directory: str='', source: str='', tags: Sequence[str]=(), wait_ms: float=5000.0) -> results.WrittenDocument:
         ...
 
-    async def doc_update(self, path: str, content: str, if_digest: str='', wait_ms: float=5000.0) -> WrittenDocument:
+    async def doc_update(self, path: str, content: str, if_digest: str='', wait_ms: float=5000.0) -> results.WrittenDocument:
         ...
 
-    async def doc_remove(self, path: str, delete_file: bool=False, wait_ms: float=5000.0) -> WrittenDocument:
+    async def doc_remove(self, path: str, delete_file: bool=False, wait_ms: float=5000.0) -> results.WrittenDocument:
         ...
 
-    async def doc_index(self, directory: str, recursive: bool=True, pattern: str='', dry_run: bool=False) -> IndexedDirectory:
+    async def doc_index(self, directory: str, recursive: bool=True, pattern: str='', dry_run: bool=False) -> results.IndexedDirectory:
         ...

@@ -47,7 +47,7 @@ class Op:
         self.waiting = waiting
         self.addon = addon
         self.annotations = dict(method.__annotations__) if method else {}
-        self.result_type = self.annotations.pop("return", "")
+        self.result_type = self.annotations.pop("return", "").replace("results.", "")
         given = (method.__defaults__ if method else ()) or ()
         self.defaults = dict(zip(reversed(self.annotations), reversed(given), strict=False))
         self._args: Mapping[str, Kind] | None = None

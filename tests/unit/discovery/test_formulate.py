@@ -3,7 +3,7 @@
 import pytest
 
 from irclient.errors import QueryError, Unavailable
-from irdaemon.discovery.wordings import (
+from irdaemon.library.wordings import (
     ModelFormulator,
     formulate_wordings,
     make_rewriter,

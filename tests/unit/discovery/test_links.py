@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.discovery.links import WalkBounds, WalkPolicy, WalkState, walk_links
+from irdaemon.library.walks import WalkBounds, WalkPolicy, WalkState, walk_links
 from irdaemon.types import Hit
 
 
