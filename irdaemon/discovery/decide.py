@@ -9,6 +9,7 @@ number was asked for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -144,9 +145,9 @@ def check_spec(spec: SelectSpec, custom: Selector | None = None) -> None:
     if not isinstance(spec.max_k, int) or isinstance(spec.max_k, bool) or spec.max_k < 1:
         raise QueryError(f"max_k must be a whole number of at least 1, not {spec.max_k!r}")
     for name, value in (("rel", resolve_rel(spec)), ("gap_ratio", spec.gap_ratio)):
-        if not is_share(value):
+        if not is_weight(value, 1):
             raise QueryError(f"{name} must be a number from 0 to 1, not {value!r}")
-    if spec.min_score not in (None, AUTO) and not is_share(spec.min_score):
+    if spec.min_score not in (None, AUTO) and not is_weight(spec.min_score, 1):
         wanted = f"a number from 0 to 1, {AUTO!r} or none"
         raise QueryError(f"min_score must be {wanted}, not {spec.min_score!r}")
     if spec.strategy == "abs_threshold" and custom is None and spec.min_score in (None, AUTO):
@@ -158,14 +159,9 @@ def is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def is_weight(value: Any) -> bool:
-    """Return whether a value is a finite number from 0 up."""
-    return is_number(value) and 0 <= value < float("inf")
-
-
-def is_share(value: Any) -> bool:
-    """Return whether a value is a number from 0 to 1."""
-    return is_number(value) and 0 <= value <= 1
+def is_weight(value: Any, most: float = math.inf) -> bool:
+    """Return whether a value is a finite number from 0 up, to `most`."""
+    return is_number(value) and 0 <= value <= most and value != math.inf
 
 
 def choose_places(scores: Sequence[float], spec: SelectSpec) -> tuple[Sequence[int], str]:

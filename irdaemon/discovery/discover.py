@@ -14,7 +14,6 @@ from itertools import islice
 from typing import Any
 
 from irclient.errors import QueryError
-from irdaemon.discovery.budget import name_tier
 from irdaemon.discovery.decide import (
     AUTO,
     Choice,
@@ -46,6 +45,7 @@ from irdaemon.discovery.query import (
     cut_text,
     embed_question,
     fetch_part,
+    name_tier,
     narrow_question,
     read_words,
     restrict_snapshot,
@@ -189,7 +189,7 @@ def _trace_discovery(run: _Run, asks: bool) -> Trace:
         choice = select(merged.found, spec, choosing.selector, Found.make_hit)
     # A reranked order, and one of another selector, are those of the whole query.
     whole = query.select.strategy != "conservative" or query.rerank or choosing.selector
-    if choice.abstained and not merged.found:
+    if not merged.found:
         reason = _explain_nothing(merged, query)
         choice = replace(choice, reason=reason if asks else _WITHOUT_ONE.get(reason, reason))
     elif choice.hits and not whole:
@@ -415,7 +415,7 @@ def _trace(run: _Run, merged: Merged, choice: Choice) -> Trace:
         query=query.text,
         mode=query.mode,
         results=tuple(map(_flag_hidden, choice.hits)),
-        abstained=choice.abstained,
+        abstained=not choice.hits,
         reason=choice.reason,
         signals=signals,
         n_retrieved=len(merged.found),

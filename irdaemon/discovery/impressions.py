@@ -78,7 +78,6 @@ class Impressions:
 
         Turns of its own are left out too, in an answer from before.
         """
-        check_session(session.name)
         seen, id = self.find_items(session), parse_session_id(session.name)
         left = tuple(
             hit

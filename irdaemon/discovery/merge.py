@@ -17,7 +17,7 @@ from os.path import dirname
 from typing import Any
 
 from irclient.errors import QueryError
-from irdaemon.discovery.decide import AUTO, CorpusRanking, Selector, is_share, is_weight
+from irdaemon.discovery.decide import AUTO, CorpusRanking, Selector, is_weight
 from irdaemon.discovery.here import Here
 from irdaemon.discovery.preferences import NO_PREFERENCES, Preferences
 from irdaemon.discovery.rerank import ScoreBoost
@@ -73,7 +73,7 @@ def check_options(choosing: SelectionOptions, corpora: Collection[str]) -> None:
     check_weights(choosing.weights)
     for corpus, floor in choosing.floors.items():
         _check_name("min_score", corpus, corpora)
-        if floor not in (None, AUTO) and not is_share(floor):
+        if floor not in (None, AUTO) and not is_weight(floor, 1):
             wanted = f"a number from 0 to 1, {AUTO!r} or None"
             raise QueryError(f"min_score of {corpus!r} must be {wanted}, not {floor!r}")
     check_rrf_k(choosing.rrf_k)

@@ -381,14 +381,8 @@ class Work:
 
     def count_pending(self) -> int:
         """Count the changed paths that wait or are being read, a whole scan as one."""
-        scans = (p for p in self.list_running() if p.job.kind == "reconcile")
-        waiting = self.count_paths() if len(self._queue) else 0
-        return waiting + sum(scan.todo - scan.done for scan in scans)
-
-    def count_paths(self) -> int:
-        """Count the changed paths that wait, a whole scan as one."""
-        with self._wake:
-            return self._queue.count_paths()
+        scans = (p for p in list(self._running.values()) if p.job.kind == "reconcile")
+        return self._queue.count_paths() + sum(scan.todo - scan.done for scan in scans)
 
     @property
     def waiting(self) -> int:

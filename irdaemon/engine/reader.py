@@ -236,7 +236,9 @@ class QueryEngine:
             answer = replace(answer, freshness=freshness)
         if query.place:
             answer = self._tell_project(answer, query.place)
-        return self.store.complete(answer, query, visible)
+        if query.related or (query.level, query.expand) != ("metadata", "none"):
+            answer = self.store.complete(answer, query, visible)
+        return answer
 
     def _tell_project(self, answer: Selection, place: str) -> Selection:
         """Return an answer that names the project it was asked from, and those of sessions."""

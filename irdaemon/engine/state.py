@@ -16,11 +16,11 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import ALWAYS, QuietHours
 from irdaemon.config.sections import Config
 from irdaemon.discovery import discover as discovery
-from irdaemon.discovery.budget import Tiers
 from irdaemon.discovery.calibrate import check_labels
 from irdaemon.discovery.cases import Case
 from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.discovery.impressions import Impressions
+from irdaemon.discovery.query import Tiers
 from irdaemon.discovery.rerank import Rereading
 from irdaemon.embed import Embedder
 from irdaemon.embed.pool import Absent, Embedders

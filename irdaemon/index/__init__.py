@@ -295,10 +295,11 @@ class KnownWords(Mapping[str, int]):
         """Return the number of a word; of one that no record and no name holds, what is given."""
         if (term := self._vocabulary.get(word, -1)) < 0:
             return default
-        for index in self._indexes:
-            if index.lexical.counts.count_one(term) or index.rows.names.holds(term):
-                return term
-        return default
+        indexes = self._indexes
+        held = any(index.lexical.counts.count_one(term) for index in indexes) or any(
+            index.rows.names.holds(term) for index in indexes
+        )
+        return term if held else default
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and self.get(word, -1) >= 0

@@ -180,6 +180,8 @@ class Vocabulary(Mapping[str, int]):
         packed, beside = self._parts
         yield from packed.find_like(initials, lengths, mark)
         first = len(packed)
+        if self._size == first:  # what is beside was only looked up
+            return
         yield from [
             word
             for word, number in tuple(beside.items())

@@ -15,7 +15,7 @@ from typing import Any
 from irclient.errors import QueryError, Unreachable
 from irclient.results import CorpusCoverage
 from irdaemon.discovery import decide as selection
-from irdaemon.discovery.decide import Choice, Selector, is_number, is_share
+from irdaemon.discovery.decide import Choice, Selector, is_number, is_weight
 from irdaemon.discovery.disclose import add_passage, add_symbol
 from irdaemon.discovery.expand import (
     Expand,
@@ -178,7 +178,7 @@ def make_tuning(
 ) -> Tuning:
     """Check the numbers of a ranking and return them. Raises QueryError for an invalid one."""
     for name, value in (("alpha", alpha), ("mmr_lambda", mmr_lambda)):
-        if not is_share(value):
+        if not is_weight(value, 1):
             raise QueryError(f"{name} must be a number from 0 to 1, not {value!r}")
     check_rrf_k(rrf_k)
     _check_fetch(fetch_k)
@@ -207,7 +207,7 @@ def _parse_okapi(given: Any) -> tuple[float, float]:
     k1, b = given.get("k1", UNTUNED.k1), given.get("b", UNTUNED.b)
     if not is_number(k1) or not 0 <= k1 < float("inf"):
         raise QueryError(f"k1 of bm25 must be a number from 0 up, not {k1!r}")
-    if not is_share(b):
+    if not is_weight(b, 1):
         raise QueryError(f"b of bm25 must be a number from 0 to 1, not {b!r}")
     return float(k1), float(b)
 

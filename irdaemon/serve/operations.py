@@ -22,7 +22,7 @@ from irdaemon import __version__
 from irdaemon.discovery.cases import Case
 from irdaemon.discovery.disclose import parse_reference
 from irdaemon.discovery.discover import Trace
-from irdaemon.discovery.impressions import ClientSession
+from irdaemon.discovery.impressions import ClientSession, check_session
 from irdaemon.discovery.query import check_wait, parse_query, parse_search
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import list_hint_jobs
@@ -160,7 +160,9 @@ def discover(engine: QueryEngine, args: Args) -> Any:
             answer = replace(answer, results=tuple(hits))
     if args["noted"]:
         trace, variant = next(iter(traces), None), args.get("variant", "")
-        _note(engine, GivenAnswer("discover", session, variant, answer, trace))
+        given = GivenAnswer("discover", session, variant, answer, trace)
+        for note in engine.hooks.note_answer:
+            note(given)
     if answer.project:
         engine.state.projects.note_shown(query.place, answer.results)
     return answer
@@ -189,13 +191,10 @@ def search(engine: QueryEngine, args: Args) -> Any:
         _count_answer(engine, answer, query, laps)
     if args["noted"]:
         trace = next(iter(traces), None)
-        _note(engine, GivenAnswer("search", find_session(args), "", answer, trace))
+        given = GivenAnswer("search", find_session(args), "", answer, trace)
+        for note in engine.hooks.note_answer:
+            note(given)
     return answer
-
-
-def _note(engine: QueryEngine, given: GivenAnswer) -> None:
-    for note in engine.hooks.note_answer:
-        note(given)
 
 
 def _count_answer(engine: QueryEngine, answer: Selection, query: Query, laps: Laps) -> None:
@@ -294,7 +293,8 @@ def hint(engine: Engine, path: str) -> Any:
 
 
 def find_session(args: Args) -> ClientSession:
-    """Return the session that a client names in a request."""
+    """Return the session that a client names in a request. Raises LimitError."""
+    check_session(args.get("session", ""))
     return ClientSession(args[CLIENT], args.get("session", ""))
 
 

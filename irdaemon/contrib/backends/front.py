@@ -220,8 +220,6 @@ class BackendStore:
         self, answer: Selection, query: ParsedQuery, visible: Collection[str] | None = None
     ) -> Selection:
         """Return an answer with the payloads that a query asks for, as they were stored."""
-        if (query.level, query.expand) == ("metadata", "none"):
-            return answer
         hits, expand = answer.results, query.expansion
         texts: dict[tuple[str, str], StoredText] = {}
         for corpus in dict.fromkeys(hit.corpus for hit in hits):

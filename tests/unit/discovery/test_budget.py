@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.discovery.budget import Tiers
+from irdaemon.discovery.query import Tiers
 from irdaemon.types import Query, Selection
 from tests.support.corpora import engine, mapped
 

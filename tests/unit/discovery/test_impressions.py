@@ -151,8 +151,6 @@ def test_a_nameless_session_and_an_endless_name_are_errors():
         impressions.note(own(""), ["skills/a"])
     with pytest.raises(LimitError):
         impressions.note(own("s" * 257), ["skills/a"])
-    with pytest.raises(LimitError):
-        impressions.unseen(answer(), own("s" * 257))
 
 
 def test_the_places_of_a_sessions_own_turns_go_to_others():

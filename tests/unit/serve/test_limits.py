@@ -9,6 +9,7 @@ from irclient import wire
 from irclient.errors import LimitError
 from irdaemon.config.sections import ServeConfig
 from irdaemon.serve.access import Peer
+from irdaemon.serve.operations import find_session
 from irdaemon.serve.ops import Rates, ServeRules, check_reply, check_request, read_request
 
 
@@ -128,3 +129,8 @@ def test_many_busy_connections_cost_a_bounded_memory():
     for number in range(20_000):
         rates.check(number, 100, now=0.0)
     assert len(rates._buckets) <= 4_096
+
+
+def test_an_endless_name_of_a_session_is_refused_before_its_query_is_run():
+    with pytest.raises(LimitError, match="257 characters"):
+        find_session({"client": "", "session": "s" * 257})
