@@ -148,7 +148,7 @@ exit codes:
   3   the daemon does not run or does not answer
   4   unknown, or nothing indexed yet
   5   unhealthy (status, check, doctor), or not done in full
-  70  a fault of irdaemon
+  70  a bug in irdaemon
   74  the output cannot be written
 
 environment:

@@ -137,7 +137,7 @@ def test_a_needed_package_that_is_missing_is_named_with_the_command_that_install
     assert failed.returncode == 3
     assert f"the package {package} is needed" in failed.stderr
     assert failed.stderr.rstrip().endswith(f"install {package}")
-    assert "a fault of irdaemon" not in failed.stderr
+    assert "a bug in irdaemon" not in failed.stderr
 
 
 def test_the_service_manager_hears_of_readiness_watchdog_and_stopping(home):

@@ -44,7 +44,7 @@ def test_the_model_chooses_for_discover_and_none_is_an_answer(home, model):
         model.reply = lambda prompt: "none"
         told = home.irc("discover", TEXT)
         assert told.returncode == 1
-        assert "the model found that nothing here serves it" in told.stdout + told.stderr
+        assert "the model found nothing suitable here" in told.stdout + told.stderr
         assert set(model.keys) == {"Bearer sesame"}
         status = home.irc("status").stdout
         assert f"model: tiny at {model.url}, on this machine; selects in skills" in status

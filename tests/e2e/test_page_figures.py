@@ -166,7 +166,7 @@ def test_the_figures_of_coverage_are_asked_for_by_a_click_and_are_those_of_the_o
     with scripted.client() as client:
         (said,) = client.coverage("skills")
     told = f"{said.indexed} of {said.indexed + said.missing} indexed (96%); {said.on_disk}"
-    expect(card.locator(".coverage")).to_contain_text(f"{told} on the disk")
+    expect(card.locator(".coverage")).to_contain_text(f"{told} on disk")
     for reason, n in said.excluded.items():
         assert f"{reason} {n}" in " ".join(card.locator(".coverage").inner_text().split())
     expect(card.locator(".coverage")).to_contain_text(said.missing_paths[0])
@@ -195,7 +195,7 @@ def test_every_figure_of_try_is_that_of_discover_and_explain(scripted):
         ]
         assert bars(seen, label) == pytest.approx([share for row in shares for share in row])
     floor = seen.locator(".floor").first
-    expect(floor).to_contain_text("confidence 0.54; floor 0.42 of confidence, J 0.71, n 239")
+    expect(floor).to_contain_text("best score 0.54; floor 0.42, J 0.71, n 239")
     assert float(floor.locator(".mark").get_attribute("x1")) == pytest.approx(41.7)
     whole = explained["selection"]["took_ms"]
     drawn = seen.locator("section", has_text="of this query").locator(".fill")
@@ -244,8 +244,8 @@ def test_every_figure_of_use_is_that_of_usage_and_listing(scripted):
     (learned,) = rows(seen, "Learned from use")
     assert learned == ["skills", "published", "1,483", "149", "0.613", "0.687", "73", "251"]
     expect(seen.locator("main")).to_contain_text(
-        f"{listing.skills} skills want {listing.wanted_chars:,} characters of"
-        f" {listing.budget_chars:,}; {listing.cut} are listed by name only"
+        f"{listing.skills} skills with {listing.wanted_chars:,} characters,"
+        f" room for {listing.budget_chars:,}; {listing.cut} listed by name only"
     )
 
 
@@ -290,7 +290,7 @@ def test_every_figure_of_gaps_is_that_of_gaps_and_evaluation(scripted):
         expect(card).to_contain_text(f"{each['prompts']} prompts in {each['sessions']} sessions")
         expect(card).to_contain_text(each["cure"])
     expect(seen.locator("main")).to_contain_text(
-        f"{gaps.watching} prompts are alone so far; {gaps.replayed} without"
+        f"{gaps.watching} prompts so far without a second one; {gaps.replayed} prompts without"
     )
     discovery, selection = last["discovery"], last["selection"]
     expect(seen.locator("main")).to_contain_text(

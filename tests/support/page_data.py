@@ -99,7 +99,7 @@ def explained(name, above=True):
     names = SKILL_NAMES if name == "skills" else NOTE_NAMES
     return {
         **{"corpus": name, "records": 907, "eligible": 803, "legs": ["dense", "lexical"]},
-        **{"trust": 1.0, "top_score": 0.651, "confidence": 0.537 if above else 0.391},
+        **{"trust": 1.0, "top_score": (best := 0.537 if above else 0.391), "confidence": best},
         **{"above_floor": above, "floor": floor},
         "candidates": [candidate(each, n, above) for n, each in enumerate(names[:4])],
     }

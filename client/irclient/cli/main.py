@@ -185,7 +185,7 @@ exit codes:
   4   unknown corpus or artifact, or nothing indexed
   5   unhealthy (a corpus is stale or offline), or not done in full
   6   a measure below its --fail-under, or a regression
-  70  a fault of irc or of the daemon
+  70  a bug in irc or the daemon
   74  the output cannot be written
 
 environment:

@@ -1,8 +1,8 @@
-"""What the operations answer with, where it is not a Selection or a Disclosure of `irclient.types`.
+"""What the operations return, except Selection and Disclosure (`irclient.types`).
 
-Each is a frozen dataclass. `from_dict` ignores keys that it does not know, and all but what names
-a thing has a default, so that either side may be newer. Times are Unix seconds. Where a shape is
-deep and of no fixed form (a profile, the stages of an explanation), its top level is typed.
+Each is a frozen dataclass. `from_dict` ignores unknown keys, and every field except names has a
+default, so that either side may be newer. Times are Unix seconds. If a shape is deep and has no
+fixed form (a profile, the stages of an explanation), only its top level is typed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from irclient.results.prompts import (
     TakenPrompts as TakenPrompts,
 )
 
-# What is None in these fields was not sent, and is left out of plain data.
+# Fields that were not sent if None; plain data leaves them out.
 _OPTIONAL = {"optional": True}
 
 
@@ -58,10 +58,10 @@ class PingReply(Result):
 
 @dataclass(frozen=True, slots=True)
 class SessionTouch(Result):
-    """A turn of a session that touched a file: what was asked in it, when, and what became of it.
+    """A turn of a session that touched a file: its question, time and verdict.
 
-    `session` is AGENT:ID, `is_write` whether the file was written; `verdict` is as of a Hit, empty
-    where nothing is known.
+    `session` is AGENT:ID, `is_write` whether the turn wrote the file; `verdict` is as in a Hit,
+    empty if unknown.
     """
 
     corpus: str
@@ -78,10 +78,11 @@ class SessionTouch(Result):
 
 @dataclass(frozen=True, slots=True)
 class KnownCure(Result):
-    """How an error went away in an earlier session (AGENT:ID), after a turn with a question.
+    """How an error was solved in an earlier session (AGENT:ID), in a turn with a `question`.
 
-    `command` was run last before the failed one succeeded, `files` were written, and `more_files`
-    others; without either it was run `again`: `as it was`, or the command line that succeeded.
+    `command` was run last before the failed one succeeded; `files` were written, and `more_files`
+    counts others. Without either, the command itself was run `again`: `as it was`, or as the
+    command line that succeeded.
     """
 
     corpus: str
@@ -97,7 +98,7 @@ class KnownCure(Result):
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord(Result):
-    """One record of an artifact; `surface_index` is its place in the artifact's plan."""
+    """One record of an artifact; `surface_index` is its position in the artifact's plan."""
 
     record_id: str
     kind: str = ""
@@ -109,7 +110,7 @@ class StoredRecord(Result):
 
 @dataclass(frozen=True, slots=True)
 class IndexedArtifact(Result):
-    """An indexed artifact, and since when it is indexed as it is now.
+    """An indexed artifact, and when its present version was indexed.
 
     `asset_type` is text, code, pdf, image or multimodal.
     """
@@ -124,7 +125,7 @@ class IndexedArtifact(Result):
 
 @dataclass(frozen=True, slots=True)
 class EntryFailure(Result):
-    """An entry that could not be read: why, since when, and how often it was tried."""
+    """An entry that could not be read: why, since when, and the number of tries."""
 
     corpus: str
     path: str
@@ -135,7 +136,7 @@ class EntryFailure(Result):
 
 @dataclass(frozen=True, slots=True)
 class SecretLocation(Result):
-    """Where a secret lies and of what kind it is; `line` is 0 where it is not known."""
+    """Where a secret is and of what kind; `line` is 0 if unknown."""
 
     corpus: str
     path: str
@@ -145,9 +146,9 @@ class SecretLocation(Result):
 
 @dataclass(frozen=True, slots=True)
 class ChangedArtifact(Result):
-    """An artifact whose text is not what was last disclosed.
+    """An artifact whose text differs from what was last disclosed.
 
-    `state` is `changed`, with a unified `diff`, or `unreadable`, with the reason in its place.
+    `state` is `changed`, with a unified `diff`, or `unreadable`, with the reason in `diff`.
     """
 
     corpus: str
@@ -162,12 +163,12 @@ class ChangedArtifact(Result):
 
 @dataclass(frozen=True, slots=True)
 class CorpusCoverage(Result):
-    """How much of what lies below a corpus' roots is indexed, by a walk of its own.
+    """How much of the files below a corpus' roots is indexed, from a separate walk.
 
-    `on_disk` counts what may be an item: `indexed`, `missing`, and what is `excluded`, by reason
-    (reasons that begin with "directory: " count directories that were not looked into). `ratio` is
-    indexed / (indexed + missing), None where nothing could be compared; `missing_paths` are the
-    first thousand. `unchecked` says what could not be walked, "" where all was.
+    `on_disk` counts what may be an item: `indexed`, `missing`, and `excluded` by reason (reasons
+    that start with "directory: " count directories that were not entered). `ratio` is indexed /
+    (indexed + missing), None if nothing could be compared; `missing_paths` has the first thousand.
+    `unchecked` says what could not be walked, "" if nothing.
     """
 
     corpus: str
@@ -184,8 +185,8 @@ class CorpusCoverage(Result):
 class MaintenanceTask(Result):
     """A piece of upkeep: `work` is `scan`, `embed`, `calibrate` or `compact`.
 
-    `due` is whether it is to be done now, and `reason` why, or why not. `corpus` is "" for what
-    concerns all; `job` is the number of the job that was requested, 0 for none.
+    `due` says whether it should run now, `reason` why or why not. `corpus` is "" for work on all of
+    them; `job` is the number of the requested job, or 0.
     """
 
     corpus: str
@@ -251,7 +252,7 @@ class ReadDirectory(Result):
 
 @dataclass(frozen=True, slots=True)
 class ShownItem(Result):
-    """An item (CORPUS/ID) that a session was shown, and when."""
+    """An item (CORPUS/ID) shown to a session, and when."""
 
     reference: str
     at: float = 0.0
@@ -259,9 +260,9 @@ class ShownItem(Result):
 
 @dataclass(frozen=True, slots=True)
 class JobProgress(Result):
-    """How far a job is: `state` is `queued`, `running`, `done` or `failed`.
+    """A job's progress: `state` is `queued`, `running`, `done` or `failed`.
 
-    `since` is when it began, 0 where it has not.
+    `since` is when it started, 0 if it has not.
     """
 
     number: int
@@ -281,7 +282,7 @@ class JobProgress(Result):
 
 @dataclass(frozen=True, slots=True)
 class WaitResult(Result):
-    """The generation that is served, and whether it is the one waited for or a later one."""
+    """The generation that is served, and whether it has reached the one waited for."""
 
     generation: int
     reached: bool
@@ -289,9 +290,9 @@ class WaitResult(Result):
 
 @dataclass(frozen=True, slots=True)
 class FoundDocument(Result):
-    """One of a client's own documents that answers a query: its place from 0, and its whole text.
+    """A client's own document that answers a query: its position from 0, and its whole text.
 
-    Secrets have been taken out of `text` and `meta`.
+    Secrets have been removed from `text` and `meta`.
     """
 
     position: int
@@ -392,7 +393,7 @@ class UsageReport(Result):
 
 @dataclass(frozen=True, slots=True)
 class KnownUse(Result):
-    """A use found in a transcript: its prompt, without secrets, and the ids that were used."""
+    """A use found in a transcript: its prompt, without secrets, and the ids used."""
 
     prompt: str
     gold: Sequence[str] = ()

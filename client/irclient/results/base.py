@@ -1,4 +1,4 @@
-"""What results of operations have in common: how they are made of plain data, and become some."""
+"""What all results have in common: conversion from and to plain data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operations on moments answer with."""
+"""What the operations on moments return."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from irclient.results.base import Result
 
 @dataclass(frozen=True, slots=True)
 class Clash(Result):
-    """Items that can be mistaken for one another: `kind` is `name` or `description`.
+    """Items that are easily confused: `kind` is `name` or `description`.
 
-    `share` is that of the words which their descriptions have in common.
+    `share` is the share of words that their descriptions have in common.
     """
 
     kind: str
@@ -23,7 +23,7 @@ class Clash(Result):
 
 @dataclass(frozen=True, slots=True)
 class UsedArtifact(Result):
-    """An item that a session used, with the kind of its corpus, and where it lies."""
+    """An item that a session used, with the kind of its corpus, and its path."""
 
     reference: str
     name: str = ""
@@ -35,9 +35,9 @@ class UsedArtifact(Result):
 class OfferPreference(Result):
     """Whether an item is offered: it is `muted` (never), `pinned` (first), or `faded`.
 
-    It holds from places at `root` or below it, "" for everywhere. What faded was offered to so many
-    `sessions` in vain since then. `jobs` make the change that was asked for, which ends the verdict
-    `replaced`, "" for none.
+    It applies to places at `root` or below, "" for everywhere. A faded item was offered in vain to
+    `sessions` sessions by then. `jobs` make the requested change, which ends the preference
+    `replaced`, if any.
     """
 
     reference: str

@@ -1,4 +1,4 @@
-"""What the operations on expected prompts answer with."""
+"""What the operations on expected prompts return."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class ExpectedPrompts(Result):
 
 @dataclass(frozen=True, slots=True)
 class ImportedPrompts(Result):
-    """What was imported from lines: how many prompts and near misses of how many items.
+    """The result of an import: how many prompts and near misses of how many items.
 
-    `problems` say what is wrong with the other lines: {line, message}. `upload` names what waits
-    for more lines, `jobs` import it.
+    `problems` lists the rejected lines: {line, message}. `upload` identifies an import that waits
+    for more lines; `jobs` run it.
     """
 
     items: int
@@ -116,7 +116,7 @@ class PromptBatch(Result):
 
 @dataclass(frozen=True, slots=True)
 class TakenPrompts(Result):
-    """What was taken of an answer: prompts of how many items, and which items have none."""
+    """What was accepted from a reply: prompts of how many items, and which items have none."""
 
     items: int
     prompts: int = 0

@@ -1,4 +1,4 @@
-"""What both command lines share, `irc` and `irdaemon`: help, output, tables, exit codes.
+"""What both command lines, `irc` and `irdaemon`, share: help, output, tables, exit codes.
 
-Of the client's programs `irdaemon.cli` may import this package alone (tests/imports.toml).
+Of the client's programs `irdaemon.cli` may import only this package (tests/imports.toml).
 """

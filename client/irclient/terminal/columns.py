@@ -1,4 +1,4 @@
-"""Tables and lines that fit a terminal: a table has one line for each row, whatever the width."""
+"""Tables and lines that fit a terminal: a table has one line per row at any width."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _GAP = "  "
 
 
 class TableColumn:
-    """A column of a table: its head, and how it gives way where room is short.
+    """A column of a table: its heading, and how it shrinks if room is short.
 
-    `least` is to how many cells it may be clipped (0: it is not); of columns with an `optional`
-    rank the highest is left out first.
+    `least` is the width in cells to which it may be clipped (0: never). Of the columns with an
+    `optional` rank the highest is left out first.
     """
 
     __slots__ = ("head", "least", "optional")
@@ -31,9 +31,9 @@ def format_table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def fit_table(columns: Sequence[TableColumn], rows: Iterable[Sequence[Any]], width: int) -> str:
-    """Return rows in columns, numbers to the right, within `width` cells where they can be.
+    """Return rows in columns, numbers to the right, within `width` cells if possible.
 
-    Columns that may be are clipped first, then left out.
+    Columns that allow it are clipped first, then left out.
     """
     found = [list(row) for row in rows]
     shown = _format_cells(columns, found)
@@ -48,9 +48,9 @@ def fit_table(columns: Sequence[TableColumn], rows: Iterable[Sequence[Any]], wid
 
 
 def wrap_line(line: str, width: int) -> str:
-    """Return a line as one or more of at most `width` cells, ended between words.
+    """Return a line as one or more lines of at most `width` cells, broken between words.
 
-    A single word that is longer, such as a path, stays whole.
+    A single longer word, such as a path, stays whole.
     """
     if count_cells(line) <= width:
         return line
@@ -69,7 +69,7 @@ def _format_cells(columns: Sequence[TableColumn], rows: list[list[Any]]) -> list
 def _choose_widths(
     columns: Sequence[TableColumn], shown: list[list[str]], kept: list[int], width: int
 ) -> dict[int, int] | None:
-    """Return how wide each kept column is; None where a further one has to be left out."""
+    """Return the width of each kept column; None if another one has to be left out."""
     widths = {at: max(count_cells(row[at]) for row in shown) for at in kept}
     beyond = sum(widths.values()) + len(_GAP) * (len(kept) - 1) - width
     elastic = [at for at in kept if columns[at].least]

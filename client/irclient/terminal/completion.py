@@ -1,6 +1,6 @@
-"""Scripts with which shells complete a command line, made of its parser by shtab.
+"""Shell completion scripts for a command line, generated from its parser by shtab.
 
-An argument's metavar decides what completes it: CORPUS the names of the corpora, CORPUS/ID and REF
+An argument's metavar decides what completes it: CORPUS the names of corpora, CORPUS/ID and REF
 references, FILE and ROOT paths, DIR directories. Choices complete themselves.
 """
 
@@ -27,8 +27,8 @@ _CORPORA = {
 }
 
 
-# bash breaks words at colons and gives what is behind, and gives quotes as they were typed. What a
-# function with `_file` in its name offers is quoted as paths are.
+# bash splits words at colons and passes the last part, and passes quotes as typed. It quotes the
+# results of a function with `_file` in its name like paths.
 _BASH_REFERENCES = r"""
 _irc_file_references() {
   local typed="${COMP_LINE:0:COMP_POINT}" skip line
@@ -64,7 +64,7 @@ def make_script(program: argparse.ArgumentParser, shell: str) -> str:
         from irclient.installation import make_extra_command
 
         hint = make_extra_command("terminal", "irclient")
-        raise Unavailable("completion scripts are made by shtab, which is missing", hint) from None
+        raise Unavailable("completion scripts need shtab, which is not installed", hint) from None
     completed: dict[str, Any] = {
         "CORPUS": _CORPORA,
         "CORPUS/ID": _REFERENCES,

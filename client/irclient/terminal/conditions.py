@@ -17,10 +17,10 @@ _OPERATORS = {"!=": "$nin", "=": "$in", ">=": "$gte", "<=": "$lte", ">": "$gt", 
 
 
 def parse_where(conditions: Iterable[str]) -> dict[str, Any]:
-    """Join conditions into one filter that asks for all of them.
+    """Join conditions into one filter that requires all of them.
 
-    `=` and `!=` compare with the value both as text and, where it reads as one, as a number or
-    truth value; the order signs compare numbers with numbers and text with text.
+    `=` and `!=` compare the value as text and, if it reads as one, also as a number or truth value;
+    the order signs compare numbers with numbers and text with text.
     """
     parts = [_parse(condition) for condition in conditions]
     return parts[0] if len(parts) == 1 else {"$and": parts} if parts else {}

@@ -1,8 +1,8 @@
-"""How a program ends when its output cannot be written, or by a fault of its own.
+"""How a program ends if its output cannot be written, or after a bug of its own.
 
-A reader that has seen enough (`irc events | head -1`) is no failure: a command that acts goes on
-to its end, a stream ends. A full disk or a closed stdout is one, at the end as well: what was asked
-for was not delivered, which is an exit code and a line on stderr.
+A reader that has seen enough (`irc events | head -1`) is not a failure: a command that acts
+finishes, a stream ends. A full disk or a closed stdout is a failure, even at the end: the result
+was not delivered, so there is an exit code and a line on stderr.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _INTERRUPTED = 130
 
 
 def run_program(program: str, run: Callable[[], int]) -> int:
-    """Run a program to its end and return its exit code; `run` may end it by SystemExit."""
+    """Run a program to its end and return its exit code; `run` may raise SystemExit."""
     _hold_closed()
     begin_output()
     try:
         code = _run_to_end(run)
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except BrokenPipeError:  # of what draws by itself, such as a screen
+    except BrokenPipeError:  # a program that draws by itself, such as a screen
         return DONE
     except Exception as error:
         return _report_fault(program, error)
@@ -61,10 +61,9 @@ def _run_to_end(run: Callable[[], int]) -> int:
 
 
 def _hold_closed() -> None:
-    """Stand something in the place of closed streams: None has no methods.
+    """Replace closed streams, since None has no methods.
 
-    What is written to a closed stdout is refused by the system, and so no other file that is
-    opened later can receive it.
+    The system refuses writes to a closed stdout, so no file opened later can receive them.
     """
     if sys.stdout is None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 1)
@@ -77,5 +76,5 @@ def _report_fault(program: str, error: Exception) -> int:
     import traceback
 
     traceback.print_exc()
-    note(f"{program}: a fault of {program} itself ({type(error).__name__}); please report it")
+    note(f"{program}: a bug in {program} ({type(error).__name__}); please report it")
     return INTERNAL

@@ -2,7 +2,7 @@
 
 0   done, or something applies       5   unhealthy or incomplete
 1   abstained: nothing applies       6   a measure below what was asked, or a regression
-2   wrong usage, query or setting    70  a fault of the program itself
+2   wrong usage, query or setting    70 a bug of the program
 3   daemon unreachable or too slow   74  the output cannot be written
 4   unknown, or nothing indexed
 """
@@ -18,7 +18,7 @@ COMMITTED, ABSTAINED, WRONG, UNREACHABLE, UNKNOWN, UNHEALTHY, REGRESSED = range(
 DONE = COMMITTED
 INTERNAL, UNWRITTEN = 70, 74
 
-# What ends a command by an error, by its code; any other is a fault of the program.
+# The exit code for each error code; any other error is a bug of the program.
 _BY_ERROR = {
     "query": WRONG,
     "limit": WRONG,
@@ -47,7 +47,7 @@ def choose_exit(answer: Mapping[str, Any]) -> int:
 
 
 def choose_status_exit(state: Mapping[str, Any]) -> int:
-    """Return the exit code for a status: done, or not healthy."""
+    """Return the exit code for a status: done, or unhealthy."""
     return COMMITTED if state.get("health", {}).get("level", "ok") == "ok" else UNHEALTHY
 
 

@@ -1,7 +1,7 @@
 """The parsers of both command lines: pages with examples, and the nearest word for a wrong one.
 
-argparse has no public way to change the message for a wrong value, to list a parser's options or
-its actions. What is private of it is used in this module and nowhere else in `terminal`.
+argparse has no public way to change the message for a wrong value, or to list a parser's options
+and actions. Its private parts are used in this module and nowhere else in `terminal`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeVar
 
 from irclient.invisible import spell_hidden
 
-# What adds arguments to a parser.
+# A function that adds arguments to a parser.
 Add = Callable[[Any], object]
 Act = TypeVar("Act", bound=Callable[..., Any])
 
@@ -25,7 +25,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
     def __init__(self, prog: str):
         super().__init__(prog)
-        # argparse measures commands without their indentation, and so breaks the longest ones.
+        # argparse measures commands without their indentation, so it breaks the longest ones.
         self._action_max_length = 14
 
     def _format_action(self, action: argparse.Action) -> str:
@@ -36,15 +36,15 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are short: what is wrong, the nearest known word, where the help is.
+    """A parser with short errors: what is wrong, the nearest known word, where to find help.
 
-    `elsewhere` has words that are no commands of this program, each with the command line meant.
+    `elsewhere` maps commands of another program to the command line that is meant.
     """
 
     elsewhere: Mapping[str, str] = MappingProxyType({})
 
     def error(self, message: str) -> NoReturn:
-        """Exit with 2, without the whole usage before what matters."""
+        """Exit with 2, without printing the whole usage before the message."""
         self.exit(
             2, f"{self.prog}: {spell_hidden(message)}\n{' ' * len(self.prog)}  {self.prog} --help\n"
         )
@@ -63,7 +63,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def group_commands(commands: Any, headings: Mapping[str, str]) -> None:
-    """Have the list of commands show headings, each above the command that it is given by."""
+    """Print headings in the list of commands, each above its first command."""
     for listed in commands._choices_actions:
         listed.heading = headings.get(listed.dest, "")
 
@@ -79,9 +79,9 @@ def make_parser(name: str, about: str, epilog: str) -> Parser:
 
 
 def choose_commands(words: Sequence[str], commands: Collection[str]) -> Collection[str]:
-    """Return the commands whose files a command line needs: importing them all takes time.
+    """Return the commands whose modules a command line needs: importing all takes time.
 
-    Completion is about all of them, and so is a page or an error that lists them.
+    Completion needs all of them, and so does a page or an error that lists them.
     """
     alone = words and words[0] in commands and words[0] != "completion"
     return words[:1] if alone else commands
@@ -90,10 +90,10 @@ def choose_commands(words: Sequence[str], commands: Collection[str]) -> Collecti
 class Command:
     """A command of a program: `run`, whose docstring is its page, and what adds its arguments.
 
-    The first line of the docstring is the command's phrase in the list of them all; a description
-    follows, and lines for a shell below `examples:`. Where there are actions (`action`), `run` is
-    called with the chosen one as `options.act`; with `unless`, which says what happens without one,
-    none need be chosen.
+    The first line of the docstring is the command's phrase in the list of commands. A description
+    follows, and below `examples:` lines for a shell. If there are actions (`action`), `run` is
+    called with the chosen one as `options.act`; with `unless`, which says what happens without an
+    action, choosing one is optional.
     """
 
     # Whether the page of an action repeats its phrase as a sentence.
@@ -108,7 +108,7 @@ class Command:
         self.actions: dict[str, tuple[Callable[..., Any], tuple[Add, ...]]] = {}
 
     def action(self, name: str, *options: Add) -> Callable[[Act], Act]:
-        """Have a function be an action of this command; its docstring is the action's phrase."""
+        """Make a function an action of this command; its docstring is the action's phrase."""
 
         def add(act: Act) -> Act:
             self.actions[name] = act, options
@@ -151,17 +151,17 @@ def command(*options: Add, unless: str = "") -> Callable[[Callable[..., int]], C
 
 
 def argument(*names: str, **details: Any) -> Add:
-    """Return what adds an argument, of `add_argument`, to a parser."""
+    """Return a function that adds an argument, as `add_argument` does, to a parser."""
     return lambda parser: parser.add_argument(*names, **details)
 
 
 def flag(name: str, meaning: str) -> Add:
-    """Return what adds an option without a value to a parser."""
+    """Return a function that adds an option without a value to a parser."""
     return argument(name, action="store_true", help=meaning)
 
 
 def group(title: str, *options: Add) -> Add:
-    """Return what adds arguments to a parser below a title."""
+    """Return a function that adds arguments to a parser below a title."""
 
     def add(parser: argparse.ArgumentParser) -> None:
         titled = parser.add_argument_group(title)
@@ -172,7 +172,7 @@ def group(title: str, *options: Add) -> Add:
 
 
 def add_exclusive(*options: Add, required: bool = False) -> Add:
-    """Return what adds arguments to a parser of which only one may be given."""
+    """Return a function that adds mutually exclusive arguments to a parser."""
 
     def add(parser: argparse.ArgumentParser) -> None:
         group = parser.add_mutually_exclusive_group(required=required)
@@ -195,14 +195,14 @@ def _dedent(text: str) -> str:
 
 
 def _make_phrase(line: str) -> str:
-    """Return the first line of a docstring as it stands in a list."""
+    """Return the first line of a docstring as a phrase for a list."""
     first = line.partition("\n")[0].rstrip(".")
     return first[:1].lower() + first[1:]
 
 
 def parse_options(program: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
     """Return the options of a command line, or exit with 2 and an error."""
-    if argv is not None and not argv:  # the name alone asks what there is
+    if argv is not None and not argv:  # the name alone asks for the list
         program.print_help()
         program.exit()
     if misplaced := _find_misplaced(program, argv or ()):
@@ -215,7 +215,7 @@ def parse_options(program: Parser, argv: Sequence[str] | None) -> argparse.Names
 
 
 def _find_misplaced(program: Parser, argv: Sequence[str]) -> str:
-    """Return what is wrong with an option of a command that stands before it; "" for nothing."""
+    """Return an error about a command's option that stands before the command, or ""."""
     option = argv[0].partition("=")[0] if argv else ""
     if not option.startswith("-") or option in program._option_string_actions:
         return ""

@@ -1,7 +1,7 @@
-"""What a person sees of an answer: hits and payloads as lines, made for the terminal.
+"""How a person sees an answer: hits and payloads as lines for the terminal.
 
-Answers are plain data here, made safe by `irclient.invisible.make_safe`: this is on the way of
-every prompt. What a person copies, such as a path, is cut only where a link holds all of it.
+Answers are plain data here, made safe by `irclient.invisible.make_safe`: every prompt passes here.
+A text that a person copies, such as a path, is cut only if a link contains all of it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 # Below this many cells bars and indents are shorter.
 _NARROW = 60
-# Other places of a hit that a person is shown; --json has all.
+# How many other places of a hit are shown; --json has all.
 _MOST_PLACES = 5
 _SUMMARY_LINES = 3
 _MOST_ROOTS = 3
 _FOOTER_CELLS = 100
-# What a shell takes as it is, besides letters and digits.
+# What a shell reads literally, besides letters and digits.
 _UNQUOTED = frozenset("/-._~@:+,=%")
-# Words that are in every question, and say nothing where they match.
+# Words in every question, whose matches mean nothing.
 _COMMON = frozenset(
     "and are but can did does for from had has have how into its not our out that the their them"
     " then this use was what when where which who why with you your".split()
@@ -43,19 +43,19 @@ _COMMON = frozenset(
 _SHORTEST_WORD, _SHORTEST_STEM, _LONGEST_ENDING = 3, 4, 3
 # Why nothing applies, in the terminal and to MCP clients.
 REASONS = {
-    "building": "it may be in an entry that is still being read",
+    "building": "it may be in an entry that has not been read yet",
     "below_floor": "the nearest match is too far from the question",
     "no_candidates": "nothing indexed shares anything with the query",
-    "no_task": "this says no task: it continues a conversation, orders a small edit or names files",
-    "no_match": "no text that is indexed holds it",
+    "no_task": "this is no task: it continues a conversation, orders a small edit or names files",
+    "no_match": "no indexed text contains it",
     "nothing_indexed": "there is nothing in the index yet; irc add NAME KIND ROOT adds a corpus",
-    "filtered_out": "the filters leave nothing to choose from",
-    "llm:none": "the model found that nothing here serves it",
-    "offered_before": "this session was shown what does",
+    "filtered_out": "nothing passes the filters",
+    "llm:none": "the model found nothing suitable here",
+    "offered_before": "nothing new: this session was already shown what applies",
 }
-# What the person wants of a hit.
+# What the person decided about a hit.
 _OFFERS = {"muted": "muted: never offered", "pinned": "pinned: offered first"}
-# How a related item belongs to its hit.
+# How a related item is linked with its hit.
 _RELATIONS = {
     "names": "names the package",
     "named_by": "named by the skill",
@@ -74,7 +74,7 @@ def format_answer(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
         yield from wrap(cut.split(), " ", to.width)
     if respelled := answer["signals"].get("respelled"):
         said = f"searched for {', '.join(map(str, respelled.values()))}"
-        yield from wrap(f"{said} in place of {', '.join(respelled)}".split(), " ", to.width)
+        yield from wrap(f"{said} instead of {', '.join(respelled)}".split(), " ", to.width)
     for hit in answer["results"]:
         yield from format_hit(hit, to, asked)
     if answer["results"] and (unserved := answer["signals"].get("unserved")):
@@ -93,7 +93,7 @@ _SO_FAR = " (by name and description so far)"
 
 
 def list_unready(freshness: Mapping[str, Any]) -> list[str]:
-    """Return what is still being done that an answer may lack the results of."""
+    """Return the work in progress whose results an answer may lack."""
     building, reading = freshness.get("building"), freshness.get("reading")
     roots = freshness.get("roots", {})
     heads = freshness.get("heads", ())
@@ -116,12 +116,12 @@ def _describe_roots(roots: Sequence[str] | None) -> str:
 
 
 def describe_project(answer: Mapping[str, Any]) -> str:
-    """Return how many hits are of the project that was asked from, "" where none is."""
+    """Return how many hits are from the project of the query, "" without a project."""
     own = [hit for hit in answer["results"] if hit["fields"].get("project_root")]
     if not own or not (name := answer.get("project")):
         return ""
     of = format_count(len(answer["results"]), "hit")
-    return f"in {name}: {len(own)} of {of} {'is' if len(own) == 1 else 'are'} of this project"
+    return f"in {name}: {len(own)} of {of} {'is' if len(own) == 1 else 'are'}  from this project"
 
 
 def describe_cut(signals: Mapping[str, Any]) -> str:
@@ -134,7 +134,7 @@ def describe_cut(signals: Mapping[str, Any]) -> str:
 def format_hit(
     hit: Mapping[str, Any], to: Terminal, asked: Mapping[str, set[str]] | None = None
 ) -> Iterator[str]:
-    """Yield one hit as a few lines, and its disclosure where it has one.
+    """Yield one hit as a few lines, with its disclosure if it has one.
 
     Words of its summary that match one of `asked` (see `_list_words`) are bold.
     """
@@ -167,7 +167,7 @@ def format_hit(
 def _format_related(
     related: list[Mapping[str, Any]] | None, room: int, to: Terminal
 ) -> Iterator[str]:
-    """Yield a line for each item that belongs to a hit; one that says so where there is none."""
+    """Yield a line for each item related to a hit, or one that says there is none."""
     if related == []:
         yield to.paint(DIM, "nothing related is indexed")
     for item in related or ():
@@ -182,36 +182,36 @@ def _format_related(
 
 
 def add_line(hit: Mapping[str, Any]) -> str:
-    """Return the path of a hit; of a text or a program with its line, as `PATH:LINE`."""
+    """Return a hit's path, for text or source code with the line, as `PATH:LINE`."""
     fields = hit["fields"]
     line = fields.get("line") or fields.get("start_line")
     return f"{hit['pointer']}:{line}" if isinstance(line, int) else str(hit["pointer"])
 
 
 def entitle_hit(hit: Mapping[str, Any]) -> str:
-    """Return the name of a hit, of a project's dependency with its version."""
+    """Return a hit's name, for a project's dependency with its version."""
     version = hit["fields"].get("version") if hit["fields"].get("project_root") else None
     return f"{hit['name']} {version}" if version else str(hit["name"])
 
 
 def quote(reference: str) -> str:
-    """Return a reference as a shell takes it for one word."""
+    """Quote a reference so that a shell reads it as one word."""
     if all(char.isalnum() or char in _UNQUOTED for char in reference):
         return reference
     return "'" + reference.replace("'", "'\"'\"'") + "'"
 
 
 def _link_place(path: str, place: str, room: int, to: Terminal) -> str:
-    """Return a place as a link; one that is not the file's own name, being spelt, gives no link."""
+    """Return a path as a link; a path that had to be escaped gets none."""
     if not to.host or "\\" in path:
         return place
     return to.link_file(path, clip_beginning(place, room))
 
 
 def _format_head(hit: Mapping[str, Any], reference: str, to: Terminal) -> str:
-    """Return the bar, the score, the name, and the reference where there is room for all of it.
+    """Return the bar, the score, the name and the reference.
 
-    Where there is none, the corpus.
+    If there is no room for the reference, the corpus takes its place.
     """
     size = _count_bar_cells(to)
     filled = round(size * max(0.0, min(1.0, hit["score"])))
@@ -224,7 +224,7 @@ def _format_head(hit: Mapping[str, Any], reference: str, to: Terminal) -> str:
 
 
 def _has_room(hit: Mapping[str, Any], reference: str, to: Terminal) -> bool:
-    """Return whether a reference, which is never cut, has room behind the name."""
+    """Return whether a reference, which is never cut, fits behind the name."""
     return count_cells(entitle_hit(hit)) + 2 + count_cells(reference) <= _count_room(to)
 
 
@@ -233,12 +233,12 @@ def _count_bar_cells(to: Terminal) -> int:
 
 
 def _count_room(to: Terminal) -> int:
-    """Return how many cells are left behind the bar and the score."""
+    """Return how many cells are left after the bar and the score."""
     return to.width - _count_bar_cells(to) - 8
 
 
 def _list_words(query: str) -> dict[str, set[str]]:
-    """Return the words of a query that are marked, in lower case, by their first four letters."""
+    """Return a query's words to highlight, in lower case, by their first four letters."""
     asked: dict[str, set[str]] = {}
     for word in map(str.lower, _split_runs(query)):
         if len(word) >= _SHORTEST_WORD and word.isalnum() and word not in _COMMON:
@@ -247,14 +247,14 @@ def _list_words(query: str) -> dict[str, set[str]]:
 
 
 def _mark_words(line: str, asked: Mapping[str, set[str]], to: Terminal) -> str:
-    """Return a line with the words that were asked for in bold."""
+    """Return a line with the words of the query in bold."""
     return "".join(
         to.paint(BOLD, run) if _is_form_of(run, asked) else run for run in _split_runs(line)
     )
 
 
 def _split_runs(text: str) -> Iterator[str]:
-    """Yield a text as its words, and what lies between them; importing `re` takes 5 ms."""
+    """Yield the words of a text and what is between them; importing `re` takes 5 ms."""
     start = 0
     for at in range(1, len(text) + 1):
         if at == len(text) or text[at].isalnum() != text[start].isalnum():
@@ -263,7 +263,7 @@ def _split_runs(text: str) -> Iterator[str]:
 
 
 def _is_form_of(word: str, asked: Mapping[str, set[str]]) -> bool:
-    """Return whether a word is one of those, or another form of one: `migrate`, `migration`."""
+    """Return whether a word equals one of those or is another form: `migrate`, `migration`."""
     word = word.lower()
     others = asked.get(word[:_SHORTEST_STEM], ())
     return word in others or any(_are_alike(*sorted((word, other), key=len)) for other in others)
@@ -301,7 +301,7 @@ def format_footer(answer: Mapping[str, Any], to: Terminal) -> str:
 
 
 def suggest_scope(words: list[str], answer: Mapping[str, Any]) -> str:
-    """Return a hint where the first of several words names a corpus that was asked with others."""
+    """Return a hint if the first of several words names a corpus that was asked among others."""
     asked = answer["signals"].get("per_source") or {}
     if len(words) < 2 or len(asked) < 2 or words[0] not in asked:
         return ""
@@ -309,7 +309,7 @@ def suggest_scope(words: list[str], answer: Mapping[str, Any]) -> str:
 
 
 def format_disclosure(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a payload: what was wrong with it, its text, and the files that go with it."""
+    """Yield a payload: any problem, its text, and the files that come with it."""
     if found["note"]:
         why = f": {found['reason']}" if found["reason"] else ""
         yield f"[{found['corpus']}/{found['artifact_id']}: {found['note']}{why}]"
@@ -320,7 +320,7 @@ def format_disclosure(found: Mapping[str, Any]) -> Iterator[str]:
     if found["hidden"]:
         yield f"[hidden characters, shown as \ufffd: {', '.join(found['hidden'])}]"
     if found["redacted"]:
-        yield f"[{format_count(found['redacted'], 'secret')} taken out]"
+        yield f"[{format_count(found['redacted'], 'secret')} removed]"
     if found["passage"] is not None:
         count = len(found["passage_records"])
         lacks = f", {found['expansion']}" if found["expansion"] else ""
@@ -329,7 +329,7 @@ def format_disclosure(found: Mapping[str, Any]) -> Iterator[str]:
     if found["body"] is not None:
         yield found["body"].rstrip("\n")
     if found["truncated"]:
-        yield "[cut here; the file goes on]"
+        yield "[cut here; the file continues]"
     for file in found["files"]:
         yield f"--- {file['path']} ({format_count(file['size'], 'byte')})"
         if file["text"] is not None:

@@ -1,8 +1,8 @@
 """Print what a command returns: as JSON if requested, else as text.
 
-Every line for a person passes through here, so that no name in it can begin another line. What
-cannot be printed ends nothing: a command goes on with what it was asked to do, and
-`irclient.terminal.ending` says at its end that the output was lost.
+Every line for a person passes through here, so that no name in it can start a new line. If output
+cannot be written, the command still finishes, and `irclient.terminal.ending` reports the loss at
+its end.
 """
 
 from __future__ import annotations
@@ -20,29 +20,32 @@ from irclient.terminal.exits import DONE
 from irclient.terminal.width import clip, takes_unicode
 
 _MOST_S = 1e6
-# What CI and coding agents set for the commands that they run; some run them on a terminal.
+# Variables that CI and coding agents set for their commands; some run them on a terminal.
 PROGRAMS = (
     *("CI", "CLAUDECODE", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "GEMINI_CLI"),
     *("CURSOR_AGENT", "OPENCODE", "AGENT", "AI_AGENT"),
 )
 
 
-# The first error of writing to stdout, if there was one: what is printed later goes nowhere.
+# The first error of writing to stdout, if any: later output is discarded.
 _lost: list[OSError] = []
 
 
 def begin_output() -> None:
-    """Forget what was lost of an earlier program's output."""
+    """Forget the write errors of an earlier program."""
     _lost.clear()
 
 
 def find_lost_output() -> OSError | None:
-    """Return why stdout takes nothing any more; None while it does. What only prints ends then."""
+    """Return why stdout cannot be written any more, or None.
+
+    A command that only prints ends then.
+    """
     return _lost[0] if _lost else None
 
 
 def add_output(parser: argparse.ArgumentParser, data: bool = True) -> None:
-    """Add the options that every command has; `--json` only to one that prints `data`."""
+    """Add the options that every command has; `--json` only if the command prints `data`."""
     parser.set_defaults(json=False, timeout=10.0)
     add_output_of_action(parser, data)
 
@@ -57,7 +60,7 @@ def add_output_of_action(parser: argparse.ArgumentParser, data: bool = True) -> 
 
 
 def parse_seconds(text: str) -> float:
-    """Return an option's number of seconds, above 0 and of this month."""
+    """Return an option's number of seconds, above 0 and at most a month."""
     try:
         if 0 < (number := float(text)) < _MOST_S:
             return number
@@ -76,7 +79,7 @@ def print_data(
 ) -> int:
     """Print a value, or types of irclient, as JSON or by `text`; "" prints nothing. Return DONE.
 
-    `text` is given plain data as it may be shown, and returns a text or lines.
+    `text` gets plain data that is safe to show, and returns a text or lines.
     """
     value = plain_data(value)
     if options.json:
@@ -94,34 +97,34 @@ def print_json(value: Any) -> None:
 
 
 def print_line(line: str) -> None:
-    """Print one line to stdout, whatever it names."""
+    """Print one line to stdout, escaping line ends in names."""
     _print(spell_hidden(line))
 
 
 def note(line: str) -> None:
-    """Print one line to stderr, whatever it names."""
+    """Print one line to stderr, escaping line ends in names."""
     _say(spell_hidden(line))
 
 
 def print_text(text: str) -> None:
-    """Print a text of many lines, made of what may be shown, to stdout."""
+    """Print a text of many lines that is safe to show, to stdout."""
     _print(replace_hidden(text))
 
 
 def note_text(text: str) -> None:
-    """Print a text of many lines, made of what may be shown, to stderr."""
+    """Print a text of many lines that is safe to show, to stderr."""
     _say(replace_hidden(text))
 
 
 def can_ask() -> bool:
-    """Return whether a person can answer a question: at a terminal that no program types into."""
+    """Return whether a person can answer questions: at a terminal, and not run by a program."""
     if any(os.environ.get(name, "").lower() not in ("", "0", "false") for name in PROGRAMS):
         return False
     return all(each is not None and each.isatty() for each in (sys.stdin, sys.stdout))
 
 
 def flush_output() -> None:
-    """Write out what is still kept for stdout."""
+    """Write buffered output to stdout."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -136,7 +139,7 @@ def _print(text: str) -> None:
 
 
 def _drop_output(error: OSError) -> None:
-    """Note that stdout takes nothing more, and have the system drop the rest."""
+    """Record that stdout cannot be written any more, and discard further output."""
     _lost.append(error)
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

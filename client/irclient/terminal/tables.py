@@ -1,6 +1,6 @@
-"""What a person sees of the daemon and its corpora: tables as plain lines.
+"""How a person sees the daemon and its corpora: tables as plain lines.
 
-What is `width` cells wide at most is so on a terminal; what is piped is not cut.
+A `width` in cells applies on a terminal only; piped output is not cut.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from irclient.counts import format_count, format_largest_unit
 from irclient.terminal.columns import TableColumn, fit_table, format_table, wrap_line
 from irclient.terminal.width import UNCUT
 
-# Of many problems of one reason so many are named.
+# How many of many problems with one reason are named.
 _PATHS_SHOWN = 3
 
 
 def group_problems(label: str, problems: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    """Yield lines for the `{path, reason}` of a corpus: each alone, or one for many of a reason."""
+    """Yield lines for a corpus' `{path, reason}`: one each, or one for many of the same reason."""
     by_reason: dict[str, list[str]] = {}
     for problem in problems:
-        # A reason may name what it is about, which would tell equal ones apart.
+        # A reason may contain its path, which would make equal reasons differ.
         about = os.path.basename(problem["path"])
         reason = problem["reason"].replace(problem["path"], "it")
         reason = reason.replace(about, "it") if about else reason
@@ -39,7 +39,7 @@ def group_problems(label: str, problems: Sequence[Mapping[str, str]]) -> Iterato
 
 
 def format_health(state: dict[str, Any]) -> list[str]:
-    """Return the lines about the health of a status, the worst first; none of an older daemon's."""
+    """Return the lines about a status' health, the worst first; none for an older daemon."""
     found = state.get("health")
     if found is None:
         return []
@@ -56,7 +56,7 @@ def format_health(state: dict[str, Any]) -> list[str]:
 
 
 def _format_configuration(state: dict[str, Any]) -> Iterator[str]:
-    """Yield what of the configuration file is not in use, and what to do about it."""
+    """Yield which parts of the configuration file are not in use, and what to do."""
     if refused := state.get("refused"):
         hint = f" ({refused['hint']})" if refused["hint"] else ""
         yield (
@@ -68,10 +68,10 @@ def _format_configuration(state: dict[str, Any]) -> Iterator[str]:
 
 
 def describe_mismatch(found: dict[str, Any]) -> str:
-    """Return the line about requests of another protocol, with the command that cures them."""
+    """Return the line about requests of another protocol, with the command that fixes them."""
     times = "once" if found["count"] == 1 else f"{found['count']:,} times"
     return (
-        f"refused: a client of protocol {found['protocol']} asked {found['op']} {times} in vain;"
+        f"refused: a client of protocol {found['protocol']} was refused {found['op']} {times};"
         f" {found['fix']} (of a hook: irc install AGENT --hooks)"
     )
 
@@ -108,31 +108,31 @@ def _format_quarantined(state: dict[str, Any]) -> Iterator[str]:
             )
 
 
-# What a person sees of backends: how the copies are, and what a front end answers from.
+# How a person sees backends: the state of copies, and where a front end's answers come from.
 
 _STATES = {
     "sending": "being sent",
-    "refused": "written by another, so not from here",
-    "degraded": "not level",
+    "refused": "not sent: another daemon writes it",
+    "degraded": "not up to date",
 }
 
 
 def format_backends(state: Mapping[str, Any]) -> list[str]:
-    """Return the lines about the backends of a status: none where there are no backends."""
+    """Return the lines about a status' backends, if any."""
     if state.get("backends") is not None:
         return list(_format_front_end(state["backends"], state["corpora"]))
     return list(_format_copies(state["corpora"]))
 
 
 def _format_copies(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line for the level copies at each backend, and one for each other copy."""
+    """Yield a line for the up-to-date copies at each backend, and one for each other copy."""
     held = [corpus for corpus in corpora if corpus.get("copy")]
     level: dict[str, list[str]] = {}
     for corpus in held:
         if corpus["copy"]["state"] == "level":
             level.setdefault(corpus["copy"]["backend"], []).append(corpus["name"])
     for backend, names in level.items():
-        yield f"copies: {', '.join(names)} at {backend}: level"
+        yield f"copies: {', '.join(names)} at {backend}: up to date"
     for corpus in held:
         if (how := corpus["copy"]["state"]) != "level":
             why = _describe_copy(how, corpus)
@@ -152,7 +152,7 @@ def _describe_copy(how: str, corpus: Mapping[str, Any]) -> str:
 def _format_front_end(
     every: Sequence[Mapping[str, Any]], corpora: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
-    """Yield a line for each backend: who writes there, or why it is not heard."""
+    """Yield a line for each backend: who writes there, or why it does not answer."""
     for each in every:
         held = [c["copy"] for c in corpora if c.get("copy", {}).get("backend") == each["backend"]]
         if each["problem"]:
@@ -167,7 +167,7 @@ def _format_front_end(
 
 DEMO = "demo: nothing of yours was found, so examples are indexed; yours replace them"
 _EXAMPLES = 3
-# A rate over less is no rate.
+# Too short for a rate, in seconds.
 _RATED_AFTER_S = 0.5
 _CORPUS = (
     TableColumn("name", least=10),
@@ -185,7 +185,7 @@ _COUNTED = ("name", "kind", "artifacts", "records", "vectors", "failures", "pend
 
 
 def format_status(state: dict[str, Any], width: int = UNCUT) -> str:
-    """Return the daemon's state: who, how long, and one row for each corpus."""
+    """Return the daemon's state: version, process, uptime, and one row for each corpus."""
     resident = state.get("rss_bytes")
     memory = "" if resident is None else f", {resident / 1e6:,.0f} MB"
     head = (
@@ -203,7 +203,7 @@ def format_status(state: dict[str, Any], width: int = UNCUT) -> str:
     ]
     below += [*_format_heads(state["corpora"]), *format_behind(state["corpora"])]
     below += format_skipped(state["corpora"])
-    # Where something of the person's is indexed, what else might be is no news each time.
+    # If the person has something indexed, missing places are not worth a line each time.
     alone = state.get("demo") or not state["corpora"]
     below += [
         *(format_waiting(state.get("waiting_for", ())) if alone else ()),
@@ -219,18 +219,18 @@ def format_status(state: dict[str, Any], width: int = UNCUT) -> str:
 
 
 def _format_heads(states: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield a line for each corpus whose bodies are still to be read."""
+    """Yield a line for each corpus whose bodies are not read yet."""
     for state in states:
         if heads := state.get("heads"):
-            # A running job counts entries that are still to be read, this those already indexed.
+            # A running job counts entries that are not read yet, this those already indexed.
             yield (
                 f"building: {state['name']}: {state['artifacts']:,} can be found so far,"
-                f" {heads:,} of them by name and description alone"
+                f" {heads:,} of them only by name and description"
             )
 
 
 def format_behind(states: Sequence[dict[str, Any]]) -> list[str]:
-    """Return a line for each corpus that does not follow changes: how far behind it may be."""
+    """Return a line for each corpus that does not follow changes: how stale it may be."""
     return [
         f"{how}: {state['name']}: {_describe_behind(state)}"
         for state in states
@@ -246,7 +246,7 @@ def _describe_behind(state: dict[str, Any]) -> str:
 
 
 def format_skipped(states: Sequence[dict[str, Any]]) -> list[str]:
-    """Return a line for each corpus of which something was passed over: how much, and why."""
+    """Return a line for each corpus with skipped files: how many, and why."""
     lines = []
     for state in states:
         if found := state.get("skipped"):
@@ -257,7 +257,7 @@ def format_skipped(states: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def format_writing(run: Mapping[str, Any] | None) -> list[str]:
-    """Return a line about the prompts that are being written, or were last; none without any."""
+    """Return a line about the current or last run that writes prompts, or none."""
     if not run or run["state"] in ("none", "done"):
         return []
     why = f": {run['reason']}" if run["reason"] else ""
@@ -267,16 +267,16 @@ def format_writing(run: Mapping[str, Any] | None) -> list[str]:
 
 
 def format_advice(found: dict[str, str] | None) -> list[str]:
-    """Return a line about what would make answers faster, with its command; none without any."""
+    """Return a line about a way to speed up answers, with its command, or none."""
     return [f"advice: {found['message']}; {found['hint']}"] if found else []
 
 
 def format_model(found: dict[str, Any] | None) -> list[str]:
-    """Return a line about the configured model, where it is and what fails; none without one."""
+    """Return a line about the configured model: where it is and its last problem, or none."""
     if not found:
         return []
     where = (
-        "on this machine" if found["local"] else "beyond this machine: redacted text is sent there"
+        "on this machine" if found["local"] else "on another machine: redacted text is sent there"
     )
     uses = [
         f"{verb} {', '.join(names)}"
@@ -288,7 +288,7 @@ def format_model(found: dict[str, Any] | None) -> list[str]:
 
 
 def format_waiting(places: Sequence[dict[str, str]]) -> list[str]:
-    """Return one line about the places that are indexed once they exist; none without any."""
+    """Return one line about the places that will be indexed once they exist, or none."""
     if not places:
         return []
     first = {place["corpus"]: place["path"] for place in reversed(places)}
@@ -300,7 +300,7 @@ def format_waiting(places: Sequence[dict[str, str]]) -> list[str]:
 
 
 def format_ledger(state: dict[str, Any]) -> list[str]:
-    """Return the lines about the ledger: none where all is well."""
+    """Return the lines about problems of the ledger, if any."""
     lines = []
     if problem := state.get("problem"):
         since = format_moment(problem["since"])
@@ -310,7 +310,7 @@ def format_ledger(state: dict[str, Any]) -> list[str]:
         )
     if rebuilt := state.get("rebuilt"):
         lines.append(
-            f"ledger: damaged, and rebuilt since {format_moment(rebuilt['since'])}:"
+            f"ledger: it was damaged, and rebuilt at {format_moment(rebuilt['since'])}:"
             f" {rebuilt['why']}; the old one is kept in {rebuilt['kept']}"
         )
     elif aside := state.get("set_aside"):
@@ -319,38 +319,38 @@ def format_ledger(state: dict[str, Any]) -> list[str]:
 
 
 def format_use(noted: dict[str, Any] | None) -> list[str]:
-    """Return one line on what is noted of use, and for how long; none where nothing is."""
+    """Return one line on what is recorded of use and for how long, or none."""
     if not noted:
         return []
     if noted.get("problem"):
-        return [f"use: not noted now: {noted['problem']}; it is retried automatically"]
-    text = ", with their words" if noted.get("text") else ", without their words"
+        return [f"use: not recorded now: {noted['problem']}; it is retried automatically"]
+    words = "with" if noted.get("text") else "without"
     return [
-        f"use: {format_count(noted.get('offers', 0), 'answer')}{text},"
+        f"use: {format_count(noted.get('offers', 0), 'answer')} {words} the query's words,"
         f" and {format_count(noted.get('uses', 0), 'use')}"
-        f" of {format_count(noted.get('turns', 0), 'turn')} noted;"
+        f" of {format_count(noted.get('turns', 0), 'turn')} recorded;"
         f" answers are kept for {format_count(noted['kept_days'], 'day')} (irc usage)"
     ]
 
 
 def _format_project_counts(found: Mapping[str, int] | None) -> Iterator[str]:
-    """Yield one line on the projects that are known; none where there are none."""
+    """Yield one line on the known projects, if any."""
     if not found:
         return
-    parts = [f"{found['known']:,} known", f"{found['in_step']:,} in step"]
+    parts = [f"{found['known']:,} known", f"{found['in_step']:,} up to date"]
     parts += [f"{found['reading']:,} still being read"] if found["reading"] else []
     yield f"projects: {', '.join(parts)}, {format_count(found['items'], 'item')} (irc projects)"
 
 
 def format_stages(profile: dict[str, dict[str, float]]) -> str:
-    """Return one row for each stage: how often, and how long in milliseconds."""
+    """Return one row for each stage: how often it ran, and how long in milliseconds."""
     columns = ("stage", "n", "p50 ms", "p95 ms", "max ms")
     rows = [[name, f["n"], f["p50"], f["p95"], f["max"]] for name, f in profile.items()]
     return format_table(columns, rows)
 
 
 def format_floor(found: dict[str, Any]) -> str:
-    """Return a calibrated floor as one line: what it is, how good, on what grounds, since when."""
+    """Return a calibrated floor as one line: its value, quality, basis and age."""
     kind = "labelled" if found["labelled"] else "made-up"
     since = format_moment(found["calibrated_at"])
     return (
@@ -364,7 +364,7 @@ def format_corpora(states: Sequence[dict[str, Any]], width: int = UNCUT) -> str:
     """Return one row for each corpus."""
     rows = [[*(s[name] for name in _COUNTED), _format_scanned(s), _format_roots(s)] for s in states]
     return (
-        fit_table(_CORPUS, rows, width) if rows else "no corpora; irc add NAME KIND ROOT makes one"
+        fit_table(_CORPUS, rows, width) if rows else "no corpora; irc add NAME KIND ROOT adds one"
     )
 
 
@@ -374,7 +374,7 @@ def _format_scanned(state: dict[str, Any]) -> str:
 
 
 def format_age(at: float) -> str:
-    """Return how long ago a moment, in Unix seconds, was, in the words of the largest unit."""
+    """Return how long ago a moment, in Unix seconds, was, in its largest unit."""
     return format_largest_unit(max(0.0, time.time() - at))
 
 
@@ -391,7 +391,7 @@ def shorten(path: str) -> str:
 
 
 def _format_job(job: dict[str, Any]) -> str:
-    """Return how far a job is: done of total, and how many a second so far."""
+    """Return a job's progress: done of total, and the average rate per second."""
     line = f"{job['kind']} {job['corpus']}".rstrip() + ": "
     if not job["todo"]:
         return line + ("listing entries" if job["kind"] == "reconcile" else "running")
@@ -401,7 +401,7 @@ def _format_job(job: dict[str, Any]) -> str:
 
 
 def format_failures(found: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield one line for each failure: since when, what, and why."""
+    """Yield one line for each failure: since when, which entry, and why."""
     for each in found:
         tries = f" (tried {each['tries']:,} times)" if each.get("tries", 1) > 1 else ""
         yield f"{format_moment(each['since'])}  {each['corpus']}  {each['reason']}{tries}"
@@ -410,7 +410,7 @@ def format_failures(found: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def format_secrets(found: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield one line for each secret: its corpus, where it lies, and its kind."""
+    """Yield one line for each secret: its corpus, path, line and kind."""
     for each in found:
         yield f"{each['corpus']}  {each['path']}:{each['line'] or '?'}  {each['kind']}"
     if not found:
@@ -418,7 +418,7 @@ def format_secrets(found: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def format_audit(changed: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield each changed item: what it is, when it was disclosed, and the diff since."""
+    """Yield each changed item: its reference, when it was disclosed, and the diff since."""
     for each in changed:
         when = format_moment(each["disclosed_at"])
         yield f"{each['corpus']}/{each['artifact_id']}: {each['state']} since disclosed at {when}"
@@ -428,7 +428,7 @@ def format_audit(changed: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def format_moment(at: float, seconds: bool = False) -> str:
-    """Return a moment, in Unix seconds, as the date and time of this place."""
+    """Return a moment, in Unix seconds, as local date and time."""
     form = "%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M"
     return time.strftime(form, time.localtime(at))
 

@@ -1,8 +1,8 @@
 """What a terminal supports, and how many cells text takes on it.
 
-Nothing heavier than `os` and `unicodedata` is imported: every `irc discover` runs this. wcwidth
-knows more scripts, but takes 30 ms to import, and with two rules a name would be laid out in two
-ways; so this one serves every command.
+This imports nothing heavier than `os` and `unicodedata`, because every `irc discover` runs it.
+wcwidth knows more scripts but takes 30 ms to import, and with two rules the same name would be laid
+out in two ways; so this one serves every command.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 BOLD, DIM, GREEN = "1", "2", "32"
 
 _WIDE_IF_UNKNOWN = 100
-# What is piped, or kept in a file, is not cut.
+# Output to a pipe or a file is not cut.
 UNCUT = 1_000_000
 _NARROWEST = 20
 # Emoji presentation makes the character before it wide.
 _EMOJI = "\ufe0f"
-# Those that are known to open links (OSC 8); others may print the escape sequence.
+# Terminals known to open links (OSC 8); others may print the escape sequence.
 _LINKING_PROGRAMS = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby", "rio")
 _LINKING_TERMS = ("xterm-kitty", "xterm-ghostty", "foot", "alacritty", "contour", "wezterm")
 _LINKING_MARKS = ("KITTY_WINDOW_ID", "WT_SESSION", "KONSOLE_VERSION", "DOMTERM")
@@ -31,7 +31,7 @@ _PLAIN_IN_LINKS = frozenset(b"/-._~ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrs
 
 
 class Terminal:
-    """How many cells a line has, whether it may have colours, and the host that links name.
+    """A line's width in cells, whether colours are allowed, and the host for links.
 
     Without a host there are no links.
     """
@@ -44,18 +44,18 @@ class Terminal:
         self.host = host
 
     def paint(self, style: str, text: str) -> str:
-        """Return text in a style, where there are styles."""
+        """Return text in a style, if the terminal has styles."""
         return f"\x1b[{style}m{text}\x1b[0m" if self.colour and text else text
 
     def link_file(self, path: str, text: str) -> str:
-        """Return text that opens a file, where there are links."""
+        """Return text that opens a file, if the terminal has links."""
         if not self.host or not path.startswith("/"):
             return text
         return f"\x1b]8;;file://{self.host}{_quote(path)}\x1b\\{text}\x1b]8;;\x1b\\"
 
 
 def detect_terminal() -> Terminal:
-    """Return what stdout supports, as the environment sets or forbids it."""
+    """Return what stdout supports; the environment can force or forbid it."""
     live = sys.stdout.isatty()
     return Terminal(
         _find_width(live), _has_colour(live), os.uname().nodename if _has_links(live) else ""
@@ -63,7 +63,7 @@ def detect_terminal() -> Terminal:
 
 
 def escape_unencodable() -> None:
-    """Have stdout escape characters that its encoding lacks, instead of raising an error."""
+    """Make stdout escape characters that its encoding lacks, instead of raising an error."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
 
@@ -79,16 +79,16 @@ def count_cells(text: str) -> int:
 
 
 def clip(text: str, width: int) -> str:
-    """Return text, or its beginning and an ellipsis where it takes more than `width` cells."""
+    """Return text, or its beginning and an ellipsis if it takes more than `width` cells."""
     return text if count_cells(text) <= width else _take_cells(text, max(0, width - 1)) + "…"
 
 
 def clip_beginning(text: str, width: int) -> str:
-    """Return text, or an ellipsis and its end where it takes more than `width` cells."""
+    """Return text, or an ellipsis and its end if it takes more than `width` cells."""
     if count_cells(text) <= width:
         return text
     end = _take_cells(text[::-1], max(0, width - 1))[::-1]
-    # What combines with a character that was cut off must not go to the ellipsis.
+    # Marks of a character that was cut off must not combine with the ellipsis.
     while end and _count_cells(end[0]) == 0:
         end = end[1:]
     return "…" + end
@@ -100,7 +100,7 @@ def fold(text: str, width: int, most: int) -> list[str]:
     while len(lines) < most - 1 and count_cells(text) > width:
         line = _take_cells(text, width) or text[:1]
         end = len(line) if text[len(line)] == " " else line.rfind(" ")
-        # Scripts without spaces have an odd one: no line is cut short for it.
+        # In scripts without spaces a space is rare: no line is broken early for it.
         line = line[:end] if end > len(line) // 2 else line
         lines.append(line.rstrip())
         text = text[len(line) :].lstrip()
@@ -143,9 +143,9 @@ def _quote(path: str) -> str:
 
 
 def _find_width(live: bool) -> int:
-    """Return the terminal's width; as shutil does, without what importing that costs.
+    """Return the terminal's width as shutil does, without the cost of importing it.
 
-    A pipe has none, unless COLUMNS says so.
+    A pipe has none, unless COLUMNS sets it.
     """
     try:
         columns = int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(1).columns

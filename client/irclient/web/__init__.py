@@ -1,7 +1,7 @@
-"""The page: what is indexed, how fresh it is, and why an answer is as it is, in a browser.
+"""The page: what is indexed, how fresh it is, and how answers come about, in a browser.
 
-It is a client of the daemon like any other, in a process of its own. The packages it is made with
-are an extra (`irclient[web]`), so nothing outside this package imports them for it.
+It is a client of the daemon like any other, in its own process. Its packages are an extra
+(`irclient[web]`), so nothing outside this package imports them.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import stat
 
 from irclient.errors import Unavailable
 
-# A secret in a file: made on first use, readable by its owner only.
+# A secret in a file: created at first use, readable only by its owner.
 
 
 def keep_token(path: str) -> str:
-    """Return the token in a file, making both where there is none.
+    """Return the token in a file, creating both if missing.
 
-    Raises Unavailable for a file that others can read or write, or that holds no token.
+    Raises Unavailable for a file that others can read or write, or that has no token.
     """
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     try:
@@ -33,16 +33,16 @@ def keep_token(path: str) -> str:
 
 def _read(path: str) -> str:
     if os.path.islink(path):
-        raise Unavailable(f"{path} is a link", f"rm {path}, and a new token is made")
+        raise Unavailable(f"{path} is a link", f"rm {path}; then a new token is made")
     with open(path, encoding="utf-8") as file:
         status = os.fstat(file.fileno())
         if status.st_uid != os.getuid() or stat.S_IMODE(status.st_mode) & 0o077:
             raise Unavailable(
-                f"{path} is open to other users", f"rm {path}, and a new token is made"
+                f"other users can read or write {path}", f"rm {path}; then a new token is made"
             )
         token = file.read().strip()
     if len(token) < 16:
-        raise Unavailable(f"{path} holds no token", f"rm {path}, and a new one is made")
+        raise Unavailable(f"{path} contains no token", f"rm {path}; then a new one is made")
     return token
 
 
@@ -50,7 +50,7 @@ PORT = 7412
 
 
 def require_web() -> None:
-    """Raise Unavailable, with the command that helps, unless the packages can be imported."""
+    """Raise Unavailable, with the install command, unless the packages can be imported."""
     try:
         import sse_starlette  # noqa: F401
         import starlette  # noqa: F401
@@ -63,7 +63,7 @@ def require_web() -> None:
 
 
 def find_key_path() -> str:
-    """Return the file of the key that signs the page's links and cookies."""
+    """Return the path of the key that signs the page's links and cookies."""
     state = os.environ.get("XDG_STATE_HOME", "")
     base = state if os.path.isabs(state) else os.path.expanduser("~/.local/state")
     return os.path.join(base, "irdaemon", "web-key")

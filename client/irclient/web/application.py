@@ -48,24 +48,23 @@ def serve(app: ASGIApp, listener: socket.socket) -> None:
     make_http_server(app, Admission()).run(sockets=[listener])
 
 
-# Who may see the page: a link that works once, and the cookie and the path it is exchanged for.
+# Who may see the page: a one-time link, and the cookie and path that replace it.
 #
-# Links are signed with a key in a file of the user's own, so that another process of this user
-# (`irc web`, where the page is served already) can make one; by the same key the page proves to
-# it whose it is. Cookies are signed with a key that no file holds and that ends with the process:
-# what takes its port afterwards is sent nothing that lets it in. The time is an argument, in Unix
-# seconds.
+# Links are signed with a key in a private file, so that another process of this user (`irc web`, if
+# the page is already served) can make one; with the same key the page proves whose it is. Cookies
+# are signed with a key that is in no file and ends with the process: a program that takes over the
+# port later receives nothing it could use. The time is an argument, in Unix seconds.
 
 VALID_S = 60.0
-# A cookie ends with the browser and with the process; one that was copied ends with this.
+# A cookie ends with the browser and with the process; a copied one ends after this time.
 _COOKIE_S = 7 * 86_400.0
 
 
 class OneTimeTokens:
-    """Make and check tokens signed with one key; a link's is taken once, at its own port.
+    """Make and check tokens signed with one key; a link's token works once, at its own port.
 
-    One made before `since` is not taken: what was taken before a restart is not remembered. `path`
-    is the secret one below which a browser sends the cookie.
+    A token made before `since` is refused, since uses before a restart are not remembered. `path`
+    is the secret path below which a browser sends the cookie.
     """
 
     def __init__(self, key: str, port: int = 0, since: float = 0.0):
@@ -86,19 +85,19 @@ class OneTimeTokens:
         return self._sign(self._own_key, "cookie", now + _COOKIE_S)
 
     def accepts_cookie(self, cookie: str, now: float) -> bool:
-        """Say whether a cookie was made here, by this process, and is not too old."""
+        """Return whether this process made a cookie that has not expired."""
         return self._read_end(self._own_key, "cookie", cookie) > now
 
     def make_proof(self, endpoint: str, nonce: str) -> str:
-        """Return what shows, of a nonce, that a page at this port is of a daemon and a key."""
+        """Return proof, for a nonce, that a page at this port belongs to a daemon and a key."""
         return _sign(self._key, f"page {self._port} {endpoint}", nonce)
 
     def is_taken(self, token: str) -> bool:
-        """Say whether a link was used before, in the last minute."""
+        """Return whether a link was used within the last minute."""
         return token in self._taken
 
     def take(self, token: str, now: float) -> bool:
-        """Take a link's token: True for a valid one, the first time."""
+        """Take a link's token: return True for a valid one, the first time."""
         ends = self._read_end(self._key, self._link, token)
         self._taken = {each: until for each, until in self._taken.items() if until > now}
         if ends <= now or ends - VALID_S < self._since or token in self._taken:
@@ -113,7 +112,7 @@ class OneTimeTokens:
 
     @staticmethod
     def _read_end(key: bytes, use: str, token: str) -> float:
-        """Return until when a token holds, 0 for one that was not signed here."""
+        """Return when a token expires, 0 for one that was not signed here."""
         told, _, signature = token.rpartition(".")
         expected = _sign(key, use, told)
         if not hmac.compare_digest(signature.encode(), expected.encode()):
@@ -125,10 +124,10 @@ def _sign(key: bytes, use: str, told: str) -> str:
     return hmac.new(key, f"{use}:{told}".encode(), "sha256").hexdigest()
 
 
-# What happens in the daemon, to every open stream of the page: one subscription for them all.
+# The daemon's events, sent to every open stream of the page through one subscription.
 #
-# A browser opens one stream however many tabs it has; beyond the limit a tab polls. A reader that
-# is slow loses the oldest of what waits for it: what it shows it asks again in any case.
+# A browser opens one stream for all its tabs; beyond the limit a tab polls. A slow reader loses its
+# oldest waiting events: it asks for what it shows anyway.
 
 _MOST = 64
 _WAITING = 64
@@ -137,13 +136,13 @@ _AGAIN_S = 1.0
 
 
 class EventStreams:
-    """Hand the daemon's events to at most so many streams, and keep the newest of them."""
+    """Pass the daemon's events to a limited number of streams, and keep the newest events."""
 
     def __init__(self, endpoint: str, timeout: float, most: int = _MOST):
         self._endpoint = endpoint
         self._timeout = timeout
         self._most = most
-        # Weak: a stream whose reader left before its first event goes with its response.
+        # Weak: if a reader leaves before its first event, its stream goes with the response.
         self._open: WeakSet[asyncio.Queue[dict[str, Any]]] = WeakSet()
         self._newest: deque[dict[str, Any]] = deque(maxlen=_KEPT)
         self._reading: asyncio.Task[None] | None = None
@@ -154,7 +153,7 @@ class EventStreams:
         return JSONResponse(list(reversed(self._newest)))
 
     def publish(self, topic: str, data: Mapping[str, Any]) -> None:
-        """Hand an event to every stream, from the event loop that they are of."""
+        """Pass an event to every stream, from their event loop."""
         event = make_safe({"event": topic, "at": time.time(), **data})
         self._newest.append(event)
         for waiting in self._open:
@@ -163,12 +162,12 @@ class EventStreams:
             waiting.put_nowait(event)
 
     async def answer(self, request: Request) -> Response:
-        """Answer with a stream of events, or 503 where too many are open."""
+        """Answer with a stream of events, or 503 if too many are open."""
         self._start()
         if len(self._open) >= self._most:
             return PlainTextResponse("too many streams are open", 503, {"Retry-After": "5"})
         waiting: asyncio.Queue[dict[str, Any]] = asyncio.Queue(_WAITING)
-        self._open.add(waiting)  # counted here, not where it is first read: many may open at once
+        self._open.add(waiting)  # counted here, not when first read: many may open at once
         return EventSourceResponse(self._stream_events(waiting), ping=15)
 
     async def _stream_events(self, waiting: asyncio.Queue[dict[str, Any]]) -> AsyncIterator[str]:
@@ -179,7 +178,7 @@ class EventStreams:
             self._open.discard(waiting)
 
     def _start(self) -> None:
-        """Begin to listen to the daemon; that goes on for as long as the event loop runs."""
+        """Start listening to the daemon, for as long as the event loop runs."""
         if self._reading is None or self._reading.done():
             self._reading = asyncio.ensure_future(self._read())
 
@@ -229,7 +228,7 @@ _DOCUMENT = """\
 
 
 def make_document(view: str) -> str:
-    """Return the HTML of a view, with nothing of the daemon's in it."""
+    """Return the HTML of a view, without any data of the daemon's."""
     links = "".join(_make_link(name, title, name == view) for name, title in TITLES.items())
     return _DOCUMENT.format(
         title=escape(TITLES[view]), view=escape(view), links=links, version=escape(__version__)
@@ -241,13 +240,13 @@ def _make_link(name: str, title: str, here: bool) -> str:
     return f'<a href="/{escape(name)}"{current}>{escape(title)}</a>'
 
 
-# What every request has to pass: Host, method, origin, and the cookie.
+# What every request must pass: Host, method, origin and cookie.
 #
-# Other users of the machine can reach the port, and so can pages in a browser: the cookie keeps
-# out the first, and the checks of Host, Origin and Sec-Fetch-Site the second, pages from other
-# ports of this machine included. Cookies know no ports: a browser would send one to whatever it
-# visits at this address. So it belongs to a path that no one can guess; the page asks for its
-# data below it, and keeps it in the storage of its own origin, which does know the port.
+# Other users of the machine can reach the port, and so can pages in a browser. The cookie keeps out
+# the former; the checks of Host, Origin and Sec-Fetch-Site the latter, including pages from other
+# ports of this machine. Cookies ignore ports: a browser sends one to every server at this address.
+# So the cookie belongs to an unguessable path; the page asks for its data below that path and keeps
+# it in its origin's storage, which does depend on the port.
 
 TOKEN = "token"
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?(:[0-9]{1,5})?")
@@ -283,10 +282,10 @@ _ENTRANCE = """\
 
 
 def check_hosts(names: Sequence[str], port: int) -> tuple[str, ...]:
-    """Return the values of Host that a browser sends for names under which a port is reached.
+    """Return the Host values that a browser sends for names under which a port is reached.
 
-    A name without a port is that of the port itself, or of a proxy at a usual one. Raises
-    QueryError for what is no NAME or NAME:PORT.
+    A name without a port means the port itself, or a proxy at a usual one. Raises QueryError for
+    anything but NAME or NAME:PORT.
     """
     found: list[str] = []
     for name in map(str.lower, names):
@@ -297,11 +296,11 @@ def check_hosts(names: Sequence[str], port: int) -> tuple[str, ...]:
 
 
 class PageGuard:
-    """Pass requests of a browser that was let in on to an application, and add safe headers.
+    """Pass on the requests of an admitted browser, and add safe headers.
 
-    `hosts` are the values of Host that are answered, the first with the port that names the cookie.
-    `open_paths` need no cookie, as nothing of the daemon's is there, nor do static files. `stolen`
-    is called where a link is used again.
+    `hosts` are the accepted Host values; the first one's port names the cookie. `open_paths` and
+    static files need no cookie, since they contain no data of the daemon's. `stolen` is called when
+    a link is used again.
     """
 
     def __init__(
@@ -321,7 +320,7 @@ class PageGuard:
         self._stolen = stolen
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 403 to a foreign page, 405 to what is no GET, 401 without the cookie."""
+        """Answer 403 to a foreign page, 405 to methods other than GET, 401 without the cookie."""
         if scope["type"] != "http":
             return
         answer = self._refuse(scope) or self._admit(scope)
@@ -336,21 +335,21 @@ class PageGuard:
         if headers.get("origin") not in (None, *self._origins):
             return PlainTextResponse("requests from other pages are refused", 403)
         foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site")
-        # The file that a browser is opened with is of no site; who knows a link may follow it.
+        # The file that opens the browser belongs to no site; anyone who knows a link may follow it.
         follows = _read_token(scope) and headers.get("sec-fetch-dest") == "document"
         if foreign and not follows:
             return PlainTextResponse("requests from other pages are refused", 403)
         return None
 
     def _admit(self, scope: Scope) -> Response | None:
-        """Return None for a request that may go on, else what it is answered."""
+        """Return None for a request that may proceed, else the refusal."""
         if token := _read_token(scope):
             return self._exchange_token(token)
         path = scope["path"]
         if path in self._open or path.startswith("/static/"):
             return None
         if not self._has_cookie(scope):
-            return PlainTextResponse(f"401: this browser was not let in: {_ASK_ANEW}", 401)
+            return PlainTextResponse(f"401: this browser is not admitted: {_ASK_ANEW}", 401)
         scope.get("state", {}).get(AUTHENTICATED, lambda: None)()
         if path.startswith(f"{self._tokens.path}/"):
             scope["path"] = path.removeprefix(self._tokens.path)
@@ -366,10 +365,10 @@ class PageGuard:
             return answer
         if self._tokens.is_taken(token):
             self._stolen()
-        return PlainTextResponse(f"403: this link was used, or is too old: {_ASK_ANEW}", 403)
+        return PlainTextResponse(f"403: this link was used already or is too old: {_ASK_ANEW}", 403)
 
     def _has_cookie(self, scope: Scope) -> bool:
-        """Say whether the cookie is among those sent; other programs' are of any form and name."""
+        """Return whether the cookie was sent; other programs' cookies have any form and name."""
         sent = ";".join(Headers(scope=scope).getlist("cookie")).split(";")
         pairs = (each.strip().partition("=") for each in sent)
         now = time.time()
@@ -394,7 +393,7 @@ def _add_headers(send: Send) -> Send:
 
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
-# Where the page proves whose it is.
+# The path at which the page proves whose it is.
 PROOF = "/proof"
 _STATIC = os.path.join(os.path.dirname(__file__), "static")
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -408,8 +407,8 @@ def make_web_app(
 ) -> ASGIApp:
     """Return the application for a port of the loopback address, asking the daemon at `endpoint`.
 
-    `key` signs links (`make_link`) and cookies; `host_names` are others under which a tunnel or a
-    proxy makes the port reachable. Raises QueryError for an invalid host name.
+    `key` signs links (`make_link`) and cookies; `host_names` are further names under which a tunnel
+    or a proxy makes the port reachable. Raises QueryError for an invalid host name.
     """
     streams = EventStreams(endpoint, timeout)
     tokens = OneTimeTokens(key, port, time.time())
@@ -443,7 +442,7 @@ def make_link(port: int, key: str, host_names: Sequence[str] = ()) -> str:
 
 
 def _answer_proof(tokens: OneTimeTokens, endpoint: str) -> _Endpoint:
-    """Return what shows another `irc web` that the page is of its daemon, and a link was used."""
+    """Prove to another `irc web` that the page is its daemon's and that a link was used."""
 
     async def prove(request: Request) -> Response:
         nonce, used = request.query_params.get("nonce", ""), request.query_params.get("link", "")
@@ -475,11 +474,12 @@ def _answer_document(view: str) -> _Endpoint:
 
 
 def _answer_data(ask: ViewOf, endpoint: str, timeout: float) -> _Endpoint:
-    """Return what answers with the data of a view, or with the error and what helps."""
+    """Return the handler that answers with a view's data, or with an error and a hint."""
 
     async def data(request: Request) -> Response:
         try:
-            # A connection each: one made after a restart knows nothing of the daemon before it.
+            # One connection per request: one made after a restart knows nothing of the previous
+            # daemon.
             async with AsyncClient(endpoint, timeout) as client:
                 return _make_json(await ask(client, request.query_params))
         except IRError as error:
@@ -494,7 +494,7 @@ def _make_json(value: Mapping[str, Any], status: int = 200) -> Response:
 
 
 def _shorten(value: Any, most: int = _LONGEST) -> Any:
-    """Return plain data with texts cut that no page has room for."""
+    """Return plain data with long texts cut."""
     if isinstance(value, str):
         return value if len(value) <= most else value[: most - 1] + "…"
     if isinstance(value, Mapping):

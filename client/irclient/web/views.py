@@ -1,7 +1,7 @@
-"""The views: what each asks of the daemon, and what of it the page draws.
+"""The views: what each asks of the daemon, and which part of it the page draws.
 
 Each is plain data: the results of operations under their names, as `irc ... --json` prints them,
-with names on one line as a terminal shows them. Long lists are cut, and counted beside.
+with names on one line as on a terminal. Long lists are cut, and their length is sent too.
 """
 
 from __future__ import annotations
@@ -28,37 +28,37 @@ from irclient.types import Query, SelectSpec
 
 # Commands for a person to copy, with the names of what they are about.
 #
-# A name may come from a file of another author. It is quoted for the shell; one that holds a
-# character that is not seen, or that ends a line, is in no command.
+# A name may come from another author's file. It is quoted for the shell; a name with an invisible
+# character or a line end is not put into a command.
 
 _LONGEST = 300
 
 
 def make_command(*words: str, otherwise: str) -> str:
-    """Return words as a line for a shell, or `otherwise` where one of them cannot stand in it."""
+    """Return words as a shell command, or `otherwise` if one of them is unsafe there."""
     for word in words:
         if list_hidden(word) or "\n" in word or "\t" in word or len(word) > _LONGEST:
             return otherwise
     return shlex.join(words)
 
 
-# Of lists that may be long so many are sent; the page says how many there are.
+# How many entries of a long list are sent; the page says how many there are.
 MOST = 200
 _MOST_DIFFS = 50
-# An explanation has a table for each corpus: of those that came nearest so many are sent.
+# An explanation has a table for each corpus: how many of the nearest are sent.
 _MOST_EXPLAINED = 20
-# Floors and evaluations are an operation for each corpus: of so many they are asked for at a time.
+# Floors and evaluations need an operation per corpus: how many are asked for at a time.
 _ASKED = 64
 _AT_ONCE = 8
 _WHOLE = re.compile(r"[0-9]{1,9}")
-# What walks the disk is waited for longer, in seconds.
+# A walk of the disk gets more time, in seconds.
 PATIENCE = {"coverage": 60.0}
 
 ViewOf = Callable[[AsyncClient, QueryParams], Awaitable[dict[str, Any]]]
 
 
 async def show_now(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
-    """Return how the daemon and every corpus are, and the floors of the first corpora."""
+    """Return the state of the daemon and every corpus, and the floors of the first corpora."""
     status = await client.status()
     return {
         "status": status.to_dict(),
@@ -70,7 +70,7 @@ async def show_now(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
 
 
 async def _list_projects(client: AsyncClient) -> dict[str, Any]:
-    """Return the projects that are known; none of a daemon that is older, or does not tell."""
+    """Return the known projects; none if the daemon is older or refuses."""
     found: list[ProjectRow] = []
     with contextlib.suppress(IRError):
         found = await client.projects(listed=False)
@@ -78,7 +78,7 @@ async def _list_projects(client: AsyncClient) -> dict[str, Any]:
 
 
 async def show_floors(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
-    """Return the floors of corpora, `from` that place on; `next` is where to go on, if anywhere."""
+    """Return the floors of corpora from position `from` on; `next` is the next position, if any."""
     return await _read_floors(client, await client.status(), _read_place(params))
 
 
@@ -89,7 +89,7 @@ async def _read_floors(client: AsyncClient, status: Status, start: int) -> dict[
 
 
 async def show_coverage(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
-    """Return how much of what lies below the roots of `corpus` is indexed, by walking it."""
+    """Return how much of the files below the roots of `corpus` is indexed, by walking them."""
     return {"coverage": [each.to_dict() for each in await client.coverage(params.get("corpus"))]}
 
 
@@ -106,14 +106,14 @@ def _find_next(status: Status, start: int) -> int | None:
 
 
 def _make_corpus_command(corpus: CorpusStatus) -> str:
-    """Return what to run about a corpus."""
+    """Return the command to run for a corpus."""
     if corpus.failures:
         return "irc status --failures"
     return make_command("irc", "info", corpus.name, otherwise="irc status")
 
 
 async def show_answer(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
-    """Return the answer to a query, and why it is so; without words only what may be asked."""
+    """Return the answer to a query, and how it came about; without words only the options."""
     status = await client.status()
     known: dict[str, Any] = {"corpora": [each.name for each in status.corpora]}
     if not params.get("q", "").strip():
@@ -132,7 +132,7 @@ async def show_answer(client: AsyncClient, params: QueryParams) -> dict[str, Any
 
 
 def _keep_nearest(explained: Explanation, always: str) -> dict[str, Any]:
-    """Return an explanation with the corpora that came nearest, and how many there are."""
+    """Return an explanation with only the nearest corpora, and how many there are."""
     every = explained.corpora
     first = sorted(
         range(len(every)), key=lambda at: _rate_nearness(every[at], always), reverse=True
@@ -210,7 +210,7 @@ async def show_use(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
 
 
 async def show_gaps(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
-    """Return what was needed and not found, and the last evaluations of the first corpora."""
+    """Return what was needed but not found, and the last evaluations of the first corpora."""
     found, status, agents = await asyncio.gather(
         client.gaps(), client.status(), asyncio.to_thread(list_agents_with_hooks)
     )
@@ -219,12 +219,12 @@ async def show_gaps(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
 
 
 async def show_evaluations(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
-    """Return the last evaluations of corpora, `from` that place on, as `show_floors` does."""
+    """Return the last evaluations of corpora from position `from` on, as `show_floors` does."""
     return await _read_evaluations(client, await client.status(), _read_place(params))
 
 
 async def _read_evaluations(client: AsyncClient, status: Status, start: int) -> dict[str, Any]:
-    """Return the last evaluation of each corpus, one of several corpora once, without its cases."""
+    """Return each corpus' last evaluation without its cases, a shared one only once."""
 
     async def evaluation(name: str) -> Result | None:
         try:
@@ -242,7 +242,7 @@ async def _read_evaluations(client: AsyncClient, status: Status, start: int) -> 
 
 
 async def show_trouble(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
-    """Return the health, failures, places of credentials, and what changed since disclosed."""
+    """Return the health, failures, credentials found, and what changed since it was disclosed."""
     status, failures, secrets, changed = await asyncio.gather(
         client.status(), client.failures(), client.secrets(), client.audit()
     )
@@ -279,14 +279,14 @@ def _make_disclose_command(corpus: str, artifact_id: str) -> str:
 async def _ask_each(
     names: Sequence[str], ask: Callable[[str], Awaitable[Result | None]]
 ) -> list[dict[str, Any]]:
-    """Return what is known of each name as plain data, few asked at once, without what is not."""
+    """Return the result for each name as plain data, a few at a time, leaving out unknown ones."""
     free = asyncio.Semaphore(_AT_ONCE)
 
     async def one(name: str) -> Result | None:
         async with free:
             try:
                 return await ask(name)
-            except NotFound:  # it went since the status was read
+            except NotFound:  # it was removed after the status was read
                 return None
 
     found = await asyncio.gather(*(one(name) for name in names))
@@ -294,14 +294,14 @@ async def _ask_each(
 
 
 def _cut(report: Result, *names: str) -> dict[str, Any]:
-    """Return a report as plain data with lists of it cut, and how many they had in `n_<name>`."""
+    """Return a report as plain data with its lists cut, and their lengths in `n_<name>`."""
     plain = report.to_dict()
     counts = {f"n_{name}": len(plain[name]) for name in names}
     return {**plain, **{name: plain[name][:MOST] for name in names}, **counts}
 
 
-# By the name of its data; those that `irclient.web.application` has a title of are views, the
-# others are asked for by one of them.
+# By the name of the data; those with a title in `irclient.web.application` are views, the others
+# are requested by a view.
 VIEWS: Mapping[str, ViewOf] = {
     "now": show_now,
     "floors": show_floors,

@@ -231,8 +231,8 @@ def answer_in_shop(*hits, reason="single", **fresh):
 
 def test_an_answer_with_items_of_the_project_says_so_first():
     own = replace(OF_SHOP, fields={})
-    assert answer_in_shop(OF_SHOP, own)[0] == "in shop: 1 of 2 hits is of this project"
-    assert answer_in_shop(OF_SHOP)[0] == "in shop: 1 of 1 hit is of this project"
+    assert answer_in_shop(OF_SHOP, own)[0] == "in shop: 1 of 2 hits is from this project"
+    assert answer_in_shop(OF_SHOP)[0] == "in shop: 1 of 1 hit is from this project"
     assert "shop" not in answer_in_shop(own)[0]
 
 

@@ -1,10 +1,10 @@
-// Elements, figures and small drawings. What comes from the daemon only ever becomes text nodes and
-// attribute values of a fixed list; nothing is parsed as HTML, and the policy of the page forbids it.
+// Elements, figures and small drawings. The daemon's data only becomes text nodes and values of a fixed
+// list of attributes; nothing is parsed as HTML, and the page's policy forbids it.
 
 const SVG = "http://www.w3.org/2000/svg";
 const DRAWN = new Set(["svg", "rect", "line", "polyline", "title", "g"]);
 
-// Make an element of plain parts: strings become text, null and false nothing.
+// Make an element from plain parts: strings become text, null and false are skipped.
 export function h(tag, attributes = {}, ...children) {
   const made = DRAWN.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -23,7 +23,7 @@ function append(to, children) {
   }
 }
 
-// Make `old` show what `fresh` does, keeping what is the same: focus, selection, what is opened.
+// Update `old` to look like `fresh`, keeping equal parts and with them focus, selection and open details.
 export function morph(old, fresh) {
   for (const { name } of [...old.attributes])
     if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
@@ -47,9 +47,10 @@ export function morphChildren(old, fresh) {
 
 const key = (node) => (node.dataset ? node.dataset.key : undefined);
 
-// A name of an item: isolated, so that its direction turns nothing beside it around; cut by style.
+// An item's name: isolated, so that its text direction does not affect its neighbours; the style cuts it.
 export const name = (text, kind = "name") => h("bdi", { class: kind, title: text }, text);
 
+export const counted = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 export const count = (n) => (typeof n === "number" ? n.toLocaleString("en") : "–");
 export const fixed = (n, digits = 2) => (typeof n === "number" ? n.toFixed(digits) : "–");
 export const percent = (n) => (typeof n === "number" ? `${Math.round(100 * n)}%` : "–");
@@ -93,7 +94,7 @@ export function bar(share, { kind = "", from = 0, mark = null, low = null, high 
   );
 }
 
-// A line of values, oldest first, one a minute; null is a gap, and one between gaps a dot.
+// A line of values, oldest first, one a minute; null is a gap, a value between gaps a dot.
 export function sparkline(values, label) {
   const top = Math.max(1e-9, ...values);
   const at = (i) => ((120 * i) / Math.max(1, values.length - 1)).toFixed(1);
@@ -119,7 +120,7 @@ export const copyable = (line) =>
   h("span", { class: "command" }, h("code", {}, line),
     h("button", { type: "button", "data-copy": line, "aria-label": `Copy: ${line}` }, "Copy"));
 
-// What to say where an agent's transcripts would tell more, with the command only where none is set up.
+// A text for missing transcripts of an agent, with the command if no agent is set up.
 export const untold = (text, agents, more) =>
   agents.length ? empty(`${text} Set up: ${agents.join(", ")}.`) : empty(`${text} ${more}`, "irc install claude");
 

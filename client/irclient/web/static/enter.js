@@ -1,4 +1,4 @@
-// A browser that was let in: where the data lies is kept in the storage of this very origin, port and
-// all, and the link leaves the address bar.
+// Admit a browser: keep the data's path in the storage of this origin, port included, and remove the link
+// from the address bar.
 localStorage.setItem("irdaemon", document.body.dataset.path);
 location.replace("/now");

@@ -1,10 +1,10 @@
-// Gaps: what was needed and not found, with a cure; and how good the last evaluations were.
+// Gaps: what was needed but not found, with a remedy, and the last evaluations.
 import { json } from "./ask.js";
-import { bar, clock, copyable, count, day, empty, fixed, h, name, pill, rest, section, spaced, table, untold } from "./draw.js";
+import { bar, clock, copyable, count, counted, day, empty, fixed, h, name, pill, rest, section, spaced, table, untold } from "./draw.js";
 
 export const question = () => "";
 
-// Evaluations of corpora beyond the first, as they were asked for; `next` is where to go on.
+// Evaluations of further corpora, as requested; `next` is the next position.
 const beyond = { next: undefined, evaluations: [], failed: false };
 let redraw = () => {};
 
@@ -25,7 +25,7 @@ export async function onMore() {
   if (typeof from !== "number") return;
   beyond.next = null; // it is being asked
   const more = await json(`/evaluations.json?from=${from}`);
-  beyond.failed = !more || Boolean(more.error); // it is asked again by hand, not in a loop
+  beyond.failed = !more || Boolean(more.error); // the person asks again, not a loop
   beyond.next = beyond.failed ? from : more.next;
   beyond.evaluations.push(...(more?.evaluations ?? []));
   redraw();
@@ -35,14 +35,14 @@ export function draw({ gaps, evaluations: first, next, agents }) {
   if (beyond.next === undefined) beyond.next = next;
   const evaluations = [...first, ...beyond.evaluations];
   return [
-    section("Needed, and not found", gaps.gaps.length
+    section("Needed but not found", gaps.gaps.length
       ? [h("div", { class: "cards" }, gaps.gaps.map(gap)), rest(gaps.gaps.length, gaps.n_gaps)]
-      : untold("No gap: nothing was missed often enough to say so.", agents, "Gaps come from transcripts of an agent that is set up:"),
-      h("p", { class: "quiet" }, `${count(gaps.watching)} prompts are alone so far; ${count(gaps.replayed)} without a known answer were asked again. `, copyable("irc gaps --least 1"))),
+      : untold("No gaps: nothing was missed often enough.", agents, "Gaps come from the transcripts of an agent that is set up:"),
+      h("p", { class: "quiet" }, `${counted(gaps.watching, "prompt")} so far without a second one; ${counted(gaps.replayed, "prompt")} without a recorded answer asked again. `, copyable("irc gaps --least 1"))),
     section("Last evaluations", evaluations.length
       ? evaluations.map(evaluation)
-      : empty("No corpus was evaluated yet. Make labelled queries, and ask them:", "irc eval CASES.jsonl"),
-      typeof beyond.next === "number" && h("p", {}, h("button", { type: "button", "data-more": true }, "Those of further corpora"))),
+      : empty("No corpus has been evaluated yet. Write labelled queries, and run them:", "irc eval CASES.jsonl"),
+      typeof beyond.next === "number" && h("p", {}, h("button", { type: "button", "data-more": true }, "More corpora"))),
   ];
 }
 
@@ -52,17 +52,17 @@ function gap(each) {
   const why = Object.entries({ ...each.states, ...each.verdicts, ...each.reasons });
   return h("article", { class: "card" },
     h("header", {}, h("h3", {}, name(about || "?")), pill(heads[each.kind] ?? each.kind, "bad")),
-    h("p", {}, `${count(each.prompts)} prompts in ${count(each.sessions)} sessions`),
+    h("p", {}, `${counted(each.prompts, "prompt")} in ${counted(each.sessions, "session")}`),
     h("p", { class: "quiet" }, why.map(([reason, n]) => `${spaced(reason)} ${count(n)}`).join(", ")),
     h("ul", {}, (each.examples ?? []).map((text) => h("li", { dir: "auto", class: "quote" }, text))),
-    h("p", { class: "cure" }, h("b", {}, "cure: "), name(each.cure, "reason")));
+    h("p", { class: "cure" }, h("b", {}, "remedy: "), name(each.cure, "reason")));
 }
 
 function evaluation(each) {
   const { measures, intervals, n, n_gold } = each.discovery;
   return h("section", { class: "explained" },
     h("h3", {}, each.corpora.map((one) => [name(one), " "]), h("span", { class: "quiet" }, day(each.at), " ", each.at ? clock(each.at) : "")),
-    h("p", {}, `${count(n)} cases, ${count(n_gold)} with gold, ${count(each.artifacts)} artifacts`),
+    h("p", {}, `${counted(n, "case")}, ${count(n_gold)} with gold, ${counted(each.artifacts, "artifact")}`),
     table(["measure", "value", "#", "#95% interval"], [
       ...Object.entries(measures ?? {}).map(([measure, value]) => measured(measure, value, intervals)),
       ...["precision", "recall", "f1", "commit_rate", "abstention_accuracy"].map((measure) => measured(measure, each.selection[measure], each.selection.intervals)),

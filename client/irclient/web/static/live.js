@@ -1,12 +1,12 @@
 // One stream of events for all tabs of a browser: HTTP/1.1 gives an origin six connections, and a
-// stream takes one for good. A lock chooses the tab that holds it, a channel carries the events on.
+// stream keeps one of them. A lock chooses the tab that holds it, a channel passes the events on.
 
 import { at } from "./ask.js";
 
 const CHANNEL = "irdaemon";
 const AGAIN_MS = 3000;
 
-// Call `heard` with every event, in whichever tab it arrived; without locks there is none.
+// Call `heard` with every event, whichever tab it arrives in; browsers without locks get none.
 export function listen(heard) {
   if (!navigator.locks || !window.BroadcastChannel) return;
   const channel = new BroadcastChannel(CHANNEL);
@@ -22,7 +22,7 @@ function open(channel, heard) {
     channel.postMessage(event);
   };
   source.onerror = () => {
-    // It connects again by itself, but not after an error it was answered with.
+    // It reconnects by itself, but not after an error response.
     if (source.readyState === EventSource.CLOSED) setTimeout(() => open(channel, heard), AGAIN_MS);
   };
 }

@@ -1,12 +1,12 @@
-// Now: a card for each corpus, and how the daemon is.
+// Now: the daemon's state, and a card for each corpus.
 import { ago, bar, bytes, copyable, count, empty, fixed, h, name, percent, pill, rest, span, sparkline, spaced, table, tile } from "./draw.js";
 import { json } from "./ask.js";
 
 const KINDS = { ready: "good", building: "busy", embedding: "busy", "re-embedding": "busy", degraded: "bad" };
 const STATES = { read: "good", reading: "busy" };
 const EXAMPLES = 3;
-// What was asked for beyond the view's own data: floors by corpus, as of a generation, and the places
-// from which they were; coverage by corpus, which walks the disk and is asked for by a person only.
+// Data beyond the view's own: floors by corpus and generation, and the positions already requested;
+// coverage by corpus, which walks the disk, so only a person requests it.
 const beyond = { generation: null, floors: {}, asked: new Set() };
 const walked = new Map();
 let latest = null;
@@ -22,14 +22,14 @@ export function draw(data) {
   const healths = new Map((status.health?.corpora ?? []).map((each) => [each.name, each]));
   return [
     head(status),
-    status.demo && h("p", { class: "note" }, "These are examples: nothing of yours was found. Yours replace them: ", copyable("irc add notes files ~/notes")),
+    status.demo && h("p", { class: "note" }, "These are examples, because nothing of yours was found. Your own items replace them: ", copyable("irc add notes files ~/notes")),
     model(status.model),
     h("div", { class: "cards" }, status.corpora.map((each, place) => card(each, healths.get(each.name), data, place))),
     projects(data.projects, data.n_projects),
   ];
 }
 
-// Have cards whose floors were not sent ask for them when they come into sight, a page at a time.
+// When cards without floors come into view, request their floors, a page at a time.
 export function watch(drawn, again) {
   redraw = again;
   const seen = new IntersectionObserver((entries) => {
@@ -70,7 +70,7 @@ function head(status) {
     tile("artifacts", count(sum("artifacts"))),
     tile("records", count(sum("records"))),
     tile("generation", count(status.generation)),
-    tile("queue", count(status.queue), h("small", {}, status.queue_s ? `oldest ${span(status.queue_s)}` : "nothing waits")),
+    tile("queue", count(status.queue), h("small", {}, status.queue_s ? `oldest ${span(status.queue_s)}` : "queue empty")),
     tile("memory", bytes(status.rss_bytes)),
     tile("up", span(status.uptime_s)),
     tile("answers, last hour", count(status.minutes && queries.reduce((all, each) => all + each, 0)), sparkline(queries, "answers in each of the last sixty minutes"), "wide"),
@@ -87,7 +87,7 @@ function projects(found, all) {
 function model(found) {
   if (!found) return null;
   const used = [["chooses in", found.selects], ["summarises", found.summarises]].filter(([, names]) => names?.length);
-  return h("p", { class: "note" }, "Model ", name(found.model), " at ", name(found.endpoint, "path"), found.local ? ", on this machine" : ", beyond this machine",
+  return h("p", { class: "note" }, "Model ", name(found.model), " at ", name(found.endpoint, "path"), found.local ? ", on this machine" : ", on another machine",
     used.map(([what, names]) => [`; ${what} `, names.slice(0, 20).map((each, i) => [i ? ", " : "", name(each)])]),
     found.problem ? [" ", pill("fails", "bad"), " ", name(found.problem, "reason")] : null);
 }
@@ -114,7 +114,7 @@ function card(corpus, health, { status, floors, commands, now, next }, place) {
   );
 }
 
-// Coverage is by a walk of its own, so that it also tells what the source fails to see.
+// Coverage comes from a separate walk, so that it also finds what the source misses.
 function coverage(corpus) {
   const found = walked.get(corpus);
   const button = h("button", { type: "button", "data-coverage": corpus, disabled: found === null }, found === null ? "Walking the disk …" : "Compare with the disk");
@@ -122,18 +122,18 @@ function coverage(corpus) {
   const reasons = Object.entries(found.excluded ?? {});
   return h("div", { class: "coverage" },
     h("p", {}, button, " ", found.unchecked ? name(found.unchecked, "reason") : ""),
-    found.on_disk === undefined ? null : h("p", {}, `${count(found.indexed)} of ${count(found.indexed + found.missing)} indexed`, found.ratio === null ? "" : ` (${percent(found.ratio)})`, `; ${count(found.on_disk)} on the disk`),
+    found.on_disk === undefined ? null : h("p", {}, `${count(found.indexed)} of ${count(found.indexed + found.missing)} indexed`, found.ratio === null ? "" : ` (${percent(found.ratio)})`, `; ${count(found.on_disk)} on disk`),
     reasons.length ? h("dl", { class: "lines" }, reasons.slice(0, 20).map(([reason, n]) => line(name(reason, "reason"), count(n)))) : null,
     found.missing_paths?.length ? h("ul", {}, found.missing_paths.slice(0, 20).map((path) => h("li", {}, name(path, "path")))) : null,
     found.missing > 20 ? h("p", { class: "quiet" }, copyable("irc coverage")) : null);
 }
 
-// The daemon keeps these from its start on.
+// The daemon keeps these times since its start.
 const sinceStart = (at, now) => (at ? ago(at, now) : "not since the daemon started");
 const figure = (label, value) => h("div", {}, h("dt", {}, label), h("dd", {}, value));
 const line = (label, value) => h("div", {}, h("dt", {}, label), h("dd", {}, value));
 
-// The line is there in any case, so that nothing moves when a job begins.
+// The line is always there, so that nothing moves when a job starts.
 function progress(corpus, jobs, now) {
   const job = jobs.find((each) => each.corpus === corpus.name && each.state === "running");
   const todo = job?.todo || corpus.records;
@@ -145,11 +145,11 @@ function progress(corpus, jobs, now) {
   return h("div", { class: "progress" }, bar(todo ? done / todo : 1, { label: words, kind: job || corpus.pending ? "busy" : "" }), h("small", {}, words));
 }
 
-// The floor by which most answers are judged; those of other modes are in its title.
+// The floor for most answers; the title has those of other modes.
 function floorLines(floors) {
   if (!floors) return line("floor", "…");
   const modes = Object.entries(floors);
-  if (!modes.length) return line("floor", "plain: not calibrated");
+  if (!modes.length) return line("floor", "not calibrated");
   const told = ([mode, floor]) => `${mode} ${fixed(floor.at_least)}, J ${fixed(floor.j)}, n ${count(floor.n_inside + floor.n_outside)}${floor.applied === false ? ", not applied" : ""}`;
   const first = floors.hybrid ? ["hybrid", floors.hybrid] : modes[0];
   return line("floor", h("span", { title: modes.map(told).join("; ") }, told(first), modes.length > 1 ? h("small", {}, ` +${modes.length - 1}`) : null));

@@ -1,4 +1,4 @@
-// The page: asks for the data of its view, draws it, and asks again when something happened.
+// The page requests its view's data, draws it, and requests it again after events.
 import { at } from "./ask.js";
 import { clock, h, morphChildren } from "./draw.js";
 import { listen } from "./live.js";
@@ -9,8 +9,8 @@ import * as gaps from "./gaps.js";
 import * as trouble from "./trouble.js";
 
 const VIEWS = { now, try: try_, use, gaps, trouble };
-// How often a view is asked for by itself, and how soon after something happened: seldom what is
-// costly to make. An answer changes with what is asked, and with the index.
+// How often a view is requested without an event, and how soon after one: rarely if it is costly.
+// An answer changes with the query and with the index.
 const EVERY_MS = { now: 5000, try: Infinity, use: 60000, gaps: 60000, trouble: 15000 };
 const SOON_MS = { now: 300, try: 300, trouble: 2000 };
 const DOWN_MS = 2000;
@@ -36,7 +36,7 @@ function plan(ms) {
   timer = setTimeout(ask, ms);
 }
 
-// Ask now; what is under way is for an older question, and is dropped.
+// Ask now; drop a pending request, which is for an older question.
 async function ask() {
   due = Infinity;
   if (document.hidden) return;
@@ -70,7 +70,7 @@ function succeeded(data) {
   show();
 }
 
-// A wrong question leaves the page alone; a daemon that is away makes it old.
+// A wrong query leaves the page as it is; a missing daemon greys it out.
 function failed(error, status, next) {
   say(`${error.message}${error.hint ? ` (${error.hint})` : ""}`);
   if (status < 500) {
@@ -85,8 +85,8 @@ function failed(error, status, next) {
 
 function refused() {
   document.body.classList.add("stale");
-  told("not let in", "bad");
-  say("This browser is no longer let in: run irc web, and open the link it gives.");
+  told("not admitted", "bad");
+  say("This browser is no longer admitted: run irc web, and open its link.");
 }
 
 function show() {
@@ -106,7 +106,7 @@ function say(text) {
 
 function heard(event) {
   if (event.event === "link_reused") {
-    say("The link that let this browser in was opened a second time, and refused. If that was not you, the link was seen by others.");
+    say("The link that admitted this browser was opened a second time and refused. If that was not you, somebody else saw the link.");
     return;
   }
   if (SOON_MS[shown]) plan(SOON_MS[shown]);
@@ -149,7 +149,7 @@ main.addEventListener("click", async ({ target }) => {
   }
 });
 
-// A copy, in a tab of its own: the data's own address has the path that belongs in no history.
+// A copy in its own tab: the data's address has the secret path, which belongs in no history.
 document.getElementById("data").addEventListener("click", () => {
   const copy = URL.createObjectURL(new Blob([JSON.stringify(last, null, 2)], { type: "application/json" }));
   open(copy);

@@ -1,5 +1,5 @@
-// Try: type, and see the answer and why it is so. All of it is in the fragment, which is sent nowhere.
-import { bar, copyable, count, empty, fixed, h, morphChildren, name, pill, rest, spaced, table } from "./draw.js";
+// Try: type, and see the answer and how it came about. The state is in the fragment, which is never sent.
+import { bar, copyable, count, counted, empty, fixed, h, morphChildren, name, pill, rest, spaced, table } from "./draw.js";
 
 const FIELDS = ["q", "mode", "max_k", "k", "min_score", "where", "here", "item"];
 const SHOWN = 50;
@@ -28,7 +28,7 @@ export function mount(ask) {
   );
   fill();
   form.addEventListener("submit", (event) => event.preventDefault());
-  // A directory counts once it is written out: each one that is asked from may become known.
+  // A directory counts once it is typed in full, since each one may become a known project.
   const changed = () => { keep(); ask(150); };
   form.addEventListener("input", ({ target }) => target.id === "here" || changed());
   form.addEventListener("change", ({ target }) => target.id === "here" && changed());
@@ -63,7 +63,7 @@ function corpora(names) {
 export function draw(data) {
   corpora(data.corpora);
   const { answer, explanation } = data;
-  if (!answer) return [empty("Type what you need: the answer comes as you type, with its reasons. Nothing typed here is recorded.")];
+  if (!answer) return [empty("Type what you need: the answer and its reasons appear as you type. Nothing typed here is recorded.")];
   return h("div", { class: "beside" },
     h("div", {},
       verdict(answer),
@@ -99,33 +99,32 @@ function item(found) {
 
 function words({ tokens, unknown, subqueries, mode, fusion }) {
   const nowhere = new Set(unknown);
-  return h("p", {}, "words ", tokens.map((each) => h("span", { class: nowhere.has(each) ? "token unknown" : "token", title: nowhere.has(each) ? "no corpus holds it" : null }, each)),
+  return h("p", {}, "words ", tokens.map((each) => h("span", { class: nowhere.has(each) ? "token unknown" : "token", title: nowhere.has(each) ? "no corpus contains it" : null }, each)),
     subqueries.map((each) => [" ", name(each, "token")]), h("span", { class: "quiet" }, ` ${mode}, fusion ${fusion}`));
 }
 
-// The floor stands on the scale that it cuts: of confidence where it was calibrated, else of evidence.
+// The floor is a probability, like the corpus' best score; evidence is on another scale.
 function corpus(each) {
   const { floor } = each;
   const calibrated = floor.kind === "auto";
-  const least = floor.at_least;
-  const said = `${calibrated ? "floor" : floor.kind} ${fixed(least)} of ${calibrated ? "confidence" : "evidence"}`;
+  const said = `${calibrated ? "floor" : floor.kind} ${fixed(floor.at_least)}`;
   const top = { lexical: Math.max(1e-9, ...each.candidates.map((c) => c.lexical.score)) };
   return h("section", { class: "explained", "data-key": each.corpus },
     h("h3", {}, name(each.corpus), pill(each.above_floor ? "above its floor" : "below its floor", each.above_floor ? "good" : "quiet")),
-    h("div", { class: "row floor" }, bar(calibrated ? each.confidence : each.top_score, { mark: least, kind: each.above_floor ? "good" : "", label: said }),
-      h("span", {}, `${calibrated ? "confidence" : "best evidence"} ${fixed(calibrated ? each.confidence : each.top_score)}; ${said}${calibrated ? `, J ${fixed(floor.j)}, n ${count(floor.n)}` : ""}`)),
-    h("p", { class: "quiet" }, `${count(each.records)} records${each.eligible < each.records ? `, ${count(each.records - each.eligible)} filtered out` : ""}, legs ${each.legs.join("+") || "none"}`),
+    h("div", { class: "row floor" }, bar(each.top_score, { mark: floor.at_least ?? null, kind: each.above_floor ? "good" : "", label: said }),
+      h("span", {}, `best score ${fixed(each.top_score)}; ${said}${calibrated ? `, J ${fixed(floor.j)}, n ${count(floor.n)}` : ""}`)),
+    h("p", { class: "quiet" }, `${counted(each.records, "record")}${each.eligible < each.records ? `, ${count(each.records - each.eligible)} filtered out` : ""}, legs ${each.legs.join("+") || "none"}`),
     table(["candidate", "meaning", "#", "words", "#", "evidence", "#", "#score", "verdict"],
       each.candidates.slice(0, SHOWN).map((c) => [
         h("button", { type: "button", class: "link", "data-item": `${each.corpus}/${c.artifact_id}`, title: "Why not this one?" }, name(c.name)),
         bar(c.dense.score, { kind: "dense", label: `meaning ${fixed(c.dense.score, 3)}` }), fixed(c.dense.score, 3),
         bar(c.lexical.score / top.lexical, { kind: "lexical", label: `words ${fixed(c.lexical.score)}` }), fixed(c.lexical.score),
-        bar(c.evidence, { mark: calibrated ? null : least, label: `evidence ${fixed(c.evidence, 3)}` }), fixed(c.evidence, 3),
+        bar(c.evidence, { label: `evidence ${fixed(c.evidence, 3)}` }), fixed(c.evidence, 3),
         fixed(c.score, 3), pill(spaced(c.verdict), c.verdict === "committed" ? "good" : "quiet"),
       ]), `Candidates of ${each.corpus}`));
 }
 
-// Where the time of this query went: each stage from when it began. One within another is in both.
+// Where this query's time went: each stage from its start. A nested stage counts in both.
 function stages({ stages: found, selection }) {
   if (!found?.length) return null;
   const whole = Math.max(selection.took_ms ?? 0, ...found.map((each) => each.at_ms + each.ms), 1e-9);

@@ -1,5 +1,5 @@
 // Use: what was offered and used, what never was, and what a listing has room for.
-import { bar, copyable, count, day, empty, fixed, h, name, percent, pill, rest, section, spaced, table, tile, untold } from "./draw.js";
+import { bar, copyable, count, counted, day, empty, fixed, h, name, percent, pill, rest, section, spaced, table, tile, untold } from "./draw.js";
 
 export const question = () => "";
 
@@ -13,11 +13,11 @@ export function draw({ usage, listing, agents }) {
     section("Adoption by week", weeks(usage.adoption.filter((each) => each.by === "week"))),
     section("Adoption by agent and wording", adoption(usage.adoption.filter((each) => each.by !== "week"))),
     section("Items", items(usage), rest(usage.items.length, usage.n_items)),
-    section("Used, and not indexed", usage.not_installed.length
-      ? [table(["name", "how", "#uses"], usage.not_installed.map((each) => [name(each.name), each.how, count(each.uses)]), "Used, and not indexed"), rest(usage.not_installed.length, usage.n_not_installed)]
-      : h("p", { class: "quiet" }, "Everything that was used is indexed.")),
-    section("Never offered nor used", references(usage.never_offered)),
-    section("Offered, and never used", references(usage.offered_never_used)),
+    section("Used but not indexed", usage.not_installed.length
+      ? [table(["name", "how", "#uses"], usage.not_installed.map((each) => [name(each.name), each.how, count(each.uses)]), "Used but not indexed"), rest(usage.not_installed.length, usage.n_not_installed)]
+      : h("p", { class: "quiet" }, "Everything used is indexed.")),
+    section("Never offered or used", references(usage.never_offered)),
+    section("Offered but never used", references(usage.offered_never_used)),
     section("Moments", moments(usage.moments ?? [])),
     section("Muted, pinned, faded", wishes(usage)),
     section("What an agent's own listing costs", cost(listing)),
@@ -26,7 +26,7 @@ export function draw({ usage, listing, agents }) {
 }
 
 function states({ states: all, uses }, agents) {
-  if (!uses) return untold("Nothing was used yet that a transcript tells of.", agents, "Set up your agent, and work with it:");
+  if (!uses) return untold("No transcript shows a use yet.", agents, "Set up your agent and work with it:");
   return h("div", { class: "stack" }, Object.entries(all).map(([state, n]) =>
     h("div", { class: "row stage" }, h("span", {}, spaced(state)), bar(n / uses, { label: `${state}: ${n} of ${uses}`, kind: state === "offered" ? "good" : "" }), h("span", { class: "figure" }, count(n)))));
 }
@@ -51,10 +51,10 @@ const share = (each) => [
   each.share === null ? "–" : `${percent(each.share)} (${percent(each.low)} to ${percent(each.high)})`,
 ];
 
-// What was offered to no session, as in a terminal, is in the sums and of no item.
+// Offers without a session, as in a terminal, count in the sums but for no item.
 function items({ items: rows, context }) {
-  if (!rows.length && context.items) return h("p", { class: "quiet" }, `${count(context.items)} were offered, none of them in a session of an agent; so it is not known what became of them.`);
-  if (!rows.length) return empty("No item was offered or used yet. Ask something:", 'irc discover "fill in a PDF form"');
+  if (!rows.length && context.items) return h("p", { class: "quiet" }, `${counted(context.items, "item")} offered, but not in an agent's session, so their use is unknown.`);
+  if (!rows.length) return empty("No item has been offered or used yet. Ask something:", 'irc discover "fill in a PDF form"');
   return table(["item", "#uses", "#offered", "#used after", "share", "#", "#near miss", "#buried", "#absent", "last used"],
     rows.map((each) => [name(each.reference), count(each.uses), count(each.offered), count(each.adopted), ...share(each), count(each.missed.near_miss), count(each.missed.buried), count(each.missed.absent), day(each.last_used)]), "Items");
 }
@@ -64,13 +64,13 @@ function references({ count: all, references: some }) {
   return [h("details", {}, h("summary", {}, `${count(all)}`), h("ul", { class: "columns" }, some.map((each) => h("li", {}, name(each)))), rest(some.length, all))];
 }
 
-// What came of the events of the hook besides prompts, and of malformed ones.
+// Outcomes of the hook's events other than prompts, and of malformed ones.
 function moments(rows) {
-  if (!rows.length) return h("p", { class: "quiet" }, "None yet: each is off until it is switched on. ", copyable("irc install claude --moments compact,subagent"));
+  if (!rows.length) return h("p", { class: "quiet" }, "None yet: each moment is off until you switch it on. ", copyable("irc install claude --moments compact,subagent"));
   return table(["moment", "agent", "outcome", "#events"], rows.map((each) => [name(each.moment), name(each.agent), pill(each.outcome, each.outcome === "told" ? "good" : each.outcome === "bad" ? "bad" : "quiet"), count(each.n)]), "Moments");
 }
 
-// What the person wants offered never or first, and what ten sessions were offered in vain.
+// Items that the person mutes or pins, and items that ten sessions were offered in vain.
 function wishes({ muted = [], pinned = [], faded = [] }) {
   const rows = [
     ...muted.map((each) => [name(each), pill("muted", "quiet"), ""]),
@@ -81,19 +81,19 @@ function wishes({ muted = [], pinned = [], faded = [] }) {
   return table(["item", "offers", "#sessions in vain"], rows, "Muted, pinned, faded");
 }
 
-// NDCG@10 of the newest uses, before and after; what loses is not served.
+// NDCG@10 of the newest uses, before and after; prompts that make it worse are not served.
 function learned(all) {
-  if (!all?.length) return h("p", { class: "quiet" }, "Nothing yet: it takes prompts after which an item was used.");
+  if (!all?.length) return h("p", { class: "quiet" }, "Nothing yet: this needs prompts that led to the use of an item.");
   return table(["corpus", "outcome", "#uses", "#newest, held out", "#NDCG@10 before", "#after", "#items taught", "#prompts"],
     all.map((each) => [name(each.corpus), pill(each.outcome, each.outcome === "published" ? "good" : "quiet"), count(each.uses), count(each.held_out), ...[each.before, each.after].map((value) => (each.held_out ? fixed(value, 3) : "–")), count(each.artifacts), count(each.prompts)]), "Learned from use");
 }
 
 function cost(listing) {
-  if (!listing.skills) return empty("No skill is indexed of which an agent would make a listing.", "irc add skills");
+  if (!listing.skills) return empty("No skills are indexed, so an agent's listing is empty.", "irc add skills");
   const share_ = listing.wanted_chars ? listing.budget_chars / listing.wanted_chars : 1;
   return [
-    h("p", {}, `${listing.agent}: ${count(listing.skills)} skills want ${count(listing.wanted_chars)} characters of ${count(listing.budget_chars)}; ${count(listing.cut)} are listed by name only.`),
-    bar(Math.min(1, 1 / Math.max(share_, 1e-9)), { mark: share_ < 1 ? share_ : null, kind: share_ < 1 ? "bad" : "good", label: "characters wanted, and the budget" }),
+    h("p", {}, `${listing.agent}: ${counted(listing.skills, "skill")} with ${counted(listing.wanted_chars, "character")}, room for ${count(listing.budget_chars)}; ${count(listing.cut)} listed by name only.`),
+    bar(Math.min(1, 1 / Math.max(share_, 1e-9)), { mark: share_ < 1 ? share_ : null, kind: share_ < 1 ? "bad" : "good", label: "characters needed, and the budget" }),
     h("p", { class: "quiet" }, listing.source, " ", copyable("irc listing")),
     h("details", {}, h("summary", {}, "Skills"), table(["skill", "#characters", "#uses", "listed"],
       [...listing.items].sort((a, b) => a.whole - b.whole).map((each) => [name(each.name), count(each.chars), count(each.uses), each.whole ? "whole" : "name only"]), "Skills in the listing"), rest(listing.items.length, listing.n_items)),

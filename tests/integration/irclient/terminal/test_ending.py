@@ -77,7 +77,7 @@ def test_a_fault_of_the_program_is_exit_code_70_with_what_a_report_needs(capsys)
     assert run_program("irc", broken) == 70
     said = capsys.readouterr().err
     assert "ZeroDivisionError: planted" in said
-    assert "a fault of irc itself" in said
+    assert "a bug in irc" in said
 
 
 def test_an_interrupt_is_exit_code_130():

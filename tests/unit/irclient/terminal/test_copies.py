@@ -32,8 +32,8 @@ def test_level_copies_are_one_line_and_every_other_copy_has_its_reason():
             ]
         }
     )
-    assert lines[0] == f"copies: skills, notes at {DB}: level"
-    assert lines[1].startswith(f"copy: code at {DB}: not level since 2001-09-0")
+    assert lines[0] == f"copies: skills, notes at {DB}: up to date"
+    assert lines[1].startswith(f"copy: code at {DB}: not up to date since 2001-09-0")
     assert lines[1].endswith(": db does not answer; answers here are from this daemon's own index")
     assert "bob@desk writes it" in lines[2]
     assert lines[3] == f"copy: docs at {DB}: being sent"

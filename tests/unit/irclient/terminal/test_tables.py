@@ -40,7 +40,7 @@ def test_a_first_build_is_not_told_with_two_totals():
     job = {"kind": "reconcile", "corpus": "skills", "done": 50, "todo": 3_000}
     shown = tables.format_status(state(job, artifacts=672, heads=631))
     assert "reconcile skills: 50 of 3,000\n" in shown
-    assert "672 can be found so far, 631 of them by name and description alone" in shown
+    assert "672 can be found so far, 631 of them only by name and description" in shown
 
 
 def test_a_job_that_runs_is_shown_as_done_of_total_with_its_rate():
@@ -108,7 +108,7 @@ def test_a_model_is_shown_with_its_place_its_uses_and_what_failed():
         **{"selects": ["skills"], "summarises": ["notes", "docs"], "problem": "it is down"},
     }
     assert tables.format_model(model) == [
-        "model: large at https://api.example.com/v1, beyond this machine: redacted text is sent"
+        "model: large at https://api.example.com/v1, on another machine: redacted text is sent"
         " there; selects in skills; summarises notes, docs; it is down"
     ]
     plain = {**model, "local": True, "selects": [], "summarises": [], "problem": ""}
@@ -124,11 +124,11 @@ def test_a_model_is_shown_with_its_place_its_uses_and_what_failed():
     [
         (
             {"known": 1, "in_step": 1, "reading": 0, "items": 1},
-            "projects: 1 known, 1 in step, 1 item (irc projects)",
+            "projects: 1 known, 1 up to date, 1 item (irc projects)",
         ),
         (
             {"known": 3, "in_step": 2, "reading": 1, "items": 1_203},
-            "projects: 3 known, 2 in step, 1 still being read, 1,203 items (irc projects)",
+            "projects: 3 known, 2 up to date, 1 still being read, 1,203 items (irc projects)",
         ),
     ],
 )

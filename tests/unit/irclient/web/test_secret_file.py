@@ -18,7 +18,7 @@ def test_a_token_that_others_can_read_is_not_used(tmp_path):
     path = tmp_path / "mcp-token"
     keep_token(str(path))
     path.chmod(0o640)
-    with pytest.raises(Unavailable, match="open to other users"):
+    with pytest.raises(Unavailable, match="other users can read or write"):
         keep_token(str(path))
 
 
