@@ -49,7 +49,6 @@ from irdaemon.discovery.merge import NearDuplicates, join_duplicates
 from irdaemon.discovery.query import parse_search
 from irdaemon.embed.ordinary import draw_requests
 from irdaemon.engine import Engine
-from irdaemon.engine.scope import narrow_query
 from irdaemon.ledger import Ledger
 from irdaemon.text.tasks import has_task
 
@@ -182,7 +181,7 @@ def ask_home(name: str, labels: Sequence[Mapping[str, Any]], engine: Engine, pla
         for text in draw_requests()
     ]
     query = parse_search(Query("hello", place=place))
-    snapshot, _ = narrow_query(engine.state, query, offering=False)
+    snapshot, _ = engine.narrow_query(query, offering=False)
     trials = {}
     embed = engine.state.embedders.embed_fresh
     for corpus, index in snapshot.corpora.items():
@@ -194,7 +193,7 @@ def ask_home(name: str, labels: Sequence[Mapping[str, Any]], engine: Engine, pla
 
 def _rank(engine: Engine, text: str, place: str) -> Sequence[CorpusRanking]:
     query = parse_search(Query(text, place=place))
-    snapshot, query = narrow_query(engine.state, query, offering=False)
+    snapshot, query = engine.narrow_query(query, offering=False)
     return discover.search(snapshot, query, engine.state.models).merged.rankings
 
 

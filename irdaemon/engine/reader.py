@@ -144,7 +144,7 @@ class QueryEngine:
         answer = discovery.discover if valid.rounds is None else discover_in_rounds
 
         def run(query: ParsedQuery) -> Selection:
-            snapshot, query = self._narrow(query, offering=True)
+            snapshot, query = self.narrow_query(query, offering=True)
             trace = answer(snapshot, query, self.state.models, self.state.pending, choosing)
             traced(trace)
             return trace.selection
@@ -157,7 +157,7 @@ class QueryEngine:
         state = self.state
 
         def run(query: ParsedQuery) -> Selection:
-            snapshot, query = self._narrow(query, offering=False)
+            snapshot, query = self.narrow_query(query, offering=False)
             exact = self.store.find_exact(snapshot, query) if query.exact else None
             query = narrow_to(query, exact) if exact else query
             trace = discovery.search(snapshot, query, state.models, state.pending)
@@ -178,7 +178,7 @@ class QueryEngine:
 
         `of_projects` is whether to say that it is another project's.
         """
-        snapshot, valid = self._narrow(parse_query(query), offering=True)
+        snapshot, valid = self.narrow_query(parse_query(query), offering=True)
         others = list_others(self.state, valid.place, item) if of_projects else ()
         explained = explain(snapshot, valid, self.state.models, item, others)
         # It is explained as without them: what would be offered is muted, or comes behind a pin.
@@ -193,14 +193,14 @@ class QueryEngine:
 
     def judge_hits(self, query: Query | str, hits: Sequence[Hit]) -> dict[str, Any]:
         """Return whether hits serve every part of a query; see `judge_coverage`."""
-        snapshot, asked = self._narrow(parse_query(query), offering=True)
+        snapshot, asked = self.narrow_query(parse_query(query), offering=True)
 
         def ask(text: str) -> Trace:
             return discovery.discover(snapshot, replace(asked, text=text), self.state.models)
 
         return judge_coverage(ask, asked.text, hits)
 
-    def _narrow(self, query: ParsedQuery, offering: bool) -> tuple[Snapshot, ParsedQuery]:
+    def narrow_query(self, query: ParsedQuery, offering: bool) -> tuple[Snapshot, ParsedQuery]:
         """Return what a query is answered from, and the query with its project and its time.
 
         `offering`: what it finds is offered; then dependencies and docs are left out where it names
