@@ -136,12 +136,16 @@ class Ragged:
         """Return the same rows to append to beside their line: that copies them first."""
         return Ragged(self.ends.closed, tuple(values.closed for values in self.values))
 
-    def keep(self, kept: NDArray[np.bool_]) -> Ragged:
+    def keep(
+        self,
+        kept: NDArray[np.bool_],
+        keep_values: Callable[[Growing, NDArray[np.bool_]], Growing] = Growing.keep,
+    ) -> Ragged:
         """Return the rows that `kept` selects, in arrays of their own."""
         lengths = self.lengths
         inside = np.repeat(kept, lengths)
         ends = Growing.from_array(np.cumsum(lengths[kept], dtype=np.int64))
-        return Ragged(ends, tuple(values.keep(inside) for values in self.values))
+        return Ragged(ends, tuple(keep_values(values, inside) for values in self.values))
 
 
 # Rows of any kind, packed into one array of bytes: read one at a time, and weighing no object.

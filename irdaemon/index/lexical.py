@@ -301,7 +301,7 @@ _MEAN_STEP = 1.02
 _TAIL = 1_000
 _TAIL_SHARE = 0.02
 # Postings of more records than that are made in parts, of a thirty-second or more.
-_AT_ONCE, _PARTS = 1_024, 32
+_AT_ONCE, _PARTS = 512, 32
 # From so many records on a base that grows is one of segments, of an eighth of them or less.
 _SEGMENTED, _SEGMENTS = 4_096, 8
 # numpy counts a copy of twice the size.

@@ -356,7 +356,13 @@ class Rows:
         position = np.cumsum(self.alive, dtype=np.int32) - 1
         kept: dict[str, Any] = {
             **{name: getattr(self, name).keep(self.alive) for name in _BY_ARTIFACT},
-            **{name: getattr(self, name).keep(self.present) for name in _BY_RECORD},
+            **{
+                name: getattr(self, name).keep(self.present)
+                for name in _BY_RECORD
+                if name != "terms"
+            },
+            # Where they lay in an image, too: in memory they would take most of what there is.
+            "terms": self.terms.keep(self.present, self.spool.keep if self.spool else Growing.keep),
         }
         return replace(
             self,

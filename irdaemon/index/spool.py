@@ -62,6 +62,15 @@ class Spool:
         values = tuple(Spooled.make(self, each.buffer.dtype) for each in like.values)
         return Ragged(like.ends.cut(0), values)
 
+    def keep(self, rows: Growing, kept: NDArray[np.bool_]) -> Growing:
+        """Return the rows of one number each that `kept` selects, in a file of their own."""
+        made = Spooled.make(self, rows.buffer.dtype)
+        for start in range(0, rows.size, _KEPT_AT_ONCE):
+            part = slice(start, start + _KEPT_AT_ONCE)
+            made = made.append(Growing.from_array(rows.array[part][kept[part]]))
+            self.release()
+        return made
+
     def put(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return an array as it lies in a file of its own; as it is where that cannot be."""
         if array.nbytes < _LEAST_BYTES:
@@ -126,12 +135,3 @@ class Spooled(Growing):
         except OSError:
             return self.closed.append(more)
         return Spooled(buffer, size, self.spool, self.file)
-
-    def keep(self, kept: NDArray[np.bool_]) -> Growing:
-        """Return the rows that `kept` selects, in a file of their own."""
-        made = Spooled.make(self.spool, self.buffer.dtype)
-        for start in range(0, self.size, _KEPT_AT_ONCE):
-            part = slice(start, start + _KEPT_AT_ONCE)
-            made = made.append(Growing.from_array(self.array[part][kept[part]]))
-            self.spool.release()
-        return made

@@ -99,7 +99,7 @@ class BulkReader:
         if ready < wanted and time.monotonic() < self._due_at:
             return []
         self._due_at = time.monotonic() + _TOGETHER_S
-        return [each for _ in range(ready) for each in self._take_batch()]
+        return [each for _ in range(min(ready, _TOGETHER)) for each in self._take_batch()]
 
     def _count_ready(self) -> int:
         """Count the next batches that are read."""
