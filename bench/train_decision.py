@@ -43,6 +43,7 @@ from irdaemon.discovery.decision import (
     MOST_BELOW,
     Weights,
     compute_logits,
+    compute_probability,
     measure_records,
 )
 from irdaemon.discovery.merge import NearDuplicates, join_duplicates
@@ -363,11 +364,10 @@ def rank_cases(home: Home, given: Weights, mode: str = "hybrid") -> list[Ranked]
     for case in home.cases:
         merged = []
         for corpus, found in case.found.items():
-            moved = given.correct(shifts.get(corpus))
-            lowest = 1.0
+            shift, lowest = shifts.get(corpus), 1.0
             for each in found:
-                score = 1 / (1 + np.exp(moved - _compute_one(given, each, mode)))
-                lowest = min(lowest, float(score))
+                logit = np.array(_compute_one(given, each, mode))
+                lowest = min(lowest, float(compute_probability(given, logit, shift)))
                 merged.append((lowest, each))
         ranked.append(Ranked(case, sorted(merged, key=lambda pair: -pair[0])))
     return ranked
