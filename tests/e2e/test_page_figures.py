@@ -253,8 +253,8 @@ def test_what_was_offered_in_no_session_is_not_said_never_to_have_been_offered(s
     scripted.daemon.answers["usage"] = {**ANSWERS["usage"], "items": [], "adoption": []}
     seen = scripted.tab().see("use")
     offered = ANSWERS["usage"]["context"]["items"]
-    expect(seen.locator("main")).to_contain_text(f"{offered:,} were offered, none of them in a")
-    expect(seen.locator("main")).not_to_contain_text("No item was offered")
+    expect(seen.locator("main")).to_contain_text(f"{offered:,} items offered, but not in an agent")
+    expect(seen.locator("main")).not_to_contain_text("No item has been offered")
 
 
 def test_an_agent_that_is_set_up_is_not_asked_for(scripted):
