@@ -1,4 +1,4 @@
-"""The configuration that a daemon runs on, and what follows from it for the daemon's parts."""
+"""The configuration that a daemon runs on, and what the daemon's parts derive from it."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _DAY_S = 24 * 60 * 60.0
-# More than these read faster than one writer stores.
+# More processes would read faster than one writer stores.
 _MOST_WORKERS = 3
 
 
-# What is only read at the start; "NAME." are all keys of a section.
+# Keys read only at the start; "NAME." means all keys of a section.
 _READ_AT_START = (
     "reranker", "index.hnsw_above", "index.idle_minutes", "search.", "watch.", "schedule.",
     "serve.tcp", "serve.shared", "serve.max_connections", "serve.max_message_bytes",
@@ -55,15 +55,15 @@ _READ_AT_START = (
 
 
 class ActiveConfig:
-    """The configuration in use: the person's file, or a fallback where that names no corpus.
+    """The configuration in use: the person's file, or a fallback if it names no corpus.
 
-    `demo` is whether the fallback's corpora are in use. They make way as soon as there are others.
-    `refused` is the error of the file as it was read last, None where it is in use.
+    `demo` is whether the fallback's corpora are in use; they give way to any others. `refused` is
+    the error of the file as last read, None if the file is in use.
     """
 
     def __init__(self, path: str | None, fallback: str | None):
         self._path = path
-        # Read once: taking away the last corpus must not fail for a file of examples that is gone.
+        # Read once: removing the last corpus must not fail because the examples' file is gone.
         self._examples_path = os.path.abspath(fallback) if fallback else read_fallback()
         self._fallback = load_config(self._examples_path).corpora if self._examples_path else None
         self.demo = False
@@ -86,7 +86,7 @@ class ActiveConfig:
         return examples
 
     def _note_examples(self) -> None:
-        """Note the fallback that is in use for the next start, which may be given none."""
+        """Record the fallback in use for the next start, which may be given none."""
         path, self._noted = find_fallback_note(), self.demo
         try:
             if self.demo and self._examples_path:
@@ -99,29 +99,29 @@ class ActiveConfig:
             log.warning("%s cannot be written: %s", path, error.strerror)
 
     def add(self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any]) -> None:
-        """Write a corpus into the file. Raises QueryError for a root that is not there."""
+        """Write a corpus into the file. Raises QueryError for a missing root."""
         file = open_config_file(self._path)
         self._check_roots(name, file.preview_corpus(name, kind, roots))
         added = file.add_corpus(name, kind, roots, options)
         self.config, self.refused = self._add_examples(added), None
 
     def preview(self, name: str, kind: str, roots: Sequence[str]) -> Corpus:
-        """Return the corpus that `add` would make, and write nothing. Raises as that does."""
+        """Return the corpus that `add` would make, without writing. Raises like `add`."""
         config = open_config_file(self._path).preview_corpus(name, kind, roots)
         self._check_roots(name, config)
         (given,) = (each for each in list_wanted(config) if each.name == name)
         return make_corpus(given, config)
 
     def _check_roots(self, name: str, config: Config) -> None:
-        """Raise QueryError for a root of a corpus that is not there, as the file resolves it."""
+        """Raise QueryError for a missing root of a corpus, as the file resolves it."""
         for root in (root for each in config.corpora if each.name == name for root in each.roots):
             try:
                 os.stat(root)
             except (FileNotFoundError, NotADirectoryError) as error:
                 raise QueryError(
-                    f"nothing is at {root}; {self.config.path}: [corpora.{name}] gets no such root",
-                    "check the spelling, or make it first; a root that is to appear later is"
-                    " written by irdaemon config edit",
+                    f"{root} does not exist; [corpora.{name}] was not added to {self.config.path}",
+                    "check the spelling, or create it first; to add a root that will appear later:"
+                    " irdaemon config edit",
                 ) from error
             except (OSError, ValueError):
                 continue  # the scan says why it cannot be read
@@ -132,19 +132,19 @@ class ActiveConfig:
         self.config, self.refused = self._add_examples(left), None
 
     def make_corpora(self, held: Collection[str]) -> tuple[Corpus, ...]:
-        """Return the corpora of the configuration; `held` are those the ledger has."""
+        """Return the configuration's corpora; `held` are the corpora in the ledger."""
         corpora = make_corpora(self.config, self._drop_examples(held))
         return tuple(replace(each, example=True) for each in corpora) if self.demo else corpora
 
     def _drop_examples(self, held: Collection[str]) -> Collection[str]:
-        """Return the names of what is held without the examples that make way now."""
+        """Return the held names without the examples that give way now."""
         if self.demo:
             return held
         left, self._examples = self._examples, frozenset()
         return [name for name in held if name not in left]
 
     def find_new_corpora(self, now: Mapping[str, Corpus]) -> tuple[Corpus, ...] | None:
-        """Return the corpora with the known places that have appeared; None where none has."""
+        """Return the corpora with known places that have appeared, or None."""
         if self.demo:
             self.config = self._add_examples(self._own)
         kept = self._drop_examples(now)
@@ -155,7 +155,7 @@ class ActiveConfig:
         return list_absent_places(self.config)
 
     def reload(self) -> None:
-        """Read the file again; one that cannot be used leaves everything as it was."""
+        """Read the file again; if it cannot be used, leave everything unchanged."""
         try:
             config = load_config(self._path)
             rules = check_startable(config)
@@ -166,7 +166,7 @@ class ActiveConfig:
         self.config, self.rules, self.refused = self._add_examples(config), rules, None
 
     def describe_file(self) -> dict[str, Any]:
-        """Return what the status reports of the file where not all of it is in use."""
+        """Return what the status reports of the file if part of it is not in use."""
         changed = list_changed_keys(self._started, self.config)
         sections = tuple(each for each in _READ_AT_START if each.endswith("."))
         later = [key for key in changed if key in _READ_AT_START or key.startswith(sections)]
@@ -182,7 +182,7 @@ def describe_refusal(error: IRError) -> dict[str, str]:
 
 
 def list_changed_keys(before: Config, after: Config) -> list[str]:
-    """Return the dotted keys of the top and of the sections whose values differ."""
+    """Return the dotted top-level and section keys whose values differ."""
     top = [key for key in ("embedder", "reranker") if getattr(before, key) != getattr(after, key)]
     return top + [
         f"{name}.{each.name}"
@@ -193,9 +193,9 @@ def list_changed_keys(before: Config, after: Config) -> list[str]:
 
 
 def check_startable(config: Config) -> ServeRules:
-    """Raise ConfigError for all that a daemon refuses to start with; return its rules for requests.
+    """Return a configuration's rules for requests; refuse one that a daemon cannot start with.
 
-    What starts, what reads the file again and what writes it ask this one function.
+    Starting, reloading and editing all use this function. Raises ConfigError.
     """
     make_corpora(config)
     check_endpoints(config)
@@ -203,14 +203,14 @@ def check_startable(config: Config) -> ServeRules:
 
 
 def open_config_file(path: str | None) -> ConfigFile:
-    """Return the file to edit. Raises ConfigError where the one that was named is gone."""
+    """Return the file to edit. Raises ConfigError if the named file is gone."""
     from irdaemon.config.edit import ConfigFile  # with tomlkit, which no start needs
 
     return ConfigFile(choose_path(path), check_startable)
 
 
 def _make_directory(config: Config) -> None:
-    """Make the directory of managed documents, so that it is watched from the start."""
+    """Create the directory of managed documents, so that it is watched from the start."""
     if config.documents.write:
         try:
             os.makedirs(config.documents_dir, 0o700, exist_ok=True)
@@ -219,7 +219,7 @@ def _make_directory(config: Config) -> None:
 
 
 def make_engine_options(config: Config) -> EngineOptions:
-    """Return how the configuration wants the engine to work."""
+    """Return the engine's options according to the configuration."""
     return EngineOptions(
         images=Images(os.path.join(config.state_dir, "index")),
         hnsw_above=config.index.hnsw_above,
@@ -248,7 +248,7 @@ def make_engine_options(config: Config) -> EngineOptions:
 
 
 def count_workers() -> int:
-    """Return how many processes may read in bulk: a core is left to answers and to the writer."""
+    """Return how many processes may read in bulk, leaving a core for answers and the writer."""
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
     else:
@@ -257,7 +257,7 @@ def count_workers() -> int:
 
 
 def make_watch_settings(config: Config, socket: str) -> Settings:
-    """Return how the configuration wants the roots to be watched."""
+    """Return the watcher's settings according to the configuration."""
     return Settings(
         ignored=(resolve_path(config.state_dir), resolve_path(os.path.dirname(socket))),
         polling=config.watch.polling,
@@ -268,15 +268,15 @@ def make_watch_settings(config: Config, socket: str) -> Settings:
     )
 
 
-# Whether the machine runs on a battery, as Linux tells it; elsewhere it never does.
+# Whether the machine runs on battery, according to Linux; elsewhere always False.
 
 SUPPLIES = "/sys/class/power_supply"
 
 
 def is_on_battery(directory: str = SUPPLIES) -> bool:
-    """Return whether a battery of the machine is being discharged and no other supply is there.
+    """Return whether a battery of the machine is discharging and there is no other supply.
 
-    A mouse's battery is not the machine's, and a machine without a battery is never on one.
+    A mouse's battery does not count, and a machine without a battery is never on one.
     """
     try:
         supplies = [os.path.join(directory, name) for name in os.listdir(directory)]

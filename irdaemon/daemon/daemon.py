@@ -58,7 +58,7 @@ class Daemon:
     def __init__(self, settings: ActiveConfig, socket: str, model: EarlyModel | None = None):
         self._settings = settings
         self._model = model
-        # The engine takes up edits in the order in which they were made to the file.
+        # The engine applies edits in the order in which they were made to the file.
         self._reconfiguring = threading.Lock()
         self._socket = socket
         self._started = time.monotonic()
@@ -101,9 +101,9 @@ class Daemon:
         return Engine(ledger, self._corpora, options)
 
     def _publish(self, topic: str, data: Mapping[str, Any]) -> None:
-        """Log an event of the engine, and send it to the subscribers."""
+        """Log an event of the engine and send it to the subscribers."""
         self._pace.note()
-        if not self._stopping:  # a job that was stopped has not failed
+        if not self._stopping:  # a stopped job has not failed
             log_event(topic, data)
         self._loop.publish(topic, data)
         if topic == "generation":
@@ -141,7 +141,7 @@ class Daemon:
     writes = True
 
     def measure_idle_s(self) -> float:
-        """Return how many seconds ago the last request came."""
+        """Return the seconds since the last request."""
         return time.monotonic() - self._loop.requested_at
 
     def caught_up(self, timeout: float) -> Collection[str]:
@@ -150,7 +150,7 @@ class Daemon:
 
     @property
     def document_roots(self) -> Collection[str]:
-        """Return the directories below which clients may have new ones indexed."""
+        """Return the directories below which clients may index new ones."""
         return self._settings.config.documents.roots
 
     def add(
@@ -162,7 +162,7 @@ class Daemon:
             return self._take_up()
 
     def preview(self, name: str, kind: str, roots: Sequence[str]) -> Corpus:
-        """Return the corpus that `add` would make, and change nothing."""
+        """Return the corpus that `add` would make, without changing anything."""
         return self._settings.preview(name, kind, roots)
 
     def remove(self, name: str) -> list[int]:
@@ -187,7 +187,7 @@ class Daemon:
     # -- life ------------------------------------------------------------------------------------
 
     def run(self) -> bool:
-        """Serve until asked to stop; return False where it ended otherwise."""
+        """Serve until asked to stop; return False if it ended otherwise."""
         died: tuple[str, ...] = ()
         with self._signals.receive(self._loop.wakeup_fd):
             try:
@@ -195,9 +195,9 @@ class Daemon:
                 while not (died := find_dead(self._list_heartbeats())) and not self._is_to_stop():
                     self._tick()
                 for name in died:
-                    log.critical("the %s died; ending, to be started again", name)
+                    log.critical("the %s died; ending, to be restarted", name)
             except AlreadyRunning as error:
-                log.critical("another daemon has this one's place; ending: %s", error)
+                log.critical("another daemon has taken over; ending: %s", error)
                 return False
             finally:
                 self._stop()
@@ -219,7 +219,7 @@ class Daemon:
         self._report()
 
     def _sleep_s(self) -> float:
-        """Return for how long a thread may sleep that nothing wakes."""
+        """Return how long a thread may sleep if nothing wakes it."""
         return self._pace.sleep_s(self._loop.requested_at)
 
     @property
@@ -254,7 +254,7 @@ class Daemon:
             log.error("%s", how)
 
     def _stop(self) -> None:
-        """Stop every part; one that fails to keeps no other from stopping."""
+        """Stop every part; a failure of one does not keep the others from stopping."""
         self._stopping = True
         notify("STOPPING=1")
         log.info("stopping")
@@ -273,7 +273,7 @@ class Daemon:
                 part()
             except Exception as error:
                 log.error(
-                    "%s failed, the rest is stopped all the same: %s",
+                    "%s failed to stop; stopping the rest: %s",
                     part.__name__,
                     describe_error(error),
                 )
@@ -282,7 +282,7 @@ class Daemon:
         self.engine.impressions.save(self._impressions_path)
 
     def _close_ledger(self) -> None:
-        # The last to close the file folds its log into it; the supervisor may be reading still.
+        # The last to close the file folds its log into it; the supervisor may still be reading.
         if self._supervisor.is_alive():
             self._supervisor.join(_SUPERVISOR_STOPS_WITHIN_S)
         if self._writer.stop():
@@ -305,17 +305,17 @@ class Daemon:
             self.reload()
             log.info("configuration read again")
         except IRError as error:
-            log.error("the configuration stays as it was: %s", error.message)
+            log.error("the configuration is unchanged: %s", error.message)
         notify("READY=1")
 
     def _look_around(self) -> None:
-        """Start what should run and find new places, every two seconds."""
+        """Start whatever should run and look for new places, every two seconds."""
         self._web.tick(time.monotonic())
         self._background.tick()
         self._find_corpora()
 
     def _find_corpora(self) -> None:
-        """Take in the known places that have appeared since the start."""
+        """Index the known places that have appeared since the start."""
         with self._reconfiguring:
             before = {corpus.name: corpus for corpus in self._corpora}
             if (corpora := self._settings.find_new_corpora(before)) is None:
@@ -329,7 +329,7 @@ class Daemon:
     # -- watching --------------------------------------------------------------------------------
 
     def _on_changes(self, paths: tuple[str, ...]) -> None:
-        """Request a scan of what changed from every corpus that it concerns and that follows."""
+        """Request a scan of the changes from every affected corpus that follows changes."""
         state, every = self.engine.state, self.engine.corpora.values()
         corpora = tuple(corpus for corpus in every if corpus.reindex.follows_changes)
         jobs = list_change_jobs(paths, corpora, self._watcher.list_links())
@@ -340,12 +340,12 @@ class Daemon:
 
 # The supervisor: it keeps the daemon's other parts going, on a thread of its own.
 #
-# It starts what no request waits for (the watches of a large tree, the schedule), keeps the
-# watcher on the corpora's roots and the process within its limits, and examines the health. A slow
-# disk holds up this thread and no other; what fails is tried again at the next tick.
+# It starts what no request waits for (the watches of a large tree, the schedule), keeps the watcher
+# on the corpora's roots and the process within its limits, and examines the health. A slow disk
+# delays only this thread; failures are retried at the next tick.
 
 _EXAMINED_EVERY_S = 10.0
-# Known places that do not exist yet are looked for by name: a millisecond for all of them.
+# Looking for missing known places by name takes a millisecond for all of them.
 _FOUND_EVERY_S = 2.0
 _LOGGED_EVERY_S = 60.0
 
@@ -353,8 +353,8 @@ _LOGGED_EVERY_S = 60.0
 class SupervisorThread(TickThread):
     """Tick about once a second, or as often as its `sleep_s` says, until stopped.
 
-    `ticked` is when, on the monotonic clock, the last tick succeeded; `sentence` is the health at
-    the last examination. `find` is called every two seconds, to find known places that appeared.
+    `ticked` is the monotonic time of the last successful tick; `sentence` is the health at the last
+    examination. `find` is called every two seconds to find known places that have appeared.
     """
 
     def __init__(
@@ -382,24 +382,24 @@ class SupervisorThread(TickThread):
 
     @property
     def watches(self) -> bool:
-        """Return whether the watcher has been given the roots that there are now.
+        """Return whether the watcher has the current roots.
 
-        Until then nothing can be said of how they are watched.
+        Until then nothing can be said about how they are watched.
         """
         return self._watched is self._engine.corpora
 
     def wait_s(self) -> float:
-        """Return for how many seconds to wait now."""
+        """Return how many seconds to wait now."""
         return self.sleep_s()
 
     def log_failure(self, error: Exception, now: float) -> None:
-        """Log why a tick failed with its traceback, unless that was done within a minute."""
+        """Log a tick's failure with its traceback, at most once a minute."""
         if now - self._logged_at >= _LOGGED_EVERY_S:
             self._logged_at = now
             log.exception("the supervisor failed; it goes on")
 
     def tick(self, now: float) -> None:
-        """Start, update or restart what needs it, and examine the health now and then."""
+        """Start, update or restart what needs it, and examine the health regularly."""
         if not self._begun:
             self._watcher.start()
             self._schedule.start()
@@ -411,14 +411,14 @@ class SupervisorThread(TickThread):
         if now - self._found_at >= _FOUND_EVERY_S:
             self._found_at = now
             self._find()
-        # Where nothing happens nothing becomes stale, and each time takes milliseconds.
+        # Without events nothing becomes stale, and each examination takes milliseconds.
         if now - self._examined_at >= _EXAMINED_EVERY_S * self.sleep_s() / BUSY_S:
             self._examined_at = now
             self._limits.tick(now)
             self._examine(self._engine.judge_health())
 
     def _watch_roots(self) -> None:
-        """Watch the roots of the corpora, and of projects what matters, where either changed."""
+        """Watch the roots of corpora, and what matters of projects, if either changed."""
         corpora, tended = self._engine.corpora, self._engine.state.projects.tended
         if corpora is self._watched and tended is self._tended:
             return
@@ -442,7 +442,7 @@ class SupervisorThread(TickThread):
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """A thread: whether it lives, and when, on the monotonic clock, it last made progress."""
+    """A thread: whether it is alive, and the monotonic time of its last progress."""
 
     name: str
     alive: bool
@@ -455,7 +455,7 @@ def find_dead(heartbeats: Iterable[Heartbeat]) -> tuple[str, ...]:
 
 
 def find_stuck(heartbeats: Iterable[Heartbeat], now: float, after_s: float) -> tuple[str, ...]:
-    """Return which threads died, or made no progress for longer than `after_s` s (0: never)."""
+    """Return the threads that died or made no progress for longer than `after_s` s (0: never)."""
     found = []
     for each in heartbeats:
         if not each.alive:

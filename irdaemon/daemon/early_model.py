@@ -1,7 +1,7 @@
-"""The model, read while the rest of the daemon is imported and the ledger is opened.
+"""The model, loaded while the rest of the daemon is imported and the ledger is opened.
 
-Reading a tokenizer takes a fifth of a warm start, without Python's lock: on a second core it takes
-nothing. What cannot be made is left to the engine, which says why.
+Loading a tokenizer takes a fifth of a warm start, without Python's lock: on a second core it is
+free. If a model cannot be made, the engine says why.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from irdaemon.embed.pool import OnDemand
 
 
 class EarlyModel(threading.Thread):
-    """Make the embedder of a name, once, from `start` on."""
+    """Make the embedder of a name, once, after `start`."""
 
     def __init__(self, name: str):
         super().__init__(name="model", daemon=True)
@@ -25,7 +25,7 @@ class EarlyModel(threading.Thread):
         self._made: list[Embedder] = []
 
     def run(self) -> None:
-        """Make the embedder, and with it what the first query would have to embed."""
+        """Make the embedder, and embed what the first query would need."""
         with contextlib.suppress(IRError):
             embedder = make_embedder(self._embedder_name)
             self._made.append(embedder)
@@ -33,12 +33,12 @@ class EarlyModel(threading.Thread):
                 CodingRequests.embed_once(embedder)
 
     def wait_for_embedder(self) -> Mapping[str, Embedder]:
-        """Wait for the embedder, and return it by its name; none where it cannot be made."""
+        """Wait for the embedder, and return it by name; return none if it cannot be made."""
         self.join()
         if not self._made:
             return {}
         return {self._embedder_name: OnDemand(self._take_embedder)}
 
     def _take_embedder(self) -> Embedder:
-        """Return what was made early, once; later, after it was released, a new one."""
+        """Return the embedder made early, the first time; later, after a release, a new one."""
         return self._made.pop() if self._made else make_embedder(self._embedder_name)

@@ -1,7 +1,7 @@
-"""One daemon for one ledger and one socket, proven by locks held for life.
+"""One daemon per ledger and socket, proven by locks held for life.
 
-A lock ends with its process, however that ends, so neither a stale file nor a recycled pid can
-keep a daemon from starting or pass for one that runs.
+A lock ends with its process, however that ends, so neither a stale file nor a recycled pid can keep
+a daemon from starting or pass for a running one.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from irdaemon.serve.sockets import AlreadyRunning
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """A lock file that this process holds, and the directory it lies in; both end with the process.
+    """A lock file that this process holds, and its directory; both locks end with the process.
 
-    The directory is locked as well (-1: its file system has no such locks), so that removing
-    the file lets no other daemon in.
+    The directory is locked too (-1: its file system has no such locks), so that removing the file
+    does not admit another daemon.
     """
 
     path: str
@@ -41,9 +41,9 @@ class Lock:
             raise
 
     def renew(self) -> Lock:
-        """Return this lock; where its file or directory was removed or exchanged, one made again.
+        """Return this lock, or a new one if its file or directory was removed or replaced.
 
-        Raises AlreadyRunning where another process holds what lies in its place by now.
+        Raises AlreadyRunning if another process now holds it.
         """
         own_directory = _leads_to(os.path.dirname(self.path), self.directory)
         if own_directory and _leads_to(self.path, self.descriptor):
@@ -57,13 +57,13 @@ class Lock:
         return made
 
     def release(self) -> None:
-        """Let go of it."""
+        """Release the lock."""
         os.close(self.descriptor)
         _close(self.directory)
 
 
 def _lock_directory(path: str) -> int:
-    """Lock the directory that a lock lies in; return its descriptor, -1 where that cannot be."""
+    """Lock a lock's directory; return its descriptor, -1 if the file system has no such locks."""
     try:
         descriptor = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
@@ -73,14 +73,14 @@ def _lock_directory(path: str) -> int:
     except BlockingIOError:
         os.close(descriptor)
         raise _make_already_running(path) from None
-    except OSError:  # NFS locks only what is open for writing
+    except OSError:  # NFS locks only files open for writing
         os.close(descriptor)
         return -1
     return descriptor
 
 
 def _lock_file(path: str) -> int:
-    """Lock a file, made if need be, write this process' number into it; return its descriptor."""
+    """Lock a file, creating it if needed, and write this pid into it; return its descriptor."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
@@ -107,7 +107,7 @@ def _make_already_running(path: str) -> AlreadyRunning:
 
 
 def _leads_to(path: str, descriptor: int) -> bool:
-    """Return whether a path leads to what is open; True without a descriptor."""
+    """Return whether a path leads to an open file; True without a descriptor."""
     if descriptor < 0:
         return True
     try:
@@ -123,9 +123,9 @@ def _close(descriptor: int) -> None:
 
 @contextlib.contextmanager
 def keep_daemons_off(state_dir: str, socket: str, command: str) -> Iterator[None]:
-    """Keep every daemon off a state directory and a socket for a while.
+    """Keep every daemon off a state directory and a socket during the block.
 
-    Raises AlreadyRunning where one runs, with a hint how to run the command.
+    Raises AlreadyRunning if one runs, with a hint how to run the command.
     """
     locks: list[Lock] = []
     try:
@@ -158,7 +158,7 @@ def find_holder(path: str) -> int | None:
 
 
 def is_in_use(directory: str) -> bool:
-    """Return whether a process holds a directory, whose lock file may just have been removed."""
+    """Return whether a process holds a directory, even if its lock file was just removed."""
     try:
         descriptor = _lock_directory(os.path.join(directory, "lock"))
     except AlreadyRunning:
@@ -183,6 +183,6 @@ def make_private(directory: str) -> None:
 def _make_unwritable(path: str, error: OSError) -> Unavailable:
     return Unavailable(
         f"{path} cannot be written: {error.strerror}",
-        "make room there, or point XDG_STATE_HOME (the ledger) and XDG_RUNTIME_DIR or"
-        " IRDAEMON_SOCKET (the socket) to directories that can be written",
+        "make room there, or set XDG_STATE_HOME (the ledger) and XDG_RUNTIME_DIR or"
+        " IRDAEMON_SOCKET (the socket) to writable directories",
     )

@@ -34,7 +34,7 @@ _QUICK_MS = 1_000.0
 
 
 def set_up(file: str | None = None, verbose: bool = False) -> None:
-    """Log to `file`, rotated, or to stderr; and let nothing end without a line."""
+    """Log to `file`, rotated, or to stderr; make sure that every end is logged."""
     handler: logging.Handler = _RotatedPrivately(file) if file else logging.StreamHandler()
     handler.setFormatter(_ForJournal() if not file and _is_journal() else _Textless(_PLAIN))
     logging.basicConfig(level=logging.DEBUG if verbose else logging.INFO, handlers=[handler])
@@ -63,7 +63,7 @@ def _describe_job(data: Mapping[str, Any]) -> str:
 
 
 class _RotatedPrivately(logging.handlers.RotatingFileHandler):
-    """A rotated file that only its owner may read."""
+    """A rotated file that only its owner can read."""
 
     def __init__(self, file: str):
         super().__init__(file, maxBytes=_LOG_BYTES, backupCount=_LOGS_KEPT, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A serving process among others: its locks and sockets, its signals, its service manager."""
+"""A serving process among others: its locks, sockets, signals and service manager."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EVERY_S = 1.0
 class ServingPlace:
     """The locks of a state directory and of a socket, held until the process ends.
 
-    Raises IRError where another process has one of them.
+    Raises IRError if another process has one of them.
     """
 
     def __init__(self, state_dir: str, socket: str):
@@ -34,9 +34,9 @@ class ServingPlace:
         self._misplaced = ""
 
     def keep(self, listener: Listener, now: float) -> None:
-        """Once a second, put back locks and sockets that were removed.
+        """Restore removed locks and sockets, once a second.
 
-        Raises AlreadyRunning where another process has taken their place: this one must end.
+        Raises AlreadyRunning if another process has taken over: this one must end.
         """
         if now - self._kept_at < _EVERY_S:
             return
@@ -47,21 +47,21 @@ class ServingPlace:
             self._misplaced = ""
         except AlreadyRunning:
             raise
-        except IRError as error:  # a full disk, say: peers that are connected are still answered
+        except IRError as error:  # for example a full disk: connected peers still get answers
             if error.message != self._misplaced:
-                log.error("a lock or a socket was removed, and cannot be put back: %s", error)
+                log.error("a lock or a socket was removed and cannot be restored: %s", error)
             self._misplaced = error.message
 
 
 class SignalQueue:
-    """Queue SIGTERM, SIGINT and SIGHUP as they come. Belongs to the main thread."""
+    """Queue SIGTERM, SIGINT and SIGHUP as they arrive. Belongs to the main thread."""
 
     def __init__(self) -> None:
         self._received: list[int] = []
 
     @contextlib.contextmanager
     def receive(self, wakeup_fd: int) -> Iterator[None]:
-        """Queue signals while the work inside goes on; a byte to a descriptor ends its waiting."""
+        """Queue signals during the block; a byte to a descriptor ends its waiting."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda received, frame: self._received.append(received))
         signal.set_wakeup_fd(wakeup_fd, warn_on_full_buffer=False)
@@ -71,7 +71,7 @@ class SignalQueue:
             signal.set_wakeup_fd(-1)
 
     def take_stop(self, on_hangup: Callable[[], None]) -> bool:
-        """Return whether the process is to stop; a hangup calls a function in place of that."""
+        """Return whether the process should stop; on a hangup call a function instead."""
         while self._received:
             if self._received.pop(0) != signal.SIGHUP:
                 return True
@@ -95,9 +95,9 @@ def notify(*lines: str) -> None:
 
 
 def watchdog_interval() -> float | None:
-    """Return how often, in seconds, the manager wants a notification; None if it wants none.
+    """Return how often, in seconds, the manager wants a notification, or None.
 
-    Half of what it allows, as sd_watchdog_enabled(3) advises.
+    This is half of the limit, as sd_watchdog_enabled(3) advises.
     """
     allowed = os.environ.get("WATCHDOG_USEC", "")
     meant_for = os.environ.get("WATCHDOG_PID", "")

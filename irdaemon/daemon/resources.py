@@ -1,4 +1,4 @@
-"""The process: its facts, and its resource limits, which it keeps within or reports as exceeded."""
+"""The process: its resource use, and its limits, which it enforces or reports as exceeded."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from irdaemon.runtime.memory import MB, measure_resident
 
 log = logging.getLogger(__name__)
 
-# Near a limit: from this share on, something is done or reported.
+# Near a limit: the share from which on the daemon acts or reports.
 NEAR = 0.9
 _SHED_EVERY_S = 60.0
-# libzmq ends the process when a connection comes and no descriptor is left.
+# libzmq ends the process if a connection arrives and no descriptor is left.
 _FEWEST_FILES = 256
-# With fewer there is room for some dozens of clients at once.
+# With fewer there is room for a few dozen clients at once.
 _ENOUGH_FILES = 1_024
 _DESCRIPTORS = "/dev/fd"
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the process uses: bytes of memory and open files, with the limit for the latter."""
+    """What the process uses: bytes of memory and open files, and the limit for files."""
 
     memory: int
     open_files: int
@@ -38,14 +38,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Exceeded:
-    """A limit that is exceeded, or nearly: its name, and a sentence about it."""
+    """A limit that is reached, or nearly: its name, and a sentence about it."""
 
     name: str
     sentence: str
 
 
 def measure_usage() -> Usage:
-    """Measure this process; the number of open files is 0 where it is not known."""
+    """Measure this process; the number of open files is 0 if unknown."""
     try:
         opened = len(os.listdir(_DESCRIPTORS)) - 1
     except OSError:
@@ -54,23 +54,23 @@ def measure_usage() -> Usage:
 
 
 def find_exceeded(used: Usage, limits: LimitsConfig) -> Iterator[Exceeded]:
-    """Yield the limits that the process exceeds, or nearly."""
+    """Yield the limits that the process has reached, or nearly."""
     memory = f"{used.memory // MB:,} of {limits.memory_mb:,} MB of memory are used (memory_mb)"
     if limits.memory_mb and used.memory > limits.memory_mb * MB:
         yield Exceeded("memory", f"{memory}; new entries are refused")
     elif is_near_limit(used, limits):
         yield Exceeded("near memory", f"{memory}; models, graphs and cached answers are released")
     if used.most_files < _ENOUGH_FILES:
-        few = f"only {used.most_files:,} files may be open, so only few clients at once"
+        few = f"only {used.most_files:,} files may be open, which limits concurrent clients"
         cure = "raise the hard limit: ulimit -n 4096, LimitNOFILE=4096 in a unit"
         yield Exceeded("few files", f"{few}; {cure}")
     if used.open_files > NEAR * used.most_files:
         files = f"{used.open_files:,} of {used.most_files:,} files are open (open_files)"
-        yield Exceeded("open files", f"{files}; without any left, connections fail")
+        yield Exceeded("open files", f"{files}; when none is left, connections fail")
 
 
 def is_near_limit(used: Usage, limits: LimitsConfig) -> bool:
-    """Return whether memory is so near its limit that some should be released."""
+    """Return whether memory is near its limit, so that some should be released."""
     return bool(limits.memory_mb) and used.memory > NEAR * limits.memory_mb * MB
 
 
@@ -85,7 +85,7 @@ def set_open_files(limits: LimitsConfig) -> None:
 
 
 def describe_process(started: float, socket: str, config: str) -> dict[str, Any]:
-    """Return what the status reports of this process; `started` is by the monotonic clock."""
+    """Return what the status reports of this process; `started` is a monotonic time."""
     return {
         "version": __version__,
         "pid": os.getpid(),
@@ -97,7 +97,7 @@ def describe_process(started: float, socket: str, config: str) -> dict[str, Any]
 
 
 class ResourceLimits:
-    """Watch what the process uses, and have `shed` called when memory is near its limit."""
+    """Monitor the process, and call `shed` when memory is near its limit."""
 
     def __init__(self, limits: LimitsConfig, shed: Callable[[], None]):
         self._limits = limits
@@ -114,7 +114,7 @@ class ResourceLimits:
         found = tuple(find_exceeded(used, self._limits))
         if {each.name for each in found} != {each.name for each in self._exceeded}:
             sentences = "; ".join(each.sentence for each in found)
-            log.warning("limits exceeded: %s", sentences or "none any more")
+            log.warning("limits exceeded: %s", sentences or "none")
         self._exceeded = found
 
     def list_exceeded(self) -> tuple[str, ...]:

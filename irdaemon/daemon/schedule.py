@@ -1,4 +1,4 @@
-"""Schedule: upkeep at intervals. It only requests jobs of the engine; it does no work itself."""
+"""Schedule: periodic upkeep. It only requests jobs of the engine and does no work itself."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# How long after its time something may begin that is due at an interval of its own.
+# How late a job with an interval of its own may start.
 _LOOKS_EVERY_MINUTES = 1.0
 
 
 class Schedule:
-    """Request whole scans, another try at failures, and compaction at intervals."""
+    """Request whole scans, retries of failures, and compaction at intervals."""
 
     def __init__(self, engine: Engine, intervals: ScheduleConfig):
         self._engine = engine
         self._intervals = intervals
         self._scheduler: BackgroundScheduler | None = None
         self._stopped = False
-        self._left_out = True  # so that the first is not
+        self._left_out = True  # so that the first scan is not skipped
         self._changing = threading.Lock()
 
     def start(self) -> None:
-        """Begin, unless stopped already; the first round comes after the first interval."""
-        # Imported here: it takes 45 ms, which the start need not wait for.
+        """Start, unless stopped already; the first round comes after the first interval."""
+        # Imported here: it takes 45 ms, and the start need not wait for it.
         from apscheduler.schedulers.background import BackgroundScheduler
 
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
@@ -60,7 +60,7 @@ class Schedule:
         self.learn(at_start=True)
 
     def restart_dead(self) -> None:
-        """Start a new scheduler if the thread of the present one died."""
+        """Start a new scheduler if the thread of the present one has died."""
         # A private name: apscheduler 3 has no public way to its thread, and `running` stays true
         # when that dies. Without the name nothing is restarted.
         thread = getattr(self._scheduler, "_thread", None)
@@ -71,7 +71,7 @@ class Schedule:
         self.start()
 
     def stop(self) -> None:
-        """Stop for good; what was requested stays queued. Any thread may call it."""
+        """Stop for good; queued requests stay. Any thread may call it."""
         with self._changing:
             self._stopped = True
             if self._scheduler is not None:
@@ -79,9 +79,9 @@ class Schedule:
                 self._scheduler = None
 
     def reconcile_all(self) -> None:
-        """Request a whole scan of what follows changes, so that a missed event is made good.
+        """Request a whole scan of corpora that follow changes, to make up for missed events.
 
-        Where no request comes, or on a battery, every other one is left out.
+        Without requests, or on battery, every second scan is skipped.
         """
         if self._skips_scan():
             return
@@ -90,31 +90,31 @@ class Schedule:
                 self._engine.request(Job("reconcile", corpus.name, ScanRequest(routine=True)))
 
     def _skips_scan(self) -> bool:
-        """Return whether this whole scan is left out; never two of them, one after the other."""
+        """Return whether to skip this whole scan; never two in a row."""
         state = self._engine.state
         unasked = state.host.measure_idle_s() >= 60 * self._intervals.reconcile_minutes
         self._left_out = not self._left_out and (unasked or state.options.on_battery())
         return self._left_out
 
     def look(self) -> None:
-        """Request what is due at an interval of its own, or was put off and may be done now."""
+        """Request jobs that are due at an interval of their own, or that were put off."""
         state = self._engine.state
         for job in find_due_jobs(state, state.clock()):
-            with contextlib.suppress(NotFound):  # its corpus was just removed
+            with contextlib.suppress(NotFound):  # its corpus has just been removed
                 self._engine.request(job)
 
     def retry_failures(self) -> None:
-        """Request another try at everything that failed."""
+        """Request a retry of everything that failed."""
         if not self._engine.state.options.on_battery():
             self._engine.request(Job("retry"))
 
     def learn(self, at_start: bool = False) -> None:
-        """Request what add-ons have to learn."""
+        """Request whatever add-ons have to learn."""
         for addon in self._engine.state.addons.values():
             for job in addon.find_due_jobs(at_start):
                 self._engine.request(job)
 
     def compact(self) -> None:
-        """Request that unused rows are dropped and the file is folded, when that may be done."""
+        """Request that unused rows are dropped and the file is compacted, if allowed now."""
         self._engine.state.compaction_waits = True
         self.look()

@@ -1,7 +1,7 @@
 """Run as a user service: a systemd unit on Linux, a launchd agent on macOS.
 
-Commands go through the manager's own client (systemctl, launchctl); on a machine without
-one that is an error, whose hint is `irdaemon start --detach`.
+Commands go through the manager's own client (systemctl, launchctl); on a machine without one they
+fail, with the hint `irdaemon start --detach`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LABEL = "io.irdaemon"
 # The directory of links to enabled units, beside the unit.
 _WANTED_BY = "default.target.wants"
 _INSTALLED = "@IRDAEMON@"
-# The daemon's own end takes less.
+# The daemon itself ends sooner.
 _GONE_WITHIN_S, _POLL_S = 15.0, 0.1
 _LIMITS = pool.ProcessLimits(timeout_s=60.0, memory=1024 * MB)
 
@@ -60,8 +60,8 @@ def _run_checked(*words: str) -> str:
 def install(make_way: Callable[[], None] = lambda: None) -> str:
     """Write the service's file, enable and start it; return what was done.
 
-    `make_way` is called before it is started, to end a daemon that runs without it. If that or the
-    manager fails, the file is restored and new directories are removed. Raises Unavailable.
+    `make_way` is called before the start, to stop a daemon that runs outside the service. If that
+    or the manager fails, the file is restored and new directories are removed. Raises Unavailable.
     """
     path = find_agent() if sys.platform == "darwin" else find_unit()
     before = path.read_bytes() if path.exists() else None
@@ -74,19 +74,19 @@ def install(make_way: Callable[[], None] = lambda: None) -> str:
             _remove_unit(path)
         else:
             path.write_bytes(before)
-        for directory in missing:  # the innermost first; one that others use stays
+        for directory in missing:  # the innermost first; a directory that others use stays
             with suppress(OSError):
                 directory.rmdir()
         raise
 
 
 def is_service(pid: int | None) -> bool:
-    """Return whether the service's manager runs the process `pid`."""
+    """Return whether the service manager runs the process `pid`."""
     return pid is not None and pid == _main_pid()
 
 
 def restart() -> str:
-    """Have the manager restart the service; return what was done. Raises Unavailable."""
+    """Restart the service through the manager; return what was done. Raises Unavailable."""
     if sys.platform == "darwin":
         _run_checked("launchctl", "kickstart", "-k", f"gui/{os.getuid()}/{LABEL}")
         return f"{LABEL} restarted by launchd"
@@ -95,7 +95,7 @@ def restart() -> str:
 
 
 def _main_pid() -> int:
-    """Return the pid of the service's process, 0 where none runs or no manager answers."""
+    """Return the pid of the service's process, 0 if none runs or no manager answers."""
     try:
         if sys.platform == "darwin":
             found = re.search(r"\bpid = (\d+)", read_status().output)
@@ -112,7 +112,7 @@ def uninstall() -> str:
 
 
 def read_status() -> Command:
-    """Return the manager's own account of the service."""
+    """Return the manager's own report on the service."""
     if sys.platform == "darwin":
         return _run("launchctl", "print", f"gui/{os.getuid()}/{LABEL}")
     return _run("systemctl", "--user", "--no-pager", "status", UNIT)
@@ -122,13 +122,13 @@ def read_status() -> Command:
 
 
 def find_unit() -> Path:
-    """Return where the user unit goes."""
+    """Return the path of the user unit."""
     base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     return Path(base, "systemd", "user", UNIT)
 
 
 def make_unit() -> str:
-    """Return the unit for this installation: its interpreter, by absolute path."""
+    """Return the unit for this installation, with the absolute path of its interpreter."""
     template = _find_template().read_text("utf-8")
     path = sys.executable
     for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
@@ -166,7 +166,7 @@ def _uninstall_unit() -> str:
 
 
 def _remove_unit(path: Path) -> str:
-    """Remove the service and its file, whatever the manager says; return what that failed with."""
+    """Remove the service and its file in any case; return the manager's error, if any."""
     if sys.platform == "darwin":
         path.unlink(missing_ok=True)
         return ""
@@ -177,7 +177,7 @@ def _remove_unit(path: Path) -> str:
         except Unavailable as error:
             failed = error.message
         path.unlink(missing_ok=True)
-    # The link by which it was enabled, where the manager did not take it out.
+    # The link that enables it, if the manager did not remove it.
     Path(path.parent, _WANTED_BY, UNIT).unlink(missing_ok=True)
     return failed
 
@@ -186,7 +186,7 @@ def _remove_unit(path: Path) -> str:
 
 
 def find_agent() -> Path:
-    """Return where the launch agent goes."""
+    """Return the path of the launch agent."""
     return Path(os.path.expanduser("~/Library/LaunchAgents"), f"{LABEL}.plist")
 
 
@@ -219,7 +219,7 @@ def _install_agent(make_way: Callable[[], None]) -> str:
 
 
 def _boot_out() -> None:
-    """Stop the agent, and wait until launchd has let go of it: until then it takes no other."""
+    """Stop the agent, and wait until launchd has released it; before that it accepts no other."""
     _run("launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}")
     deadline = time.monotonic() + _GONE_WITHIN_S
     while read_status().code == 0 and time.monotonic() < deadline:

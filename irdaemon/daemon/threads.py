@@ -1,8 +1,8 @@
-"""Threads of the process: the writer, and what is done again and again.
+"""Threads of the process: the writer, and periodic work.
 
-Every wake-up keeps a processor from its deeper sleep. What must be seen at once wakes a thread by
-itself: a request, an event of the kernel, a job, a signal. The rest is looked for every second, and
-every five seconds once nothing has been asked or done for a minute.
+Every wake-up keeps a processor from its deeper sleep. Urgent things wake a thread themselves: a
+request, an event of the kernel, a job, a signal. Everything else is checked every second, and every
+five seconds after a minute without requests or work.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ log = logging.getLogger(__name__)
 BUSY_S, QUIET_S = 1.0, 5.0
 _QUIET_AFTER_S = 60.0
 _LOGGED_EVERY_S = 60.0
-# After a failure, work is tried again no sooner than this.
+# The shortest wait before a retry after a failure.
 _AGAIN_AFTER_S = 1.0
 _WRITER_STOPS_WITHIN_S = 1.5
 
 
 class Pace:
-    """Tell how long a thread may sleep; any thread may ask and note."""
+    """Decide how long a thread may sleep; any thread may use it."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
         self._noted_at = clock()
 
     def note(self) -> None:
-        """Note that something was asked or done."""
+        """Record activity."""
         self._noted_at = self._clock()
 
     def sleep_s(self, requested_at: float = float("-inf")) -> float:
-        """Return how many seconds to sleep at most; the last request came at `requested_at`."""
+        """Return the longest sleep in seconds; the last request came at `requested_at`."""
         latest = max(self._noted_at, requested_at)
         return QUIET_S if self._clock() - latest >= _QUIET_AFTER_S else BUSY_S
 
@@ -48,7 +48,7 @@ class Pace:
 class TickThread(threading.Thread):
     """Tick until stopped, `tick_s` seconds after the last time or when woken.
 
-    A tick that fails is logged as `failure`, once a minute at most, and the next one tries again.
+    A failed tick is logged as `failure`, at most once a minute, and the next one tries again.
     """
 
     failure = "a tick failed; the next one tries again"
@@ -66,11 +66,11 @@ class TickThread(threading.Thread):
         raise NotImplementedError
 
     def wait_s(self) -> float:
-        """Return for how many seconds to wait now, unless woken."""
+        """Return how many seconds to wait now, unless woken."""
         return self._tick_s
 
     def close(self) -> None:
-        """End what the thread has begun; it is called last, by the thread."""
+        """End the thread's unfinished work; the thread calls it last."""
 
     def run(self) -> None:
         """Tick until stopped; `ticked` is when the last tick succeeded."""
@@ -82,12 +82,12 @@ class TickThread(threading.Thread):
                 self.ticked = now
             except Exception as error:
                 self.log_failure(error, now)
-            if not self._stopping:  # stopped between, it may have been cleared
+            if not self._stopping:  # if stopped in between, it may have been cleared
                 self._woken.wait(self.wait_s())
         self.close()
 
     def log_failure(self, error: Exception, now: float) -> None:
-        """Log why a tick failed, unless that was done within a minute."""
+        """Log why a tick failed, at most once a minute."""
         if now - self._logged_at >= _LOGGED_EVERY_S:
             self._logged_at = now
             log = logging.getLogger(type(self).__module__)
@@ -104,7 +104,7 @@ class TickThread(threading.Thread):
 
 
 class BackgroundThread(TickThread):
-    """Tick as the work says until stopped, and close it at the end."""
+    """Tick as the work requires until stopped, then close it."""
 
     def __init__(self, work: Background):
         super().__init__(work.name, work.first_in_s)
@@ -112,12 +112,12 @@ class BackgroundThread(TickThread):
         self._work = work
 
     def run(self) -> None:
-        """Tick, not at once where the work wants that."""
+        """Tick, with a delay first if the work wants one."""
         self._woken.wait(self._work.first_in_s)
         super().run()
 
     def tick(self, now: float) -> None:
-        """Do a piece of the work, and wait as long as that says; or as at first where it fails."""
+        """Do a piece of work, and wait as long as it says; after a failure, as long as at first."""
         self._tick_s = max(_AGAIN_AFTER_S, self._work.first_in_s)
         self._tick_s = self._work.tick()
 
@@ -126,13 +126,13 @@ class BackgroundThread(TickThread):
         self._work.close()
 
     def stop(self) -> None:
-        """End after the present tick, where that ends soon."""
+        """End after the present tick, if that ends soon."""
         super().stop()
         self.join(self._work.stops_within_s)
 
 
 class BackgroundThreads:
-    """A thread for each work that is needed, begun when it first is."""
+    """A thread for each work that is needed, started when first needed."""
 
     def __init__(self, works: Iterable[Background]):
         self._works = tuple(works)
@@ -140,7 +140,7 @@ class BackgroundThreads:
         self._stopped = False
 
     def tick(self) -> None:
-        """Start what is needed and does not run."""
+        """Start the needed work that does not run."""
         for work in () if self._stopped else self._works:
             thread = self._threads.get(work.name)
             if (thread is None or not thread.is_alive()) and work.is_needed():
@@ -148,7 +148,7 @@ class BackgroundThreads:
                 self._threads[work.name].start()
 
     def wake(self) -> None:
-        """Have what follows generations go on now: something was published."""
+        """Wake work that follows generations: something was published."""
         for work in self._works:
             if work.follows_generations and (thread := self._threads.get(work.name)):
                 thread.wake()
@@ -163,7 +163,7 @@ class BackgroundThreads:
 class WriterThread(threading.Thread):
     """Run the engine's jobs, one after another, until stopped.
 
-    `sleep_s` says how long to wait for one before looking for what else is due.
+    `sleep_s` says how long to wait for a job before checking what else is due.
     """
 
     def __init__(self, engine: Engine, nice: int, sleep_s: Callable[[], float] = lambda: BUSY_S):
@@ -176,7 +176,7 @@ class WriterThread(threading.Thread):
     def run(self) -> None:
         """Run jobs as they come; an error that the engine does not handle ends the daemon."""
         with contextlib.suppress(OSError, AttributeError):
-            # Linux derives the priority of a thread's disk accesses from this as well.
+            # Linux also derives the priority of a thread's disk accesses from this.
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), self._nice)
         try:
             while not self._stopping.is_set():
@@ -185,7 +185,7 @@ class WriterThread(threading.Thread):
             log.error("the writer failed: %s", describe_error(error))
 
     def stop(self) -> bool:
-        """End after the present transaction; return whether it did in time."""
+        """End after the present transaction; return whether it ended in time."""
         self._stopping.set()
         self._engine.stop()
         self.join(_WRITER_STOPS_WITHIN_S)

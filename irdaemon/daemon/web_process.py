@@ -1,7 +1,7 @@
-"""The page's own process, where the configuration has the daemon start it.
+"""The page's own process, if the configuration tells the daemon to start it.
 
-It is `irc web`, a client of the socket like any other, and ends with the daemon. One that ended is
-started again after a while: a port that is taken, or packages that are missing, are said once.
+It is `irc web`, a client of the socket like any other, and ends with the daemon. If it ends, it is
+restarted after a while; a taken port or missing packages are reported once.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from irdaemon.runtime.pool import Child, ProcessLimits, end_child, start_answeri
 log = logging.getLogger(__name__)
 
 _AGAIN_S = 60.0
-# Nothing waits for it; the limit of time is for requests.
+# Nothing waits for it, so it has no time limit.
 _LIMITS = ProcessLimits(0.0)
 
 
 class WebProcess:
-    """Keep the page's process going, on the thread that calls `tick`."""
+    """Keep the page's process running, on the thread that calls `tick`."""
 
     def __init__(self, config: WebConfig):
         self._config = config
@@ -29,7 +29,7 @@ class WebProcess:
         self._said = False
 
     def tick(self, now: float) -> None:
-        """Start the process where it is wanted and not there."""
+        """Start the process if it is wanted and not running."""
         if not self._config.enabled or (self._child and self._child.poll() is None):
             return
         if now < self._again_at:

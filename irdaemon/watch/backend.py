@@ -36,7 +36,7 @@ class Backend(Protocol):
     def sync(
         self, roots: Mapping[str, Symlinks], excluded: frozenset[str]
     ) -> dict[str, Unwatchable]:
-        """Watch exactly these real paths, and what the links below each lead to.
+        """Watch exactly these real paths, and the targets of the links below each.
 
         Those `excluded` are not entered. Returns the paths that cannot be watched, with the cause.
         """
@@ -51,13 +51,13 @@ class Backend(Protocol):
         ...
 
     def list_links(self) -> Mapping[str, str] | None:
-        """Return the links that are followed, with their real targets; None where not known."""
+        """Return the followed links, with their real targets; None if unknown."""
         ...
 
     def receives_events(self, timeout: float) -> bool:
         """Return whether an event made now is read within `timeout` seconds.
 
-        True where this cannot be probed.
+        Returns True if this cannot be tested.
         """
         ...
 

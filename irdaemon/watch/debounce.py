@@ -15,11 +15,11 @@ from os.path import dirname
 
 @dataclass(slots=True)
 class Debouncer:
-    """Coalesce paths into few hand-overs.
+    """Combine paths into few hand-overs.
 
     The first `eager` distinct paths after `settle` seconds of quiet are due at once. Everything
-    else waits until nothing was added for `settle` seconds, but never longer than `max_wait`
-    after the first waiting path. More than `limit` waiting paths of one top become that top.
+    else waits until nothing was added for `settle` seconds, but at most `max_wait` after the first
+    waiting path. More than `limit` waiting paths of one top are replaced by that top.
     """
 
     settle: float = 0.02
@@ -44,7 +44,7 @@ class Debouncer:
             self._collapse(top)
 
     def take_due(self, now: float) -> tuple[str, ...]:
-        """Return the paths to hand over now, sorted, none beneath another; () when none."""
+        """Return the paths to hand over now, sorted, without paths below others."""
         deadline = self.find_next_due()
         if deadline is None or now < deadline:
             return ()
@@ -55,11 +55,11 @@ class Debouncer:
         return tuple(paths)
 
     def make_due(self, now: float) -> None:
-        """Make what waits due now."""
+        """Make all waiting paths due now."""
         self._urgent = min(self._urgent, now)
 
     def find_next_due(self) -> float | None:
-        """Return when `take_due` will next give paths, None while nothing waits."""
+        """Return when `take_due` will next return paths, None if nothing waits."""
         if not self._waiting:
             return None
         return min(self._urgent, self._last + self.settle, self._first + self.max_wait)

@@ -77,7 +77,7 @@ class Cookies:
 # A directory is watched before it is listed, and hinted after: what appears meanwhile raises an
 # event, is listed, or is seen by the scan that follows the hint.
 
-# Where SQLite writes first, beside a database; a reader of the database opens it as if to write.
+# SQLite writes there first, beside a database; even a reader opens it for writing.
 LOG_ENDING = "-wal"
 
 
@@ -94,17 +94,17 @@ class RecursiveWatches:
         self._not_entered: frozenset[str] = frozenset()
 
     def begin(self, symlinks: Mapping[str, Symlinks], unwatched: frozenset[str]) -> None:
-        """Start over: which links are followed below each root, and what is not to be entered."""
+        """Start over, with the links followed below each root and the directories to exclude."""
         self._links_before, self.links = self.list_links(), {}
         self._symlinks = symlinks
         self._not_entered = unwatched
 
     def finish(self) -> None:
-        """Drop the links of the round before that are gone."""
+        """Drop the previous round's links that are gone."""
         self._links_before = {}
 
     def list_links(self) -> dict[str, str]:
-        """Return the links that are followed, or were until this round ends, with their targets."""
+        """Return the links followed now or until this round ends, with their targets."""
         return {**self._links_before, **self.links}
 
     def drop_link(self, path: str) -> str:
@@ -124,9 +124,9 @@ class RecursiveWatches:
         return path in self._not_entered or any(is_within(path, top) for top in self._ignored)
 
     def add_tree(self, path: str, root: str, top: str) -> None:
-        """Watch a directory, or what a symlink points to, and all below. Raises LimitReached.
+        """Watch a directory, or a symlink's target, and everything below. Raises LimitReached.
 
-        Directories that cannot be read are passed over: the scan reports them.
+        Unreadable directories are skipped: the scan reports them.
         """
         pending = [(path, top)]
         while pending:
@@ -139,7 +139,7 @@ class RecursiveWatches:
                 pending.extend((below, its_top) for below in self._list_subdirs(directory))
 
     def add_root(self, root: str) -> None:
-        """Watch a root and its entry in its parent, so that it stays watched when made again."""
+        """Watch a root and its entry in its parent, so that it stays watched if made again."""
         self._watches.add_name(root, root)
         if os.path.isfile(root):
             self._watches.add_name(root + LOG_ENDING, root)
@@ -167,7 +167,7 @@ class RecursiveWatches:
         return target
 
     def leads_out(self, link: str, root: str) -> bool:
-        """Return whether a link leads out of the project of a root; where to, nobody asks."""
+        """Return whether a link leads out of the project of a root, in which case it is ignored."""
         limit = self._symlinks.get(root, Symlinks()).limit
         return bool(limit) and not find_inside(link, limit)
 
@@ -256,11 +256,11 @@ class InotifyBackend:
         return unwatched
 
     def list_links(self) -> Mapping[str, str]:
-        """Return the links that are followed, with their real targets."""
+        """Return the followed links, with their real targets."""
         return self._trees.list_links()
 
     def receives_events(self, timeout: float) -> bool:
-        """Return whether an event made now is read within `timeout` seconds, if it can be tried."""
+        """Return whether an event made now is read within `timeout` seconds, if testable."""
         try:
             return not self._has_cookies() or self._cookies.wait(timeout)
         except OSError:
@@ -280,7 +280,7 @@ class InotifyBackend:
     def on_event(self, event: InotifyEvent) -> None:
         """Turn one kernel event into a hint; called by the reading thread.
 
-        An exception causes a full rescan, and never ends the thread.
+        An exception causes a complete rescan and never ends the thread.
         """
         try:
             self._on_event(event)
@@ -346,13 +346,13 @@ class InotifyBackend:
         if not root or self._trees.is_excluded(path):
             return
         if event.is_close_write and name.endswith(LOG_ENDING):
-            return  # what was written, if anything, has had its own event
+            return  # any write has had its own event
         if event.mask & LEFT:
             self._handle_departure(event, path, root)
         elif event.mask & ARRIVED:
             self._handle_arrival(event, path, root, top)
         elif event.is_directory and not self._watches.holds(path):
-            self._add_tree(path, root, top)  # it may be readable now
+            self._add_tree(path, root, top)  # it may have become readable
         self._report(path, top, root)
 
     def _handle_departure(self, event: InotifyEvent, path: str, root: str) -> None:
@@ -394,6 +394,6 @@ class InotifyBackend:
         if watch.names is not None:
             self.stale = True
             return
-        if os.path.isdir(watch.path):  # already made again, or a move seen late
+        if os.path.isdir(watch.path):  # already recreated, or a move seen late
             self._add_tree(watch.path, watch.root, watch.top)
         self._report(watch.path, watch.top, watch.root)

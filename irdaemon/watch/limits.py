@@ -53,7 +53,7 @@ NETWORK = frozenset(
     }
 )  # fmt: skip
 
-# The limit is shared by all of a user's programs: an editor needs watches too.
+# All of a user's programs share the limit: an editor needs watches too.
 SHARE = 0.75
 
 _WATCHES = "/proc/sys/fs/inotify/max_user_watches"
@@ -62,7 +62,7 @@ MOUNTS = "/proc/self/mounts"
 
 @dataclass(frozen=True, slots=True)
 class Unwatchable:
-    """Why a root cannot be watched, and how many directories it holds (0: not counted)."""
+    """Why a root cannot be watched, and how many directories it has (0: not counted)."""
 
     reason: str
     directories: int = 0
@@ -81,7 +81,7 @@ class Mount:
 
 
 def read_watch_budget(limit_file: str = _WATCHES) -> int | None:
-    """Return how many inotify watches to take at most, None where there is no such limit."""
+    """Return how many inotify watches to use at most, None if there is no such limit."""
     try:
         with open(limit_file) as file:
             return int(int(file.read()) * SHARE)
@@ -90,7 +90,7 @@ def read_watch_budget(limit_file: str = _WATCHES) -> int | None:
 
 
 def explain_too_many(directories: int, budget: int | None) -> Unwatchable:
-    """Return the reason that a root of so many directories cannot be watched, and what to raise."""
+    """Return why a root of so many directories cannot be watched, and which limit to raise."""
     room = f"than the {budget:,} this daemon may take"
     if budget is None or directories <= budget:
         room = "than other programs of this user have left"
@@ -103,7 +103,7 @@ def explain_too_many(directories: int, budget: int | None) -> Unwatchable:
 
 
 def make_sysctl_command(watches: int) -> str:
-    """Return the command that allows a user so many inotify watches."""
+    """Return the command that allows a user this many inotify watches."""
     return f"sudo sysctl fs.inotify.max_user_watches={watches}"
 
 
@@ -118,7 +118,7 @@ def explain_no_inotify(error: OSError) -> Unwatchable:
 
 
 def find_network_kind(path: str, mounts: tuple[Mount, ...]) -> str:
-    """Return the type of the network file system `path` lies on, "" when it is local."""
+    """Return the type of the network file system of `path`, "" if it is local."""
     holding = [mount for mount in mounts if is_within(path, mount.path)]
     # Of two mounts at one place the later hides the earlier.
     nearest = max(enumerate(holding), key=lambda m: (len(m[1].path), m[0]), default=None)

@@ -1,10 +1,10 @@
-"""Watching where there is no inotify: watchdog's own observer, one recursive watch per tree.
+"""Watching without inotify: watchdog's own observer, one recursive watch per tree.
 
-The system's recursive watches (FSEvents) cost nothing per directory, so pruned directories are
-only left out of the hints. Symlinked directories are watched at their real path; a change of a
-symlinked file's target outside the trees waits for the next scheduled scan. So does what the system
-drops under load: watchdog does not say when. macOS names paths as they are on disk, whatever the
-case or the Unicode form in which a root is written.
+The system's recursive watches (FSEvents) cost nothing per directory, so pruned directories are only
+left out of the hints. Symlinked directories are watched at their real path; a change of a symlinked
+file's target outside the trees waits for the next scheduled scan. So do events that the system
+drops under load, since watchdog does not report that. macOS names paths in events by their case and
+form on disk; they are translated back to the roots' spelling.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LONGEST_PATH = 1_024
 
 
 def find_spelling(path: str) -> str:
-    """Return a directory's path as macOS names it in events; elsewhere it is the path itself."""
+    """Return a directory's path as macOS spells it in events; elsewhere the path itself."""
     command = getattr(fcntl, "F_GETPATH", None)
     if command is None:
         return path
@@ -55,7 +55,7 @@ class ObserverBackend(FileSystemEventHandler):
         self._settings = settings
         self._scheduled: dict[str, ObservedWatch] = {}
         self._root_of: dict[str, str] = {}
-        # Watched trees by the paths that events have, where those differ.
+        # Watched trees by their paths in events, if those differ.
         self._spelled: dict[str, str] = {}
 
     def start(self) -> None:
@@ -80,10 +80,10 @@ class ObserverBackend(FileSystemEventHandler):
         return 0
 
     def list_links(self) -> None:
-        """Return None: which links led to a tree is not kept."""
+        """Return None: this backend does not know which links led to a tree."""
 
     def receives_events(self, timeout: float) -> bool:
-        """Return True: this backend cannot be probed."""
+        """Return True: this backend cannot be tested."""
         return True
 
     def caught_up(self, timeout: float) -> bool:
@@ -129,7 +129,7 @@ class ObserverBackend(FileSystemEventHandler):
                 self._report(path, top, self._root_of[top])
 
     def _respell(self, path: str) -> str:
-        """Return a path of an event as the roots are written."""
+        """Return an event's path in the spelling of the roots."""
         for spelling, top in self._spelled.items():
             if is_within(path, spelling):
                 return top + path[len(spelling) :]

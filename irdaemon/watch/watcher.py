@@ -1,4 +1,4 @@
-"""The watcher: keep the right watches on the roots, and hand dirty hints over."""
+"""The watcher: keep the right watches on the roots, and pass on hints of changes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from irdaemon.watch.limits import (
 
 
 class MountTable:
-    """Keep the mounts below some roots, and report where they change."""
+    """Track the mounts below some roots, and report where they change."""
 
     def __init__(self, mounts_file: str = MOUNTS):
         self._path = mounts_file
@@ -55,7 +55,7 @@ class MountTable:
         return self._poller is not None and bool(self._poller.poll(0))
 
     def find_changed(self, roots: Iterable[str]) -> tuple[str, ...]:
-        """Return where below the roots something was mounted or unmounted since the last call."""
+        """Return the paths that are new, or now lead to something else."""
         before, tops = self._below, tuple(roots)
         self._below = frozenset(
             mount
@@ -65,14 +65,14 @@ class MountTable:
         return tuple(sorted({mount.path for mount in before ^ self._below}))
 
 
-# The real paths of the roots, and which of them can only be polled.
+# The real paths of the roots, and those that can only be polled.
 
 
 @dataclass(frozen=True, slots=True)
 class RootLocation:
-    """The real path of a root, and (device, inode) of what is there; None if nothing is.
+    """The real path of a root, and its (device, inode); None if nothing is there.
 
-    `links` is the policy on links to directories below it, `within` the root of its project.
+    `links` is the policy for links to directories below it, `within` the root of its project.
     """
 
     path: str
@@ -84,8 +84,8 @@ class RootLocation:
 def locate_roots(roots: Iterable[Root]) -> tuple[RootLocation, ...]:
     """Return the locations of the given roots, each once, sorted.
 
-    Of several policies on links the widest counts: what one corpus reads has to be watched. A root
-    that leads out of its project has none.
+    If link policies differ, the widest applies: every path that one corpus reads must be watched. A
+    root that leads out of its project has no location.
     """
     policies: dict[str, LinkPolicy] = {}
     projects: dict[str, str] = {}
@@ -110,7 +110,7 @@ def find_changed(
 def find_unwatchable(
     locations: tuple[RootLocation, ...], settings: Settings
 ) -> dict[str, Unwatchable]:
-    """Return the reason for each path to poll: locations, and network file systems within them."""
+    """Return the reason for each path to poll: roots, and network file systems within them."""
     there = [location.path for location in locations if location.identity is not None]
     if settings.polling:
         return dict.fromkeys(there, Unwatchable("polling is set in the configuration"))
@@ -131,16 +131,16 @@ def find_unwatchable(
 def _identify(path: str) -> tuple[int, int] | None:
     try:
         status = os.stat(path)
-    except (OSError, ValueError):  # a path may hold what no file's name can
+    except (OSError, ValueError):  # a path may contain characters that no file name can
         return None
     return status.st_dev, status.st_ino
 
 
-# The thread that hands due paths over, so that a slow receiver never delays the event reader.
+# The thread that hands over due paths, so that a slow receiver never delays the event reader.
 
 
 class Delivery:
-    """Call `on_dirty` with the debouncer's paths as they become due."""
+    """Call `on_dirty` with the debouncer's paths when they become due."""
 
     def __init__(self, on_dirty: Callable[[tuple[str, ...]], None], debouncer: Debouncer):
         self._on_dirty = on_dirty
@@ -182,7 +182,7 @@ class Delivery:
                 self._changed.notify_all()
 
     def flush(self, timeout: float) -> bool:
-        """Hand over all waiting paths now; return whether that ended within `timeout` seconds."""
+        """Hand over all waiting paths now; return whether this took at most `timeout` seconds."""
         with self._changed:
             self._debouncer.make_due(time.monotonic())
             until = self._taken + (self._debouncer.find_next_due() is not None)
@@ -221,8 +221,8 @@ _PROBE_TIMEOUT_S = 5.0
 class Watcher:
     """Call `on_dirty` with real paths that may have changed, each at most once per change.
 
-    `on_dirty` is called from the watcher's own thread, never twice at a time; a path that is a
-    root asks for a rescan of that root, and comes for every root that is new, remade or gone, and
+    `on_dirty` is called from the watcher's own thread, one call at a time. A path that is a root
+    requests a rescan of that root; it is passed for every root that is new, made again or gone, and
     whenever events may have been lost. Call `tick` about once a second.
     """
 
@@ -269,7 +269,7 @@ class Watcher:
         self._delivery.stop()
 
     def set_roots(self, roots: Iterable[Root]) -> None:
-        """Watch these roots and no others; those already watched stay so."""
+        """Watch these roots and no others; watched ones stay watched."""
         with self._lock:
             self._given = tuple(roots)
             locations = locate_roots(self._given)
@@ -277,9 +277,9 @@ class Watcher:
                 self._arrange(locations, time.monotonic())
 
     def tick(self, now: float) -> None:
-        """Detect changes without an event, restart dead threads, poll what cannot be watched.
+        """Detect changes without an event, restart dead threads, poll unwatchable roots.
 
-        `now` is in seconds of the monotonic clock. Takes microseconds unless something changed;
+        `now` is in seconds of the monotonic clock. Takes microseconds unless something has changed;
         then the time to list every watched directory.
         """
         with self._lock:
@@ -296,7 +296,7 @@ class Watcher:
             self._poll(now)
 
     def rewatch(self) -> None:
-        """Have every watch added again at the next tick: a scan found changes without an event."""
+        """Add every watch again at the next tick, because a scan found changes without an event."""
         self._rewatch_requested = True
 
     def caught_up(self, timeout: float) -> frozenset[str]:
@@ -319,13 +319,13 @@ class Watcher:
         return roots if self._delivery.flush(_measure_left(until)) else frozenset()
 
     def list_links(self) -> Mapping[str, str] | None:
-        """Return the links that are followed, with their real targets; None where not known."""
+        """Return the followed links, with their real targets; None if unknown."""
         running = self._running
         return None if running is None else running.list_links()
 
     def report_roots(self) -> tuple[RootWatch, ...]:
         """Return for each root, in path order, how it is watched."""
-        # Without the lock, which is held for long while a large tree is added or a disk hangs.
+        # Without the lock, which is held long while a large tree is added or a disk hangs.
         locations, polled, running = self._locations, self._polled, self._running
         roots = tuple(self._report_root(location, polled, running) for location in locations)
         inside = polled.keys() - {location.path for location in locations}
@@ -400,7 +400,7 @@ class Watcher:
         return self._mounts.find_changed(location.path for location in locations)
 
     def _probe(self, now: float) -> bool:
-        """Check now and then that events are still read, and replace a backend that reads none."""
+        """Test regularly that events are still read, and replace a backend that reads none."""
         if self._running is None or now < self._probe_at:
             return False
         self._probe_at = now + self._settings.probe_interval
@@ -409,7 +409,7 @@ class Watcher:
         if self._probes_failed < self._settings.failed_probes:
             return False
         log.error("the watcher stopped reading events; replacing its backend")
-        # It may never return: it is not waited for.
+        # It may never return, so nothing waits for it.
         threading.Thread(target=self._running.stop, name="watch-abandoned", daemon=True).start()
         self._running, self._probes_failed = None, 0
         return True

@@ -27,8 +27,8 @@ from watchdog.observers.inotify_c import (
 from irdaemon.source.opening import is_within
 from irdaemon.watch.limits import LimitReached
 
-# No IN_OPEN and no IN_CLOSE_NOWRITE: reading what changed must not count as a change. IN_ATTRIB
-# tells of permissions: what could not be read may be readable now.
+# No IN_OPEN and no IN_CLOSE_NOWRITE: reading a changed file must not count as a change. IN_ATTRIB
+# reports permissions: an unreadable file may have become readable.
 MASK = Mask(
     InotifyConstants.IN_CREATE
     | InotifyConstants.IN_MODIFY
@@ -62,9 +62,9 @@ class Watch:
 
 
 class Watches:
-    """Add, find and drop watches; safe to use from several threads.
+    """Add, find and drop watches; usable from several threads.
 
-    Raises OSError when inotify cannot be started.
+    Raises OSError if inotify cannot be started.
     """
 
     def __init__(self, callback: WatchCallback, budget: int | None):
@@ -89,7 +89,7 @@ class Watches:
         return self._inotify.is_alive()
 
     def find(self, descriptor: int) -> Watch | None:
-        """Return the watch an event came from, None when it was dropped meanwhile."""
+        """Return the watch that an event came from, None if it was dropped meanwhile."""
         return self._by_descriptor.get(descriptor)
 
     def holds(self, path: str) -> bool:
@@ -103,9 +103,9 @@ class Watches:
             return sum(w.root == root and w.names is None for w in self._by_path.values())
 
     def add(self, path: str, root: str, top: str) -> bool:
-        """Watch a whole directory; return whether its content is still to be walked.
+        """Watch a whole directory; return whether its content must still be walked.
 
-        Raises LimitReached. One that vanished or cannot be read is skipped.
+        Raises LimitReached. A directory that has vanished or cannot be read is skipped.
         """
         with self._lock:
             watch = self._by_path.get(path)
@@ -118,7 +118,7 @@ class Watches:
             return not walked
 
     def add_name(self, path: str, root: str) -> None:
-        """Watch the directory above `path` for events of that one child."""
+        """Watch the directory above `path` for events of that child only."""
         directory, name = os.path.split(path)
         with self._lock:
             watch = self._by_path.get(directory) or self._register(directory, root, directory, {})
@@ -129,7 +129,7 @@ class Watches:
             watch.names[name] = root
 
     def begin_generation(self) -> None:
-        """Begin a generation at whose end `sweep` drops the watches that were not added again."""
+        """Begin a generation; `sweep` then drops watches that were not added again."""
         with self._lock:
             self._generation += 1
 
@@ -140,14 +140,14 @@ class Watches:
             self._drop(old)
 
     def drop_one(self, path: str) -> None:
-        """Forget the watch of a directory that is gone, and so empty."""
+        """Forget the watch of a directory that is gone."""
         with self._lock:
             watch = self._by_path.get(path)
             if watch is not None:
                 self._drop([watch])
 
     def drop_tree(self, top: str) -> None:
-        """Drop the watches of a directory and of all beneath it."""
+        """Drop the watches of a directory and everything below."""
         with self._lock:
             self._drop([w for w in self._by_path.values() if is_within(w.path, top)])
 
@@ -157,7 +157,7 @@ class Watches:
             self._drop([w for w in self._by_path.values() if w.root == root and w.names is None])
 
     def forget_descriptor(self, descriptor: int) -> None:
-        """Forget a watch the kernel itself removed."""
+        """Forget a watch that the kernel removed."""
         with self._lock:
             watch = self._by_descriptor.pop(descriptor, None)
             if watch is not None and self._by_path.get(watch.path) is watch:

@@ -128,5 +128,5 @@ def test_with_recall_switched_off_nothing_is_kept(home):
         daemon.wait_idle()
         said = home.irc("sessions", "src/parser.py")
         assert said.returncode == 3
-        assert "what sessions did is not kept" in said.stderr
+        assert "what sessions did is not recorded" in said.stderr
     assert not (home.path / ".local" / "state" / "irdaemon" / "recall.sqlite").exists()

@@ -1,4 +1,4 @@
-"""Moments: when the hook speaks besides at a prompt, and what the person wants offered, or not."""
+"""Moments: when the hook speaks other than at a prompt, and which items a person wants offered."""
 
 from irdaemon.config.addons import AddOn
 

@@ -1,7 +1,7 @@
-"""Clashes: items that an agent can mistake for one another, by their names or descriptions.
+"""Clashes: items that an agent can confuse, by their names or descriptions.
 
-Copies of one text are no clash. Descriptions are compared by the words that they share; a word that
-many items have finds no pair.
+Copies of one text do not clash. Descriptions are compared by shared words; words that many items
+have do not count.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from irdaemon.ledger import Ledger
 from irdaemon.text import tokenize
 
 KINDS = ("skills", "agents", "commands", "mcp_tools")
-# The kinds of records that describe an item of these kinds.
+# The kinds of records that describe items of these kinds.
 _DESCRIBING = ("capability", "description")
 _APART = re.compile(r"[-_.\s]+")
-# From this share of common words on two descriptions say much the same. Among 796 real skills of
-# three collections it is reached by ten pairs, such as create- and update-specification.
+# Two descriptions with this share of common words say much the same. Among 796 real skills of three
+# collections ten pairs reach it, such as create- and update-specification.
 LEAST = 0.45
 _FEWEST_WORDS = 4
-# What more items have makes no pair by itself; so many pairs are told.
+# Words of more items do not make a pair; at most this many pairs are reported.
 _MOST_HOLDERS, _MOST = 60, 500
 
 
@@ -37,7 +37,7 @@ class _Described:
 
 
 def find_clashes(ledger: Ledger, parts: Iterable[tuple[str, Corpus]]) -> list[Clash]:
-    """Return the clashes among the items of corpora, each with the name that references have."""
+    """Return the clashes among the items of corpora, each under the name used in references."""
     items = [each for name, corpus in parts for each in _describe(ledger, name, corpus)]
     return [*_find_names(items), *_find_descriptions(items)][:_MOST]
 
@@ -55,7 +55,7 @@ def _describe(ledger: Ledger, name: str, corpus: Corpus) -> Iterator[_Described]
 
 
 def _find_names(items: Iterable[_Described]) -> Iterator[Clash]:
-    """Yield the items of each name that have different texts."""
+    """Yield the items that share a name but have different texts."""
     by_name = defaultdict[str, list[_Described]](list)
     for each in items:
         by_name[_fold(each.name)].append(each)
@@ -65,7 +65,7 @@ def _find_names(items: Iterable[_Described]) -> Iterator[Clash]:
 
 
 def _find_descriptions(items: Sequence[_Described]) -> Iterator[Clash]:
-    """Yield pairs of other names that share most words of their descriptions, the likest first."""
+    """Yield pairs that share most words of their descriptions, the most similar first."""
     found = []
     for one, other in sorted(_pair(items)):
         first, second = items[one], items[other]
@@ -84,7 +84,7 @@ def _fold(name: str) -> str:
 
 
 def _pair(items: Sequence[_Described]) -> set[tuple[int, int]]:
-    """Return the places of items that share an uncommon word, and are about as long."""
+    """Return pairs of items of similar length that share an uncommon word."""
     holders = defaultdict[str, list[int]](list)
     for at, each in enumerate(items):
         if len(each.words) >= _FEWEST_WORDS:
@@ -105,5 +105,5 @@ def _is_near(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def choose_parts(parts: Mapping[str, Iterable[Corpus]]) -> list[tuple[str, Corpus]]:
-    """Return the parts of corpora, by name, whose items can be mistaken for one another."""
+    """Return the parts of corpora, by name, whose items can be confused."""
     return [(name, each) for name, held in parts.items() for each in held if each.kind in KINDS]

@@ -1,4 +1,4 @@
-"""The jobs of moments: keeping what the person wants, and finding out which offers faded."""
+"""The jobs of moments: storing preferences, and finding out which offers faded."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from irdaemon.ledger.preferences import PIN
 MOST_SESSIONS = 10
 # Transcripts show whether items of these kinds are used.
 _FADING_KINDS = ("skills", "agents", "commands", "mcp_tools")
-# The clock of an agent's transcript and ours may differ by so much.
+# How much the clock of an agent's transcript may differ from ours.
 _CLOCKS_S = 60.0
 
 
 def keep_preferences(context: JobContext) -> str:
-    """Write down the changes that wait. What was pinned and is no more is counted anew."""
+    """Store the waiting changes. Items that are no longer pinned are counted again."""
     observer, ledger = MomentsObserver.find_in(context.state.addons), context.state.ledger
     n = 0
     while observer.waiting:
-        change = observer.waiting[0]  # it is lost neither by a crash nor by a full disk
+        change = observer.waiting[0]  # neither a crash nor a full disk loses it
         wish = change.preference
         with ledger.transaction():
             if change.is_taken_back:
@@ -52,13 +52,13 @@ def _start_anew(state: State, corpus: str, artifact_id: str) -> None:
 
 
 def fade_offers(context: JobContext) -> str:
-    """Find out which items were offered to ten sessions in vain, and which came back."""
+    """Find the items that ten sessions were offered in vain, and those that came back."""
     state = context.state
     observer, usage = MomentsObserver.find_in(state.addons), state.addons.get("usage")
     if not isinstance(usage, UsageObserver) or usage.notes is None:
         context.progress.no_change = True
-        return "use is not noted"
-    # What a project has of a corpus is offered under the corpus' name.
+        return "use is not recorded"
+    # A project's part of a corpus is offered under the corpus' name.
     stored = {**state.corpora, **state.parts}
     kinds = {name: c.kind for name, c in stored.items() if c.kind in _FADING_KINDS}
     corpora = {name: stored[name].part_of or name for name in kinds}
@@ -77,7 +77,7 @@ def fade_offers(context: JobContext) -> str:
 
 @dataclass(slots=True)
 class _Vain:
-    """The sessions that an item was offered to, and the most evidence that it had in an offer."""
+    """The sessions that were offered an item, and its highest score in an offer."""
 
     sessions: set[str] = field(default_factory=set)
     evidence: float = 0.0
@@ -95,7 +95,7 @@ def _count_offers(
     known: Mapping[Item, Fading],
     kinds: Collection[str],
 ) -> dict[Item, _Vain]:
-    """Count the sessions by item whose transcripts go on after the offer: others tell nothing."""
+    """Count, by item, the sessions whose transcripts continue after the offer."""
     last = defaultdict[str, float](float)
     for turn in turns:
         last[turn.session] = max(last[turn.session], turn.at)
@@ -119,7 +119,7 @@ def _keep(
     used: Collection[Item],
     known: Mapping[Item, Fading],
 ) -> str:
-    """Write down what has changed; say how many items faded."""
+    """Store the changes; say how many items faded."""
     state, changed, forgotten = context.state, list[Fading](), list[Item]()
     due = {item for item, vain in found.items() if len(vain.sessions) >= MOST_SESSIONS}
     contents = dict(_find_all_contents(state, due | set(known)))

@@ -1,4 +1,4 @@
-"""What moments add to an engine: preferences for its answers, and what waits to be written down."""
+"""What moments add to an engine: preferences for its answers, and changes to be stored."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ from irdaemon.source.opening import is_within
 
 log = logging.getLogger(__name__)
 
-# As the hook names them.
+# The hook's names.
 AGENTS = ("claude", "codex", "gemini", "cursor", "copilot")
 _MOST_COUNTED, _COUNTS_KEPT_EVERY_S = 10_000, 10.0
-# What faded comes back with odds so much better than it ever had when it was offered in vain.
+# A faded item comes back if its odds are this much better than in any offer in vain.
 _BETTER = 1.5
 
 
 class Change(NamedTuple):
-    """A preference that the person set, or took back."""
+    """A preference that the person set or removed."""
 
     preference: Preference
     is_taken_back: bool
 
 
 class MomentsObserver(Observer):
-    """Tell answers what to leave out and what to offer first; jobs take the changes that wait."""
+    """Tell answers what to leave out and what to offer first; jobs store waiting changes."""
 
     def __init__(self, state: State):
         self._state = state
         self.waiting: deque[Change] = deque()
         self.tasks = Tasks()
-        # (agent, moment, what came of it), as they came.
+        # (agent, moment, outcome), in order.
         self.counted: deque[Counted] = deque(maxlen=_MOST_COUNTED)
         self._counts_kept_at = state.clock()
         self.held: tuple[Preference, ...] = ()
         self.fading: tuple[Fading, ...] = ()
-        # By the root from which on they hold, "" everywhere.
+        # By the root where they apply, "" for everywhere.
         self._by_root: Mapping[str, Preferences] = {}
         if not state.ledger.read_only:
             self.load()
 
     def load(self) -> None:
-        """Take up what the ledger holds."""
+        """Load the preferences from the ledger."""
         ledger = self._state.ledger
         self.held = tuple(ledger.preferences.list_all())
         self.fading = tuple(ledger.preferences.list_fading())
@@ -68,12 +68,12 @@ class MomentsObserver(Observer):
         self._state.tiers.forget_answers()
 
     def request(self, change: Change) -> int:
-        """Have a change made; return the job's number."""
+        """Request a change; return the job's number."""
         self.waiting.append(change)
         return self._state.request(Job("prefer"))
 
     def count_answer(self, session: str, moment: str, is_told: bool) -> None:
-        """Count an answer to the hook of a session (AGENT:ID); it is written down later."""
+        """Count an answer to the hook of a session (AGENT:ID); it is stored later."""
         agent = session.partition(":")[0]
         counted = agent if agent in AGENTS else "other", moment, "told" if is_told else "silent"
         self.counted.append(counted)
@@ -81,14 +81,14 @@ class MomentsObserver(Observer):
     # -- answers ---------------------------------------------------------------------------------
 
     def find_preferences(self, place: str, to_session: bool) -> Preferences | None:
-        """Return what holds at a place; what faded counts in answers to sessions only."""
+        """Return the preferences at a place; faded items count only in answers to sessions."""
         if not self._by_root:
             return None
         found = self._by_root[find_root(self._state, place, self._by_root)]
         return found if to_session else found.without_faded()
 
     def explain_item(self, query: str, reference: str, place: str | None = "") -> Mapping[str, Any]:
-        """Return what is wished of an item, and whether its offers have faded."""
+        """Return an item's preference, and whether its offers have faded."""
         if place is None:
             return {}
         corpus, _, artifact_id = reference.partition("/")
@@ -104,7 +104,7 @@ class MomentsObserver(Observer):
         return {"offers": told} if told else {}
 
     def describe_use(self) -> Mapping[str, Any]:
-        """Return what the report on use adds: how often moments came, and what is wished."""
+        """Return what the report on use adds: counts of moments, and preferences."""
         with self._state.open_reading() as ledger:
             counts = Counter(ledger.preferences.sum_counts())
         counts.update(list(self.counted))
@@ -125,14 +125,14 @@ class MomentsObserver(Observer):
     # -- by the writer ---------------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Write the counts down, now and then."""
+        """Store the counts from time to time."""
         now = self._state.clock()
         if self.counted and not 0 <= now - self._counts_kept_at < _COUNTS_KEPT_EVERY_S:
             self._counts_kept_at = now
             self._keep_counts()
 
     def close(self) -> None:
-        """Write the counts down."""
+        """Store the counts."""
         if self.counted and not self._state.ledger.read_only:
             self._keep_counts()
 
@@ -140,11 +140,13 @@ class MomentsObserver(Observer):
         taken = [self.counted.popleft() for _ in range(len(self.counted))]
         try:
             self._state.ledger.preferences.add_counts(Counter(taken), self._state.clock())
-        except sqlite3.Error as error:  # they are worth no repair, and no other failure
-            log.warning("counts of moments are lost: %s", error)
+        except (
+            sqlite3.Error
+        ) as error:  # they are not worth a repair, and must cause no other failure
+            log.warning("counts of moments were lost: %s", error)
 
     def note_scan(self, corpus: Corpus, report: Report) -> None:
-        """Have what faded looked at again where its text has changed."""
+        """Re-examine faded items whose text has changed."""
         name = corpus.part_of or corpus.name
         held = {each.artifact_id: each.content for each in self.fading if each.corpus == name}
         if report.written and held:
@@ -153,12 +155,12 @@ class MomentsObserver(Observer):
                 self._state.request(Job("fade"))
 
     def find_due_jobs(self, at_start: bool) -> list[Job]:
-        """Return the look at which offers fade."""
+        """Return the check for fading offers, if due."""
         return [] if at_start or self._state.options.on_battery() else [Job("fade")]
 
 
 def find_root(state: State, place: str, roots: Iterable[str]) -> str:
-    """Return the longest of the roots that a place lies at or below, "" without any."""
+    """Return the longest of the roots that contain a place, "" if none does."""
     if not place:
         return ""
     real = state.projects.resolve(place)
@@ -167,7 +169,7 @@ def find_root(state: State, place: str, roots: Iterable[str]) -> str:
 
 
 def find_contents(state: State, corpus: str, ids: Iterable[str]) -> dict[str, str]:
-    """Return the hashes of the texts of items by id, those of every project's part included."""
+    """Return the hashes of the texts of items by id, including those of every project's part."""
     wanted, found = list(ids), dict[str, str]()
     for name in _list_parts(state, corpus):
         found |= state.ledger.artifacts.list_contents(name, wanted)
@@ -181,12 +183,12 @@ def _list_parts(state: State, corpus: str) -> Iterator[str]:
 
 
 def _improve(probability: float) -> float:
-    """Return the probability of clearly better odds than those of another."""
+    """Return the probability with clearly better odds than the given one."""
     return _BETTER * probability / (1.0 + (_BETTER - 1.0) * probability)
 
 
 def _combine(held: Iterable[Preference], root: str, faded: Mapping[Item, float]) -> Preferences:
-    """Return the preferences at a root: the one set for the longest root counts for an item."""
+    """Return the preferences at a root: for each item the one set for the longest root."""
     verdicts: dict[Item, str] = {}
     for each in sorted(held, key=lambda each: len(each.root)):
         if not each.root or is_within(root, each.root):

@@ -1,6 +1,6 @@
-"""The operations on moments: what is offered never and first, and what the hook says when.
+"""The operations on moments: which items are offered never or first, and what the hook says.
 
-They are this user's own, as the report on use is.
+Only this user may call them, as with the report on use.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from irdaemon.source.projects import clean_place
 from irdaemon.types import Hit, Query, Selection, SelectSpec
 
 _UNDO = "un"
-# As the hook names them; it is a program of the client's, which the daemon does not import.
+# The hook's names; the hook belongs to the client, which the daemon does not import.
 COMPACT, SUBAGENT, ERROR, PROMPT = "compact", "subagent", "error", "prompt"
 MOMENTS = (COMPACT, SUBAGENT, ERROR)
-# What comes of an event: something or nothing is said, or it is malformed.
+# The outcomes of an event: something or nothing was said, or it was malformed.
 OUTCOMES = ("told", "silent", "bad")
-# What a sub-agent is told has at least this score: few tasks are of a kind that anything serves.
+# The least score of items for a sub-agent: few of its tasks are served by anything.
 _LEAST_SCORE = 0.5
-# As the prompt hook asks.
+# Like the prompt hook's query.
 _MOST_OFFERED, _MOST_TASK_CHARS = 3, 8_000
 _VERDICTS = {MUTE: "muted", PIN: "pinned"}
 
 
 @serves("preferences", "quick", access.refuse_others)
 def preferences(engine: Engine) -> list[Any]:
-    """Return what is offered never and first, the newest wish first, then what faded."""
+    """Return what is offered never or first, the newest preference first, then what faded."""
     observer = MomentsObserver.find_in(engine.state.addons)
     wishes = [_describe(each) for each in observer.held]
     faded = [
@@ -58,7 +58,7 @@ def preferences(engine: Engine) -> list[Any]:
 
 @serves("clashes", "slow", access.refuse_others)
 def clashes(engine: Engine, corpus: str | None, place: str) -> list[Clash]:
-    """Return items that can be mistaken for one another, as they are seen from a place."""
+    """Return items that can be confused, as seen from a place."""
     scope = find_scope(engine.state, clean_place(place) if place else "")
     if corpus is not None and corpus not in scope.names:
         raise unknown_corpus(corpus, scope.names)
@@ -69,7 +69,7 @@ def clashes(engine: Engine, corpus: str | None, place: str) -> list[Clash]:
 
 @serves("prefer", "slow", access.refuse_others)
 def prefer(engine: Engine, reference: str, verdict: str, place: str, here: bool) -> OfferPreference:
-    """Have an item offered never, or first, or as any other again; the reply has the job."""
+    """Offer an item never, first, or normally again; the reply has the job."""
     undo, verdict = verdict.startswith(_UNDO), verdict.removeprefix(_UNDO)
     if verdict not in _VERDICTS:
         known = ", ".join((*_VERDICTS, *(f"{_UNDO}{each}" for each in _VERDICTS)))
@@ -83,7 +83,7 @@ def prefer(engine: Engine, reference: str, verdict: str, place: str, here: bool)
         where = f" in {root}" if root else ""
         raise NotFound(
             f"{wish.corpus}/{wish.artifact_id} is not {_VERDICTS[verdict]}{where}",
-            f"irc {verdict} lists what is",
+            f"irc {verdict} lists those that are",
         )
     observer = MomentsObserver.find_in(engine.state.addons)
     key = wish.corpus, wish.artifact_id, wish.root
@@ -94,9 +94,9 @@ def prefer(engine: Engine, reference: str, verdict: str, place: str, here: bool)
 
 
 def _find_root(scope: PlaceScope, place: str) -> str:
-    """Return the root of the project of a place, without one the place. Raises QueryError."""
+    """Return the root of a place's project, or the place itself. Raises QueryError."""
     if not place:
-        raise QueryError("no place is given", "say where it is to hold")
+        raise QueryError("no place was given", "give the directory where it should apply")
     return scope.project.root if scope.project else scope.place or clean_place(place)
 
 
@@ -116,7 +116,7 @@ def _make_wish(
 
 
 def _find_held(engine: Engine, reference: str, verdict: str, root: str) -> Preference | None:
-    """Return the wish for an item by its exact id, or its name, which may be gone since."""
+    """Return the preference for an item by its exact id, or its name, even if the item is gone."""
     corpus, _, wanted = reference.partition("/")
     held = [
         each
@@ -128,7 +128,7 @@ def _find_held(engine: Engine, reference: str, verdict: str, root: str) -> Prefe
 
 
 def _is_held(engine: Engine, wish: Preference) -> bool:
-    """Return whether there is a wish like it."""
+    """Return whether there is such a preference."""
     key = wish.corpus, wish.artifact_id, wish.root, wish.verdict
     held = MomentsObserver.find_in(engine.state.addons).held
     return key in {(each.corpus, each.artifact_id, each.root, each.verdict) for each in held}
@@ -150,9 +150,9 @@ def _describe(wish: Preference, job: int = 0) -> OfferPreference:
 
 @serves("note_moment", "quick", access.refuse_others)
 def note_moment(engine: Engine, agent: str, moment: str, outcome: str) -> int:
-    """Count what came of an event; return how many counts are to be written down."""
+    """Count the outcome of an event; return how many counts wait to be stored."""
     if agent not in AGENTS or moment not in (*MOMENTS, PROMPT) or outcome not in OUTCOMES:
-        raise QueryError("no event of the hook", "it is sent by irc hook")
+        raise QueryError("not an event of the hook", "only irc hook sends this")
     counted = MomentsObserver.find_in(engine.state.addons).counted
     counted.append((agent, moment, outcome))
     return len(counted)
@@ -162,7 +162,7 @@ def note_moment(engine: Engine, agent: str, moment: str, outcome: str) -> int:
 def resume_session(
     engine: Engine, client: str, session: str, transcript: str, place: str
 ) -> list[UsedArtifact]:
-    """Return what a session used lately, whose context was cut or comes back."""
+    """Return what a session used lately, after its context was compacted or resumed."""
     check_session(session)
     state, observer = engine.state, MomentsObserver.find_in(engine.state.addons)
     place = clean_place(place) if place else ""
@@ -175,17 +175,19 @@ def resume_session(
 
 @serves("expect_subagent", "quick", access.refuse_others)
 def expect_subagent(engine: Engine, session: str, agent_type: str, task: str) -> int:
-    """Keep the task of a sub-agent that is about to start; return how many wait."""
+    """Store the task of a sub-agent that is about to start; return how many wait."""
     check_session(session)
     if not session or not task.strip():
-        raise QueryError("no task of a session", "say which session hands it over, and the task")
+        raise QueryError(
+            "no session or no task", "give the session that hands it over, and the task"
+        )
     kept = Task(engine.state.clock(), agent_type[:MOST_TYPE_CHARS], task[:_MOST_TASK_CHARS])
     return MomentsObserver.find_in(engine.state.addons).tasks.note(session, kept)
 
 
 @serves("discover_task", "quick", access.refuse_others)
 def discover_task(engine: Engine, args: Args) -> Selection:
-    """Answer the task of a sub-agent that starts; of several that it may be, what serves all."""
+    """Answer the task of a starting sub-agent; if it may be one of several, what serves all."""
     session, agent_type, place = args["session"], args["agent_type"], args["place"]
     budget_ms = args["budget_ms"]
     check_session(session)
@@ -197,7 +199,7 @@ def discover_task(engine: Engine, args: Args) -> Selection:
     )
     answers, traces = list[Selection](), list[Trace]()
     for text in texts:
-        # With a budget no model is asked, which the loop could not wait for.
+        # Under a budget no model is asked, for which the loop could not wait.
         query = Query(strip_orders(text), budget_ms=budget_ms / len(texts), place=place)
         query = replace(query, select=SelectSpec(max_k=_MOST_OFFERED))
         answers.append(engine.discover(query, traced=traces.append, session=session))
@@ -225,7 +227,7 @@ def _keep_likely(answer: Selection) -> Selection:
 
 
 def _join(answers: list[Selection], generation: int) -> Selection:
-    """Return the answer to one task; to several, what all answers have."""
+    """Return the answer to one task; for several, the hits in all answers."""
     if not answers:
         reason = "no_task"
         return Selection("", "hybrid", (), True, reason, {}, 0, 0, generation, {}, 0.0)

@@ -1,7 +1,7 @@
-"""Tasks of sub-agents: noted when an agent hands one over, taken when the sub-agent starts.
+"""Tasks of sub-agents: stored when an agent hands one over, taken when the sub-agent starts.
 
-The event of a start does not say its task. Where several of one type were handed over together, it
-is not known which of them it is.
+The start event does not contain the task. If several tasks of one type were handed over together,
+it is unknown which one it is.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import re
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-# A task that no sub-agent took until then was refused by the person, or the agent went on.
+# A task that no sub-agent took by then was refused, or the agent moved on.
 _KEPT_S = 600.0
-# Those handed over within so much time of each other are handed over together.
+# Tasks handed over within this time count as handed over together.
 _TOGETHER_S = 5.0
 _MOST_SESSIONS, _MOST_TASKS = 64, 16
 MOST_TYPE_CHARS = 100
-# How an agent begins the sentences that say how to work and to report, and not what is to be done.
+# How sentences begin that say how to work and report instead of what to do.
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
 _ABOUT_REPORTS = re.compile(
     r"(?:report|return|respond|reply|answer with|do not|don't|never|your final|your task is|"
@@ -29,7 +29,7 @@ _LABEL = re.compile(r"(?:your )?task:\s*", re.I)
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a sub-agent of a type is to do ("": of any), and when it was handed over."""
+    """The task of a sub-agent of a type ("": any), and when it was handed over."""
 
     at: float
     agent_type: str
@@ -39,7 +39,7 @@ class Task:
 @dataclass(slots=True)
 class _Waiting:
     tasks: list[Task] = field(default_factory=list)
-    # How many sub-agents started of tasks that were handed over together.
+    # How many sub-agents have started for tasks handed over together.
     started: int = 0
 
 
@@ -50,7 +50,7 @@ class Tasks:
         self._waiting: OrderedDict[str, _Waiting] = OrderedDict()
 
     def note(self, session: str, task: Task) -> int:
-        """Keep a task until its sub-agent starts; return how many the session has waiting."""
+        """Store a task until its sub-agent starts; return how many wait in the session."""
         held = self._waiting.setdefault(session, _Waiting())
         self._waiting.move_to_end(session)
         held.tasks = [*held.tasks, task][-_MOST_TASKS:]
@@ -59,9 +59,9 @@ class Tasks:
         return len(held.tasks)
 
     def take(self, session: str, agent_type: str, now: float) -> list[str]:
-        """Return the task of a sub-agent that starts; all that it may be of those given together.
+        """Return the tasks that a starting sub-agent may have: all that were given together.
 
-        Those that were handed over before are gone: their sub-agents did not start.
+        Tasks handed over earlier are dropped: their sub-agents did not start.
         """
         held = self._waiting.get(session, _Waiting())
         held.tasks = [each for each in held.tasks if now - each.at <= _KEPT_S]
@@ -78,9 +78,9 @@ class Tasks:
 
 
 def strip_orders(text: str) -> str:
-    """Return a task without what it says of working and reporting; the text where that is all.
+    """Return a task without instructions on working and reporting, or all of it if nothing is left.
 
-    Those words are of every task, and match what is about reports and agents.
+    Every task has such words, and they match items about reports and agents.
     """
     sentences = (each.strip() for each in _SENTENCE.split(text))
     kept = [_LABEL.sub("", s) for s in sentences if s and not _ABOUT_REPORTS.match(s)]

@@ -1,4 +1,4 @@
-"""What a session used and has probably not finished with: named again after a compaction."""
+"""What a session used and has probably not finished with, to be named after a compaction."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from irdaemon.engine.state import State
 from irdaemon.ledger import Ledger
 from irdaemon.source.sessions.item_uses import is_built_in
 
-# An item that none of so many turns used is done with.
+# An item that this many turns did not use is finished with.
 TURNS = 10
 MOST = 5
-# By how much a use counts less with each turn after it.
+# The factor by which each later turn reduces the weight of a use.
 _DECAY = 0.7
-# Packages stay installed; of the other kinds an agent must know that there is something.
+# Packages stay installed; for the other kinds an agent must know that they exist.
 _KINDS = ("skills", "agents", "commands", "mcp_tools")
 
 
@@ -38,7 +38,7 @@ def find_used(
 ) -> list[UsedItem]:
     """Return what the last ten turns of a session used, the likeliest to be used again first.
 
-    A session that its id does not find is found by its transcript's file.
+    If the id does not find the session, its transcript's file does.
     """
     usage = state.addons.get("usage")
     if not isinstance(usage, UsageObserver) or usage.notes is None:
@@ -53,7 +53,7 @@ def find_used(
 
 
 def rank_uses(turns: Sequence[KeptTurn]) -> list[tuple[str, str]]:
-    """Return the uses (how, what) of turns, newest first: those used last and often come first."""
+    """Return the uses (how, what) of turns, newest first: recent and frequent ones come first."""
     weights = defaultdict[tuple[str, str], float](float)
     for age, turn in enumerate(turns[:TURNS]):
         for use in turn.uses:
@@ -68,11 +68,11 @@ def _resolve(
     if not uses:
         return []
     stored = {**state.corpora, **state.parts}
-    # References to items of every corpus are understood, names of these kinds.
+    # References work for every corpus, names only for these kinds.
     kinds = {name: c.kind if c.kind in _KINDS else "" for name, c in stored.items()}
     names, found = ItemNames(ledger, kinds), dict[Item, UsedItem]()
     for use in uses:
-        # A command or sub-agent of the agent's own may be called as an item is.
+        # The agent's own command or sub-agent may have the same name as an item.
         is_own = use[0] in ("command", "agent") and is_built_in(*use)
         for name, artifact_id in () if is_own else names.resolve_use(*use)[:1]:
             held = stored[name]
@@ -86,7 +86,7 @@ def _resolve(
 
 
 def _join_copies(found: Mapping[Item, UsedItem]) -> list[UsedItem]:
-    """Return the items, those of one kind and name once."""
+    """Return the items, one per kind and name."""
     first: dict[tuple[str, str], UsedItem] = {}
     for each in found.values():
         first.setdefault((each.kind, each.name), each)

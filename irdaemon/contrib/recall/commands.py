@@ -1,6 +1,6 @@
-"""What `irdaemon backup` and `restore` do about what sessions did.
+"""How `irdaemon backup` and `restore` treat the record of what sessions did.
 
-It cannot all be had again: what files were like at a turn is found out while they are still so.
+Not all of it can be recovered: a file's state at a turn can only be recorded while it lasts.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from irdaemon.ledger.backups import back_up_file, restore_file
 
 
 def back_up(config: Config, file: str) -> tuple[str, int]:
-    """Write what sessions did beside a ledger's backup; return where, and its size: 0 for none."""
+    """Save what sessions did beside a ledger's backup; return path and size, 0 if there is none."""
     beside = find_saved(file)
     return beside, back_up_file(config.recall_path, beside)
 
 
 def restore(config: Config, file: str) -> str | None:
-    """Put what lies beside a backup in its place; return where the file before lies."""
+    """Restore the file beside a backup; return the path of the previous one."""
     return restore_file(
         find_saved(file),
         config.recall_path,
@@ -28,5 +28,5 @@ def restore(config: Config, file: str) -> str | None:
 
 
 def find_saved(file: str) -> str:
-    """Return the path of what sessions did that belongs to a ledger's backup."""
+    """Return the path of the record of sessions that belongs to a ledger's backup."""
     return f"{file}.recall"

@@ -1,8 +1,8 @@
-"""Recognise an error by the lines that tell it, and a command by what it does.
+"""Recognise an error by its message lines, and a command by what it does.
 
-The same error is never printed twice alike: paths, numbers, hashes and times differ. So a line is
-compared without them, by a digest of what is left; a line that says no more than that something
-failed tells nothing.
+The same error is never printed identically: paths, numbers, hashes and times differ. So a line is
+compared without them, by a digest of the rest; a line that only says that something failed does not
+identify an error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from irdaemon.source.sessions.item_uses import drop_heredocs, split_commands
 
 MOST_LINES = 3
 _LONGEST_LINE = 400
-# What is read of a long output.
+# How much of a long output is read.
 _FIRST_LINES, _LAST_LINES = 200, 400
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 _TELLING = re.compile(
@@ -28,11 +28,11 @@ _TELLING = re.compile(
 )
 # A code by which a program numbers its errors.
 _CODE = re.compile(r"\b[A-Z]{1,4}\d{3,5}\b")
-# A sum of what was printed before.
+# A summary of earlier output.
 _SUM = re.compile(
     r"(?<![:.,\w])\d+ (?:errors?|warnings?|problems?|failures?|failed)\b", re.IGNORECASE
 )
-# What stands around every error of a kind of program, and sums of what was printed before.
+# Lines around every error of a kind of program, and summaries of earlier output.
 _SAYS_NOTHING = re.compile(
     r"(?:traceback \(most recent|during handling of|the above exception|npm (?:warn|notice)\b"
     r"|warning\b|warn\b|note:|help:|info\b|debug\b|\[?\d+ (?:passed|failed|warnings?|errors?)"
@@ -42,7 +42,7 @@ _SAYS_NOTHING = re.compile(
     r"|\s*at .*\(|short test summary|tests?:|test suites?:|fail\b.*\d+ ?ms)",
     re.IGNORECASE,
 )
-# In this order: what is replaced first is no part of what comes later.
+# In this order: a part that was replaced is not matched again.
 _VOLATILE = tuple(
     (re.compile(pattern), put)
     for pattern, put in (
@@ -50,7 +50,7 @@ _VOLATILE = tuple(
         (r"\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:z|[+-]\d\d:?\d\d)?)?", "·"),
         (r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b", "·"),
         (r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "·"),
-        # A directory may have brackets about its name, which stand behind a file otherwise.
+        # Brackets may be part of a directory's name; otherwise they follow a file.
         (r"(?:[a-z]:)?[~.\w@+%-]*(?:[/\\](?:[\w.@+%\[\]-]|\([\w-]+\)(?=[/\\]))+)+[/\\]?", "·"),
         (
             r"\b[\w-]+(?:\.[\w-]+)*\.(?:py|pyi|ipynb|[cm]?[jt]sx?|vue|svelte|rs|go|rb|java|kt|c|cc|cpp"
@@ -68,7 +68,7 @@ _LEAD = re.compile(
     r"(?:e\s{2,}|[^\w\s·\[({'\"`]+\s|npm (?:err!|error)|error\s+-)\s*", re.IGNORECASE
 )
 _WORD = re.compile(r"[a-z_][\w']{2,}")
-# Words that are in errors of every kind.
+# Words in errors of every kind.
 _COMMON = frozenset(
     """error errors exception failed failure fail fatal cannot could not found such file directory
     the and for with from was were has have had this that are but you your can command exit code
@@ -78,14 +78,14 @@ _COMMON = frozenset(
 )
 _LEAST_WORDS = 2
 
-# What only looks at things: an error of it says nothing of the next one, and it cures none.
+# Commands that only look: their errors are unrelated, and they solve none.
 _LOOKS = frozenset(
     """ls cat head tail less more grep egrep fgrep rg find fd sed awk tree wc echo printf pwd cd
     which type file stat du df ps env date true false test [ sleep diff cmp jq sort uniq cut tr
     xargs nl bat whoami hostname uname id history man""".split()
 )
 _GIT_LOOKS = frozenset("status diff log show branch blame grep rev-parse ls-files remote".split())
-# Programs whose first word behind says what they do.
+# Programs whose first argument says what they do.
 _WITH_VERB = frozenset(
     """git npm pnpm yarn bun cargo go docker kubectl terraform make mise just task poetry uv pip
     pip3 dotnet gradle mvn bundle rails php composer brew apt apt-get systemctl helm deno nx
@@ -97,12 +97,12 @@ _KNOWN_TOOLS = frozenset(
 )
 _RUNNERS = frozenset("npx pnpx bunx uvx sudo env time timeout command exec nohup".split())
 _RUN_VERBS = frozenset({"run", "exec", "x", "dlx", "run-script"})
-# What stands in the place of a secret is one word, as the secret was.
+# A secret's replacement is one word, like the secret.
 _SECRET = re.compile(r"\[secret: [\w .-]{0,40}\]")
 
 
 def list_signatures(output: str) -> list[str]:
-    """Return the digests of the lines that tell an error, at most three, the most telling first."""
+    """Return the digests of up to three lines that identify an error, the most specific first."""
     found = dict.fromkeys(filter(None, map(normalize_line, _choose_lines(output))))
     return [_digest(each) for each in islice(found, MOST_LINES)]
 
@@ -112,7 +112,7 @@ def _digest(text: str) -> str:
 
 
 def _choose_lines(output: str) -> Iterator[str]:
-    """Yield the lines that may tell an error: that of an uncaught exception first."""
+    """Yield the lines that may identify an error, first that of an uncaught exception."""
     whole = _COLOUR.sub("", output).splitlines()
     if len(whole) > _FIRST_LINES + _LAST_LINES:
         whole = whole[:_FIRST_LINES] + whole[-_LAST_LINES:]
@@ -130,7 +130,7 @@ def _is_telling(line: str) -> bool:
 
 
 def normalize_line(line: str) -> str:
-    """Return what a line of an error says whenever it is printed, "" where that is nothing."""
+    """Return the constant part of an error line, "" if there is none."""
     text = _drop_lead(line[:_LONGEST_LINE].lower())
     for pattern, put in _VOLATILE:
         text = pattern.sub(put, text)
@@ -139,17 +139,17 @@ def normalize_line(line: str) -> str:
 
 
 def _drop_lead(line: str) -> str:
-    """Return a line without what its program sets before a message."""
+    """Return a line without its program's prefix."""
     while found := _LEAD.match(line):
         line = line[found.end() :]
     return line
 
 
 def find_key(command: str) -> str:
-    """Return what a command line does, without options: its last command that does not only look.
+    """Return what a command line does, without options: its last command that does more than look.
 
-    The line is one whose secrets are replaced by their kinds: without its option a password is a
-    word like any other. "" where all of it only looks at things.
+    The line must have its secrets replaced by their kinds: without its option, a password looks
+    like any word. "" if all of it only looks at things.
     """
     plain = _SECRET.sub("[secret]", command)
     keys = [_make_key(words) for words in split_commands(drop_heredocs(plain))]
@@ -157,7 +157,7 @@ def find_key(command: str) -> str:
 
 
 def find_program(key: str) -> str:
-    """Return the program of a key, with what it is told to do."""
+    """Return a key's program, with its subcommand."""
     words = key.split()
     return " ".join(words[:2]) if words[:1] and words[0] in _WITH_VERB else "".join(words[:1])
 
@@ -174,7 +174,7 @@ def _make_key(words: list[str]) -> str:
         name, rest = rest[0] if rest else "", rest[1:]
     if name in _WITH_VERB and rest and rest[0] in _RUN_VERBS:
         rest = rest[1:]
-        # `uv run pytest` is pytest, `npm run build` is none of another program's.
+        # `uv run pytest` is pytest, `npm run build` is npm's own.
         if name in ("uv", "poetry", "bundle", "pnpm", "yarn") and rest and rest[0] in _KNOWN_TOOLS:
             name, rest = rest[0], rest[1:]
     if name in _LOOKS or (name == "git" and rest[:1] and rest[0] in _GIT_LOOKS):

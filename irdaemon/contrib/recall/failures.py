@@ -1,8 +1,8 @@
-"""Find out how an error went away the last time: from an earlier session with the same one.
+"""Find out how an error was solved last time, from an earlier session with the same error.
 
-The answer is what lies between the failed command and the next success of the same command in that
-session: the command that was run last, and the files that were written. Where there was no success,
-or the error tells nothing, there is none.
+The answer is what happened between the failed command and the next success of the same command in
+that session: the last command, and the files written. Without a success, or if the error's lines do
+not identify it, there is no answer.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from irdaemon.contrib.recall.errors import find_key, find_program, list_signatur
 from irdaemon.contrib.recall.store import DoneRun, PastFailure, RecallStore
 
 _MOST_FAILURES, _MOST_COMPARED, _MOST_FOLLOWING = 50, 9, 400
-# Farther apart the one has nothing to do with the other.
+# The most commands between an error and its solution.
 _MOST_BETWEEN = 60
 _MOST_FILES = 3
 _WELL_KNOWN = 2
-# Options that change what is printed, and no more.
+# Options that only change the output.
 _SPEAKING = frozenset(
     """--verbose --quiet --silent --tb --maxfail --color --no-color --colour --stacktrace
     --backtrace --progress --no-progress --debug --trace --reporter --format""".split()
 )
-# Of the sessions in which an error went away, so many at least did it in one way.
+# The smallest share of cures that must agree.
 _LEAST_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class FailedCommand:
-    """A command that failed in a session (AGENT:ID), and what it said, without secrets.
+    """A command that failed in a session (AGENT:ID), and its output, without secrets.
 
-    `is_sure` is false where it is not known whether it failed: then only a failure of the very
-    same command counts.
+    `is_sure` is false if it is unknown whether it failed: then only a failure of the very same
+    command counts.
     """
 
     command: str
@@ -45,10 +45,10 @@ class FailedCommand:
 
 @dataclass(frozen=True, slots=True)
 class Cure:
-    """How an error went away: `failure` is the earlier one, `turn_id` that of the success.
+    """How an error was solved: `failure` is the earlier error, `turn_id` the turn of the success.
 
-    `command` was run last before it, `files` were written; without either the command itself was
-    run `again`, as it was or otherwise.
+    `command` was run last before the success, `files` were written; without either, the command
+    itself was run `again`, unchanged or with changes.
     """
 
     failure: PastFailure
@@ -60,7 +60,7 @@ class Cure:
 
 
 def find_cure(store: RecallStore, failed: FailedCommand) -> Cure | None:
-    """Return how the error of a command went away in an earlier session; None where it is new."""
+    """Return how the error of a command was solved in an earlier session; None for a new error."""
     key, signatures = find_key(failed.command), list_signatures(failed.output)
     if not (key and signatures):
         return None
@@ -74,10 +74,10 @@ def find_cure(store: RecallStore, failed: FailedCommand) -> Cure | None:
 
 
 def _choose(cures: Sequence[Cure]) -> Cure | None:
-    """Return the cure that most sessions have, of those the first; None where they disagree.
+    """Return the most frequent cure, the first of equals; None without a majority.
 
-    An error that went away in many ways is several that are worded alike. Those count that are
-    alike in most lines, and where a command was only run again, that if nothing else ever helped.
+    An error with many cures is several errors with the same wording. Only the failures with most
+    lines in common count; running a command again counts only if nothing else ever helped.
     """
     most = max((each.failure.shared for each in cures), default=0)
     alike = [each for each in cures if each.failure.shared == most]
@@ -88,25 +88,25 @@ def _choose(cures: Sequence[Cure]) -> Cure | None:
 
 
 def _name_cure(cure: Cure) -> str:
-    """Return what is the same of cures that are alike, in whichever project."""
+    """Return what identical cures share across projects."""
     last = cure.files[0].rpartition("/")[2] if cure.files else ""
     return find_key(cure.command) or last
 
 
 def _rank(past: PastFailure, key: str) -> tuple[int, bool, int, float]:
-    """Return by what earlier errors are ordered: more lines alike, the same command, newer."""
+    """Return the sort key of earlier errors: more lines in common, the same command, newer."""
     return -past.shared, past.key != key, past.rank, -past.at
 
 
 def _is_same(past: PastFailure, key: str, is_sure: bool) -> bool:
     if not is_sure:
         return past.key == key
-    # The errors of one program are worded by it; two lines are the same by no chance.
+    # A program words its errors in its own way; two equal lines are no coincidence.
     return find_program(past.key) == find_program(key) or past.shared >= _WELL_KNOWN
 
 
 def _trace_cure(store: RecallStore, past: PastFailure, signatures: Sequence[str]) -> Cure | None:
-    """Return what was done until the command showed the error no more, where it succeeded later."""
+    """Return what was done until the error disappeared, if the command succeeded later."""
     between: list[DoneRun] = []
     gone_at: int | None = None
     for turn_id, run in store.list_following(past, _MOST_FOLLOWING):
@@ -136,11 +136,11 @@ def _make_cure(
 
 
 def _list_switches(command: str) -> set[str]:
-    """Return the options of a command line that may change what it does, such as `--fix`."""
+    """Return a command line's options that may change what it does, such as `--fix`."""
     found = {word.partition("=")[0] for word in command.split() if word.startswith("--")}
     return found - _SPEAKING
 
 
 def _list_written(between: Sequence[DoneRun]) -> Iterator[str]:
-    """Yield the files that were written, the last one first."""
+    """Yield the written files, the last one first."""
     yield from (run.wrote for run in reversed(between) if run.wrote)

@@ -1,8 +1,8 @@
-"""Look at a file that a session touched: is it there, and with which content.
+"""Look at a file that a session touched: whether it exists, and with which content.
 
 A path in a transcript may name anything. So only paths below the roots of known projects are
-looked at, none on a network, FUSE or autofs mount, and none that leads through a link; only regular
-files are read, and none whose name says that it holds secrets.
+examined, none on a network, FUSE or autofs mount, and none that leads through a link; only regular
+files are read, and none whose name suggests secrets.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from irdaemon.source.locate_project import Mounts, find_remote, read_mounts
 from irdaemon.source.opening import is_within, read_regular, read_status
 from irdaemon.types import SourceError
 
-# A file is read for its digest up to so many bytes: beside the writer, and while a client waits.
+# The most bytes read for a digest: in the background, and while a client waits.
 MOST_BYTES, MOST_BYTES_NOW = 2_000_000, 256 * 1024
 _KEPT = 4_096
 _MOST_WANTED = 256
@@ -32,13 +32,13 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 
-# `unknown`: it was not to be looked at, or could not be.
+# `unknown`: it must not or could not be examined.
 Presence = Literal["there", "gone", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class FileNow:
-    """A file as it is: `content` where it was read for its `blob`, b"" where that was known."""
+    """A file as it is: `content` if it was read for its `blob`, b"" if that was known."""
 
     presence: Presence
     size: int = -1
@@ -51,7 +51,7 @@ UNKNOWN = FileNow("unknown")
 
 
 class Looker:
-    """Look at files of projects, within bounds; what was read is remembered by size and time."""
+    """Look at files of projects, within limits; remember what was read by size and time."""
 
     def __init__(self, roots: Callable[[], Iterable[str]]):
         self._roots = roots
@@ -59,20 +59,20 @@ class Looker:
         self._wanted: set[str] = set()
 
     def look(self) -> Look:
-        """Return what looks at some files at one moment: mounts and projects are those of now."""
+        """Return a view of some files at one moment, with the present mounts and projects."""
         return Look(tuple(self._roots()), read_mounts() or (), self)
 
     def find_blob(self, path: str, size: int, mtime: int) -> str:
-        """Return the hash of a file's content where it was read as it is, "" where not."""
+        """Return the hash of a file's content if this content was read, else ""."""
         return self._known.get((path, size, mtime), "")
 
     def want(self, path: str) -> None:
-        """Have a file read by the next `read_wanted`, if not too many are to be."""
+        """Have the next `read_wanted` read a file, unless too many are waiting."""
         if len(self._wanted) < _MOST_WANTED:
             self._wanted.add(path)
 
     def read_wanted(self) -> None:
-        """Read the files that are wanted, and remember the hashes of their content."""
+        """Read the waiting files, and remember the hashes of their content."""
         if not self._wanted:
             return
         wanted, self._wanted = self._wanted, set()
@@ -89,25 +89,25 @@ class Looker:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A look at some files at one moment."""
+    """A view of some files at one moment."""
 
     roots: tuple[str, ...]
     mounts: Mounts
     looker: Looker
 
     def find_root(self, path: str) -> str:
-        """Return the innermost project's root that a path lies below, "" for none to look at."""
+        """Return the innermost project root above a path, "" if the path must not be examined."""
         around = [root for root in self.roots if path != root and is_within(path, root)]
         return max(around, key=len, default="") if os.path.normpath(path) == path else ""
 
     def see(self, path: str) -> FileNow:
-        """Return whether a file is there, its size and time; nothing is read."""
+        """Return whether a file exists, its size and time, without reading it."""
         if not self.find_root(path) or find_remote(path, self.mounts):
             return UNKNOWN
         try:
             status = read_status(path)
         except FileNotFoundError as error:
-            # What a link leads to is not looked at.
+            # Links are not followed.
             return FileNow("gone") if error.strerror == _ABSENT else UNKNOWN
         except (SourceError, OSError):
             return UNKNOWN
@@ -116,9 +116,9 @@ class Look:
         return FileNow("there", status.st_size, status.st_mtime_ns)
 
     def read(self, path: str, seen: FileNow, most: int = MOST_BYTES_NOW) -> FileNow:
-        """Return a file that is there with its content and hash; without where it may not be read.
+        """Return an existing file with its content and hash, without them if it must not be read.
 
-        Larger files than `most` bytes are not read.
+        Files larger than `most` bytes are not read.
         """
         if seen.size > most or _SECRET.fullmatch(os.path.basename(path)):
             return seen
@@ -126,7 +126,7 @@ class Look:
             content = read_regular(path, most)
         except (FileNotFoundError, SourceError, OSError):
             return seen
-        # It may have been written meanwhile: then its time says nothing of what was read.
+        # If it was written meanwhile, its time does not belong to what was read.
         if self.see(path) != seen:
             return seen
         now = FileNow("there", seen.size, seen.mtime, hash_blob(content), content)
@@ -135,6 +135,6 @@ class Look:
 
 
 def read_file(look: Look, path: str) -> FileNow:
-    """Return a file as it is, with its content where that may be read."""
+    """Return a file as it is, with its content if it may be read."""
     seen = look.see(path)
     return look.read(path, seen, MOST_BYTES) if seen.presence == "there" else seen

@@ -1,8 +1,8 @@
-"""What git knows of files: their content at a time, and whether commits are still on a branch.
+"""What git knows of files: their content at a time, and whether commits are on a branch.
 
-Git runs in a child process with bounds, without the configuration of the user or the system, and
-without a network: it reads the history and nothing else. Files are compared by the hash that git
-gives a content, so no content is asked for.
+Git runs in a child process with limits, without the user's or system's configuration, and without a
+network; it only reads the history. Files are compared by git's hash of their content, so no content
+is requested.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _ENVIRONMENT = {
     "LC_ALL": "C",
 }  # fmt: skip
 _NO_BLOB = "0"
-# A commit's time and that of a transcript are of different moments of the same work.
+# A commit and its transcript are timed at different moments of the same work.
 _SLACK_S = 60.0
 
 
 def hash_blob(content: bytes) -> str:
-    """Return the hash that git gives a content."""
+    """Return git's hash of a content."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
@@ -46,7 +46,7 @@ class FileChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The changes of files since a time by path, newest first, and their contents at HEAD.
+    """The changes of files since a time, by path and newest first, and their contents at HEAD.
 
     Paths are relative to the repository.
     """
@@ -55,10 +55,10 @@ class History:
     head: Mapping[str, str] = field(default_factory=dict)
 
     def find_blob(self, path: str, is_write: bool, at: float, until: float) -> str:
-        """Return the hash of a file after a turn that lasted from `at` `until`, "" where unknown.
+        """Return a file's hash after a turn that lasted from `at` `until`, "" if unknown.
 
-        Of a file that the turn wrote it is that of the commit in the turn, or the next one: what
-        was committed before is not what was written.
+        For a file that the turn wrote, it is the hash in the turn's commit or the next one, because
+        earlier commits do not contain what was written.
         """
         changes = self.changes.get(path, ())
         later = [each for each in changes if each.at > until + (_SLACK_S if is_write else 0.0)]
@@ -71,7 +71,7 @@ class History:
 
 
 def read_history(root: str, since: float) -> History:
-    """Return the history of the repository at a root. Raises Unavailable where git cannot tell."""
+    """Return the history of the repository at a root. Raises Unavailable if git fails."""
     log = _run_git(
         root, "log", "-z", "--raw", "--no-abbrev", "--no-renames", "--first-parent", "-m",
         "--no-show-signature", "--format=%x01%ct", f"--max-count={_MOST_COMMITS}",
@@ -98,7 +98,7 @@ def parse_log(printed: bytes) -> dict[str, tuple[FileChange, ...]]:
 
 
 def parse_tree(printed: bytes) -> dict[str, str]:
-    """Return the hashes by path as `git ls-tree -z` prints them."""
+    """Return the hashes by path from the output of `git ls-tree -z`."""
     found = {}
     for token in printed.split(b"\0"):
         about, tab, path = token.partition(b"\t")
@@ -109,9 +109,9 @@ def parse_tree(printed: bytes) -> dict[str, str]:
 
 
 def list_lost_commits(root: str, hashes: Iterable[str], since: float) -> list[str]:
-    """Return which of the commits made since a time no branch, tag or HEAD of a repository has.
+    """Return the commits made since a time that are on no branch, tag or HEAD.
 
-    Raises Unavailable where git cannot tell.
+    Raises Unavailable if git fails.
     """
     wanted = list(hashes)
     if not wanted:
@@ -129,19 +129,21 @@ def _has_prefix(held: list[str], wanted: str) -> bool:
 
 
 def has_repository(root: str) -> bool:
-    """Return whether a repository's directory or file is at a root."""
+    """Return whether a root has a repository's directory or file."""
     return os.path.lexists(os.path.join(root, ".git"))
 
 
 def _run_git(root: str, *words: str) -> bytes:
     git = shutil.which("git")
     if git is None:
-        raise Unavailable("git is not installed", "install it, or do without")
+        raise Unavailable(
+            "git is not installed", "install git; without it, fewer changes are noticed"
+        )
     command = [git, "-c", "core.fsmonitor=false", "--no-pager", *words]
     path = {"PATH": os.environ.get("PATH", os.defpath)}
     errand = Errand(command, b"", root, {**path, **_ENVIRONMENT})
     printed = run_errand(errand, _LIMITS, _MOST_BYTES, lambda: True)
     if printed.code != 0:
         said = printed.err.decode("utf-8", "replace").strip().partition("\n")[0]
-        raise Unavailable(f"git cannot tell of {root}: {said}", "see whether git log works there")
+        raise Unavailable(f"git failed in {root}: {said}", "try git log there")
     return printed.out

@@ -1,4 +1,4 @@
-"""What recall adds to an engine: turns are noted as they are read, and judged as they are shown."""
+"""What recall adds to an engine: it records turns as they are read, and judges them when shown."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from irdaemon.types import Artifact, CommandRun, Refused
 log = logging.getLogger(__name__)
 
 _TRIED_AGAIN_AFTER_S = 10.0
-# Of a turn; more are run where a program runs them.
+# The most commands of a turn; programs may run more.
 _MOST_RUNS = 300
 _LONGEST_COMMAND = 300
 _MOST_TOLD = 1_000
 
 
 def make_options(config: Config) -> str:
-    """Return the path of the file that keeps what sessions did, "" where none is to."""
+    """Return the path of the file that records what sessions did, "" to record nothing."""
     return config.recall_path if config.recall.enabled else ""
 
 
 class RecallObserver(Observer):
-    """Keep what turns did in the file at `path`, which is "" where nothing is kept."""
+    """Record what turns did in the file at `path`; with "" record nothing."""
 
     def __init__(self, state: State):
         self._state = state
@@ -59,11 +59,11 @@ class RecallObserver(Observer):
         self._incomplete: set[str] = set()
 
     def list_roots(self) -> Iterator[str]:
-        """Yield the roots of the projects that are read and there to be looked at."""
+        """Yield the roots of the projects that are read and present."""
         yield from (each.project.root for each in self._list_projects() if not each.gone_at)
 
     def list_known_roots(self) -> Iterator[str]:
-        """Yield the roots of the projects that are read, those included that are not there now."""
+        """Yield the roots of the projects that are read, including missing ones."""
         yield from (each.project.root for each in self._list_projects())
 
     def _list_projects(self) -> Sequence[KnownProject]:
@@ -73,7 +73,7 @@ class RecallObserver(Observer):
     # -- by any thread ---------------------------------------------------------------------------
 
     def judge_hits(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return hits with what became of the turns of sessions among them: no file is read."""
+        """Return hits with a verdict on each session turn among them, without reading files."""
         turns = [(hit.corpus, hit.artifact_id) for hit in hits if _is_turn(hit)]
         if not (self.path and turns):
             return hits
@@ -81,7 +81,7 @@ class RecallObserver(Observer):
         return [replace(h, verdict=found.get((h.corpus, h.artifact_id))) for h in hits]
 
     def judge_disclosed(self, disclosed: Sequence[Disclosure]) -> Sequence[Disclosure]:
-        """Return disclosures with what became of the turns of sessions among them."""
+        """Return disclosures with a verdict on each session turn among them."""
         turns = [(d.corpus, d.artifact_id) for d in disclosed if self._has_turns(d.corpus)]
         if not (self.path and turns):
             return disclosed
@@ -89,7 +89,7 @@ class RecallObserver(Observer):
         return [replace(d, verdict=found.get((d.corpus, d.artifact_id))) for d in disclosed]
 
     def explain_item(self, query: str, reference: str, place: str | None = "") -> Mapping[str, Any]:
-        """Return what became of a turn of a session."""
+        """Return the verdict on a session's turn."""
         corpus, _, artifact_id = reference.partition("/")
         if place is None or not (self.path and self._has_turns(corpus)):
             return {}
@@ -97,10 +97,7 @@ class RecallObserver(Observer):
         return {"verdict": verdict.to_dict()} if verdict else {}
 
     def find_cure(self, failed: FailedCommand) -> Cure | None:
-        """Return how the error of a command went away before; None for what was told before.
-
-        A session is told of each once.
-        """
+        """Return how a command's error was solved before, unless the session was already told."""
         if not (self.path and os.path.exists(self.path)):
             return None
         try:
@@ -113,14 +110,14 @@ class RecallObserver(Observer):
         return found
 
     def mark_cure_shown(self, session: str, turn_id: str) -> None:
-        """Remember that a session was told of the cure in a turn; "" is none, and told again."""
+        """Remember that a session was told the cure in a turn; "" is no session."""
         if session:
             self._told[session, turn_id] = None
         while len(self._told) > _MOST_TOLD:
             self._told.popitem(last=False)
 
     def note_cure(self, failed: FailedCommand, cure: KnownCure) -> None:
-        """Note a cure that a session was told of, as any answer to it is noted."""
+        """Record a cure that a session was told, like any answer."""
         kind, about = "user_prompt", {"session_id": cure.session.partition(":")[2]}
         hit = Hit(
             cure.corpus, cure.artifact_id, cure.question, kind, 1.0, {}, cure.question, "", about
@@ -156,7 +153,7 @@ class RecallObserver(Observer):
         return whole == [False] or corpus.name in self._incomplete
 
     def note_read(self, corpus: Corpus, upsert: Upsert) -> None:
-        """Keep what the turns of a session did that was read."""
+        """Record what a session's turns did."""
         if not (self.path and _has_sessions(corpus)):
             return
         runs = {each.turn_id: each.runs for each in upsert.turns}
@@ -178,12 +175,12 @@ class RecallObserver(Observer):
             self._keep(corpus.name, lambda store: store.forget_entries(corpus.name, keys))
 
     def note_all_read(self, corpus: Corpus) -> None:
-        """Note that every transcript of a corpus was read."""
+        """Record that every transcript of a corpus was read."""
         if self.path and self._write(lambda store: store.set_whole(corpus.name)):
             self._incomplete.discard(corpus.name)
 
     def forget_corpus(self, name: str) -> None:
-        """Forget what sessions of a corpus did that was taken away."""
+        """Forget what the sessions of a removed corpus did."""
         if self.path and os.path.exists(self.path):
             self._write(lambda store: store.forget_corpus(name))
 
@@ -192,7 +189,7 @@ class RecallObserver(Observer):
             self._incomplete.add(corpus)
 
     def _write(self, write: Callable[[RecallStore], Any]) -> bool:
-        """Write with the file open, made again where it is damaged; return whether it was done."""
+        """Write with the file open, recreated if damaged; return whether it succeeded."""
         if 0 <= self._state.clock() - self._failed_at < _TRIED_AGAIN_AFTER_S:
             return False
         try:
@@ -212,14 +209,14 @@ class RecallObserver(Observer):
             except sqlite3.DatabaseError as error:
                 if isinstance(error, sqlite3.OperationalError) and not is_corrupt(error):
                     raise
-                log.warning("%s; it lies in %s", error, set_aside(self.path, "corrupt"))
+                log.warning("%s; it was moved to %s", error, set_aside(self.path, "corrupt"))
                 self.judge.reopen()
                 self._store = RecallStore(self.path)
         return self._store
 
     def _fail(self, error: sqlite3.Error | OSError) -> None:
         self._failed_at = self._state.clock()
-        log.warning("what sessions did is not kept: %s", error)
+        log.warning("what sessions did is not recorded: %s", error)
         if self._store is not None:
             with suppress(sqlite3.Error):
                 self._store.close()
@@ -231,9 +228,9 @@ class RecallObserver(Observer):
 
 
 def clean_runs(runs: Sequence[CommandRun]) -> tuple[DoneRun, ...]:
-    """Return what is kept of the commands of a turn: no secrets, and none that only looks.
+    """Return the commands of a turn without secrets, and without commands that only look.
 
-    Whatever the corpus redacts, all secrets go, as from a command that is compared with these.
+    Whatever the corpus redacts, all secrets are removed, as from commands to compare with these.
     """
     try:
         kept = (_clean_run(each, Redactor("all")) for each in runs)
@@ -245,7 +242,7 @@ def clean_runs(runs: Sequence[CommandRun]) -> tuple[DoneRun, ...]:
 def _clean_run(run: CommandRun, cleaner: Redactor) -> DoneRun | None:
     if run.wrote:
         return DoneRun(wrote=cleaner.redact_text(run.wrote))
-    # Whole: what is cut, or has lost its options, no longer shows that it is a secret.
+    # Uncut and with its options: otherwise a secret can no longer be recognised.
     text = cleaner.redact_text(run.command)
     key = find_key(text)
     if not key:
@@ -255,7 +252,7 @@ def _clean_run(run: CommandRun, cleaner: Redactor) -> DoneRun | None:
 
 
 def make_turn(artifact: Artifact, runs: tuple[DoneRun, ...] = ()) -> DoneTurn:
-    """Return what a turn did, as its artifact has it, and what was run in it."""
+    """Return what a turn did according to its artifact, and which commands ran in it."""
     raw = artifact.raw
     assert not isinstance(raw, str)  # as turns are read
     written = set(raw.get("file_written") or ())

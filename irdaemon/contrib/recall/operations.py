@@ -25,7 +25,7 @@ from irdaemon.types import Refused
 
 _MOST = 200
 _LONGEST_PATH = 4_096
-# A client that asks for many turns waits longer than for the few of an answer.
+# Many turns get more time than the few of an answer.
 _BUDGET_S = 0.1
 _QUESTION_CHARS = 300
 _MOST_COMMAND, _MOST_OUTPUT = 4_000, 20_000
@@ -52,12 +52,12 @@ def sessions(engine: Engine, file: str, limit: int) -> Any:
 
 @serves("find_cure", "slow", access.refuse_others)
 def find_cure(engine: Engine, args: Args) -> Any:
-    """Return how the error of a command went away in an earlier session."""
+    """Return how the error of a command was solved in an earlier session."""
     observer, session = RecallObserver.find_in(engine.state.addons), args["session"]
     check_session(session)
     cleaner = Redactor("all")
     try:
-        # Cut twice: what a cut divides no longer shows that it is a secret.
+        # Cut after redaction too: half a secret can no longer be recognised.
         command = cleaner.redact_text(args["command"][: 2 * _MOST_COMMAND])
         output = cleaner.redact_text(args["output"][: 2 * _MOST_OUTPUT])
     except Refused:
@@ -78,7 +78,7 @@ def find_cure(engine: Engine, args: Args) -> Any:
 
 
 def _describe_cure(engine: Engine, cure: Cure) -> KnownCure | None:
-    """Return a cure with the question of its turn; None where that is held no longer."""
+    """Return a cure with the question of its turn; None if the turn is gone."""
     past = cure.failure
     with engine.state.open_reading() as ledger:
         touching = TouchingTurn(past.corpus, past.turn_id, past.session, past.at, "", False)
@@ -99,9 +99,9 @@ def _describe_cure(engine: Engine, cure: Cure) -> KnownCure | None:
 
 
 def find_touching(observer: RecallObserver, path: str, limit: int) -> list[TouchingTurn]:
-    """Return the turns that touched a file. Raises Unavailable where that is not known."""
+    """Return the turns that touched a file. Raises Unavailable if that is unknown."""
     if not observer.path:
-        raise Unavailable("what sessions did is not kept", "enabled = true under [recall]")
+        raise Unavailable("what sessions did is not recorded", "enabled = true under [recall]")
     if not os.path.exists(observer.path):
         return []
     try:
@@ -116,7 +116,7 @@ def find_touching(observer: RecallObserver, path: str, limit: int) -> list[Touch
 def describe_turn(
     ledger: Ledger, touching: TouchingTurn, verdict: Verdict | None
 ) -> SessionTouch | None:
-    """Return a turn with its question; None where it is held no longer."""
+    """Return a turn with its question; None if the turn is gone."""
     artifact = ledger.artifacts.get(touching.corpus, touching.turn_id)
     if artifact is None:
         return None

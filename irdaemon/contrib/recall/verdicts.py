@@ -21,15 +21,15 @@ from irdaemon.contrib.recall.store import FileState, RecallStore, TurnState
 Compare = Callable[[Look, FileState], FileNow]
 
 BUDGET_S = 0.005
-# Of a turn that touched more files those that it wrote come first.
+# How many files of a turn are compared, written ones first.
 _MOST_FILES = 40
 _MOST_TOLD = 20
-# In place of the hash of a content that is of another size.
+# Stands for the hash of a content of a different size.
 _OTHER = "other"
 
 
 class Judge:
-    """Judge turns by what a file keeps of them; any thread may."""
+    """Judge turns by what a file records of them; any thread may."""
 
     def __init__(self, path: str, looker: Looker, clock: Callable[[], float] = time.monotonic):
         self._path, self._looker, self._clock = path, looker, clock
@@ -38,9 +38,9 @@ class Judge:
     def judge(
         self, turns: Sequence[tuple[str, str]], budget_s: float = BUDGET_S, reads: bool = True
     ) -> list[Verdict | None]:
-        """Return what became of each turn (corpus, id), None of one of which nothing is known.
+        """Return what became of each turn (corpus, id), None for unknown turns.
 
-        Files are read only where it `reads`.
+        Files are read only if `reads`.
         """
         states = [self._find_state(*turn) for turn in turns]
         if not any(states):
@@ -50,11 +50,11 @@ class Judge:
         return [self._judge_turn(look, each, until, compare) if each else None for each in states]
 
     def reopen(self) -> None:
-        """Open the file again at the next turn: it was closed, or replaced."""
+        """Open the file again at the next turn, because it was closed or replaced."""
         self._store = None
 
     def _find_state(self, corpus: str, turn_id: str) -> TurnState | None:
-        # SQLite lets one thread at a time use a connection.
+        # SQLite allows one thread at a time to use a connection.
         try:
             store = self._store = self._store or RecallStore(self._path, read_only=True)
             return store.find_state(corpus, turn_id)
@@ -103,7 +103,7 @@ def _name_state(files: int, changed: int, gone: int, lost: bool) -> str:
 
 
 def read_now(look: Look, file: FileState) -> FileNow:
-    """Return a file as it is, with the hash of its content where that could be found out."""
+    """Return a file as it is, with the hash of its content if that could be computed."""
     seen = look.see(file.path)
     known = _find_hash(look, file, seen)
     if seen.presence != "there" or (known and (known == file.blob or not file.symbols)):
@@ -112,7 +112,7 @@ def read_now(look: Look, file: FileState) -> FileNow:
 
 
 def see_now(look: Look, file: FileState) -> FileNow:
-    """Return a file as it is, with a hash of its content only where it tells without reading it."""
+    """Return a file as it is, with a hash of its content only if known without reading."""
     seen = look.see(file.path)
     known = _find_hash(look, file, seen)
     if seen.presence == "there" and not known:
@@ -122,13 +122,13 @@ def see_now(look: Look, file: FileState) -> FileNow:
 
 
 def _find_hash(look: Look, file: FileState, seen: FileNow) -> str:
-    """Return the hash of a file's content, "" where it was not read as it is now."""
+    """Return the hash of a file's content, "" if this content has not been read."""
     if (seen.size, seen.mtime) == (file.size, file.mtime):
         return file.blob
     return look.looker.find_blob(file.path, seen.size, seen.mtime)
 
 
 def find_symbols(wanted: Iterable[str], content: bytes) -> list[str]:
-    """Return which names stand in a content as whole words."""
+    """Return the names that occur in a content as whole words."""
     text = content.decode("utf-8", "replace")
     return [each for each in wanted if re.search(rf"(?<!\w){re.escape(each)}(?!\w)", text)]

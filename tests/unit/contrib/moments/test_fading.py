@@ -244,4 +244,4 @@ def test_where_use_is_not_noted_nothing_fades():
     made = engine()
     number = made.request(Job("fade"))
     made.drain()
-    assert made.progress(number).report == "use is not noted"
+    assert made.progress(number).report == "use is not recorded"
