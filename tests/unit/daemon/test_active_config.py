@@ -35,7 +35,8 @@ def test_a_corpus_with_a_root_that_is_not_there_is_refused_and_nothing_is_writte
     for act in (active.preview, partial(active.add, options={})):
         with pytest.raises(QueryError) as refused:
             act("notes", "files", [str(tmp_path), str(notes)])
-        assert f"{notes} does not exist; [corpora.notes] was not added to {own}" in refused.value.message
+        said = refused.value.message
+        assert f"{notes} does not exist; [corpora.notes] was not added to {own}" in said
         assert "irdaemon config edit" in refused.value.hint
     assert own.read_text() == "known = false\n"
 
