@@ -59,8 +59,8 @@ NAMES = ("web", "ml", "daily", "third")
 JUDGED = ("web", "ml", "daily")
 MODES = ("hybrid", "dense", "lexical")
 DEPTH = 6
-# What an ordinary request counts beside a labelled prompt, and how much of its shift a corpus gets.
-ORDINARY, L2, SHARE = 0.3, 3.0, 0.9
+# What an ordinary request counts beside a labelled prompt.
+ORDINARY, L2 = 0.3, 3.0
 # Never counted against a hit: likeness of meaning, words, a rare identifier.
 RISING = {"meaning", "words", "share", "identifier"}
 # The share of prompts which want silence that may be answered, of the homes trained on.
@@ -304,7 +304,7 @@ def calibrate_weights(given: Weights, homes: Sequence[Home], mode: str) -> Weigh
             for corpus, found in case.found.items() if case.task else ():
                 logit = _compute_one(given, found[0], mode)
                 apart = shifts[home.name].get(corpus, usual) - usual
-                logits.append(logit - SHARE * max(apart, -MOST_BELOW))
+                logits.append(logit - max(apart, -MOST_BELOW))
                 right.append(found[0].right)
     x, y = np.array(logits), np.array(right, float)
 
@@ -470,7 +470,6 @@ def write(homes: Sequence[Home], data: Path) -> None:
     least = choose_least([rank_cases(home, modes["hybrid"]) for home in homes])
     told = {
         "least": least,
-        "share": SHARE,
         "modes": {
             mode: {
                 "bias": round(each.bias, 4),

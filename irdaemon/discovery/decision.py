@@ -1,11 +1,13 @@
 """The decision: the probability that a hit is what the person wants.
 
-A logistic regression of six numbers, all known when a query is asked:
+A logistic regression of seven numbers, all known when a query is asked:
 
 - *meaning*: the cosine of query and record, as far as the embedder knows the query's words;
 - *words*: b / (b + 8) of the record's BM25 score b;
 - *share*: b / (b + 2 + m / 4), m being the sum of the idf of the query's words;
 - *length*: ln(1 + m), which lets all scores grow;
+- *excess*: how far the length exceeds LONG, some thirty words of a corpus: a request of several
+  sentences matches something by chance;
 - *coding*: how near the query lies to a programming task that an agent does without any item
   (irdaemon.embed.ordinary);
 - *identifier*: whether the record holds an identifier of the query that two records hold at most.
@@ -17,8 +19,8 @@ unknown words do not count for its length. `decision.json` has the weights by mo
 bench/train_decision.py trains them and judges them with each home left out in turn.
 
 What is usual differs between corpora, so each has a **shift** that calibration finds (Floor.shift)
-and that is taken off by SHARE: one probability then means the same everywhere. It is the score of a
-hit, it merges corpora, and from LEAST on something is offered.
+and that is taken off: one probability then means the same everywhere. It is the score of a hit, it
+merges corpora, and from LEAST on something is offered.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ from irdaemon.types import Floor
 
 Numbers = NDArray[Any]
 
-FEATURES = ("meaning", "words", "share", "length", "coding", "identifier")
+FEATURES = ("meaning", "words", "share", "length", "coding", "identifier", "excess")
+LONG = 5.2
 # Where a corpus does not hold such a share of a query's words it may be in another language.
 _MOSTLY_UNKNOWN = 0.3
 # An identifier in at most this many records leads to those that hold it.
@@ -68,7 +71,7 @@ class Weights:
     means: tuple[float, ...]
 
 
-def _read_weights() -> tuple[Mapping[str, Weights], float, float]:
+def _read_weights() -> tuple[Mapping[str, Weights], float]:
     told: dict[str, Any] = json.loads(Path(__file__).with_name("decision.json").read_text("utf-8"))
     modes = {
         mode: Weights(
@@ -79,10 +82,10 @@ def _read_weights() -> tuple[Mapping[str, Weights], float, float]:
         )
         for mode, given in told["modes"].items()
     }
-    return modes, told["least"], told["share"]
+    return modes, told["least"]
 
 
-WEIGHTS, LEAST, SHARE = _read_weights()
+WEIGHTS, LEAST = _read_weights()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,7 @@ def measure(
         rows[:, 1] = scaled / (scaled + SATURATION)
         rows[:, 2] = scaled / (scaled + 2 + math.expm1(asked.length) / 4)
     rows[:, 3], rows[:, 4], rows[:, 5] = asked.length, trust * asked.coding, identifiers
+    rows[:, 6] = max(asked.length - LONG, 0.0)
     return rows
 
 
@@ -138,7 +142,7 @@ def compute_probability(given: Weights, logits: Numbers, shift: float | None) ->
     Ordinary requests that find nothing in a corpus do not make it right more often.
     """
     if shift is not None:
-        logits = logits - SHARE * max(shift - given.usual, -MOST_BELOW)
+        logits = logits - max(shift - given.usual, -MOST_BELOW)
     probabilities: Numbers = 1 / (1 + np.exp(-np.clip(logits, -_FARTHEST, _FARTHEST)))
     return probabilities
 
@@ -183,7 +187,7 @@ def find_shift(floor: Floor | None) -> float | None:
 
 
 # What makes a floor of one version useless to another: the features and the weights.
-FORMULA = 4
+FORMULA = 5
 # Below this separability (Youden's J) what calibration found is kept and shown, but not applied.
 TRUSTED_J = 0.5
 

@@ -41,6 +41,7 @@ _AGAINST = {
     "words": "it has few of your words",
     "share": "it lacks much of what you ask for",
     "length": "it matches little of a request this long",
+    "excess": "a request this long matches many things",
     "coding": "an agent needs nothing for tasks like this",
 }
 _CANDIDATE = (

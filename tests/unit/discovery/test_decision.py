@@ -17,6 +17,7 @@ from irdaemon.discovery.decision import (
     FEATURES,
     FORMULA,
     LEAST,
+    LONG,
     WEIGHTS,
     Circumstances,
     compute_logits,
@@ -54,6 +55,14 @@ def test_no_likeness_and_no_match_makes_a_hit_less_likely(cosine, nearer, bm25, 
 def test_a_longer_query_has_to_match_better_and_an_ordinary_one_too():
     assert decide(asked=replace(PLAIN, length=4.0)) < decide()
     assert decide(asked=replace(PLAIN, coding=0.6)) < decide(asked=replace(PLAIN, coding=0.1))
+
+
+def test_a_request_of_several_sentences_has_to_match_better_still():
+    apart = [
+        decide(asked=replace(PLAIN, length=length)) for length in (LONG - 0.5, LONG, LONG + 0.5)
+    ]
+    odds = np.log(apart) - np.log1p(-np.array(apart))
+    assert odds[1] - odds[2] > odds[0] - odds[1] > 0
 
 
 def test_what_the_embedder_does_not_know_is_judged_by_words_alone():

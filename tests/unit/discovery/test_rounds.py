@@ -97,7 +97,7 @@ def test_no_more_is_committed_than_max_k_and_the_first_for_each_part_is_ahead():
 
 
 def test_each_part_has_its_own_floor(engine):
-    strict = Query(BOTH, rounds=3, select=SelectSpec(min_score=0.4))
+    strict = Query(BOTH, rounds=3, select=SelectSpec(min_score=0.6))
     assert names(engine.discover(strict)) == ["form"]
 
 
