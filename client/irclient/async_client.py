@@ -139,10 +139,10 @@ class AsyncSubscription(FeedReader, AsyncIterator[Event]):
         self.close()
 
     async def __anext__(self) -> Event:
-        while self._feed and (ready := dict(await self._poller.poll(self._timeout_ms))):
-            if self._feed.socket in ready:
-                return read_event(await self._feed.socket.recv_multipart())
-            if event := self._feed.notice(await recv_monitor_message(self._feed.monitor)):
+        while not self.socket.closed and (ready := dict(await self._poller.poll(self._timeout_ms))):
+            if self.socket in ready:
+                return read_event(await self.socket.recv_multipart())
+            if event := self.notice(await recv_monitor_message(self.monitor)):
                 return event
         self.close()
         raise StopAsyncIteration

@@ -38,13 +38,28 @@ from irclient.types import Event
 LOST, BACK = "lost", "back"
 
 
-class Feed:
-    """A SUB socket to the daemon's events, and the monitor of its connection.
+class FeedReader:
+    """The daemon's events, of some topics or of all; they end after `timeout` seconds without one.
 
-    Both are plain sockets or both asyncio's, as the context makes them.
+    It has a SUB socket, and the monitor of its connection: plain ones or asyncio's, as the context
+    makes them. Raises Unreachable where there is no daemon, Unavailable for one on another machine.
     """
 
-    def __init__(self, context: zmq.Context[Any], endpoint: str, topics: Sequence[str]):
+    make_poller: type[zmq.Poller] = zmq.Poller
+    socket: Any = None
+
+    def __init__(
+        self,
+        context: zmq.Context[Any],
+        endpoint: str,
+        topics: Sequence[str],
+        timeout: float | None,
+    ):
+        if is_remote(endpoint):
+            hint = "irc status asks"
+            raise Unavailable("events are published on the daemon's machine only", hint)
+        if not os.path.exists(endpoint):
+            raise make_no_daemon_error(endpoint)
         self.socket = context.socket(zmq.SUB)
         self.socket.linger = 0
         for topic in topics or ("",):
@@ -54,6 +69,10 @@ class Feed:
         )
         self.socket.connect(f"ipc://{events_path(endpoint)}")
         self._was_lost = False
+        self._timeout_ms = -1 if timeout is None else int(timeout * 1000)
+        self._poller = self.make_poller()
+        self._poller.register(self.monitor, zmq.POLLIN)
+        self._poller.register(self.socket, zmq.POLLIN)
 
     def notice(self, message: Any) -> Event | None:
         """Return what a message of the monitor is as an event; None for the first connection."""
@@ -63,8 +82,8 @@ class Feed:
         return Event(BACK, {}) if self._was_lost else None
 
     def close(self) -> None:
-        """Close the sockets."""
-        if not self.socket.closed:
+        """End the events."""
+        if self.socket is not None and not self.socket.closed:
             self.socket.disable_monitor()
             self.monitor.close(linger=0)
             self.socket.close(linger=0)
@@ -74,46 +93,9 @@ class Feed:
         self.close()
 
 
-def open_feed(context: zmq.Context[Any], endpoint: str, topics: Sequence[str]) -> Feed:
-    """Return a feed of some topics or of all.
-
-    Raises Unreachable where there is no daemon, Unavailable for one on another machine.
-    """
-    if is_remote(endpoint):
-        raise Unavailable("events are published on the daemon's machine only", "irc status asks")
-    if not os.path.exists(endpoint):
-        raise make_no_daemon_error(endpoint)
-    return Feed(context, endpoint, topics)
-
-
 def read_event(frames: Sequence[bytes]) -> Event:
     """Return the event that a message of the daemon is."""
     return Event(frames[0].decode("utf-8", "replace"), wire.unpack_event(frames[-1]))
-
-
-class FeedReader:
-    """Events of some topics or of all; they end after `timeout` seconds without one."""
-
-    make_poller: type[zmq.Poller] = zmq.Poller
-
-    def __init__(
-        self,
-        context: zmq.Context[Any],
-        endpoint: str,
-        topics: Sequence[str],
-        timeout: float | None,
-    ):
-        self._feed: Feed | None = open_feed(context, endpoint, topics)
-        self._timeout_ms = -1 if timeout is None else int(timeout * 1000)
-        self._poller = self.make_poller()
-        self._poller.register(self._feed.monitor, zmq.POLLIN)
-        self._poller.register(self._feed.socket, zmq.POLLIN)
-
-    def close(self) -> None:
-        """End the events."""
-        if self._feed is not None:
-            self._feed.close()
-            self._feed = None
 
 
 class Subscription(FeedReader, Iterator[Event]):
@@ -129,10 +111,10 @@ class Subscription(FeedReader, Iterator[Event]):
         # Not sooner: it imports all of asyncio, 25 ms that no other call needs.
         from zmq.utils.monitor import recv_monitor_message
 
-        while self._feed and (ready := dict(self._poller.poll(self._timeout_ms))):
-            if self._feed.socket in ready:
-                return read_event(self._feed.socket.recv_multipart())
-            if event := self._feed.notice(recv_monitor_message(self._feed.monitor)):
+        while not self.socket.closed and (ready := dict(self._poller.poll(self._timeout_ms))):
+            if self.socket in ready:
+                return read_event(self.socket.recv_multipart())
+            if event := self.notice(recv_monitor_message(self.monitor)):
                 return event
         self.close()
         raise StopIteration
