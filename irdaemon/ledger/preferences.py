@@ -36,8 +36,8 @@ class Preference:
 class Fading:
     """The results of an item's offers since a time (Unix seconds), while it had this content.
 
-    `sessions` were offered it in vain, 0 where it has not faded; `evidence` is the most it had in
-    one of these offers.
+    `sessions` were offered it in vain, 0 where it has not faded; `best_score` is the best it had
+    in one of these offers.
     """
 
     corpus: str
@@ -45,7 +45,7 @@ class Fading:
     content: str
     since: float
     sessions: int = 0
-    evidence: float = 0.0
+    best_score: float = 0.0
 
 
 # (agent, moment, what came of it)
@@ -102,7 +102,7 @@ class Preferences:
         self._store.write_many(
             "INSERT OR REPLACE INTO fading VALUES (?, ?, ?, ?, ?, ?)",
             [
-                (f.corpus, f.artifact_id, f.content, f.since, f.sessions, f.evidence)
+                (f.corpus, f.artifact_id, f.content, f.since, f.sessions, f.best_score)
                 for f in changed
             ],
         )

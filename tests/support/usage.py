@@ -25,8 +25,8 @@ def noted(text, *hits, session="claude:S", at=NOW, op="discover", **more):
     return NotedAnswer(at, op, ClientSession("", session), "", answer)
 
 
-def considered(artifact_id, verdict="offered", rank=1, corpus="skills", evidence=0.5, chars=0):
-    return ConsideredItem(corpus, artifact_id, evidence, verdict, rank, chars)
+def considered(artifact_id, verdict="offered", rank=1, corpus="skills", score=0.5, chars=0):
+    return ConsideredItem(corpus, artifact_id, score, verdict, rank, chars)
 
 
 def offer(digest, *items, session="claude:S", at=NOW, **more):

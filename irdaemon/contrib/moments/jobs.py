@@ -80,7 +80,7 @@ class _Vain:
     """The sessions that were offered an item, and its highest score in an offer."""
 
     sessions: set[str] = field(default_factory=set)
-    evidence: float = 0.0
+    best_score: float = 0.0
 
 
 def _list_used(names: ItemNames, turns: Iterable[KeptTurn]) -> set[Item]:
@@ -108,7 +108,7 @@ def _count_offers(
             since = known[item].since if item in known else 0.0
             if each.verdict == "offered" and each.corpus in kinds and offer.at >= since:
                 found[item].sessions.add(offer.session)
-                found[item].evidence = max(found[item].evidence, each.evidence)
+                found[item].best_score = max(found[item].best_score, each.score)
     return found
 
 
@@ -131,7 +131,7 @@ def _keep(
             changed.append(Fading(*item, content, state.clock()))
         elif item in due and content and not (before and before.sessions):
             vain, since = found[item], before.since if before else 0.0
-            changed.append(Fading(*item, content, since, len(vain.sessions), vain.evidence))
+            changed.append(Fading(*item, content, since, len(vain.sessions), vain.best_score))
     if changed:
         state.ledger.preferences.put_fading(changed)
     if forgotten:

@@ -58,7 +58,7 @@ class MomentsObserver(Observer):
         self.held = tuple(ledger.preferences.list_all())
         self.fading = tuple(ledger.preferences.list_fading())
         faded = {
-            (each.corpus, each.artifact_id): _improve(each.evidence)
+            (each.corpus, each.artifact_id): _improve(each.best_score)
             for each in self.fading
             if each.sessions
         }

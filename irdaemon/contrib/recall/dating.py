@@ -70,7 +70,7 @@ class DatingWork(Background):
         """Look at some files; return after how long to go on."""
         if not os.path.exists(self._observer.path):
             return _WAITS_S
-        self._observer.looker.read_wanted()
+        self._observer.looker.read_queued()
         # What lies in a project within another belongs to that.
         known = sorted(self._observer.list_known_roots(), key=len, reverse=True)
         there = set(self._observer.list_roots())

@@ -24,7 +24,7 @@ from irdaemon.types import SourceError
 # The most bytes read for a digest: in the background, and while a client waits.
 MOST_BYTES, MOST_BYTES_NOW = 2_000_000, 256 * 1024
 _KEPT = 4_096
-_MOST_WANTED = 256
+_MOST_QUEUED = 256
 _ABSENT = os.strerror(errno.ENOENT)
 _SECRET = re.compile(
     r"\.env(\..*)?|.*\.(pem|key|p12|pfx|kdbx|keystore|jks)|id_(rsa|dsa|ecdsa|ed25519)|\.netrc"
@@ -56,7 +56,7 @@ class Looker:
     def __init__(self, roots: Callable[[], Iterable[str]]):
         self._roots = roots
         self._known: OrderedDict[tuple[str, int, int], str] = OrderedDict()
-        self._wanted: set[str] = set()
+        self._queued: set[str] = set()
 
     def look(self) -> Look:
         """Return a view of some files at one moment, with the present mounts and projects."""
@@ -66,18 +66,18 @@ class Looker:
         """Return the hash of a file's content if this content was read, else ""."""
         return self._known.get((path, size, mtime), "")
 
-    def want(self, path: str) -> None:
-        """Have the next `read_wanted` read a file, unless too many are waiting."""
-        if len(self._wanted) < _MOST_WANTED:
-            self._wanted.add(path)
+    def queue_read(self, path: str) -> None:
+        """Have the next `read_queued` read a file, unless too many are waiting."""
+        if len(self._queued) < _MOST_QUEUED:
+            self._queued.add(path)
 
-    def read_wanted(self) -> None:
+    def read_queued(self) -> None:
         """Read the waiting files, and remember the hashes of their content."""
-        if not self._wanted:
+        if not self._queued:
             return
-        wanted, self._wanted = self._wanted, set()
+        queued, self._queued = self._queued, set()
         look = self.look()
-        for path in sorted(wanted):
+        for path in sorted(queued):
             read_file(look, path)
 
     def remember(self, path: str, now: FileNow) -> None:
@@ -100,7 +100,7 @@ class Look:
         around = [root for root in self.roots if path != root and is_within(path, root)]
         return max(around, key=len, default="") if os.path.normpath(path) == path else ""
 
-    def see(self, path: str) -> FileNow:
+    def check_presence(self, path: str) -> FileNow:
         """Return whether a file exists, its size and time, without reading it."""
         if not self.find_root(path) or find_remote(path, self.mounts):
             return UNKNOWN
@@ -127,7 +127,7 @@ class Look:
         except (FileNotFoundError, SourceError, OSError):
             return seen
         # If it was written meanwhile, its time does not belong to what was read.
-        if self.see(path) != seen:
+        if self.check_presence(path) != seen:
             return seen
         now = FileNow("there", seen.size, seen.mtime, hash_blob(content), content)
         self.looker.remember(path, now)
@@ -136,5 +136,5 @@ class Look:
 
 def read_file(look: Look, path: str) -> FileNow:
     """Return a file as it is, with its content if it may be read."""
-    seen = look.see(path)
+    seen = look.check_presence(path)
     return look.read(path, seen, MOST_BYTES) if seen.presence == "there" else seen

@@ -46,7 +46,7 @@ class Judge:
         if not any(states):
             return [None] * len(turns)
         look, until = self._looker.look(), self._clock() + budget_s
-        compare = read_now if reads else see_now
+        compare = compare_content if reads else compare_status
         return [self._judge_turn(look, each, until, compare) if each else None for each in states]
 
     def reopen(self) -> None:
@@ -102,21 +102,21 @@ def _name_state(files: int, changed: int, gone: int, lost: bool) -> str:
     return "changed" if changed or gone or lost else "holds"
 
 
-def read_now(look: Look, file: FileState) -> FileNow:
+def compare_content(look: Look, file: FileState) -> FileNow:
     """Return a file as it is, with the hash of its content if that could be computed."""
-    seen = look.see(file.path)
+    seen = look.check_presence(file.path)
     known = _find_hash(look, file, seen)
     if seen.presence != "there" or (known and (known == file.blob or not file.symbols)):
         return replace(seen, blob=known)
     return look.read(file.path, seen)
 
 
-def see_now(look: Look, file: FileState) -> FileNow:
+def compare_status(look: Look, file: FileState) -> FileNow:
     """Return a file as it is, with a hash of its content only if known without reading."""
-    seen = look.see(file.path)
+    seen = look.check_presence(file.path)
     known = _find_hash(look, file, seen)
     if seen.presence == "there" and not known:
-        look.looker.want(file.path)
+        look.looker.queue_read(file.path)
         known = _OTHER if 0 <= file.size != seen.size else ""
     return replace(seen, blob=known)
 

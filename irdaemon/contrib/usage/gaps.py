@@ -203,7 +203,7 @@ def _list_unanswered(
         text = offer.text or (world.read_prompt(turn) if turn else "")
         used = turn is not None and bool(turn.uses)
         if text and not used and offer.reason not in _NO_GAP and has_task(text):
-            best = max(offer.items, key=lambda each: each.evidence, default=None)
+            best = max(offer.items, key=lambda each: each.score, default=None)
             yield MissedPrompt(text, offer.session, "nothing_found", offer.reason, best)
 
 
@@ -243,14 +243,14 @@ def _describe_cluster(prompts: Sequence[MissedPrompt]) -> dict[str, Any]:
 
 def _count_prompts(prompts: Sequence[MissedPrompt]) -> dict[str, Any]:
     """Return how many prompts and sessions there were, why they were missed, and examples."""
-    evidence = [each.considered.evidence for each in prompts if each.considered]
+    scores = [each.considered.score for each in prompts if each.considered]
     return {
         "prompts": len(prompts),
         "sessions": len({each.session for each in prompts}),
         "states": dict(Counter(each.state for each in prompts)),
         "reasons": dict(Counter(each.reason for each in prompts if each.reason)),
         "verdicts": dict(Counter(each.considered.verdict for each in prompts if each.considered)),
-        "evidence": max(evidence, default=0.0),
+        "evidence": max(scores, default=0.0),
         "replayed": sum(each.replayed for each in prompts),
         "examples": [_shorten(each.text) for each in prompts[:_EXAMPLES]],
     }

@@ -40,7 +40,7 @@ class ConsideredItem(NamedTuple):
 
     corpus: str
     artifact_id: str
-    evidence: float
+    score: float
     verdict: Verdict
     rank: int = 0
     chars: int = 0

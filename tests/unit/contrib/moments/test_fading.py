@@ -51,12 +51,12 @@ def fill(made):
     return made.search(Query("fill a pdf form", corpora=("skills",))).results[0].artifact_id
 
 
-def show(made, sessions, at=BEFORE, evidence=None, used_in=(), client=""):
+def show(made, sessions, at=BEFORE, score=None, used_in=(), client=""):
     """Note that sessions were offered the item, and their turns, some of which used it."""
     item = fill(made)
-    if evidence is None:
-        evidence = made.discover(Query(ASKED, corpora=("skills",))).results[0].score
-    shown = considered(item, evidence=evidence)
+    if score is None:
+        score = made.discover(Query(ASKED, corpora=("skills",))).results[0].score
+    shown = considered(item, score=score)
     store = UsageObserver.find_in(made.state.addons).notes.open_changing()
     store.put_offers(
         [offer(b"d", shown, session=f"claude:{n}", at=at, client=client) for n in sessions]
@@ -112,7 +112,7 @@ def test_used_later_it_is_offered_again_for_good(made):
 
 
 def test_sessions_whose_transcripts_are_not_read_tell_nothing(made):
-    item = considered(fill(made), evidence=0.9)
+    item = considered(fill(made), score=0.9)
     store = UsageObserver.find_in(made.state.addons).notes.open_changing()
     store.put_offers([offer(b"d", item, session=f"codex:{n}", at=BEFORE) for n in range(30)])
     store.close()
@@ -150,7 +150,7 @@ def test_read_again_with_the_same_text_it_stays_faded(made):
 
 def test_with_clearly_more_evidence_than_it_ever_had_it_is_offered(made):
     score = made.discover(Query(ASKED, corpora=("skills",))).results[0].score
-    show(made, range(10), evidence=score / 1.2)
+    show(made, range(10), score=score / 1.2)
     fade(made)
     assert is_offered(made)
 
@@ -158,7 +158,7 @@ def test_with_clearly_more_evidence_than_it_ever_had_it_is_offered(made):
 def test_what_was_all_but_certain_comes_back_when_the_odds_are_clearly_better(made):
     score = made.discover(Query(ASKED, corpora=("skills",))).results[0].score
     odds = score / (1 - score)
-    show(made, range(10), evidence=odds / 2 / (1 + odds / 2))
+    show(made, range(10), score=odds / 2 / (1 + odds / 2))
     fade(made)
     assert is_offered(made)
     (needed,) = (
@@ -170,7 +170,7 @@ def test_what_was_all_but_certain_comes_back_when_the_odds_are_clearly_better(ma
 
 
 def test_no_evidence_is_so_high_that_no_better_is_possible(made):
-    show(made, range(10), evidence=0.98)
+    show(made, range(10), score=0.98)
     fade(made)
     (needed,) = (
         MomentsObserver.find_in(made.state.addons)

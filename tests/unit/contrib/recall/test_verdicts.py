@@ -129,21 +129,21 @@ def test_nothing_out_of_a_project_or_behind_a_link_is_looked_at(recalled, tmp_pa
     os.symlink(tmp_path, recalled.root / "up")
     look = recalled.looker.look()
     for path in (outside, recalled.root / "link.py", recalled.root / "up" / "outside.py"):
-        assert look.see(str(path)).presence == "unknown", path
-    assert look.see(f"{recalled.root}/../outside.py").presence == "unknown"
+        assert look.check_presence(str(path)).presence == "unknown", path
+    assert look.check_presence(f"{recalled.root}/../outside.py").presence == "unknown"
 
 
 def test_a_file_on_a_network_mount_is_not_looked_at(recalled, monkeypatch):
     path = recalled.write("p.py", "1")
     mounts = [("/", "ext4", "/dev/sda"), (str(recalled.root), "nfs4", "host:/export")]
     monkeypatch.setattr(files, "read_mounts", lambda: mounts)
-    assert recalled.looker.look().see(path).presence == "unknown"
+    assert recalled.looker.look().check_presence(path).presence == "unknown"
 
 
 @pytest.mark.parametrize("name", [".env", ".env.local", "id_rsa", "server.pem", "secrets.yaml"])
 def test_a_file_that_holds_secrets_by_its_name_is_not_read(recalled, name):
     path, look = recalled.write(name, "A=1"), recalled.looker.look()
-    now = look.read(path, look.see(path))
+    now = look.read(path, look.check_presence(path))
     assert (now.presence, now.blob, now.content) == ("there", "", b"")
 
 
@@ -183,7 +183,7 @@ def test_where_no_file_is_to_be_read_a_changed_one_counts_once_it_was_read_elsew
         recalled.write("p.py", "def parse_rows(): ...", NOW + 60)
         verdict = recalled.judge(reads=False)
         assert (verdict.state, verdict.files) == ("holds", 1)
-    recalled.looker.read_wanted()
+    recalled.looker.read_queued()
     monkeypatch.setattr(Look, "read", lambda *given: pytest.fail(f"read {given[1]}"))
     verdict = recalled.judge(reads=False)
     assert (verdict.state, verdict.files, verdict.changed) == ("changed", 2, (path,))

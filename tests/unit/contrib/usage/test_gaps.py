@@ -50,7 +50,7 @@ def test_a_file_counts_as_one_session_of_a_gap():
 
 
 def test_an_item_that_two_prompts_needed_is_a_gap_with_the_words_it_lacks():
-    below = considered("pdf", "below_floor", 2, evidence=0.31)
+    below = considered("pdf", "below_floor", 2, score=0.31)
     offers = [
         offer(b"a", below, session="claude:S", reason="below_floor"),
         offer(b"b", below, session="claude:T", reason="below_floor"),
