@@ -31,7 +31,7 @@ from irdaemon.discovery.expand import (
     expand_record,
     find_symbol_passage,
 )
-from irdaemon.discovery.merge import SCOPES
+from irdaemon.discovery.merge import rank_scope
 from irdaemon.ledger import Ledger, Namesake, StoredArtifact
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
@@ -88,7 +88,7 @@ def find_artifact(
         return wanted
     found = _keep_nearest(ledger, stored, ledger.artifacts.find_named(stored, wanted), measure)
     if len({each.content for each in found}) == 1:
-        return min(found, key=_rank_scope).artifact_id
+        return min(found, key=lambda each: rank_scope(each.scope)).artifact_id
     if found:
         raise QueryError(
             f"{f'{corpus}/{wanted}'!r} is not one artifact but {len(found)}",
@@ -112,10 +112,6 @@ def _keep_nearest(
     held = ((each, ledger.artifacts.get(stored, each.artifact_id)) for each in found)
     far = [(each, measure(artifact)) for each, artifact in held if artifact]
     return [each for each, distance in far if distance == min(d for _, d in far)]
-
-
-def _rank_scope(each: Namesake) -> int:
-    return SCOPES.index(each.scope) if each.scope in SCOPES else len(SCOPES)
 
 
 def _find_near(ledger: Ledger, corpus: str, wanted: str) -> list[str]:
@@ -395,7 +391,15 @@ _EXTRACTED = ("pdf", "image")
 
 def disclose(artifact: StoredArtifact, level: str, bounds: Bounds = ANYWHERE) -> Disclosure:
     """Return the payload of `artifact` at a valid level; see the module for what each holds."""
-    plain = _describe_origin(artifact, level, bounds)
+    plain = Disclosure(
+        artifact.corpus,
+        artifact.artifact_id,
+        level,
+        artifact.name,
+        artifact.pointer,
+        root=bounds.root_of(artifact.pointer),
+        indexed_at=artifact.indexed_at,
+    )
     if level == "metadata":
         return plain
     if find_asset_type(artifact.fields) in _EXTRACTED and artifact.body is not None:
@@ -459,18 +463,6 @@ def add_passage(disclosed: Disclosure, passage: ExpandedText) -> Disclosure:
         passage_records=passage.records,
         expansion=passage.note,
         truncated=disclosed.truncated or len(passage.text) > PASSAGE_CHARS,
-    )
-
-
-def _describe_origin(artifact: StoredArtifact, level: str, bounds: Bounds) -> Disclosure:
-    return Disclosure(
-        artifact.corpus,
-        artifact.artifact_id,
-        level,
-        artifact.name,
-        artifact.pointer,
-        root=bounds.root_of(artifact.pointer),
-        indexed_at=artifact.indexed_at,
     )
 
 

@@ -52,10 +52,18 @@ def explain(
     try:
         corpus, artifact_id = _find(snapshot, item)
     except NotFound:
-        if (card := _find_other(others, item)) is None:
+        corpus, _, wanted = item.partition("/")
+        if (card := _find_card(others, wanted)) is None:
             raise
+        owner = card.fields.get("project") or "another project"
+        fate = {
+            "reference": f"{corpus}/{card.artifact_id}",
+            "name": card.name,
+            "stage": "out_of_scope",
+            "why": f"out of scope: belongs to {owner}",
+        }
         explained = _explain_trace(snapshot, discover_in_rounds(snapshot, query, models))
-        return {**explained, "item": _explain_other(item.partition("/")[0], card)}
+        return {**explained, "item": fate}
     snapshot = _include_artifact(snapshot, corpus, artifact_id)
     if query.corpora and corpus not in query.corpora:
         query = replace(query, corpora=(*query.corpora, corpus))
@@ -218,34 +226,21 @@ def _find(snapshot: Snapshot, reference: str) -> tuple[str, str]:
     index = snapshot.corpora[corpus]
     if index.elsewhere:
         index = index.elsewhere.fetch_part(_make_wanted(wanted))
-    cards = [index.rows.cards[owner] for owner in index.rows.list_owners()]
-    exact = [card for card in cards if card.artifact_id == wanted]
-    if found := exact or [card for card in cards if _is_called(card, wanted)]:
-        return corpus, found[0].artifact_id
-    near = did_you_mean(wanted, {card.name for card in cards})
+    if card := _find_card([index], wanted):
+        return corpus, card.artifact_id
+    names = {index.rows.cards[owner].name for owner in index.rows.list_owners()}
+    near = did_you_mean(wanted, names)
     raise NotFound(
         f"no artifact {wanted!r} in the index of {corpus!r}{near}",
         "irc status --failures lists what could not be read",
     )
 
 
-def _find_other(others: Sequence[CorpusIndex], reference: str) -> Card | None:
-    """Return what shows an artifact that is another project's."""
-    wanted = reference.partition("/")[2]
-    cards = [index.rows.cards[owner] for index in others for owner in index.rows.list_owners()]
-    found = [card for card in cards if card.artifact_id == wanted]
-    found = found or [card for card in cards if _is_called(card, wanted)]
-    return found[0] if found else None
-
-
-def _explain_other(corpus: str, card: Card) -> Report:
-    owner = card.fields.get("project") or "another project"
-    return {
-        "reference": f"{corpus}/{card.artifact_id}",
-        "name": card.name,
-        "stage": "out_of_scope",
-        "why": f"out of scope: belongs to {owner}",
-    }
+def _find_card(indexes: Sequence[CorpusIndex], wanted: str) -> Card | None:
+    """Return what shows the first artifact of an id, else the first that is called so."""
+    cards = [index.rows.cards[owner] for index in indexes for owner in index.rows.list_owners()]
+    called = (c for c in cards if c.name == wanted or c.artifact_id.endswith(f"/{wanted}"))
+    return next((card for card in cards if card.artifact_id == wanted), next(called, None))
 
 
 def _make_wanted(wanted: str) -> Wanted:
@@ -262,10 +257,6 @@ def _include_artifact(snapshot: Snapshot, corpus: str, artifact_id: str) -> Snap
     elsewhere = index.elsewhere.include_artifacts((artifact_id,))
     changed = {corpus: replace(index, elsewhere=elsewhere)}
     return replace(snapshot, corpora={**snapshot.corpora, **changed})
-
-
-def _is_called(card: Card, wanted: str) -> bool:
-    return card.name == wanted or card.artifact_id.endswith(f"/{wanted}")
 
 
 def _explain_item(ranking: CorpusRanking, artifact_id: str, trace: Trace) -> Report:

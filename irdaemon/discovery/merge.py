@@ -369,6 +369,10 @@ def _merge_group(group: list[Candidate], here: Here | None) -> Found:
 
 def _rank_place(here: Here | None, candidate: Candidate) -> tuple[int, int]:
     """Return how far from the query's place an item is kept, and the rank of its scope."""
-    scope = candidate.card.get_field("scope")
-    rank = SCOPES.index(scope) if scope in SCOPES else len(SCOPES)
-    return here.measure_distance(candidate.card) if here else 0, rank
+    distance = here.measure_distance(candidate.card) if here else 0
+    return distance, rank_scope(candidate.card.get_field("scope"))
+
+
+def rank_scope(scope: Any) -> int:
+    """Return the place of a scope among them, of another one behind all."""
+    return SCOPES.index(scope) if scope in SCOPES else len(SCOPES)

@@ -156,7 +156,7 @@ def allow_query_and_related(scope: Scope, args: Args, visible: list[str]) -> Arg
 def allow_query_and_item(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow a query as `allow_query` does, about an item of a visible corpus."""
     if item := args["item"]:
-        _check_reference(item, visible)
+        _check_references([item], visible)
     return {**allow_query(scope, args, visible), PASSING: True}
 
 
@@ -168,20 +168,22 @@ def allow_query_and_cases(scope: Scope, args: Args, visible: list[str]) -> Args:
     return {**allow_query(scope, args, visible), PASSING: True}
 
 
-def refuse(scope: Scope, args: Args, visible: list[str]) -> Args:
-    """Refuse: it belongs to the daemon's own user."""
-    raise Denied(f"the client {scope.client!r} is not allowed to ask for this", "its owner can")
+def _refuse_to(use: str, hint: str = "") -> Rule:
+    def refuse_client(scope: Scope, args: Args, visible: list[str]) -> Args:
+        raise Denied(f"the client {scope.client!r} is not allowed to {use}", hint)
+
+    return refuse_client
 
 
-def refuse_others(scope: Scope, args: Args, visible: list[str]) -> Args:
-    """Refuse to all but the daemon's own user on the private socket: the result covers projects.
-
-    Or prompts, whose words nobody else is shown, or use, which names items of projects.
-    """
-    raise Denied(
-        f"the client {scope.client!r} is not allowed to ask for this",
-        "ask at the daemon's own socket",
-    )
+# It belongs to the daemon's own user.
+refuse = _refuse_to("ask for this", "its owner can")
+# To all but the daemon's own user on the private socket: the result covers projects, or prompts,
+# whose words nobody else is shown, or use, which names items of projects.
+refuse_others = _refuse_to("ask for this", "ask at the daemon's own socket")
+# A limited client must not find out which corpora a path belongs to.
+refuse_hint = _refuse_to("give hints", "irc build CORPUS scans again")
+# What limits a client is part of the configuration.
+refuse_configuration = _refuse_to("change the configuration")
 
 
 def allow_disclosure(scope: Scope, args: Args, visible: list[str]) -> Args:
@@ -189,15 +191,14 @@ def allow_disclosure(scope: Scope, args: Args, visible: list[str]) -> Args:
     _check_level(scope, args["level"])
     if parse_expand(args["expand"]) is not None:
         _check_level(scope, "body")
-    for reference in args["references"]:
-        _check_reference(str(reference), visible)
+    _check_references(args["references"], visible)
     return args
 
 
 def allow_records(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow a reference to a visible corpus where the client may have bodies: records hold text."""
     _check_level(scope, "body")
-    _check_reference(args["reference"], visible)
+    _check_references([args["reference"]], visible)
     return args
 
 
@@ -208,8 +209,7 @@ def allow_listing(scope: Scope, args: Args, visible: list[str]) -> Args:
 
 def allow_references(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow references to visible corpora."""
-    for reference in args["references"]:
-        _check_reference(str(reference), visible)
+    _check_references(args["references"], visible)
     return args
 
 
@@ -217,13 +217,6 @@ def allow_audit(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow a visible corpus, or all, where the client may have bodies: a diff holds the text."""
     _check_level(scope, "body")
     return allow_corpora(scope, args, visible)
-
-
-def refuse_hint(scope: Scope, args: Args, visible: list[str]) -> Args:
-    """Refuse: a limited client must not find out which corpora a path belongs to."""
-    raise Denied(
-        f"the client {scope.client!r} is not allowed to give hints", "irc build CORPUS scans again"
-    )
 
 
 def allow_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
@@ -261,11 +254,6 @@ def allow_writing(scope: Scope, args: Args, visible: list[str]) -> Args:
     return {**args, VISIBLE: visible}
 
 
-def refuse_configuration(scope: Scope, args: Args, visible: list[str]) -> Args:
-    """Refuse: what limits a client is part of the configuration."""
-    raise Denied(f"the client {scope.client!r} is not allowed to change the configuration")
-
-
 def _check_level(scope: Scope, level: Any) -> None:
     if level in LEVELS and level not in scope.levels:
         raise Denied(
@@ -279,8 +267,9 @@ def _check_corpus(name: Any, visible: Collection[str]) -> None:
         raise unknown_corpus(str(name), visible)
 
 
-def _check_reference(reference: str, visible: Collection[str]) -> None:
-    _check_corpus(reference.partition("/")[0], visible)
+def _check_references(references: Collection[Any], visible: Collection[str]) -> None:
+    for reference in references:
+        _check_corpus(str(reference).partition("/")[0], visible)
 
 
 def keep_own_status(scope: Scope, status: Any) -> Any:

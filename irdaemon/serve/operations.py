@@ -120,6 +120,7 @@ forward("audit", "slow", access.allow_audit, access.keep_own_rows)
 forward("coverage", "walking", access.allow_listing, access.keep_own_rows)
 forward("info", "slow", access.allow_corpus, front=True)
 forward("maintain", "slow", access.allow_build)
+forward("records", "slow", access.allow_records, front=True)
 
 
 @serves("ping", "quick", access.allow, front=True)
@@ -259,12 +260,6 @@ def disclose(
     for addon in engine.addons.values() if place is not None else ():
         found = addon.judge_disclosed(found)
     return found
-
-
-@serves("records", "slow", access.allow_records, front=True)
-def records(engine: QueryEngine, reference: str, place: str | None) -> Any:
-    """Return the records of one artifact."""
-    return engine.records(reference, place)
 
 
 @serves("artifacts", "slow", access.allow_listing)

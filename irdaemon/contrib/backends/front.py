@@ -29,7 +29,7 @@ from irdaemon.discovery.disclose import (
 )
 from irdaemon.discovery.exact import ExactMatches
 from irdaemon.discovery.expand import Expand, expand_record, find_symbol_passage, parse_expand
-from irdaemon.discovery.merge import SCOPES
+from irdaemon.discovery.merge import rank_scope
 from irdaemon.discovery.query import ParsedQuery, check_level, find_indexes, parse_query
 from irdaemon.embed import EMBEDDERS, FAMILIES, Embedder
 from irdaemon.embed.pool import ABSENT, Absent
@@ -471,7 +471,7 @@ def resolve_stored(index: CorpusIndex, wanted: str) -> str:
         return wanted
     found = [card for card in cards if _is_called(card, wanted)]
     if len({card.content for card in found}) == 1:
-        return min(found, key=_rank_scope).artifact_id
+        return min(found, key=lambda card: rank_scope(card.fields.get("scope"))).artifact_id
     if found:
         references = ", ".join(f"{index.corpus}/{card.artifact_id}" for card in found)
         raise QueryError(
@@ -496,11 +496,6 @@ def _list_cards(index: CorpusIndex, wanted: str) -> list[Card]:
 def _is_called(card: Card, wanted: str) -> bool:
     same = card.name.casefold() == wanted.casefold()
     return same or card.artifact_id.endswith(f"/{wanted}")
-
-
-def _rank_scope(card: Card) -> int:
-    scope = card.fields.get("scope")
-    return SCOPES.index(scope) if scope in SCOPES else len(SCOPES)
 
 
 def disclose_stored(
