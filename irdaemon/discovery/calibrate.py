@@ -39,9 +39,10 @@ from irdaemon.discovery.decision import (
     measure,
     weigh_question,
 )
+from irdaemon.discovery.legs import Question
 from irdaemon.discovery.query import ParsedQuery, analyse_query, embed_question
 from irdaemon.discovery.rerank import Rereading
-from irdaemon.discovery.retrieve import Candidate, Question, retrieve
+from irdaemon.discovery.retrieve import Candidate, retrieve
 from irdaemon.embed import QueryVector
 from irdaemon.embed.ordinary import draw_requests
 from irdaemon.embed.rerankers import DEPTH
@@ -264,7 +265,8 @@ def add_labels(trial: Trial, labelled: Labelled, embed: EmbedText) -> Trial:
 
 def make_floors(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> dict[str, Floor]:
     """Return the floor of each mode that a trial of `index` gives."""
-    made = {mode: _make_floor(mode, trial, index, recipe, now) for mode in MODES}
+    draft = _draft_floor(trial, index, recipe, now)
+    made = {mode: _make_floor(replace(draft, mode=mode), trial) for mode in MODES}
     if trial.reread is not None:
         reread = make_reread_floor(replace(trial.reread, labels=trial.labels), index, recipe, now)
         made[reread.mode] = reread
@@ -277,12 +279,16 @@ def make_reread_floor(trial: Trial, index: CorpusIndex, recipe: str, now: float)
         np.sort([each.cosine for each in those]) for those in (trial.inside, trial.outside)
     )
     least = _separate(inside, outside)
-    draft = _draft_floor(name_reranked_mode("hybrid", trial.reread_by), trial, index, recipe, now)
-    return replace(draft, at_least=round(least, 4), j=_compute_j(inside, outside, least))
+    return replace(
+        _draft_floor(trial, index, recipe, now),
+        mode=name_reranked_mode("hybrid", trial.reread_by),
+        at_least=round(least, 4),
+        j=_compute_j(inside, outside, least),
+    )
 
 
-def _make_floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
-    draft, given = _draft_floor(mode, trial, index, recipe, now), WEIGHTS[mode]
+def _make_floor(draft: Floor, trial: Trial) -> Floor:
+    mode, given = draft.mode, WEIGHTS[draft.mode]
     if mode in trial.labelled:  # people's own queries say where to offer something
         inside, outside = trial.labelled[mode]
         least = _separate(inside, outside)
@@ -301,9 +307,9 @@ def _make_floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: f
     return replace(draft, shift=round(shift, 4), j=_compute_j(inside, outside, LEAST))
 
 
-def _draft_floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
+def _draft_floor(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
     return Floor(
-        mode=mode,
+        mode="",
         embedder=index.embedder,
         recipe=recipe,
         at_least=LEAST,
@@ -474,20 +480,17 @@ class _Rereader:
 
     def strength(self, text: str) -> Strength:
         """Return the best score that the reranker gives."""
-        return self._best(text, self._texts(self._asker.nearest(text)))
+        return self._find_best(text, self._asker.nearest(text))
 
     def ask_held_out(self, probe: Probe) -> Strength:
         """Return the best score where the query's own surface has only the words left."""
-        others = self._texts(self._asker.nearest(probe.asking, probe))
-        return self._best(probe.asking, [*others, probe.left])
+        others = self._asker.nearest(probe.asking, probe)
+        return self._find_best(probe.asking, others, probe.left)
 
-    def _texts(self, candidates: Iterable[Candidate]) -> list[str]:
-        return [self._rereading.text_of(each) for each in candidates]
-
-    def _best(self, query: str, texts: list[str]) -> Strength:
+    def _find_best(self, query: str, candidates: Iterable[Candidate], *more: str) -> Strength:
+        texts = [*map(self._rereading.text_of, candidates), *more]
         scores = self._rereading.reranker.scores(query, texts) if texts else np.zeros(1)
-        best = float(scores.max())
-        return Strength(best, 0.0, _UNWEIGHED)
+        return Strength(float(scores.max()), 0.0, _UNWEIGHED)
 
 
 # What a reranker reads has one score, and nothing else counts.

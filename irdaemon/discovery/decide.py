@@ -19,8 +19,9 @@ from typing import Any, Protocol, TypeGuard, cast, runtime_checkable
 from irclient.errors import QueryError
 from irclient.types import STRATEGIES
 from irdaemon.discovery.decision import LEAST, is_trusted, is_usable
+from irdaemon.discovery.legs import Question
 from irdaemon.discovery.rerank import find_best_score
-from irdaemon.discovery.retrieve import Question, Retrieved
+from irdaemon.discovery.retrieve import Retrieved
 from irdaemon.index import CorpusIndex
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.types import Floor, Hit, Query, SelectSpec

@@ -16,7 +16,7 @@ import hashlib
 import os
 import stat
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -162,18 +162,16 @@ _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\
 _CONTROL = ("Cc", "Zl", "Zp")
 
 
-def find_hidden(*texts: str | None) -> tuple[str, ...]:
+def find_hidden(*texts: str | None, names: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the kinds of hidden characters in texts, sorted: bidi, control, invisible, marks.
 
-    `marks` are more combining marks on one character than any language puts there.
+    `marks` are more combining marks on one character than any language puts there. In `names` and
+    paths line ends and tabs count, too.
     """
-    return tuple(sorted({kind for text in texts if text for kind in _find_kinds(text)}))
-
-
-def find_hidden_in_names(*names: str) -> tuple[str, ...]:
-    """Return the kinds of hidden characters in names and paths, where line ends and tabs count."""
-    ends = ("control" for name in names if "\n" in name or "\t" in name)
-    return tuple(sorted({*find_hidden(*names), *ends}))
+    names = tuple(names)
+    ends = ["control" for name in names if "\n" in name or "\t" in name]
+    kinds = (kind for text in (*texts, *names) if text for kind in _find_kinds(text))
+    return tuple(sorted({*kinds, *ends}))
 
 
 def _find_kinds(text: str) -> Iterator[str]:
@@ -507,6 +505,6 @@ def _add_body(plain: Disclosure, text: str) -> Disclosure:
 
 
 def _flag_hidden(found: Disclosure) -> Disclosure:
-    texts = find_hidden(found.body, *(file.text for file in found.files))
-    names = find_hidden_in_names(found.name, *(file.path for file in found.files))
-    return replace(found, hidden=tuple(sorted({*texts, *names})))
+    texts = (file.text for file in found.files)
+    names = (found.name, *(file.path for file in found.files))
+    return replace(found, hidden=find_hidden(found.body, *texts, names=names))

@@ -24,8 +24,9 @@ from irdaemon.discovery.decide import (
     resolve_rel,
     select,
 )
-from irdaemon.discovery.disclose import find_hidden, find_hidden_in_names
+from irdaemon.discovery.disclose import find_hidden
 from irdaemon.discovery.impressions import drop_own_turns
+from irdaemon.discovery.legs import UNTUNED, Question
 from irdaemon.discovery.merge import (
     DEFAULT_OPTIONS,
     SESSION,
@@ -57,7 +58,7 @@ from irdaemon.discovery.rerank import (
     boost_candidates,
     rerank_candidates,
 )
-from irdaemon.discovery.retrieve import UNTUNED, Question, retrieve
+from irdaemon.discovery.retrieve import retrieve
 from irdaemon.discovery.times import TIME, TimeWindow, holds_sessions
 from irdaemon.discovery.variants import replace_words, respell_words, split_query
 from irdaemon.index import CorpusIndex, Snapshot
@@ -443,8 +444,8 @@ def _flag_hidden(hit: Hit) -> Hit:
     shown = f"{hit.summary}{hit.name}{hit.pointer}"
     if shown.isascii() and shown.isprintable():
         return hit
-    hidden = {*find_hidden(hit.summary), *find_hidden_in_names(hit.name, hit.pointer)}
-    return replace(hit, hidden=tuple(sorted(hidden))) if hidden else hit
+    hidden = find_hidden(hit.summary, names=(hit.name, hit.pointer))
+    return replace(hit, hidden=hidden) if hidden else hit
 
 
 def _tell_freshness(merged: Merged, pending: int) -> dict[str, Any]:

@@ -17,8 +17,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from irclient.errors import LimitError, QueryError
+from irdaemon.discovery.legs import Question
 from irdaemon.discovery.merge import SESSION
-from irdaemon.discovery.retrieve import Question, Retrieved, retrieve
+from irdaemon.discovery.retrieve import Retrieved, retrieve
 from irdaemon.discovery.where import parse_filter
 from irdaemon.index import CorpusIndex
 from irdaemon.types import Hit, Selection

@@ -18,10 +18,11 @@ from typing import Any
 
 from irclient.errors import QueryError
 from irdaemon.discovery.decide import AUTO, CorpusRanking, Selector, is_weight
+from irdaemon.discovery.fuse import RRF_K
 from irdaemon.discovery.here import Here
 from irdaemon.discovery.preferences import NO_PREFERENCES, Preferences
 from irdaemon.discovery.rerank import ScoreBoost
-from irdaemon.discovery.retrieve import RRF_K, Candidate
+from irdaemon.discovery.retrieve import Candidate
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.text import tokenize
 from irdaemon.types import Hit

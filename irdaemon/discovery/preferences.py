@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from irdaemon.discovery.retrieve import Candidate, Question, Retrieved, retrieve
+from irdaemon.discovery.legs import Question
+from irdaemon.discovery.retrieve import Candidate, Retrieved, retrieve
 from irdaemon.discovery.where import Filter
 from irdaemon.index import Columns, CorpusIndex
 from irdaemon.types import Hit

@@ -16,9 +16,9 @@ from irclient.types import LEVELS, MODES, as_query
 from irdaemon.discovery.decide import Selector, check_spec, is_weight
 from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.discovery.expand import Expand, parse_expand
+from irdaemon.discovery.fuse import FUSIONS
 from irdaemon.discovery.here import Here
-from irdaemon.discovery.legs import Words, choose_depth
-from irdaemon.discovery.retrieve import FUSIONS, UNTUNED, Question
+from irdaemon.discovery.legs import UNTUNED, Question, Words, choose_depth
 from irdaemon.discovery.times import (
     TIME,
     TimeWindow,

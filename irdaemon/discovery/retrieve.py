@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.discovery.decision import decide_records
-from irdaemon.discovery.fuse import FUSIONS, RRF_K, fuse_legs
-from irdaemon.discovery.legs import UNTUNED, Legs, Question, compute_evidence, score_legs
+from irdaemon.discovery.fuse import fuse_legs
+from irdaemon.discovery.legs import Legs, Question, compute_evidence, score_legs
 from irdaemon.index import Card, CorpusIndex
 from irdaemon.index.dense import find_top
 from irdaemon.index.rows import Rows, Shown
@@ -200,8 +200,6 @@ def _strip_markup(text: str) -> str:
     text = _IMAGE.sub("", _COMMENT.sub("", text)).rstrip("[")
     return _BOLD.sub(r"\1", _TAG.sub("", _LINK.sub(r"\1", text)))
 
-
-__all__ = ["FUSIONS", "RRF_K", "UNTUNED", "Candidate", "Question", "Retrieved", "retrieve"]
 
 # Decimals kept when ordering: beyond them, sums depend on the order of addition.
 _EXACT = 5

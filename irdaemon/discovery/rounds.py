@@ -72,11 +72,6 @@ class LoopBounds:
     max_top_k: int | None
     limit: int
 
-    def grown(self, top_k: int) -> int:
-        """Return the `top_k` of the round after one with this."""
-        grown = top_k + self.top_k
-        return grown if self.max_top_k is None else min(grown, self.max_top_k)
-
 
 @dataclass(frozen=True, slots=True)
 class LoopRound:
@@ -140,7 +135,9 @@ def run_loop(stages: LoopStages, bounds: LoopBounds, query: str) -> LoopOutcome:
         rounds.append(_run_round(stages, bounds, query, asked, rounds))
         if reason := _explain_stop(rounds, bounds):
             return LoopOutcome(tuple(rounds), _choose_round(rounds), reason)
-        asked = LoopRound(rounds[-1].next_query, bounds.grown(asked.top_k))
+        wider = asked.top_k + bounds.top_k
+        wider = wider if bounds.max_top_k is None else min(wider, bounds.max_top_k)
+        asked = LoopRound(rounds[-1].next_query, wider)
 
 
 def _run_round(
@@ -354,7 +351,9 @@ class _Rounds:
             return []
         heads = chain.from_iterable(each[:1] for each in committed)
         tails = chain.from_iterable(each[1:] for each in committed)
-        return clamp_hits_monotone([*heads, *tails])
+        hits = [*heads, *tails]
+        lowest = accumulate((hit.score for hit in hits), min)
+        return [replace(hit, score=score) for hit, score in zip(hits, lowest, strict=True)]
 
     def _evaluate(self, query: str, selected: Sequence[Hit]) -> dict[str, Any]:
         evaluation = judge_coverage(lambda text: self._ask(text, self._top_k), query, selected)
@@ -369,11 +368,15 @@ class _Rounds:
             signals["min_ratio"] = round(weakest / kept.selected[0].score, 4)
         if kept.evaluation is not None:
             signals[_UNSERVED] = kept.evaluation[_UNSERVED]
+        reason = first.reason
+        if kept.selected:  # that of the round's query, where it had but one
+            only = self._traces[outcome.kept][0].selection
+            reason = only.reason if only.results == kept.selected else "subqueries"
         return replace(
             first,
             results=kept.selected,
             abstained=not kept.selected,
-            reason=self._reason(first, kept.selected, outcome.kept),
+            reason=reason,
             signals=signals,
             n_retrieved=len(kept.candidates),
             n_selected=len(kept.selected),
@@ -381,23 +384,10 @@ class _Rounds:
             rounds=outcome.records(),
         )
 
-    def _reason(self, first: Selection, hits: Sequence[Hit], kept: int) -> str:
-        """Return why the kept round stopped where it did: that of its query, if it had one."""
-        if not hits:
-            return first.reason
-        only = self._traces[kept][0].selection
-        return only.reason if only.results == tuple(hits) else "subqueries"
-
 
 def _reformulate(query: str, evaluation: Mapping[str, Any]) -> str:
     """Return the parts that are not served as the next query; the same one, where all are."""
     return _JOINED.join(evaluation[_UNSERVED]) or query
-
-
-def clamp_hits_monotone(hits: Sequence[Hit]) -> list[Hit]:
-    """Return hits with scores that fall along them, as those of any answer do."""
-    lowest = accumulate((hit.score for hit in hits), min)
-    return [replace(hit, score=score) for hit, score in zip(hits, lowest, strict=True)]
 
 
 def _get_key(hit: Hit | Found) -> tuple[str, str]:

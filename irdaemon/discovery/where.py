@@ -26,7 +26,6 @@ from irdaemon.source.asset_types import FIELD
 
 OPERATORS = ("$eq", "$ne", *ORDER, "$in", "$nin", "$exists", *PARTS)
 JUNCTIONS = ("$and", "$or", "$not")
-_JOINS = {"$and": np.logical_and, "$or": np.logical_or}
 # Fields of sessions of which a part is enough to be equal: the end of a path, the beginning of a
 # hash. Other corpora may have fields of these names that mean something else.
 _OF_SESSIONS = "session_id"
@@ -113,26 +112,17 @@ def _compare_parts(field: str, condition: Any) -> Iterator[Mapping[str, Any]]:
 def _make_mask(name: str, condition: Any) -> Mask:
     """Return the mask of one item of a filter that was checked."""
     if name not in JUNCTIONS:
-        return _mask_field(name, condition)
+        return lambda columns: mask_column(condition, columns.get_column(name))
     wheres = [condition] if name == "$not" else condition
-    parts = [
-        Filter(masks=tuple(_make_mask(*item) for item in each.items())).make_mask for each in wheres
-    ]
-    return _join_parts(name, parts)
-
-
-def _mask_field(name: str, condition: Any) -> Mask:
-    return lambda columns: mask_column(condition, columns.get_column(name))
-
-
-def _join_parts(junction: str, parts: Sequence[Mask]) -> Mask:
-    if junction == "$not":
-        return lambda columns: ~parts[0](columns)
+    parts = [Filter(masks=tuple(_make_mask(*item) for item in each.items())) for each in wheres]
 
     def join(columns: Columns) -> NDArray[np.bool_]:
-        mask = np.full(len(columns.rows.present), junction == "$and")
-        for part in parts:
-            mask = _JOINS[junction](mask, part(columns))
+        masks = [part.make_mask(columns) for part in parts]
+        if name == "$not":
+            return ~masks[0]
+        mask = np.full(len(columns.rows.present), name == "$and")
+        for each in masks:
+            mask = mask & each if name == "$and" else mask | each
         return mask
 
     return join

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 from irclient.errors import QueryError
 from irdaemon.discovery import discover as discovery
+from irdaemon.discovery.fuse import RRF_K
+from irdaemon.discovery.legs import UNTUNED
 from irdaemon.discovery.links import LinkScope, add_related
 from irdaemon.discovery.merge import (
     DEFAULT_OPTIONS,
@@ -17,7 +19,6 @@ from irdaemon.discovery.merge import (
 )
 from irdaemon.discovery.query import ParsedQuery, parse_query, parse_search
 from irdaemon.discovery.rerank import NOT_REREAD
-from irdaemon.discovery.retrieve import RRF_K, UNTUNED
 from irdaemon.embed import QueryVector
 from irdaemon.index import Snapshot
 from irdaemon.library.built import Built

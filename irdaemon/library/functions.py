@@ -25,6 +25,8 @@ from irdaemon.discovery.expand import (
     parse_expand,
     stitch_records,
 )
+from irdaemon.discovery.fuse import RRF_K
+from irdaemon.discovery.legs import UNTUNED
 from irdaemon.discovery.merge import (
     DEFAULT_OPTIONS,
     MergeHits,
@@ -32,7 +34,6 @@ from irdaemon.discovery.merge import (
     check_rrf_k,
 )
 from irdaemon.discovery.rerank import ScoreBoost
-from irdaemon.discovery.retrieve import RRF_K, UNTUNED
 from irdaemon.library.built import (
     Built,
     HitCorpus,

@@ -9,7 +9,7 @@ import pytest
 from irclient.errors import Conflict, NotFound, Unavailable
 from irdaemon.contrib.backends.remote import CopyState, ask_held
 from irdaemon.discovery import discover as discovery
-from irdaemon.discovery.retrieve import FUSIONS
+from irdaemon.discovery.fuse import FUSIONS
 from irdaemon.engine.queue import Job
 from irdaemon.index.dense import Dense
 from irdaemon.types import Query, SelectSpec

@@ -23,7 +23,6 @@ from irdaemon.discovery.disclose import (
     BODY_CHARS,
     add_passage,
     find_hidden,
-    find_hidden_in_names,
     parse_reference,
     unknown_corpus,
 )
@@ -528,14 +527,14 @@ def _disclose(corpus: str, stored: StoredText, level: str) -> Disclosure:
     )
     if level == "metadata":
         return plain
-    body, names = stored.body, find_hidden_in_names(stored.name)
+    body = stored.body
     return replace(
         plain,
         body=body[:BODY_CHARS],
         truncated=len(body) >= BODY_CHARS,
         note=AS_INDEXED,
         indexed_digest=stored.digest,
-        hidden=tuple(sorted({*find_hidden(body), *names})),
+        hidden=find_hidden(body, names=(stored.name,)),
     )
 
 

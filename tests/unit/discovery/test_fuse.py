@@ -8,8 +8,8 @@ import pytest
 
 from irclient.errors import QueryError
 from irdaemon.discovery import fuse
+from irdaemon.discovery.fuse import FUSIONS
 from irdaemon.discovery.legs import Legs, Question, compute_evidence
-from irdaemon.discovery.retrieve import FUSIONS
 from irdaemon.discovery.where import NO_FILTER
 from irdaemon.engine.queue import Job
 from irdaemon.strategy import ClaudeTurn

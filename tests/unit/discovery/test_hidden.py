@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.discovery.disclose import find_hidden, find_hidden_in_names
+from irdaemon.discovery.disclose import find_hidden
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,6 @@ def test_several_texts_are_one_answer_with_each_kind_once():
 
 def test_a_line_end_is_nothing_in_a_text_and_a_control_character_in_a_name():
     assert find_hidden("two\nlines") == ()
-    assert find_hidden_in_names("two\nlines") == ("control",)
-    assert find_hidden_in_names("a\tb", "plain") == ("control",)
-    assert find_hidden_in_names("plain", "") == ()
+    assert find_hidden(names=["two\nlines"]) == ("control",)
+    assert find_hidden(names=["a\tb", "plain"]) == ("control",)
+    assert find_hidden(names=["plain", ""]) == ()

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from irdaemon.discovery.legs import score_legs
-from irdaemon.discovery.retrieve import Question
+from irdaemon.discovery.legs import Question, score_legs
 from irdaemon.discovery.where import NO_FILTER
 from irdaemon.embed import embed_query
 from irdaemon.embed.hashing import Hashing

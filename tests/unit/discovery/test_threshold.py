@@ -7,7 +7,8 @@ import pytest
 from irclient.errors import QueryError
 from irdaemon.discovery.decide import apply_floor
 from irdaemon.discovery.decision import FEWEST_ARTIFACTS, FORMULA, LEAST
-from irdaemon.discovery.retrieve import Question, retrieve
+from irdaemon.discovery.legs import Question
+from irdaemon.discovery.retrieve import retrieve
 from irdaemon.discovery.where import NO_FILTER
 from irdaemon.embed import embed_query
 from irdaemon.embed.hashing import Hashing
