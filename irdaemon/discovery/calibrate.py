@@ -198,7 +198,7 @@ def run_trial(
     return Trial(
         inside=_collect(map(asker.ask_held_out, make_probes(index, _INSIDE)), pause),
         outside=_collect(map(asker.ask_other_sessions, draw_prompts(index)), pause)
-        or _collect(map(asker.strength, list_outside()), pause),
+        or _collect(map(asker.measure_strength, list_outside()), pause),
         reread=reread,
         reread_by=rereading.key if rereading else "",
     )
@@ -220,7 +220,7 @@ def run_reread_trial(
         inside=_collect(
             map(again.ask_held_out, islice(make_probes(index, _REREAD), _REREAD)), pause
         ),
-        outside=_collect(map(again.strength, islice(list_outside(), _REREAD)), pause),
+        outside=_collect(map(again.measure_strength, islice(list_outside(), _REREAD)), pause),
         reread_by=rereading.key,
     )
 
@@ -393,13 +393,13 @@ class _Asker:
         for owner in index.rows.list_owners():
             self._duplicates.setdefault(index.rows.cards[owner].content, []).append(owner)
 
-    def strength(self, text: str) -> Strength:
+    def measure_strength(self, text: str) -> Strength:
         """Return what a query finds at best."""
-        return self._strength(text, self._embed(text))
+        return self._measure(text, self._embed(text))
 
     def ask_other_sessions(self, prompt: TypedPrompt) -> Strength:
         """Return what a prompt finds at best in sessions that it was not typed in."""
-        return self._strength(prompt.text, self._embed(prompt.text), prompt.elsewhere)
+        return self._measure(prompt.text, self._embed(prompt.text), prompt.elsewhere)
 
     def ask_held_out(self, probe: Probe) -> Strength:
         """Return what a query finds at best where its own surface has only the words left."""
@@ -408,7 +408,7 @@ class _Asker:
         content = rows.cards[owner_of[probe.position]].content
         hidden = np.isin(owner_of, self._duplicates[content])
         vector, left = self._embed(probe.asking), self._embed(probe.left)
-        found = self._strength(probe.asking, vector, ~hidden)
+        found = self._measure(probe.asking, vector, ~hidden)
         own = float(vector.vector @ left.vector) if vector and left else 0.0
         return replace(
             found,
@@ -424,7 +424,7 @@ class _Asker:
         found = retrieve(self._index, question).candidates
         return found[0].score if found else 0.0
 
-    def nearest(self, text: str, without: Probe | None = None) -> list[Candidate]:
+    def find_nearest(self, text: str, without: Probe | None = None) -> list[Candidate]:
         """Return the candidates that a reranker would read, not those a probe was made of."""
         question = self._pose(text, self._embed(text))
         rows, hidden = self._index.rows, ""
@@ -433,7 +433,7 @@ class _Asker:
         found = retrieve(self._index, question).candidates
         return [each for each in found if each.card.content != hidden]
 
-    def _strength(
+    def _measure(
         self, text: str, vector: QueryVector | None, seen: NDArray[np.bool_] | None = None
     ) -> Strength:
         question = self._pose(text, vector)
@@ -478,13 +478,13 @@ class _Rereader:
         self._asker = asker
         self._rereading = rereading
 
-    def strength(self, text: str) -> Strength:
+    def measure_strength(self, text: str) -> Strength:
         """Return the best score that the reranker gives."""
-        return self._find_best(text, self._asker.nearest(text))
+        return self._find_best(text, self._asker.find_nearest(text))
 
     def ask_held_out(self, probe: Probe) -> Strength:
         """Return the best score where the query's own surface has only the words left."""
-        others = self._asker.nearest(probe.asking, probe)
+        others = self._asker.find_nearest(probe.asking, probe)
         return self._find_best(probe.asking, others, probe.left)
 
     def _find_best(self, query: str, candidates: Iterable[Candidate], *more: str) -> Strength:

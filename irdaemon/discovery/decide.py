@@ -234,7 +234,7 @@ class CorpusRanking:
         """Return whether there may be more candidates than were asked for."""
         return len(self.retrieved.candidates) >= self.question.k
 
-    def signals(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Return what an answer reports of this corpus."""
         floor: dict[str, Any] = {"kind": self.why}
         if self.least:

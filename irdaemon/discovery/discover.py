@@ -127,7 +127,7 @@ class _Run:
     models: Models
     pending: int
     started: float
-    choosing: SelectionOptions
+    options: SelectionOptions
 
 
 def discover(
@@ -135,7 +135,7 @@ def discover(
     query: ParsedQuery,
     models: Models,
     pending: int = 0,
-    choosing: SelectionOptions = DEFAULT_OPTIONS,
+    options: SelectionOptions = DEFAULT_OPTIONS,
 ) -> Trace:
     """Answer a query with few hits, or with none and a typed reason.
 
@@ -155,10 +155,10 @@ def discover(
     asks = query.select.min_score != AUTO or has_task(query.text)
     if not asks:
         query = replace(query, select=replace(query.select, min_score=_WITHOUT_TASK))
-    run = _Run(restrict_snapshot(snapshot, query), query, models, pending, started, choosing)
+    run = _Run(restrict_snapshot(snapshot, query), query, models, pending, started, options)
     trace = _trace_discovery(run, asks)
     # A selector of a program's own may count its calls.
-    own = choosing.selector is not None and not isinstance(choosing.selector, ReasonedSelector)
+    own = options.selector is not None and not isinstance(options.selector, ReasonedSelector)
     if asks and not own and not trace.merged.found:
         return _respell(run) or trace
     return trace
@@ -180,24 +180,24 @@ def _respell(run: _Run) -> Trace | None:
 
 def _trace_discovery(run: _Run, asks: bool) -> Trace:
     """Ask the corpora once, and select."""
-    query, choosing = run.query, run.choosing
+    query, options = run.query, run.options
     merged = _gather(run, query)
     spec = query.select
-    if choosing.floors:  # those of the corpora, which were applied before
+    if options.floors:  # those of the corpora, which were applied before
         spec = replace(spec, min_score=None)
     with stage("select"):
         spec = fill_rel(spec, merged.found)
-        choice = select(merged.found, spec, choosing.selector, Found.make_hit)
+        choice = select(merged.found, spec, options.selector, Found.make_hit)
     # A reranked order, and one of another selector, are those of the whole query.
-    whole = query.select.strategy != "conservative" or query.rerank or choosing.selector
+    whole = query.select.strategy != "conservative" or query.rerank or options.selector
     if not merged.found:
         reason = _explain_nothing(merged, query)
         choice = replace(choice, reason=reason if asks else _WITHOUT_ONE.get(reason, reason))
     elif choice.hits and not whole:
         with stage("subqueries"):
             choice = _add_subqueries(choice, run)
-    if asks and choosing.selector is None and choosing.preferences.pinned:
-        choice = _offer_pinned(choice, merged, choosing.preferences, spec.max_k)
+    if asks and options.selector is None and options.preferences.pinned:
+        choice = _offer_pinned(choice, merged, options.preferences, spec.max_k)
     return _trace(run, merged, choice)
 
 
@@ -206,13 +206,13 @@ def search(
     query: ParsedQuery,
     models: Models,
     pending: int = 0,
-    choosing: SelectionOptions = DEFAULT_OPTIONS,
+    options: SelectionOptions = DEFAULT_OPTIONS,
 ) -> Trace:
     """Return the ranked candidates of a query: no floor, no selection, exact duplicates joined."""
     started = time.perf_counter()
-    run = _Run(restrict_snapshot(snapshot, query), query, models, pending, started, choosing)
+    run = _Run(restrict_snapshot(snapshot, query), query, models, pending, started, options)
     rankings = tuple(_rank(run, query, *each) for each in _pose(run, query))
-    candidates = merge_rankings(rankings, choosing)
+    candidates = merge_rankings(rankings, options)
     found = join_duplicates(candidates, by_passage=query.passages > 1, here=query.here)
     merged = Merged(rankings, tuple(islice(found, query.k)))
     hits = tuple(each.make_hit() for each in merged.found)
@@ -234,7 +234,7 @@ def _gather(run: _Run, query: ParsedQuery) -> Merged:
     few = len(merged.found) <= min(query.select.max_k, query.k - 1)
     if few and any(each.above_floor and each.cut for each in merged.rankings):
         wider = replace(query, k=min(_WIDER * query.k, MAX_K))
-        k = wider.k if run.choosing.boost is None else max(wider.k, BOOSTED)
+        k = wider.k if run.options.boost is None else max(wider.k, BOOSTED)
         merged = _merge(run, wider, _widen(asked, choose_k(k, run.models.tuning)))
         return replace(merged, found=merged.found[: query.k])
     return merged
@@ -247,7 +247,7 @@ def _merge(run: _Run, query: ParsedQuery, asked: Sequence[Asked]) -> Merged:
         terms = {each.index.corpus: each.question.terms for each in above}
         # Who asks for the turns of a session gets them.
         near = NearDuplicates(query.select.max_k, terms, turns=query.filter.names(SESSION))
-        ranked = merge_rankings(above, run.choosing)
+        ranked = merge_rankings(above, run.options)
         found = join_duplicates(ranked, near=near, here=query.here)
         return Merged(rankings, tuple(islice(found, query.k)))
 
@@ -260,7 +260,7 @@ def _pose(run: _Run, query: ParsedQuery) -> list[Asked]:
     check_clock()
     models, asked = run.models, list[Asked]()
     numbered, embedded = dict[int, Question](), dict[tuple[int, str], Question]()
-    if run.choosing.boost is not None:
+    if run.options.boost is not None:
         query = replace(query, k=max(query.k, BOOSTED))
     with stage("analyse"):
         words = read_words(query.text)
@@ -289,21 +289,21 @@ def _widen(asked: Sequence[Asked], k: int) -> list[Asked]:
 def _rank(run: _Run, query: ParsedQuery, index: CorpusIndex, question: Question) -> CorpusRanking:
     """Retrieve from a corpus, and compare what was found with its floor."""
     check_clock()
-    choosing, rereading = run.choosing, run.models.rereading
-    if index.corpus in choosing.floors:
-        floor = choosing.floors[index.corpus]
+    options, rereading = run.options, run.models.rereading
+    if index.corpus in options.floors:
+        floor = options.floors[index.corpus]
         query = replace(query, select=replace(query.select, min_score=floor))
     retrieved = retrieve(index, question)
-    if choosing.session:
-        retrieved = drop_own_turns(index, question, retrieved, choosing.session)
-    if choosing.preferences.muted or choosing.preferences.faded:
-        retrieved = drop_unwanted(index, question, retrieved, choosing.preferences)
+    if options.session:
+        retrieved = drop_own_turns(index, question, retrieved, options.session)
+    if options.preferences.muted or options.preferences.faded:
+        retrieved = drop_unwanted(index, question, retrieved, options.preferences)
     if query.rerank:
         with stage("rerank"):
             depth = question.tuning.fetch_k
             retrieved = rerank_candidates(retrieved, question.text, rereading, depth)
-    if choosing.boost is not None:
-        retrieved = boost_candidates(retrieved, choosing.boost)
+    if options.boost is not None:
+        retrieved = boost_candidates(retrieved, options.boost)
     with stage("threshold"):
         return apply_floor(index, question, retrieved, query, rereading.key)
 
@@ -406,7 +406,7 @@ def _list_items(hit: Hit) -> list[Item]:
 
 def _trace(run: _Run, merged: Merged, choice: Choice) -> Trace:
     query, tier = run.query, name_tier(run.query)
-    per_source = {each.index.corpus: each.signals() for each in merged.rankings}
+    per_source = {each.index.corpus: each.describe() for each in merged.rankings}
     signals = {**choice.signals, "per_source": per_source}
     if query.window and (narrowed := _tell_window(merged, query.window)):
         signals["narrowed"] = narrowed

@@ -82,7 +82,7 @@ def _list_artifacts(snapshot: Snapshot, query: ParsedQuery) -> Iterator[np.int64
         yield from rows.numbers.array[np.unique(rows.artifact_of.array[mask])]
 
 
-def narrow_to(query: ParsedQuery, matches: ExactMatches) -> ParsedQuery:
+def keep_matches(query: ParsedQuery, matches: ExactMatches) -> ParsedQuery:
     """Return a query of the matching records alone."""
     own = query.filter
     where = {**own.where, "$exact": query.text}

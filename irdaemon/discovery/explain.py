@@ -138,7 +138,7 @@ def _explain_corpus(snapshot: Snapshot, ranking: CorpusRanking, trace: Trace) ->
         "eligible": ranking.retrieved.eligible,
         "legs": list(ranking.retrieved.took_part),
         "trust": round(question.trust, 3),
-        **ranking.signals(),
+        **ranking.describe(),
         "candidates": [],
     }
     if legs is not None:

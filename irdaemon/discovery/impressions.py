@@ -74,7 +74,7 @@ class Impressions:
         """Forget what a session was shown: it has it no longer."""
         self._clients.get(session.client, {}).pop(session.name, None)
 
-    def unseen(self, answer: Selection, session: ClientSession) -> Selection:
+    def drop_seen(self, answer: Selection, session: ClientSession) -> Selection:
         """Return an answer without what a session was shown, as itself or as a duplicate.
 
         Turns of its own are left out too, in an answer from before.

@@ -58,28 +58,28 @@ class SelectionOptions:
 DEFAULT_OPTIONS = SelectionOptions()
 
 
-def check_options(choosing: SelectionOptions, corpora: Collection[str]) -> None:
+def check_options(options: SelectionOptions, corpora: Collection[str]) -> None:
     """Raise QueryError for what cannot be followed, or names a corpus that is not asked."""
-    merge = choosing.merge
+    merge = options.merge
     if not callable(merge) and merge not in MERGES:
         near = did_you_mean(merge, MERGES) if isinstance(merge, str) else ""
         raise QueryError(
             f"unknown merge {merge!r}{near}",
             f"merges: {', '.join(MERGES)}, or a function {{corpus: hits}} -> hits",
         )
-    if choosing.weights and merge not in _WEIGHTED:
+    if options.weights and merge not in _WEIGHTED:
         raise QueryError("merge_weights need a merge by rank or score", 'add merge="rrf"')
-    for corpus in choosing.weights:
+    for corpus in options.weights:
         _check_name("merge_weights", corpus, corpora)
-    check_weights(choosing.weights)
-    for corpus, floor in choosing.floors.items():
+    check_weights(options.weights)
+    for corpus, floor in options.floors.items():
         _check_name("min_score", corpus, corpora)
         if floor not in (None, AUTO) and not is_weight(floor, 1):
             wanted = f"a number from 0 to 1, {AUTO!r} or None"
             raise QueryError(f"min_score of {corpus!r} must be {wanted}, not {floor!r}")
-    check_rrf_k(choosing.rrf_k)
-    if choosing.boost is not None and not callable(choosing.boost):
-        raise QueryError(f"dep_boost is a function hit -> number, not {choosing.boost!r:.60}")
+    check_rrf_k(options.rrf_k)
+    if options.boost is not None and not callable(options.boost):
+        raise QueryError(f"dep_boost is a function hit -> number, not {options.boost!r:.60}")
 
 
 def check_weights(weights: Mapping[str, float]) -> None:
@@ -103,17 +103,15 @@ def _check_name(parameter: str, corpus: Any, corpora: Collection[str]) -> None:
         )
 
 
-def merge_rankings(
-    rankings: Sequence[CorpusRanking], choosing: SelectionOptions
-) -> list[Candidate]:
+def merge_rankings(rankings: Sequence[CorpusRanking], options: SelectionOptions) -> list[Candidate]:
     """Return the candidates of several rankings in one order, scores never rising."""
     rankings = [each for each in rankings if each.retrieved.candidates]
-    if callable(choosing.merge):
-        ordered = _sort_by_function(rankings, choosing.merge)
-    elif choosing.merge == "rrf":
-        ordered = _sort_by_rank(rankings, choosing)
-    elif choosing.merge == "score":
-        ordered = _sort_by_score(rankings, choosing.weights)
+    if callable(options.merge):
+        ordered = _sort_by_function(rankings, options.merge)
+    elif options.merge == "rrf":
+        ordered = _sort_by_rank(rankings, options)
+    elif options.merge == "score":
+        ordered = _sort_by_score(rankings, options.weights)
     else:  # a score means the same in every corpus
         ranked = (each.retrieved.candidates for each in rankings)
         return sorted(chain.from_iterable(ranked), key=lambda found: -found.score)
@@ -121,10 +119,10 @@ def merge_rankings(
     return [each._replace(score=score) for each, score in zip(ordered, lowest, strict=True)]
 
 
-def _sort_by_rank(rankings: Sequence[CorpusRanking], choosing: SelectionOptions) -> list[Candidate]:
+def _sort_by_rank(rankings: Sequence[CorpusRanking], options: SelectionOptions) -> list[Candidate]:
     """Order by weight / (rrf_k + rank); ties by rank, then by the order of the corpora."""
     placed = [
-        (_get_weight(choosing.weights, ranking) / (choosing.rrf_k + rank), rank, place, each)
+        (_get_weight(options.weights, ranking) / (options.rrf_k + rank), rank, place, each)
         for place, ranking in enumerate(rankings)
         for rank, each in enumerate(ranking.retrieved.candidates, start=1)
     ]

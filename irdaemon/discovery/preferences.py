@@ -39,7 +39,7 @@ class Preferences:
         """Return them for an answer that the person asked for."""
         return replace(self, faded={}) if self.faded else self
 
-    def refuse(self, corpus: str, candidate: Candidate) -> bool:
+    def excludes(self, corpus: str, candidate: Candidate) -> bool:
         """Return whether a candidate is not to be offered."""
         item = corpus, candidate.card.artifact_id
         if item in self.muted:
@@ -66,12 +66,12 @@ def drop_unwanted(
     gone = set[int]()
     for _ in range(_MOST_ROUNDS):
         candidates = found.candidates
-        unwanted = {c.card.content for c in candidates if preferences.refuse(index.corpus, c)}
+        unwanted = {c.card.content for c in candidates if preferences.excludes(index.corpus, c)}
         if not unwanted:
             return found
         gone |= {c.owner for c in candidates if c.card.content in unwanted}
         found = retrieve(index, replace(question, filter=_leave_out(question.filter, gone)))
-    left = tuple(c for c in found.candidates if not preferences.refuse(index.corpus, c))
+    left = tuple(c for c in found.candidates if not preferences.excludes(index.corpus, c))
     return replace(found, candidates=left)
 
 

@@ -59,16 +59,16 @@ class Rereading:
     key: str = ""
 
     @classmethod
-    def by(cls, reranker: Reranker) -> Rereading:
+    def of_reranker(cls, reranker: Reranker) -> Rereading:
         """Return how a reranker reads the surfaces."""
         return cls(reranker, key=make_floor_key(reranker.id))
 
-    def against(self, query: str) -> Rereading:
+    def bind_query(self, query: str) -> Rereading:
         """Return it with each text scored once, for this query, whatever wording brought it."""
-        return replace(self, reranker=_Against(self.reranker, query))
+        return replace(self, reranker=_QueryReranker(self.reranker, query))
 
 
-class _Against:
+class _QueryReranker:
     """Score texts for one query, and keep the scores; belongs to one search."""
 
     def __init__(self, reranker: Reranker, query: str):

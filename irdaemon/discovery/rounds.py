@@ -273,7 +273,7 @@ def discover_in_rounds(
     query: ParsedQuery,
     models: Models,
     pending: int = 0,
-    choosing: SelectionOptions = DEFAULT_OPTIONS,
+    options: SelectionOptions = DEFAULT_OPTIONS,
 ) -> Trace:
     """Answer a valid query as `discover` does, in as many rounds as it asks for.
 
@@ -281,11 +281,11 @@ def discover_in_rounds(
     `discover` does in the first round; what a later one fails with is in its record.
     """
     if query.rounds is None:
-        return discover(snapshot, query, models, pending, choosing)
+        return discover(snapshot, query, models, pending, options)
 
     def ask(text: str, k: int) -> Trace:
         asked = replace(query, text=text, k=k, rounds=None)
-        return discover(snapshot, asked, models, pending, choosing)
+        return discover(snapshot, asked, models, pending, options)
 
     return _Rounds(ask, query).answered(query.rounds)
 

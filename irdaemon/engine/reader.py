@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.decide import Selector
 from irdaemon.discovery.discover import Trace
-from irdaemon.discovery.exact import ExactMatches, narrow_to
+from irdaemon.discovery.exact import ExactMatches, keep_matches
 from irdaemon.discovery.explain import explain
 from irdaemon.discovery.here import Here
 from irdaemon.discovery.impressions import parse_session_id
@@ -75,7 +75,7 @@ class ArtifactStore(Protocol):
         ...
 
 
-Traced = Callable[[Trace], None]
+NoteTrace = Callable[[Trace], None]
 
 
 def _ignore_trace(trace: Trace) -> None:
@@ -125,18 +125,18 @@ class QueryEngine:
         custom: Selector | None = None,
         visible: Collection[str] | None = None,
         *,
-        traced: Traced = _ignore_trace,
+        note_trace: NoteTrace = _ignore_trace,
         session: str = "",
     ) -> Selection:
         """Answer a query with few hits, or none and a typed reason; see `discovery.discover`.
 
-        Related items come from the `visible` corpora only, None for all. `traced` is given the
+        Related items come from the `visible` corpora only, None for all. `note_trace` is given the
         trace of an answer that is made again. No turn of the `session` that asks is in it.
         """
         valid = parse_query(query, custom)
         made = (make(valid) for make in self.hooks.make_selector if not custom)
         by_model = next((selector for selector in made if selector), None)
-        choosing = SelectionOptions(
+        options = SelectionOptions(
             custom or by_model,
             session=parse_session_id(session),
             preferences=self._find_preferences(valid.place, bool(session)),
@@ -145,23 +145,23 @@ class QueryEngine:
 
         def run(query: ParsedQuery) -> Selection:
             snapshot, query = self.narrow_query(query, offering=True)
-            trace = answer(snapshot, query, self.state.models, self.state.pending, choosing)
-            traced(trace)
+            trace = answer(snapshot, query, self.state.models, self.state.pending, options)
+            note_trace(trace)
             return trace.selection
 
         # How long a model takes says nothing of a tier.
         return self._answer(valid, run, "" if by_model else "discover", visible)
 
-    def search(self, query: Query | str, *, traced: Traced = _ignore_trace) -> Selection:
-        """Return the ranked candidates of a query, without selection; `traced` as of discover."""
+    def search(self, query: Query | str, *, note_trace: NoteTrace = _ignore_trace) -> Selection:
+        """Return the ranked candidates of a query, without selection; see `discover`."""
         state = self.state
 
         def run(query: ParsedQuery) -> Selection:
             snapshot, query = self.narrow_query(query, offering=False)
             exact = self.store.find_exact(snapshot, query) if query.exact else None
-            query = narrow_to(query, exact) if exact else query
+            query = keep_matches(query, exact) if exact else query
             trace = discovery.search(snapshot, query, state.models, state.pending)
-            traced(trace)
+            note_trace(trace)
             preferences = self._find_preferences(query.place, to_session=False)
             results = tuple(map(preferences.mark, trace.selection.results))
             answer = replace(trace.selection, results=results)

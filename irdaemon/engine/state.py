@@ -112,7 +112,7 @@ class QueryState:
         self.embedders = Embedders(options.embedder_idle_s, options.embedders)
         self.models = discovery.Models(
             self.embedders.embed_query,
-            Rereading.by(find_reranker(options.reranker)),
+            Rereading.of_reranker(find_reranker(options.reranker)),
             options.tuning,
         )
         self.impressions = Impressions(clock)

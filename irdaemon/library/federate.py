@@ -163,37 +163,37 @@ class SeveralCorpora:
     def search(
         self,
         query: Query,
-        choosing: SelectionOptions = DEFAULT_OPTIONS,
+        options: SelectionOptions = DEFAULT_OPTIONS,
         formulate: Formulator | None = None,
     ) -> Selection:
         """Return the ranked candidates of all corpora, without selection."""
-        check_options(choosing, self._by_name)
-        return self._answer(search_wordings, parse_search(query), choosing, formulate)
+        check_options(options, self._by_name)
+        return self._answer(search_wordings, parse_search(query), options, formulate)
 
     def discover(
         self,
         query: Query,
-        choosing: SelectionOptions = DEFAULT_OPTIONS,
+        options: SelectionOptions = DEFAULT_OPTIONS,
         formulate: Formulator | None = None,
     ) -> Selection:
         """Answer a query with a few hits from any corpus, or none and a typed reason.
 
         Where a formulator gives several wordings, what any of them finds is selected among.
         """
-        check_options(choosing, self._by_name)
-        valid = parse_query(query, choosing.selector)
-        return self._answer(discover_wordings, valid, choosing, formulate)
+        check_options(options, self._by_name)
+        valid = parse_query(query, options.selector)
+        return self._answer(discover_wordings, valid, options, formulate)
 
     def _answer(
-        self, ask: Ask, query: ParsedQuery, choosing: SelectionOptions, formulate: Formulator | None
+        self, ask: Ask, query: ParsedQuery, options: SelectionOptions, formulate: Formulator | None
     ) -> Selection:
         rereading = self._reranking.bind(self._by_name) if query.rerank else NOT_REREAD
         models = discovery.Models(self._embed_query, rereading, self._tuning)
         texts = formulate_wordings(formulate, query.text) if formulate else (query.text,)
-        found = ask(self._take_snapshot(), query, texts, models, choosing)
+        found = ask(self._take_snapshot(), query, texts, models, options)
         signals = dict(found.signals)
         if len(self._by_name) > 1:
-            signals["merge"] = choosing.merge if isinstance(choosing.merge, str) else "custom"
+            signals["merge"] = options.merge if isinstance(options.merge, str) else "custom"
         hits = tuple(self._add_payloads(found.results, query))
         if query.related:
             hits = add_related(hits, self._list_scopes())

@@ -110,12 +110,12 @@ def search_wordings(
     query: ParsedQuery,
     texts: Sequence[str],
     models: Models,
-    choosing: SelectionOptions = DEFAULT_OPTIONS,
+    options: SelectionOptions = DEFAULT_OPTIONS,
 ) -> Selection:
     """Return the `k` best of what the wordings of a query find, each at its best evidence."""
-    models = replace(models, rereading=models.rereading.against(query.text))
+    models = replace(models, rereading=models.rereading.bind_query(query.text))
     found = [
-        search(snapshot, replace(query, text=text), models, 0, choosing).selection for text in texts
+        search(snapshot, replace(query, text=text), models, 0, options).selection for text in texts
     ]
     if len(found) == 1:
         return replace(found[0], query=query.text)
@@ -130,19 +130,19 @@ def discover_wordings(
     query: ParsedQuery,
     texts: Sequence[str],
     models: Models,
-    choosing: SelectionOptions = DEFAULT_OPTIONS,
+    options: SelectionOptions = DEFAULT_OPTIONS,
 ) -> Selection:
     """Select among what the wordings of a query find above the floors; see `discover`."""
-    models = replace(models, rereading=models.rereading.against(query.text))
+    models = replace(models, rereading=models.rereading.bind_query(query.text))
     if len(texts) == 1:
         (text,) = texts
-        only = discover(snapshot, replace(query, text=text), models, 0, choosing)
+        only = discover(snapshot, replace(query, text=text), models, 0, options)
         return replace(only.selection, query=query.text)
     spec = query.select
     every = replace(
         query, select=SelectSpec("top_k", max_k=query.k, min_score=spec.min_score), rounds=None
     )
-    unchosen = replace(choosing, selector=None)
+    unchosen = replace(options, selector=None)
     found = [
         discover(snapshot, replace(every, text=text), models, 0, unchosen).selection
         for text in texts
@@ -151,9 +151,9 @@ def discover_wordings(
     answer = _merge_all(found, query, hits)
     if not hits:
         return answer
-    if choosing.floors:  # they were applied before
+    if options.floors:  # they were applied before
         spec = replace(spec, min_score=None)
-    choice = select(hits, fill_rel(spec, hits), choosing.selector)
+    choice = select(hits, fill_rel(spec, hits), options.selector)
     return replace(
         answer,
         results=choice.hits,

@@ -145,11 +145,11 @@ def discover(engine: QueryEngine, args: Args) -> Any:
         found = engine.discover(
             query,
             visible=args[VISIBLE],
-            traced=traces.append,
+            note_trace=traces.append,
             session="" if engine.remote else session.name,
         )
         _count_answer(engine, found, query, laps)
-    answer = engine.impressions.unseen(found, session)
+    answer = engine.impressions.drop_seen(found, session)
     unread = answer.reason in ("building", "nothing_indexed")
     if unread and not (args[LIMITED] or engine.remote):
         answer = name_unread(engine, answer, query.corpora)
@@ -188,7 +188,7 @@ def search(engine: QueryEngine, args: Args) -> Any:
     """Return the ranked candidates of a query."""
     query, traces = parse_search(args), list[Trace]()
     with record_laps() as laps:
-        answer = engine.search(query, traced=traces.append)
+        answer = engine.search(query, note_trace=traces.append)
         _count_answer(engine, answer, query, laps)
     if args["noted"]:
         trace = next(iter(traces), None)

@@ -202,7 +202,7 @@ def discover_task(engine: Engine, args: Args) -> Selection:
         # Under a budget no model is asked, for which the loop could not wait.
         query = Query(strip_orders(text), budget_ms=budget_ms / len(texts), place=place)
         query = replace(query, select=SelectSpec(max_k=_MOST_OFFERED))
-        answers.append(engine.discover(query, traced=traces.append, session=session))
+        answers.append(engine.discover(query, note_trace=traces.append, session=session))
     answers = [_keep_likely(each) for each in answers]
     answer = _join(answers, engine.state.snapshot.generation)
     MomentsObserver.find_in(engine.state.addons).count_answer(

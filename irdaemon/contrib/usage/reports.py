@@ -139,7 +139,7 @@ class UseReports:
         """Return what an answer to the prompt hook would consider now; it is not noted."""
         traces = list[Trace]()
         wanted = Query(prompt, select=SelectSpec(max_k=_MOST_OFFERED))
-        answer = self._engine.discover(wanted, traced=traces.append)
+        answer = self._engine.discover(wanted, note_trace=traces.append)
         asked = NotedAnswer(0.0, "discover", ClientSession("", ""), "", answer)
         return asked.add_trace(traces[-1]).list_items()
 

@@ -101,7 +101,7 @@ class Fixed:
 
 
 def test_with_a_reranker_its_scores_have_a_floor_of_their_own(snapshot):
-    trial = run_trial(snapshot, "tools", embed, rereading=Rereading.by(Fixed()))
+    trial = run_trial(snapshot, "tools", embed, rereading=Rereading.of_reranker(Fixed()))
     assert {s.cosine for s in trial.reread.inside} == {0.25}
     assert len(trial.reread.inside) < len(trial.inside)
     assert "hybrid+rerank:fixed" in make_floors(trial, snapshot.corpora["tools"], "r", 0.0)

@@ -27,7 +27,7 @@ def answer(*hits):
 def test_what_was_shown_is_left_out_and_the_rest_keeps_its_order():
     impressions = Impressions()
     impressions.note(own("s"), ["skills/b"])
-    left = impressions.unseen(answer(hit("a"), hit("b"), hit("c")), own("s"))
+    left = impressions.drop_seen(answer(hit("a"), hit("b"), hit("c")), own("s"))
     assert [each.name for each in left.results] == ["a", "c"]
     assert (left.n_selected, left.abstained, left.reason) == (2, False, "max_k")
     assert left.signals == {"n_candidates": 3, "n_offered_before": 1}
@@ -44,16 +44,16 @@ def test_a_turn_is_not_shown_to_the_session_that_it_is_of():
         turn("77ab", "/a/rollout-2026-5f1c.jsonl"),
         turn("77ab", "/a/77ab.jsonl"),
     )
-    left = Impressions().unseen(asked, own("claude:5f1c"))
+    left = Impressions().drop_seen(asked, own("claude:5f1c"))
     assert [each.name for each in left.results] == ["77ab in /a/77ab.jsonl"]
     for other in ("claude:77aa", "claude:", ""):
-        assert Impressions().unseen(asked, own(other)) is asked
+        assert Impressions().drop_seen(asked, own(other)) is asked
 
 
 def test_where_nothing_new_is_left_the_answer_is_an_abstention_with_its_own_reason():
     impressions = Impressions()
     impressions.note(own("s"), ["skills/a"])
-    left = impressions.unseen(answer(hit("a")), own("s"))
+    left = impressions.drop_seen(answer(hit("a")), own("s"))
     assert (left.results, left.abstained, left.reason) == ((), True, "offered_before")
     assert not left.sufficient
 
@@ -61,15 +61,15 @@ def test_where_nothing_new_is_left_the_answer_is_an_abstention_with_its_own_reas
 def test_a_copy_of_what_was_shown_is_not_new():
     impressions = Impressions()
     impressions.note(own("s"), ["plugins/a"])
-    assert impressions.unseen(answer(hit("a", "plugins/a")), own("s")).results == ()
+    assert impressions.drop_seen(answer(hit("a", "plugins/a")), own("s")).results == ()
 
 
 def test_sessions_know_nothing_of_each_other_and_no_session_was_shown_nothing():
     impressions = Impressions()
     impressions.note(own("s"), ["skills/a"])
     asked = answer(hit("a"))
-    assert impressions.unseen(asked, own("t")) is asked
-    assert impressions.unseen(asked, own("")) is asked
+    assert impressions.drop_seen(asked, own("t")) is asked
+    assert impressions.drop_seen(asked, own("")) is asked
 
 
 def test_a_client_neither_reads_nor_displaces_what_another_ones_sessions_were_shown(tmp_path):
@@ -91,7 +91,7 @@ def test_a_client_neither_reads_nor_displaces_what_another_ones_sessions_were_sh
 
 def test_an_answer_alone_is_no_offer():
     impressions = Impressions()
-    impressions.unseen(answer(hit("a")), own("s"))
+    impressions.drop_seen(answer(hit("a")), own("s"))
     assert impressions.find_items(own("s")) == {}
 
 

@@ -61,20 +61,20 @@ def test_a_calibrated_floor_lets_through_what_the_corpus_answers_and_holds_back_
     inside, foreign = (held(index, text, mode="hybrid") for text in (INSIDE, FOREIGN))
     assert (inside.above_floor, foreign.above_floor) == (True, False)
     assert inside.top_score >= inside.floor.at_least > foreign.top_score
-    assert inside.signals()["floor"]["kind"] == "auto"
+    assert inside.describe()["floor"]["kind"] == "auto"
 
 
 def test_where_none_is_asked_for_all_pass(held, index):
     source = held(index, FOREIGN, min_score=None)
     assert source.above_floor
-    assert source.signals()["floor"] == {"kind": "none: not asked for"}
+    assert source.describe()["floor"] == {"kind": "none: not asked for"}
 
 
 @pytest.mark.parametrize(("at_least", "passed"), [(0.0, True), (1.0, False)])
 def test_a_given_number_is_asked_of_the_best_score(held, index, at_least, passed):
     source = held(index, INSIDE, min_score=at_least)
     assert source.above_floor == passed
-    assert source.signals()["floor"]["kind"] == "given"
+    assert source.describe()["floor"]["kind"] == "given"
 
 
 def test_what_is_called_by_its_name_passes_whatever_is_asked(held, index):

@@ -14,7 +14,7 @@ def traced(text, **items):
     made.request(Job("reconcile", "m"))
     made.drain()
     traces = []
-    answer = made.discover(text, traced=traces.append)
+    answer = made.discover(text, note_trace=traces.append)
     noted = NotedAnswer(NOW, "discover", ClientSession("", "s"), "", answer)
     return noted.add_trace(traces[-1])
 
