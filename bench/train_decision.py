@@ -211,7 +211,7 @@ def _make_case(
             continue
         question, index = ranking.question, ranking.index
         near = NearDuplicates(3, {index.corpus: question.terms})
-        kept = [each.candidate for each in join_duplicates(candidates, near=near)]
+        kept = list(join_duplicates(candidates, near=near))
         hits = [each.make_hit(False) for each in kept]
         places = [
             place for place, hit in enumerate(hits) if not any(is_gold(hit, each) for each in gone)

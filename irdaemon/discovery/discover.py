@@ -30,7 +30,6 @@ from irdaemon.discovery.legs import UNTUNED, Question
 from irdaemon.discovery.merge import (
     DEFAULT_OPTIONS,
     SESSION,
-    Found,
     NearDuplicates,
     SelectionOptions,
     join_duplicates,
@@ -58,7 +57,7 @@ from irdaemon.discovery.rerank import (
     boost_candidates,
     rerank_candidates,
 )
-from irdaemon.discovery.retrieve import retrieve
+from irdaemon.discovery.retrieve import Candidate, retrieve
 from irdaemon.discovery.times import TIME, TimeWindow, holds_sessions
 from irdaemon.discovery.variants import replace_words, respell_words, split_query
 from irdaemon.index import CorpusIndex, Snapshot
@@ -105,7 +104,7 @@ class Merged:
     """The ranking of every asked corpus, and what was found, merged of those above their floor."""
 
     rankings: tuple[CorpusRanking, ...]
-    found: tuple[Found, ...]
+    found: tuple[Candidate, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +186,7 @@ def _trace_discovery(run: _Run, asks: bool) -> Trace:
         spec = replace(spec, min_score=None)
     with stage("select"):
         spec = fill_rel(spec, merged.found)
-        choice = select(merged.found, spec, options.selector, Found.make_hit)
+        choice = select(merged.found, spec, options.selector, Candidate.make_hit)
     # A reranked order, and one of another selector, are those of the whole query.
     whole = query.select.strategy != "conservative" or query.rerank or options.selector
     if not merged.found:
@@ -351,7 +350,7 @@ def _add_subqueries(choice: Choice, run: _Run) -> Choice:
     return replace(choice, hits=tuple(hits), signals=signals, reason="subqueries")
 
 
-def is_answered(found: Sequence[Found], hits: Sequence[Hit]) -> bool:
+def is_answered(found: Sequence[Candidate], hits: Sequence[Hit]) -> bool:
     """Return whether the hits already answer the sub-query that `found` is for."""
     known = {(hit.corpus, hit.artifact_id) for hit in hits}
     theirs = [hit.score for hit in found if (hit.corpus, hit.artifact_id) in known]

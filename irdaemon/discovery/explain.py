@@ -18,7 +18,6 @@ from irdaemon.discovery.decision import explain_features, find_mode, measure_rec
 from irdaemon.discovery.disclose import parse_reference
 from irdaemon.discovery.discover import Models, Trace
 from irdaemon.discovery.here import ROOT
-from irdaemon.discovery.merge import Found
 from irdaemon.discovery.query import ParsedQuery, make_wanted, read_words
 from irdaemon.discovery.retrieve import Candidate
 from irdaemon.discovery.rounds import discover_in_rounds
@@ -362,5 +361,5 @@ def _explain_no_retrieval(ranking: CorpusRanking, scores: Report) -> str:
     return f"it is {' and '.join(ranks)}; the best {len(ranking.retrieved.candidates)} went on"
 
 
-def _make_reference(hit: Hit | Found) -> str:
+def _make_reference(hit: Hit | Candidate) -> str:
     return f"{hit.corpus}/{hit.artifact_id}"

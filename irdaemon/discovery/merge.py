@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, chain
 from os.path import dirname
@@ -213,45 +213,16 @@ class NearDuplicates:
     turns: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A content that was found: the candidate of the best scope, and where its others are.
-
-    It stands where the best ranked of its duplicates stood, with the score of that, as shown. A hit
-    is made of it only where one is needed: few of many are.
-    """
-
-    candidate: Candidate
-    score: float
-    duplicates: tuple[str, ...] = ()
-
-    @property
-    def corpus(self) -> str:
-        """Name its corpus."""
-        return self.candidate.index.corpus
-
-    @property
-    def artifact_id(self) -> str:
-        """Return the id of its artifact."""
-        return self.candidate.card.artifact_id
-
-    def make_hit(self, summarised: bool = True) -> Hit:
-        """Return it as an answer shows it, with or without its summary."""
-        hit = self.candidate.make_hit(summarised)
-        if not self.duplicates:
-            return hit
-        return replace(hit, score=self.score, duplicates=self.duplicates)
-
-
 def join_duplicates(
     candidates: Iterable[Candidate],
     *,
     near: NearDuplicates | None = None,
     by_passage: bool = False,
     here: Here | None = None,
-) -> Iterator[Found]:
-    """Yield each content once, at its best rank, the others in `duplicates`.
+) -> Iterator[Candidate]:
+    """Yield each content once, by its candidate of the best scope, the others in `duplicates`.
 
+    It stands where the best ranked of them stood, with the score of that, as shown.
     With `by_passage` the records of a content are kept apart. Further turns of a session are left
     out. An item of the project that the query comes from stands for those of its name that lie
     farther away.
@@ -360,10 +331,10 @@ def _count_both(*both: Candidate) -> list[Counts]:
     return [Counter(tokenize(each.shown[position].text)) for each, position in rows]
 
 
-def _merge_group(group: list[Candidate], here: Here | None) -> Found:
+def _merge_group(group: list[Candidate], here: Here | None) -> Candidate:
     best = min(group, key=partial(_rank_place, here)) if len(group) > 1 else group[0]
     others = (f"{each.index.corpus}/{each.card.artifact_id}" for each in group if each is not best)
-    return Found(best, round(group[0].score, 4), tuple(others))
+    return best._replace(score=round(group[0].score, 4), duplicates=tuple(others))
 
 
 def _rank_place(here: Here | None, candidate: Candidate) -> tuple[int, int]:

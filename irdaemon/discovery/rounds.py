@@ -19,8 +19,9 @@ import numpy as np
 from irclient.errors import IRError, QueryError
 from irclient.types import Round
 from irdaemon.discovery.discover import NO_TASK, Models, Trace, discover, is_answered
-from irdaemon.discovery.merge import DEFAULT_OPTIONS, Found, SelectionOptions
+from irdaemon.discovery.merge import DEFAULT_OPTIONS, SelectionOptions
 from irdaemon.discovery.query import MAX_K, ParsedQuery
+from irdaemon.discovery.retrieve import Candidate
 from irdaemon.discovery.variants import split_query
 from irdaemon.index import Snapshot
 from irdaemon.types import Hit, Selection
@@ -390,5 +391,5 @@ def _reformulate(query: str, evaluation: Mapping[str, Any]) -> str:
     return _JOINED.join(evaluation[_UNSERVED]) or query
 
 
-def _get_key(hit: Hit | Found) -> tuple[str, str]:
+def _get_key(hit: Hit | Candidate) -> tuple[str, str]:
     return str(hit.corpus), hit.artifact_id

@@ -1,6 +1,6 @@
 """The engine: the whole library behind one object, without a thread of its own.
 
-A State (ledger, corpora, queue, snapshot) with two sides: the Reader answers queries from the
+A State (ledger, corpora, queue, snapshot) with two sides: a QueryEngine answers queries from the
 snapshot, with what the LedgerStore adds, and writes nothing; the Writer takes jobs from the queue
 and is the only one to change ledger and snapshot. Any thread may `request` a job; one thread calls
 `step` (the daemon's writer) or `drain` (a library call). Pass `notify` to get an event for each
@@ -29,7 +29,7 @@ class Engine(QueryEngine):
     """Index corpora into a ledger and answer queries about them.
 
     Where the ledger is open for reading only, it answers and takes no jobs. What its callers need
-    of its parts is here under the parts' own names; see State, Reader and
+    of its parts is here under the parts' own names; see State, QueryEngine and
     Writer for what each does.
     """
 
