@@ -220,13 +220,15 @@ def make_bulk_reader(
     """Return what reads the stale entries of a corpus in child processes.
 
     None where they are few, where `workers` is 0, or where only this process can read them. In a
-    first build one more process reads: storing waits for reading half of its time.
+    first build, of bodies too, one more process reads: storing waits for reading half of its time.
     """
     if not workers or len(delta.stale) < FEWEST or not _suits_children(corpus):
         return None
     known = {} if from_start else delta.known
     stale = [(entry, known.get(entry.key)) for entry in delta.stale]
-    return BulkReader(corpus, stale, workers if delta.known else workers + 1)
+    before = filter(None, (delta.known.get(entry.key) for entry in delta.stale))
+    is_first = all(each.is_head for each in before)
+    return BulkReader(corpus, stale, workers + is_first)
 
 
 def _suits_children(corpus: Corpus) -> bool:

@@ -22,7 +22,7 @@ from irdaemon.embed.prompts import NOTHING_COMMON, PromptedText, embed_prompted
 from irdaemon.ingest.bulk import BulkReader, Read, make_bulk_reader, make_head_corpus
 from irdaemon.ingest.read import ReadRules, read_entry
 from irdaemon.ingest.scan import OptOuts, ScanRequest, compare, list_present_roots, refuse
-from irdaemon.ledger import Delta, Failure, Ledger, Upsert
+from irdaemon.ledger import Delta, Failure, KnownEntry, Ledger, Upsert
 from irdaemon.ledger.index_rows import ALL_ROWS
 from irdaemon.ledger.prompts import unpack_prompts
 from irdaemon.source.opening import is_within
@@ -176,7 +176,8 @@ class _Reconciliation:
                     continue
                 with self.ledger.transaction():
                     for entry, outcome in outcomes:
-                        written, known = self.store(entry, outcome), delta.known.get(entry.key)
+                        known = delta.known.get(entry.key)
+                        written = self.store(entry, outcome, known)
                         held += 0 if known else written
                         # One without a stamp was to be read again although it had not changed,
                         # and one of which there was only the head was counted with that.
@@ -225,7 +226,7 @@ class _Reconciliation:
                 break
         return looked_at, outcomes
 
-    def store(self, entry: Entry, outcome: Read) -> int:
+    def store(self, entry: Entry, outcome: Read, known: KnownEntry | None = None) -> int:
         """Store what reading an entry gave; return how many artifacts were written."""
         if isinstance(outcome, Upsert):
             if not outcome.is_head:
@@ -236,7 +237,7 @@ class _Reconciliation:
             self.report.unchanged += not (written or removed)
             return written
         if isinstance(outcome, SourceError):
-            self._fail(entry, outcome)
+            self._fail(entry, outcome, known)
         elif not _is_root_lost(self.corpus, entry.path):
             self.forget(entry.key)
         return 0
@@ -246,9 +247,8 @@ class _Reconciliation:
         self.observer.forgotten(keys)
         self.report.removed += self.ledger.entries.forget(self.corpus.name, keys)
 
-    def _fail(self, entry: Entry, error: SourceError) -> None:
+    def _fail(self, entry: Entry, error: SourceError, known: KnownEntry | None) -> None:
         self.report.failed += 1
-        known = self.ledger.entries.find(self.corpus.name, entry.key)
         # The head of what cannot be read whole would stay as if it were all.
         if isinstance(error, Refused) or (known and known.is_head):
             self.forget(entry.key)

@@ -79,6 +79,16 @@ def test_heads_are_there_before_a_body_is_read_and_the_end_is_that_of_one_pass(r
     assert len(kept) == SMALL  # those were read once
 
 
+def test_bodies_are_read_by_as_many_processes_as_heads_and_changes_by_one_less(root):
+    ledger, corpus, counts = Ledger(":memory:"), skills(root, strategy=Skill()), []
+    for text in ("", "now "):
+        for number in range(MANY if text else 0):
+            write_skill(root / f"skill-{number}", f"{text}{number}")
+        look(ledger, corpus, workers=1)
+        counts.append(bulk._idle[0].count)
+    assert counts == [2, 1]
+
+
 def test_what_replaces_its_own_head_leaves_nothing_to_erase(root):
     ledger = Ledger(":memory:")
     look(ledger, skills(root, strategy=Skill()))
