@@ -12,11 +12,12 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from irclient.errors import IRError, NotFound
+from irclient.errors import IRError, NotFound, QueryError
 from irclient.keys import Keys
 from irclient.nearest import did_you_mean
-from irclient.terminal.exits import DONE, UNKNOWN, WRONG
-from irclient.terminal.help import add_exclusive, argument, command
+from irclient.terminal.ending import report_error
+from irclient.terminal.exits import DONE, WRONG
+from irclient.terminal.help import add_exclusive, argument, command, flag
 from irclient.terminal.output import note, print_line
 from irclient.types import LEVELS
 from irdaemon.config.clients import ClientConfig
@@ -26,11 +27,7 @@ from irdaemon.config.origin import DEFAULT, EffectiveSetting, list_settings
 from irdaemon.config.sections import KNOWN_KINDS, Config
 from irdaemon.runtime import pool
 
-_ORIGIN = argument(
-    "--show-origin",
-    action="store_true",
-    help="also list defaults, each setting with its origin",
-)
+_ORIGIN = flag("--show-origin", "also list defaults, each setting with its origin")
 _KEY = argument("key", metavar="KEY", help="such as embedder or watch.settle_ms")
 
 
@@ -78,12 +75,13 @@ def _edit_copy(path: str, options: argparse.Namespace) -> int:
 
     A copy is edited. It replaces the file once the daemon can start with it.
     """
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+    if not editor and not sys.stdin.isatty():
+        raise QueryError("no terminal is here for an editor", "irdaemon config set KEY VALUE")
+    editor = editor or "vi"
     before = read_text(path)
     if before is None:
-        note(f"irdaemon: there is no {path} yet")
-        note("          irdaemon init writes one")
-        return UNKNOWN
+        raise NotFound(f"there is no {path} yet", "irdaemon init writes one")
     descriptor, copy = tempfile.mkstemp(".toml", ".irdaemon-", os.path.dirname(path))
     with open(descriptor, "w", encoding="utf-8") as file:
         file.write(before)
@@ -95,14 +93,11 @@ def _edit_copy(path: str, options: argparse.Namespace) -> int:
             raise
         if failed:
             os.unlink(copy)
-            note(f"irdaemon: {editor} exited with an error; set EDITOR to another editor")
-            return WRONG
+            raise QueryError(f"{editor} exited with an error", "set EDITOR to another editor")
         try:
             _open_file(path).exchange(before, read_text(copy) or "")
         except IRError as error:
-            note(f"irdaemon: {error.message}")
-            if error.hint:
-                note(f"          {error.hint}")
+            report_error("irdaemon", error)
             if sys.stdin.isatty() and sys.stderr.isatty():
                 note("          edit it again? [Y/n]")
                 if sys.stdin.readline().strip().lower() in ("", "y", "yes"):
@@ -196,16 +191,15 @@ def manage_keys(options: argparse.Namespace) -> int:
     return done
 
 
-@manage_keys.action("make", argument("--force", action="store_true", help="replace existing keys"))
+@manage_keys.action("make", flag("--force", "replace existing keys"))
 def _make_keys(config: Config, options: argparse.Namespace) -> int:
     """Make the daemon's own keys."""
     from irdaemon.serve.listen import find_server_keys
 
     path = find_server_keys(config)
     if os.path.exists(path) and not options.force:
-        note(f"irdaemon: {path} exists already")
-        note("          --force replaces it; every client then needs a new file")
-        return WRONG
+        hint = "--force replaces it; every client then needs a new file"
+        raise QueryError(f"{path} exists already", hint)
     made = _generate_keys()
     write_privately(path, made.to_toml())
     print_line(made.public)
@@ -235,7 +229,7 @@ def _show_keys(config: Config, options: argparse.Namespace) -> int:
     argument("name", metavar="NAME", help="a name for the client"),
     add_exclusive(
         argument("--key", metavar="KEY", help="the client's own public key; no file is written"),
-        argument("--token", action="store_true", help="a token for a socket, not a key for TCP"),
+        flag("--token", "a token for a socket, not a key for TCP"),
     ),
     argument(
         "--corpus",
@@ -249,7 +243,7 @@ def _show_keys(config: Config, options: argparse.Namespace) -> int:
         metavar="LEVEL",
         help="disclose only this level; may be repeated",
     ),
-    argument("--read-only", action="store_true", help="deny it any change"),
+    flag("--read-only", "deny it any change"),
 )
 def _add_client(config: Config, options: argparse.Namespace) -> int:
     """Add a client, and write its key file."""
@@ -293,6 +287,8 @@ def _check_corpora(config: Config, names: Sequence[str]) -> None:
 
 def _make_client(config: Config, options: argparse.Namespace) -> tuple[ClientConfig, str]:
     """Return the client that the options describe, and the text of the file it needs."""
+    from irdaemon.serve.listen import find_server_keys
+
     client = ClientConfig(
         options.name,
         corpora=tuple(options.corpus) if options.corpus else None,
@@ -304,6 +300,8 @@ def _make_client(config: Config, options: argparse.Namespace) -> tuple[ClientCon
         return replace(client, token=path), secrets.token_urlsafe(32) + "\n"
     if options.key:
         return replace(client, key=options.key), ""
+    if not os.path.exists(find_server_keys(config)):
+        raise QueryError("the daemon has no keys yet", "irdaemon keys make, or --token")
     made = _generate_keys(_read_own_keys(config).public)
     return replace(client, key=made.public), made.to_toml()
 

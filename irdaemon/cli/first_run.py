@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +26,7 @@ from irclient.installation import make_extra_command
 from irclient.invisible import spell_hidden
 from irclient.nearest import did_you_mean
 from irclient.terminal.ending import report_error
-from irclient.terminal.exits import DONE, UNHEALTHY, UNREACHABLE, WRONG
+from irclient.terminal.exits import DONE, UNHEALTHY, UNREACHABLE
 from irclient.terminal.help import argument, command, flag, group
 from irclient.terminal.output import can_ask, note, print_line, print_text
 from irclient.terminal.tables import shorten
@@ -81,8 +82,8 @@ class Answers:
 
 @command(
     argument("--config", metavar="FILE", help="write it here"),
-    argument("--force", action="store_true", help="replace an existing file"),
-    argument("--print", action="store_true", help="print the file, write nothing"),
+    flag("--force", "replace an existing file"),
+    flag("--print", "print the file, write nothing"),
     flag("--yes", "do not ask: what no option says stays as it is"),
     flag("--if-new", "only where neither a configuration nor an index is here"),
     argument("--fallback", metavar="FILE", help="as of irdaemon start"),
@@ -147,9 +148,8 @@ def _report_unreachable() -> int:
 
 def _write_file(options: argparse.Namespace, path: str, text: str) -> int:
     if not _open_file(path).begin(text, replace=options.force):
-        note(f"irdaemon: {path} exists already")
-        note("          --force replaces it, --print shows what would be written")
-        return WRONG
+        hint = "--force replaces it, --print shows what would be written"
+        raise QueryError(f"{path} exists already", hint)
     print_line(path)
     return reload_configuration.run(options) if options.force and _find_running() else DONE
 
@@ -277,7 +277,7 @@ def _ask(question: str, parse: Callable[[str], T]) -> T:
 
 def parse_agents(text: str, found: Findings) -> tuple[str, ...]:
     """Return the agents that an answer names. Raises QueryError for an unknown one."""
-    names = re.split(r"[,\s]+", text.lower()) if text else [NONE]
+    names = re.findall(r"[^,\s]+", text.lower()) or [NONE]
     if names in (["all"], ["yes"], ["y"]):
         return found.agents
     if names in ([NONE], ["no"], ["n"]):
@@ -421,14 +421,13 @@ def _answer_first(words: Sequence[str]) -> int:
 def _explain(answers: Answers) -> None:
     """Say how each answer is undone, and what comes next."""
     irc, irdaemon = _spell_programs()
-    print_line("")
-    for title, rows in (
-        ("undo", _list_undoing(irc, irdaemon, answers)),
-        ("next", _list_next(irc, irdaemon)),
-    ):
-        print_line(f"{title}:")
+    undoing = list(_list_undoing(irc, irdaemon, answers))
+    following = list(_list_next(irc, irdaemon))
+    longest = max(len(line) for line, _ in undoing + following)
+    for title, rows in (("\nundo", undoing), ("next", following)):
+        print_text(f"{title}:")
         for line, meaning in rows:
-            print_line(f"  {line:<42}  {meaning}")
+            print_line(f"  {line:<{longest}}  {meaning}")
 
 
 def _list_undoing(irc: str, irdaemon: str, answers: Answers) -> Iterator[tuple[str, str]]:
@@ -460,4 +459,5 @@ def _spell_programs() -> tuple[str, str]:
         return "irc", "irdaemon"
     near = os.path.relpath(beside)
     beside = beside if near.startswith("..") else near
-    return os.path.join(beside, "irc"), os.path.join(beside, "irdaemon")
+    irc, irdaemon = (os.path.join(beside, name) for name in ("irc", "irdaemon"))
+    return shlex.quote(irc), shlex.quote(irdaemon)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from irclient.client import Client
 from irclient.counts import format_count
-from irclient.errors import IRError
+from irclient.errors import IRError, NotFound, QueryError
 from irclient.places import socket_path
-from irclient.terminal.exits import DONE, UNHEALTHY, UNKNOWN, WRONG
-from irclient.terminal.help import argument, command
-from irclient.terminal.output import note, print_json, print_line
+from irclient.terminal.exits import DONE, UNHEALTHY
+from irclient.terminal.help import argument, command, flag
+from irclient.terminal.output import print_json, print_line
 from irdaemon.config.addons import call_addons
 from irdaemon.config.config import load_config
 from irdaemon.config.corpus import add_examples, read_fallback
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 
 @command(
-    argument("--repair", action="store_true", help="repair it; the daemon must not run"),
-    argument("--json", action="store_true", help="print it as JSON"),
+    flag("--repair", "repair it; the daemon must not run"),
+    flag("--json", "print it as JSON"),
     argument("--config", metavar="FILE", help="read this configuration"),
 )
 def check_ledger(options: argparse.Namespace) -> int:
@@ -55,10 +55,7 @@ def check_ledger(options: argparse.Namespace) -> int:
     examples = read_fallback()
     config = add_examples(config, load_config(examples).corpora if examples else None) or config
     path = config.ledger_path
-    if not os.path.lexists(path):
-        note(f"irdaemon: there is no ledger at {path}")
-        note("          irdaemon start --detach makes one")
-        return UNKNOWN
+    _require_ledger(path)
     if not options.repair:
         found = _find_problems(config)
         _print_problems(path, found, options.json)
@@ -71,6 +68,11 @@ def check_ledger(options: argparse.Namespace) -> int:
     )
     left = (each for each in found if each.part in ("sqlite", "itself"))
     return UNHEALTHY if any(each.severe for each in left) else DONE
+
+
+def _require_ledger(path: str) -> None:
+    if not os.path.lexists(path):
+        raise NotFound(f"there is no ledger at {path}", "irdaemon start --detach makes one")
 
 
 def _find_problems(config: Config) -> list[IntegrityProblem]:
@@ -124,10 +126,8 @@ def _print_problems(path: str, found: Sequence[IntegrityProblem], as_json: bool)
         metavar="FILE",
         help="where to write it; it contains the indexed texts, so keep it private",
     ),
-    argument("--force", action="store_true", help="replace an existing file"),
-    argument(
-        "--no-usage", action="store_true", help="leave the log of use and what sessions did out"
-    ),
+    flag("--force", "replace an existing file"),
+    flag("--no-usage", "leave the log of use and what sessions did out"),
 )
 def write_backup(options: argparse.Namespace) -> int:
     """Write a backup of the ledger, the log of use and what sessions did.
@@ -148,12 +148,9 @@ def write_backup(options: argparse.Namespace) -> int:
 
     config = load_config()
     path = config.ledger_path
-    if not os.path.exists(path):
-        note(f"irdaemon: there is no ledger at {path}")
-        return UNKNOWN
+    _require_ledger(path)
     if os.path.lexists(options.file) and not options.force:
-        note(f"irdaemon: {options.file} exists already; --force replaces it")
-        return WRONG
+        raise QueryError(f"{options.file} exists already", "--force replaces it")
     size = back_up(path, options.file, replace=options.force)
     for path, noted in () if options.no_usage else call_addons("backup", config, options.file):
         if noted:
@@ -213,9 +210,7 @@ def compact_ledger(options: argparse.Namespace) -> int:
 
     config = load_config(options.config)
     path = config.ledger_path
-    if not os.path.exists(path):
-        note(f"irdaemon: there is no ledger at {path}")
-        return UNKNOWN
+    _require_ledger(path)
     with keep_daemons_off(config.state_dir, socket_path(), "irdaemon compact"):
         before = _measure(path)
         with closing(Ledger(path)) as ledger:

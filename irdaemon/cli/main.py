@@ -10,8 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from irclient.errors import IRError, Unavailable
-from irclient.terminal.ending import run_program
-from irclient.terminal.exits import choose_error_exit
+from irclient.terminal.ending import report_error, run_program
 from irclient.terminal.help import (
     Parser,
     choose_commands,
@@ -20,7 +19,6 @@ from irclient.terminal.help import (
     make_parser,
     parse_options,
 )
-from irclient.terminal.output import note
 from irclient.terminal.width import escape_unencodable
 from irdaemon import __version__
 
@@ -92,16 +90,9 @@ def _run(words: Sequence[str]) -> int:
         code: int = options.run(options)
         return code
     except IRError as error:
-        return _report(error)
+        return report_error("irdaemon", error)
     except ImportError as error:
-        return _report(_explain_import(error))
-
-
-def _report(error: IRError) -> int:
-    note(f"irdaemon: {error.message}")
-    if error.hint:
-        note(f"          {error.hint}")
-    return choose_error_exit(error.code)
+        return report_error("irdaemon", _explain_import(error))
 
 
 def _explain_import(error: ImportError) -> IRError:

@@ -10,7 +10,7 @@ from irclient.errors import QueryError
 from irclient.mcp import PROFILES, require_sdk
 from irclient.places import find_here, socket_path
 from irclient.terminal.exits import DONE
-from irclient.terminal.help import argument, command
+from irclient.terminal.help import PORT_NUMBER, argument, command, flag
 from irclient.terminal.output import note
 from irclient.web import find_key_path, keep_token, require_web
 from irdaemon.config.config import state_dir
@@ -24,12 +24,8 @@ _TIMEOUT_S = 10.0
 
 
 @command(
-    argument(
-        "--http",
-        action="store_true",
-        help="serve over streamable HTTP, on this machine only (stdio)",
-    ),
-    argument("--web", action="store_true", help="with --http: also serve the page of `irc web`"),
+    flag("--http", "serve over streamable HTTP, on this machine only (stdio)"),
+    flag("--web", "with --http: also serve the page of `irc web`"),
     argument(
         "--host-name",
         action="append",
@@ -38,7 +34,11 @@ _TIMEOUT_S = 10.0
         help="with --web: also answer under this name of a tunnel or a proxy",
     ),
     argument(
-        "--port", type=int, default=_PORT, metavar="N", help=f"the port for HTTP ({_PORT}; 0: any)"
+        "--port",
+        type=PORT_NUMBER,
+        default=_PORT,
+        metavar="N",
+        help=f"the port for HTTP ({_PORT}; 0: any)",
     ),
     argument(
         "--profile",

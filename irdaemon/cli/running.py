@@ -16,10 +16,10 @@ from irclient.client import Client
 from irclient.errors import NotFound
 from irclient.results import JobProgress
 from irclient.terminal import tables
+from irclient.terminal.columns import print_report
 from irclient.terminal.exits import DONE, UNHEALTHY, UNREACHABLE, choose_status_exit
-from irclient.terminal.help import argument, command
-from irclient.terminal.output import find_lost_output, note, print_data, print_line, print_text
-from irclient.terminal.width import detect_terminal
+from irclient.terminal.help import argument, command, flag, make_type
+from irclient.terminal.output import find_lost_output, note, print_line, print_text
 from irdaemon.config.config import state_dir
 from irdaemon.daemon.lock import find_holder, is_in_use
 
@@ -34,16 +34,8 @@ _POLL_S = 0.05
 
 
 @command(
-    argument(
-        "--kill",
-        action="store_true",
-        help=f"kill it if it does not stop within {_STOPPED_WITHIN_S:g} s",
-    ),
-    argument(
-        "--forget",
-        action="store_true",
-        help="also delete the ledger and the log; the next start rebuilds them",
-    ),
+    flag("--kill", f"kill it if it does not stop within {_STOPPED_WITHIN_S:g} s"),
+    flag("--forget", "also delete the ledger and the log; the next start rebuilds them"),
 )
 def stop_daemon(options: argparse.Namespace) -> int:
     """Stop the daemon.
@@ -128,9 +120,6 @@ def _holds(pid: int | None, lock: str) -> bool:
     return pid is not None and find_holder(lock) == pid
 
 
-_POLL_S = 0.05
-
-
 @command()
 def reload_configuration(options: argparse.Namespace) -> int:
     """Make the daemon read its configuration again.
@@ -160,7 +149,7 @@ def _wait_for_job(client: Client, job: int) -> JobProgress:
 
 
 @command(
-    argument("--json", action="store_true", help="print it as JSON"),
+    flag("--json", "print it as JSON"),
 )
 def show_status(options: argparse.Namespace) -> int:
     """Show whether the daemon and every corpus are healthy.
@@ -178,24 +167,17 @@ def show_status(options: argparse.Namespace) -> int:
     """
     with Client() as client:
         state = client.status().to_dict()
-    print_data(options, state, lambda found: tables.format_status(found, detect_terminal().width))
+    print_report(options, state, tables.format_status)
     return choose_status_exit(state)
 
 
-_POLL_S = 0.2
-
-
-def _parse_lines(text: str) -> int:
-    if text.isdecimal() and len(text) < 10:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number of lines")
+_FOLLOW_S = 0.2
+_LINES = make_type(int, "a number of lines", lambda n: 0 <= n < 10**9)
 
 
 @command(
-    argument("-n", type=_parse_lines, default=50, metavar="N", help="the last N lines (50)"),
-    argument(
-        "-f", "--follow", action="store_true", help="keep printing new lines until interrupted"
-    ),
+    argument("-n", type=_LINES, default=50, metavar="N", help="the last N lines (50)"),
+    flag("-f", "--follow", "keep printing new lines until interrupted"),
     argument("--log", metavar="FILE", help="the log, if not the usual one"),
 )
 def print_log(options: argparse.Namespace) -> int:
@@ -240,7 +222,7 @@ def follow(path: str, file: TextIO) -> Iterator[str]:
                 opened.close()
                 file, begun = opened.enter_context(_open_log(path)), ""
             else:
-                time.sleep(_POLL_S)
+                time.sleep(_FOLLOW_S)
             if begun.endswith("\n"):
                 yield begun[:-1]
                 begun = ""

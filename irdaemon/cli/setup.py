@@ -18,7 +18,7 @@ from irclient.errors import IRError, SettingsError, Unavailable
 from irclient.installation import make_removal_command
 from irclient.terminal.completion import SHELL, make_script
 from irclient.terminal.exits import DONE, UNHEALTHY, UNREACHABLE, WRONG
-from irclient.terminal.help import argument, command
+from irclient.terminal.help import argument, command, flag
 from irclient.terminal.output import find_lost_output, note, print_line, print_text
 from irdaemon import __version__
 from irdaemon.cli.running import SUPERVISED, stop_running
@@ -40,11 +40,9 @@ class Removal:
 
 
 @command(
-    argument("--keep-data", action="store_true", help="keep ledger, log, configuration and keys"),
-    argument(
-        "--documents", action="store_true", help="delete the managed documents and their trash"
-    ),
-    argument("--yes", action="store_true", help="do not ask"),
+    flag("--keep-data", "keep ledger, log, configuration and keys"),
+    flag("--documents", "delete the managed documents and their trash"),
+    flag("--yes", "do not ask"),
 )
 def uninstall(options: argparse.Namespace) -> int:
     """Remove the agents' entries, the service and the data.

@@ -17,8 +17,9 @@ from irclient.invisible import make_safe, spell_hidden
 from irclient.places import END_FROZEN, find_listener, socket_path
 from irclient.results import Status
 from irclient.terminal import tables
+from irclient.terminal.columns import fit_report
 from irclient.terminal.exits import DONE, INTERNAL, UNHEALTHY
-from irclient.terminal.help import argument, command
+from irclient.terminal.help import argument, command, flag
 from irclient.terminal.output import ProgressLine, note, note_text
 from irclient.terminal.width import detect_terminal
 from irclient.types import plain_data
@@ -45,15 +46,9 @@ _IMPORTED_LATER = (
 
 
 _OPTIONS = (
-    argument("--detach", action="store_true", help="run in the background; return once it serves"),
-    argument(
-        "--wait", action="store_true", help="with --detach: return once everything is indexed"
-    ),
-    argument(
-        "--serve-only",
-        action="store_true",
-        help="answer from the configured backend; watch nothing, write nothing",
-    ),
+    flag("--detach", "run in the background; return once it serves"),
+    flag("--wait", "with --detach: return once everything is indexed"),
+    flag("--serve-only", "answer from the configured backend; watch nothing, write nothing"),
     argument("--config", metavar="FILE", help="read this configuration"),
     argument(
         "--fallback",
@@ -61,7 +56,7 @@ _OPTIONS = (
         help="a configuration to use while no corpus is found or configured",
     ),
     argument("--log", metavar="FILE", help="log to FILE, not to stderr or the usual file"),
-    argument("--verbose", action="store_true", help="log debug messages, too"),
+    flag("--verbose", "log debug messages, too"),
 )
 
 
@@ -258,9 +253,8 @@ def wait_indexed(within_s: float = math.inf) -> int:
             line.draw(label, done, todo)
             time.sleep(2 * _POLL_S)
         line.clear()
-        note_text(
-            tables.format_corpora(make_safe(plain_data(state.corpora)), detect_terminal().width)
-        )
+        report = [tables.format_corpora(make_safe(plain_data(state.corpora)))]
+        note_text(fit_report(report, detect_terminal().width))
     return DONE
 
 

@@ -24,9 +24,10 @@ from irclient.agents.install.json_file import JsonText
 from irclient.counts import format_count
 from irclient.errors import IRError, NotFound, QueryError, Unavailable
 from irclient.installation import make_extra_command
+from irclient.terminal.ending import report_error
 from irclient.terminal.exits import DONE, UNHEALTHY
-from irclient.terminal.help import argument, command
-from irclient.terminal.output import note, parse_seconds, print_line
+from irclient.terminal.help import SECONDS, argument, command
+from irclient.terminal.output import note, print_line
 from irdaemon.config.edit import write_privately
 from irdaemon.runtime import toml
 from irdaemon.runtime.plugins import did_you_mean
@@ -110,8 +111,7 @@ def _ask_and_keep(server: ToolServer, home: str, timeout: float) -> bool:
             f"{keep_tools(server, tools, home, os.environ)}  {format_count(len(tools), 'tool')}"
         )
     except IRError as error:
-        note(f"irdaemon: {error.message}")
-        note(f"          {error.hint}")
+        report_error("irdaemon", error)
         return False
     return True
 
@@ -322,7 +322,7 @@ def _find_innermost(error: BaseException) -> str:
     ),
     argument(
         "--timeout",
-        type=parse_seconds,
+        type=SECONDS,
         default=20.0,
         metavar="S",
         help="wait S seconds for each (20)",

@@ -14,6 +14,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
+import shlex
 import stat
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -138,7 +139,10 @@ def _cut_last(name: str) -> str:
 
 def parse_reference(reference: str, corpora: Collection[str]) -> tuple[str, str]:
     """Return the two parts of a reference. Raises NotFound for another corpus, or QueryError."""
-    corpus, _, wanted = reference.partition("/")
+    corpus, slash, wanted = reference.partition("/")
+    if corpus not in corpora and not slash:
+        hint = f"an item is CORPUS/ID; irc search {shlex.quote(reference)} finds some"
+        raise NotFound(f"unknown item {reference!r}{did_you_mean(reference, corpora)}", hint)
     if corpus not in corpora:
         raise unknown_corpus(corpus, corpora)
     if not wanted:

@@ -11,7 +11,7 @@ from irclient.agents.hook.moments import EVENTS, MOMENTS, UNSUPPORTED
 from irclient.agents.hook.options import AGENTS, BUDGET_MS, CHARS, WORDINGS
 from irclient.agents.hook.run import main
 from irclient.agents.install.changes import BACKUP, Change, plan_install, plan_uninstall
-from irclient.agents.install.command_file import CommandChange, plan_command
+from irclient.agents.install.command_file import plan_command
 from irclient.agents.install.entries import SettingsFile
 from irclient.agents.install.targets import NO_HOOKS, NOTES, SETTINGS_FILES, find_machine
 from irclient.cli.place import choose_default_place
@@ -236,14 +236,14 @@ def parse_moments(options: argparse.Namespace) -> tuple[str, ...] | None:
 
 def plan_changes(
     options: argparse.Namespace, plan: Plan, moments: tuple[str, ...] | None = None
-) -> list[Change | CommandChange]:
+) -> list[Change]:
     """Plan the changes of an agent's files; `moments` None leaves those unchanged.
 
     Raises SettingsError if a file cannot be edited.
     """
     # The command file is written only on request, but removed with everything else.
     command_alone, installs = options.prompts_command, plan is plan_install
-    changes: list[Change | CommandChange] = []
+    changes: list[Change] = []
     if command_alone or not (installs or options.hooks or options.mcp):
         machine = find_machine()
         change = plan_command(options.agent, machine, options.project, wanted=installs)
@@ -257,11 +257,11 @@ def plan_changes(
 
 def _plan_settings(
     options: argparse.Namespace, plan: Plan, moments: tuple[str, ...] | None
-) -> list[Change | CommandChange]:
+) -> list[Change]:
     if options.hooks and not options.mcp and options.agent in NO_HOOKS:
         raise SettingsError(f"{options.agent} has no hooks of this kind", NO_HOOKS[options.agent])
     both = options.hooks == options.mcp
-    changes: list[Change | CommandChange] = []
+    changes: list[Change] = []
     machine = replace(find_machine(), moments=moments)
     for whole in SETTINGS_FILES[options.agent](machine, options.project):
         part = whole.keep_only(both or options.hooks, both or options.mcp)
@@ -270,14 +270,12 @@ def _plan_settings(
     return changes
 
 
-def apply_changes(
-    options: argparse.Namespace, changes: Sequence[Change | CommandChange], nothing: str
-) -> int:
+def apply_changes(options: argparse.Namespace, changes: Sequence[Change], nothing: str) -> int:
     """Make the changes, unless it is a dry run, and show them; return the exit code.
 
     Raises SettingsError at the first change that fails; the earlier ones are made.
     """
-    made: list[Change | CommandChange] = []
+    made: list[Change] = []
     try:
         for change in changes if not options.dry_run else ():
             change.make()
@@ -294,7 +292,7 @@ def apply_changes(
     return COMMITTED
 
 
-def _show(options: argparse.Namespace, changes: Sequence[Change | CommandChange]) -> None:
+def _show(options: argparse.Namespace, changes: Sequence[Change]) -> None:
     rows = [{"path": each.path, "diff": "\n".join(each.diff())} for each in changes]
     print_data(options, rows, lambda rows: "\n".join(each["diff"] for each in rows))
     for change in changes if not options.dry_run else ():

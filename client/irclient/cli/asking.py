@@ -23,9 +23,7 @@ from irclient.types import Hit, Selection
 
 # No line is looked up in a larger file; files of that size are not indexed by default.
 _MOST_BYTES = 16_000_000
-PATHS = argument(
-    *("-l", "--paths"), action="store_true", help="print the paths of the items and nothing else"
-)
+PATHS = flag("-l", "--paths", "print the paths of the items and nothing else")
 
 
 @command(
@@ -89,7 +87,7 @@ def discover_items(client: Client, options: argparse.Namespace) -> int:
         help="show up to N passages of a document, each as a hit (1)",
     ),
     flag("--exact", "only items that contain the query character by character"),
-    argument("-i", "--ignore-case", action="store_true", help="with --exact: ignore case"),
+    flag("-i", "--ignore-case", "with --exact: ignore case"),
     PATHS,
 )
 def search_items(client: Client, options: argparse.Namespace) -> int:

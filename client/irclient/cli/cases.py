@@ -154,7 +154,8 @@ def _read_lines(path: str) -> Iterator[tuple[int, str]]:
     try:
         text = sys.stdin.read() if path == "-" else Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise QueryError(f"{_name_source(path)}: {error}", "check the file") from error
+        why = getattr(error, "strerror", None) or error
+        raise QueryError(f"{_name_source(path)}: {why}", "name a file, or - for stdin") from error
     lines = enumerate(text.splitlines(), start=1)
     return ((number, line) for number, line in lines if line.strip())
 

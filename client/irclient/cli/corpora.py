@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from irclient.cli.place import PLACE, choose_default_place, choose_place
@@ -12,12 +12,12 @@ from irclient.cli.query import ONE_CORPUS, take_argument
 from irclient.client import Client
 from irclient.errors import QueryError
 from irclient.terminal import tables
-from irclient.terminal.columns import format_table, wrap_line
+from irclient.terminal.columns import Table, print_report
 from irclient.terminal.exits import COMMITTED, UNHEALTHY
 from irclient.terminal.help import argument, command, flag
 from irclient.terminal.hits import quote
 from irclient.terminal.output import note, print_data
-from irclient.terminal.width import UNCUT, clip, count_cells, detect_terminal
+from irclient.terminal.width import clip, count_cells, detect_terminal
 
 # A shorter part of a name is useless.
 _LEAST_NAME = 8
@@ -40,10 +40,7 @@ def list_corpora(client: Client, options: argparse.Namespace) -> int:
     # the names alone
     irc ls --json | jq -r '.[].name'
     """
-    corpora = client.status().corpora
-    return print_data(
-        options, corpora, lambda found: tables.format_corpora(found, detect_terminal().width)
-    )
+    return print_report(options, client.status().corpora, lambda it: [tables.format_corpora(it)])
 
 
 @command(
@@ -60,18 +57,15 @@ def describe_corpus(client: Client, options: argparse.Namespace) -> int:
     # which fields can I filter by?
     irc info skills
     """
-    info = client.info(options.corpus)
-    return print_data(options, info, lambda info: _format_info(info, detect_terminal().width))
+    return print_report(options, client.info(options.corpus), _format_info)
 
 
-def _format_info(info: dict[str, Any], width: int) -> str:
+def _format_info(info: dict[str, Any]) -> Iterator[str]:
     at = info["last_reconcile"]
     told = {**info, "last_reconcile": "never" if at is None else tables.format_moment(at)}
-    facts = [f"{name}: {_format_value(value)}" for name, value in told.items() if name != "floors"]
-    floors = [
-        f"floor, {mode}: {tables.format_floor(floor)}" for mode, floor in info["floors"].items()
-    ]
-    return "\n".join(wrap_line(line, width) for line in facts + floors)
+    floors = told.pop("floors")
+    yield from (f"{name}: {_format_value(value)}" for name, value in told.items())
+    yield from (f"floor, {mode}: {tables.format_floor(floor)}" for mode, floor in floors.items())
 
 
 def _format_value(value: Any) -> str:
@@ -197,25 +191,24 @@ def measure_coverage(client: Client, options: argparse.Namespace) -> int:
     """
     if options.clashes:
         clashes = client.clashes(options.corpus, choose_default_place())
-        print_data(options, clashes, lambda rows: _format_clashes(rows, detect_terminal().width))
-        return COMMITTED
+        return print_report(options, clashes, _format_clashes)
     client.timeout = max(client.timeout, _WITHIN_S)
     found = client.coverage(options.corpus)
-    print_data(options, found, lambda found: _format_coverage(found, detect_terminal().width))
+    print_report(options, found, _format_coverage)
     whole = all(each.missing == 0 and (not each.unchecked or each.ratio is None) for each in found)
     return COMMITTED if whole else UNHEALTHY
 
 
-def _format_clashes(found: Sequence[dict[str, Any]], width: int = UNCUT) -> str:
-    lines = []
+def _format_clashes(found: Sequence[dict[str, Any]]) -> Iterator[str]:
     for each in found:
         same = "same name" if each["kind"] == "name" else f"share {each['share']:.0%} of words"
-        lines.append(wrap_line(f"{each['name']}: {same}", width))
-        lines += [f"    {quote(reference)}" for reference in each["references"]]
-    return "\n".join(lines) or "no clashes: no two items share a name, or say the same"
+        yield f"{each['name']}: {same}"
+        yield from (f"    {quote(reference)}" for reference in each["references"])
+    if not found:
+        yield "no clashes: no two items share a name, or say the same"
 
 
-def _format_coverage(found: Sequence[dict[str, Any]], width: int = UNCUT) -> str:
+def _format_coverage(found: Sequence[dict[str, Any]]) -> Iterator[str | Table]:
     columns = ("corpus", "on disk", "indexed", "excluded", "missing", "coverage")
     rows = [
         [
@@ -225,8 +218,9 @@ def _format_coverage(found: Sequence[dict[str, Any]], width: int = UNCUT) -> str
         ]
         for each in found
     ]
-    lines = [wrap_line(line, width) for each in found for line in _explain_coverage(each)]
-    return "\n".join([format_table(columns, rows), *lines]) if rows else "no corpora"
+    yield Table(columns, rows) if rows else "no corpora"
+    for each in found:
+        yield from _explain_coverage(each)
 
 
 def _format_share(ratio: float | None) -> str:
@@ -236,14 +230,14 @@ def _format_share(ratio: float | None) -> str:
     return f"{min(ratio, 0.999):.1%}" if ratio < 1 else "100%"
 
 
-def _explain_coverage(each: dict[str, Any]) -> list[str]:
-    """Return the lines about one corpus below the table."""
-    name, paths = each["corpus"], each["missing_paths"]
-    told = [f"{name}: {each['unchecked']}"] if each["unchecked"] else []
-    told += [f"{name}: left out: {why} {n:,}" for why, n in each["excluded"].items()]
-    told += [f"{name}: missing: {path}" for path in paths[:_SHOWN]]
-    if each["missing"] > _SHOWN:
-        told.append(f"{name}: missing: {each['missing'] - _SHOWN:,} more; --json lists them")
-    if each["missing"]:
-        told.append(f"{name}: irc build {name} looks for them again")
-    return told
+def _explain_coverage(each: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines about one corpus below the table."""
+    name, missing = each["corpus"], each["missing"]
+    if each["unchecked"]:
+        yield f"{name}: {each['unchecked']}"
+    yield from (f"{name}: left out: {why} {n:,}" for why, n in each["excluded"].items())
+    yield from (f"{name}: missing: {path}" for path in each["missing_paths"][:_SHOWN])
+    if missing > _SHOWN:
+        yield f"{name}: missing: {missing - _SHOWN:,} more; --json lists them"
+    if missing:
+        yield f"{name}: irc build {name} looks for them again"

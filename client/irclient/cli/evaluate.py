@@ -9,7 +9,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from irclient.cli import evaluation as reports
 from irclient.cli.cases import (
@@ -26,16 +26,19 @@ from irclient.cli.cases import (
 )
 from irclient.cli.evaluation import EvaluationProgress
 from irclient.cli.follow import await_jobs, choose_jobs_exit
-from irclient.cli.query import QUERY_SHAPE, SELECT_OPTIONS, Act, make_query, parse_floor
+from irclient.cli.query import FLOOR, QUERY_SHAPE, SELECT_OPTIONS, Act, make_query
 from irclient.client import Client
 from irclient.counts import format_count
 from irclient.errors import NotFound, QueryError
 from irclient.installation import make_extra_command
 from irclient.results import Evaluation
+from irclient.terminal.columns import print_report
 from irclient.terminal.exits import COMMITTED, REGRESSED, UNHEALTHY
-from irclient.terminal.help import argument, command, flag
+from irclient.terminal.help import argument, command, flag, make_type
 from irclient.terminal.output import dump_safe_json, note, print_data
 from irclient.types import plain_data
+
+T = TypeVar("T")
 
 # Thousands of cases take seconds.
 _WITHIN_S = 600.0
@@ -46,47 +49,19 @@ _DRAWN_BY = ("irdaemon", "matplotlib")
 _OBJECTIVES = "f1, precision, recall, commit_rate, f1_all, j ..."
 
 
-def _parse_least(text: str) -> tuple[str, float]:
+def _read_least(text: str) -> tuple[str, float]:
     name, _, least = text.rpartition("=")
-    try:
-        if name:
-            return name, float(least)
-    except ValueError:
-        pass
-    raise argparse.ArgumentTypeError(f"{text!r} is not MEASURE=F with a number F")
+    return name, float(least)
 
 
-def _parse_several(kind: Callable[[str], object]) -> Callable[[str], list[object]]:
-    def read(text: str) -> list[object]:
-        try:
-            return [kind(each) for each in text.split(",")]
-        except ValueError:
-            message = f"{text!r} is not a comma-separated list of numbers"
-            raise argparse.ArgumentTypeError(message) from None
-
-    return read
+def _read_several(kind: Callable[[str], T]) -> Callable[[str], list[T]]:
+    return make_type(
+        lambda text: [kind(each) for each in text.split(",")], "a comma-separated list of numbers"
+    )
 
 
-def _parse_share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share from 0 to below 1")
-    return share
-
-
-def _parse_count(text: str) -> int:
-    try:
-        count = int(text)
-    except ValueError:
-        count = 0
-    if count < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
-    return count
-
-
+_SHARE = make_type(float, "a share from 0 to below 1", lambda share: 0 <= share < 1)
+_COUNT = make_type(int, "a whole number above 0", lambda count: count >= 1)
 _CASES = (
     argument(
         "cases", nargs="?", default="", metavar="CASES.jsonl", help='{"query", "gold"} a line; -'
@@ -99,7 +74,7 @@ _FAIL_UNDER = argument(
     "--fail-under",
     action="append",
     default=[],
-    type=_parse_least,
+    type=make_type(_read_least, "MEASURE=F with a number F", lambda pair: bool(pair[0])),
     metavar="MEASURE=F",
     help="exit with 6 if a measure is below F; may be repeated",
 )
@@ -161,9 +136,7 @@ def _run(client: Client, options: argparse.Namespace) -> int:
         write_trec_run(options.save_run, measured.cases)
     if options.save_qrels:
         write_trec_qrels(options.save_qrels, measured.cases)
-    print_data(
-        options, measured, lambda measured: reports.format_report(measured, sweep=options.sweep)
-    )
+    print_report(options, measured, lambda it: reports.format_report(it, sweep=options.sweep))
     return _judge(measured, options)
 
 
@@ -176,18 +149,18 @@ def _run(client: Client, options: argparse.Namespace) -> int:
 def _select(client: Client, options: argparse.Namespace) -> int:
     """Measure the selection on cases whose gold was retrieved."""
     measured = _measure(client, options)
-    print_data(options, measured.selection, lambda chosen: reports.format_selection(chosen))
+    print_report(options, measured.selection, reports.format_selection)
     return _judge(measured, options)
 
 
 @evaluate_answers.action(
     "sweep",
     *_CASES,
-    argument("--max-k-grid", type=_parse_several(int), metavar="N,...", help="1,2,3,5,8"),
-    argument("--rel-grid", type=_parse_several(float), metavar="F,...", help="0.4,0.5 to 0.9"),
+    argument("--max-k-grid", type=_read_several(int), metavar="N,...", help="1,2,3,5,8"),
+    argument("--rel-grid", type=_read_several(float), metavar="F,...", help="0.4,0.5 to 0.9"),
     argument(
         "--min-score-grid",
-        type=_parse_several(parse_floor),
+        type=_read_several(FLOOR),
         metavar="F,...",
         help="none, or floors to try",
     ),
@@ -206,8 +179,7 @@ def _sweep(client: Client, options: argparse.Namespace) -> int:
         raise QueryError(
             f"no measure {options.objective!r} in a sweep", f"measures: {', '.join(names)}"
         )
-    print_data(options, cells, lambda cells: reports.format_sweep(cells, options.objective))
-    return COMMITTED
+    return print_report(options, cells, lambda it: reports.format_sweep(it, options.objective))
 
 
 @evaluate_answers.action(
@@ -222,7 +194,7 @@ def _calibrate(client: Client, options: argparse.Namespace) -> int:
         raise QueryError("a floor belongs to one corpus", "name it: --corpus CORPUS")
     cases = _read_cases(options)
     measured = _ask(client, options, cases)
-    print_data(options, measured.floor, lambda floor: reports.format_floor(floor))
+    print_report(options, measured.floor, reports.format_floor)
     if not options.persist:
         return COMMITTED
     ended = await_jobs(client, client.calibrate(options.corpus[0], cases))
@@ -239,8 +211,7 @@ def _calibrate(client: Client, options: argparse.Namespace) -> int:
 def _measure_curve(client: Client, options: argparse.Namespace) -> int:
     """Measure how often the gold comes first in smaller catalogues."""
     measured = _measure(client, options, curve=True)
-    print_data(options, measured.curve or (), reports.format_curve)
-    return COMMITTED
+    return print_report(options, measured.curve or (), reports.format_curve)
 
 
 def _measure(client: Client, options: argparse.Namespace, **wanted: Any) -> Evaluation:
@@ -290,13 +261,11 @@ def _judge(measured: Evaluation, options: argparse.Namespace) -> int:
         metavar="URL#MODEL",
         help="an OpenAI-compatible endpoint; the text of artifacts is sent there",
     ),
-    argument("--each", type=_parse_count, default=5, metavar="N", help="for each artifact (5)"),
-    argument(
-        "--abstain", type=_parse_share, default=0.15, metavar="F", help="share without gold (0.15)"
-    ),
+    argument("--each", type=_COUNT, default=5, metavar="N", help="for each artifact (5)"),
+    argument("--abstain", type=_SHARE, default=0.15, metavar="F", help="share without gold (0.15)"),
     argument(
         "--max-artifacts",
-        type=_parse_count,
+        type=_COUNT,
         default=50,
         metavar="N",
         help="of the first N by id (50)",
@@ -356,7 +325,7 @@ def _read_texts(client: Client, corpus: str, most: int) -> dict[str, list[str]]:
     argument("--newer", required=True, metavar="FILE", help="the newest cases"),
     argument(
         "--newest",
-        type=_parse_share,
+        type=_SHARE,
         default=0.2,
         metavar="F",
         help="share of the newest uses (0.2)",

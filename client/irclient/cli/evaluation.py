@@ -10,7 +10,7 @@ from typing import Any
 from irclient.client import Client
 from irclient.counts import format_count
 from irclient.errors import IRError
-from irclient.terminal.columns import format_table
+from irclient.terminal.columns import Table
 from irclient.terminal.output import ProgressLine
 
 _LOOKED_EVERY_S = 0.3
@@ -59,22 +59,24 @@ class EvaluationProgress:
 _IN_SWEEP = ("f1", "precision", "recall", "commit_rate", "mean_committed")
 
 
-def format_report(measured: Mapping[str, Any], *, sweep: bool = False) -> str:
-    """Return the report of `irc eval run` as text."""
-    lines = [*_format_discovery(measured["discovery"]), *format_selection(measured["selection"])]
-    lines += [*format_floor(measured["floor"]), *_format_drift(measured["drift"])]
+def format_report(measured: Mapping[str, Any], *, sweep: bool = False) -> Iterator[str | Table]:
+    """Yield the report of `irc eval run`."""
+    yield from _format_discovery(measured["discovery"])
+    yield from format_selection(measured["selection"])
+    yield from format_floor(measured["floor"])
+    yield from _format_drift(measured["drift"])
     if "baseline" in measured:
-        lines += _format_baseline(measured["baseline"])
+        yield from _format_baseline(measured["baseline"])
     if measured.get("compared"):
-        lines += _format_comparison(measured["compared"])
+        yield from _format_comparison(measured["compared"])
     if measured.get("curve"):
-        lines += ["", format_curve(measured["curve"])]
+        yield ""
+        yield from format_curve(measured["curve"])
     if sweep:
-        lines += ["", _format_cells(measured["sweep"], "f1")]
-    return "\n".join(lines)
+        yield from ("", _format_cells(measured["sweep"], "f1"))
 
 
-def _format_discovery(found: Mapping[str, Any]) -> Iterator[str]:
+def _format_discovery(found: Mapping[str, Any]) -> Iterator[str | Table]:
     yield f"{format_count(found['n'], 'case')}, {found['n_gold']} of them with gold"
     measures, spread = found["measures"], found.get("intervals", {})
     cuts = sorted({int(name.partition("@")[2]) for name in measures})
@@ -88,7 +90,7 @@ def _format_discovery(found: Mapping[str, Any]) -> Iterator[str]:
         for name in names
     ]
     if rows:
-        yield format_table(("measure", *(f"@{k}" for k in cuts), f"95% of @{cuts[-1]}"), rows)
+        yield Table(("measure", *(f"@{k}" for k in cuts), f"95% of @{cuts[-1]}"), rows)
     yield ", ".join(f"{count} {name}" for name, count in sorted(found["outcomes"].items()))
     if (share := found.get("abstention_accuracy")) is not None:
         yield f"below the best floor: {share:.3f} of the cases without gold"
@@ -114,10 +116,10 @@ def _format_comparison(found: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
-def format_curve(points: Sequence[Mapping[str, float]]) -> str:
-    """Return how often the gold comes first, by size of the catalogue, as a table."""
+def format_curve(points: Sequence[Mapping[str, float]]) -> Iterator[str | Table]:
+    """Yield how often the gold comes first, by size of the catalogue, as a table."""
     rows = [[f"{point['size']:,}", f"{point['first']:.3f}"] for point in points]
-    return format_table(("artifacts", "gold first"), rows) if rows else "no artifacts"
+    yield Table(("artifacts", "gold first"), rows) if rows else "no artifacts"
 
 
 def format_selection(chosen: Mapping[str, Any]) -> Iterator[str]:
@@ -148,16 +150,17 @@ def _format_drift(drift: Mapping[str, Any]) -> Iterator[str]:
         yield f"drift: gold of {format_count(drift['cases'], 'case')} is not in the corpus: {shown}"
 
 
-def format_sweep(cells: Sequence[Mapping[str, Any]], objective: str) -> str:
-    """Return the tried selectors as a table, the best by a measure first."""
+def format_sweep(cells: Sequence[Mapping[str, Any]], objective: str) -> Iterator[str | Table]:
+    """Yield the tried selectors as a table, the best by a measure first."""
     if not cells:
-        return "no selector was tried"
+        yield "no selector was tried"
+        return
     best = _order_cells(cells, objective)[0]
-    tried = f"max_k {best['max_k']}, rel {best['rel']:g}"
-    return f"best by {objective}: {tried}\n{_format_cells(cells, objective)}"
+    yield f"best by {objective}: max_k {best['max_k']}, rel {best['rel']:g}"
+    yield _format_cells(cells, objective)
 
 
-def _format_cells(cells: Sequence[Mapping[str, Any]], objective: str) -> str:
+def _format_cells(cells: Sequence[Mapping[str, Any]], objective: str) -> Table:
     floors = any(cell.get("min_score") is not None for cell in cells)
     names = _IN_SWEEP if objective in _IN_SWEEP else (objective, *_IN_SWEEP)
     rows = [
@@ -168,7 +171,7 @@ def _format_cells(cells: Sequence[Mapping[str, Any]], objective: str) -> str:
         ]
         for cell in _order_cells(cells, objective)
     ]
-    return format_table(("max_k", "rel", *(["min_score"] if floors else []), *names), rows)
+    return Table(("max_k", "rel", *(["min_score"] if floors else []), *names), rows)
 
 
 def _order_cells(cells: Sequence[Mapping[str, Any]], objective: str) -> list[Mapping[str, Any]]:

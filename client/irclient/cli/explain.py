@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from irclient.cli.prompts import describe_gate
 from irclient.cli.query import QUERY, ROUNDS, SELECT_OPTIONS, read_query, take_argument
 from irclient.client import Client
 from irclient.counts import format_count
-from irclient.terminal.columns import TableColumn, fit_table, wrap_line
+from irclient.terminal.columns import Table, TableColumn, print_report
 from irclient.terminal.help import command, flag
 from irclient.terminal.hits import REASONS, describe_cut
-from irclient.terminal.output import print_data
 from irclient.terminal.tables import format_moment, shorten
-from irclient.terminal.width import UNCUT, detect_terminal
 from irclient.verdicts import describe_verdict
 
 _SHOWN = 10
@@ -97,26 +95,25 @@ def explain_answer(client: Client, options: argparse.Namespace) -> int:
     irc explain --rounds 3 "fill in a PDF form, and clean up a spreadsheet"
     """
     explained = client.explain(read_query(client, options), options.item)
-    shown = format_whole_explanation if options.all else format_explanation
-    return print_data(options, explained, lambda found: shown(found, detect_terminal().width))
+    report = format_whole_explanation if options.all else format_explanation
+    return print_report(options, explained, report)
 
 
-def format_explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
-    """Return the verdict in about ten lines: what applies, what was asked, what came close."""
-    lines = [*_format_verdict(explained), *_format_project(explained)]
-    lines += _format_muted(explained)
+def format_explanation(explained: Mapping[str, Any]) -> Iterator[str | Table]:
+    """Yield the verdict in about ten lines: what applies, what was asked, what came close."""
+    yield from _format_verdict(explained)
+    yield from _format_project(explained)
+    yield from _format_muted(explained)
     if "item" in explained:
-        lines += _format_item(explained["item"])
-    lines += [
-        _describe_query(explained["analysis"]),
-        *_format_cut(explained),
-        *_format_floors(explained["corpora"]),
-    ]
-    lines += [*_format_next(explained["corpora"]), "--all shows every corpus, candidate and score"]
-    shown = _fold(lines, width)
+        yield from _format_item(explained["item"])
+    yield _describe_query(explained["analysis"])
+    yield from _format_cut(explained)
+    yield from _format_floors(explained["corpora"])
+    yield from _format_next(explained["corpora"])
+    yield "--all shows every corpus, candidate and score"
     if explained["selection"].get("rounds"):
-        shown += ["", *_format_rounds(explained["selection"], width)]
-    return "\n".join(shown)
+        yield ""
+        yield from _format_rounds(explained["selection"])
 
 
 def _format_verdict(explained: Mapping[str, Any]) -> Iterator[str]:
@@ -217,25 +214,28 @@ def _format_next(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"not chosen: {score:.2f} {reference}: {why}"
 
 
-def format_whole_explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
-    """Return every stage as text: the verdict, the words, and each corpus with its candidates."""
-    verdict = [*_format_selection(explained["selection"]), *_format_muted(explained)]
-    blocks = [_fold(verdict, width)]
-    words = _format_analysis(explained["analysis"])
-    blocks.append(_fold([*_format_project(explained), *words, *_format_cut(explained)], width))
+def format_whole_explanation(explained: Mapping[str, Any]) -> Iterator[str | Table]:
+    """Yield every stage: the verdict, the words, and each corpus with its candidates."""
+    yield from _format_selection(explained["selection"])
+    yield from _format_muted(explained)
+    yield ""
+    yield from _format_project(explained)
+    yield from _format_analysis(explained["analysis"])
+    yield from _format_cut(explained)
     for corpus in explained["corpora"]:
         shown = corpus["candidates"][:_SHOWN]
-        above, below = _fold(_format_corpus(corpus), width), _fold(_format_terms(shown[:3]), width)
-        blocks.append([*above, *_format_candidates(shown, width), *below])
+        yield ""
+        yield from _format_corpus(corpus)
+        if shown:
+            rows = [_make_row(number, each) for number, each in enumerate(shown, start=1)]
+            yield Table(_CANDIDATE, rows, _INDENT)
+        yield from _format_terms(shown[:3])
     if explained["selection"].get("rounds"):
-        blocks.append(_format_rounds(explained["selection"], width))
+        yield ""
+        yield from _format_rounds(explained["selection"])
     if "item" in explained:
-        blocks.append(_fold(_format_item(explained["item"]), width))
-    return "\n\n".join("\n".join(block) for block in blocks)
-
-
-def _fold(lines: Iterable[str], width: int) -> list[str]:
-    return [wrap_line(line, width) for line in lines]
+        yield ""
+        yield from _format_item(explained["item"])
 
 
 def _format_analysis(analysis: Mapping[str, Any]) -> Iterator[str]:
@@ -258,12 +258,6 @@ def _format_corpus(corpus: Mapping[str, Any]) -> Iterator[str]:
         + (f", dense trusted {corpus['trust']:.2f}" if corpus["trust"] < 1 else "")
     )
     yield f"{_INDENT}floor {_format_floor(corpus)}"
-
-
-def _format_candidates(shown: Sequence[Mapping[str, Any]], width: int) -> list[str]:
-    rows = [_make_row(number, each) for number, each in enumerate(shown, start=1)]
-    lines = fit_table(_CANDIDATE, rows, width - len(_INDENT)).splitlines() if rows else []
-    return [_INDENT + line for line in lines]
 
 
 def _format_terms(shown: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -316,16 +310,15 @@ def _format_selection(selection: Mapping[str, Any]) -> Iterator[str]:
         yield f"    {reference}"
 
 
-def _format_rounds(selection: Mapping[str, Any], width: int) -> list[str]:
+def _format_rounds(selection: Mapping[str, Any]) -> Iterator[str | Table]:
     rows = [
         _make_round_row(number, each) for number, each in enumerate(selection["rounds"], start=1)
     ]
-    lines = fit_table(_ROUND, rows, width).splitlines()
+    yield Table(_ROUND, rows)
     signals = selection["signals"]
-    below = [f"stopped: {signals.get('stopped', '')}"]
+    yield f"stopped: {signals.get('stopped', '')}"
     if unserved := signals.get("unserved"):
-        below.append(f"nothing found for: {'; '.join(unserved)}")
-    return [*lines, *_fold(below, width)]
+        yield f"nothing found for: {'; '.join(unserved)}"
 
 
 def _make_round_row(number: int, each: Mapping[str, Any]) -> list[str]:

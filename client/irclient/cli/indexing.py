@@ -11,7 +11,7 @@ from irclient.cli.follow import NO_WAIT, await_jobs, choose_jobs_exit, follow
 from irclient.cli.query import ONE_CORPUS, WAIT
 from irclient.client import Client
 from irclient.counts import format_count
-from irclient.terminal.columns import format_table
+from irclient.terminal.columns import Report, Table, print_report
 from irclient.terminal.exits import COMMITTED, UNHEALTHY
 from irclient.terminal.help import argument, command, flag
 from irclient.terminal.output import note, print_data
@@ -30,6 +30,7 @@ from irclient.terminal.output import note, print_data
         "root",
         metavar="ROOT",
         nargs="*",
+        default=(),
         help="a directory to index, or, for files, sessions and mcp_tools, a single file",
     ),
     flag("--dry-run", "only show what would be indexed, and what not"),
@@ -171,19 +172,19 @@ def maintain_corpora(client: Client, options: argparse.Namespace) -> int:
     tasks = client.maintain(options.corpus, options.dry_run)
     jobs = [task.job for task in tasks if task.job]
     ended = [] if options.no_wait else await_jobs(client, jobs)
-    print_data(options, tasks, lambda tasks: _format_tasks(tasks, options.dry_run))
+    print_report(options, tasks, lambda tasks: _format_tasks(tasks, options.dry_run))
     for each in ended:
         if each.state == "failed":
             note(f"irc: {each.kind} {each.corpus}: {each.report}")
     return choose_jobs_exit(ended) if ended else COMMITTED
 
 
-def _format_tasks(tasks: Sequence[dict[str, Any]], dry_run: bool) -> str:
+def _format_tasks(tasks: Sequence[dict[str, Any]], dry_run: bool) -> Report:
     rows = [
         [task["corpus"] or "all", task["work"], _name_state(task, dry_run), task["reason"]]
         for task in tasks
     ]
-    return format_table(("corpus", "work", "", "why"), rows) if rows else "no corpora"
+    return [Table(("corpus", "work", "", "why"), rows)] if rows else "no corpora"
 
 
 def _name_state(task: dict[str, Any], dry_run: bool) -> str:

@@ -17,13 +17,15 @@ from irclient.errors import IRError, Unreachable
 from irclient.terminal.ending import report_error, run_program
 from irclient.terminal.help import (
     Parser,
+    add_output,
+    add_output_of_action,
     choose_commands,
     group_commands,
     load_command,
     make_parser,
     parse_options,
 )
-from irclient.terminal.output import add_output, add_output_of_action, can_ask, flush_output
+from irclient.terminal.output import can_ask, flush_output
 from irclient.terminal.width import escape_unencodable
 
 # The function of each command: only the module of the command that runs is imported.

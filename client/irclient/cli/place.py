@@ -41,7 +41,7 @@ def choose_default_place() -> str:
 def find_directory(directory: str, option: str, must_exist: bool = True) -> str:
     """Return the real path of a directory, by default the working directory.
 
-    Raises QueryError, naming the `option`, unless it is a directory.
+    Raises QueryError, with the `option` in its hint, unless it is a directory.
     """
     if not directory:
         if here := find_here():
@@ -50,5 +50,5 @@ def find_directory(directory: str, option: str, must_exist: bool = True) -> str:
     path = os.path.realpath(os.path.expanduser(directory))
     if must_exist and not os.path.isdir(path):
         what = "is not a directory" if os.path.lexists(path) else "does not exist"
-        raise QueryError(f"{option} {directory}: it {what}", "name a directory")
+        raise QueryError(f"{directory} {what}", f"{option} DIR names a directory")
     return path

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from irclient.cli.follow import await_jobs, choose_jobs_exit
 from irclient.cli.place import choose_default_place
 from irclient.client import Client
 from irclient.errors import QueryError
-from irclient.terminal.columns import TableColumn, fit_table, wrap_line
-from irclient.terminal.exits import COMMITTED
+from irclient.terminal.columns import Table, TableColumn, print_report
 from irclient.terminal.help import argument, command, flag
-from irclient.terminal.output import print_data
 from irclient.terminal.tables import format_moment, shorten
-from irclient.terminal.width import detect_terminal
 
 _EVERYWHERE = "everywhere"
 _WISH = (
@@ -89,17 +86,12 @@ def _prefer(client: Client, options: argparse.Namespace, verdict: str, done: str
             raise QueryError("no item is named", f"irc {verdict} REF; irc {verdict} alone lists")
         shown = (done, "faded") if verdict == "mute" else (done,)
         rows = [each for each in client.preferences() if each.verdict in shown]
-        print_data(options, rows, lambda rows: _format_list(rows, done, detect_terminal().width))
-        return COMMITTED
+        return print_report(options, rows, lambda rows: _format_list(rows, done))
     place = choose_default_place()
     asked = f"un{verdict}" if options.undo else verdict
     made = client.prefer(options.reference, asked, place, options.here)
     ended = await_jobs(client, made.jobs)
-    print_data(
-        options,
-        made,
-        lambda made: wrap_line(_format_change(made, options.undo), detect_terminal().width),
-    )
+    print_report(options, made, lambda made: _format_change(made, options.undo))
     return choose_jobs_exit(ended)
 
 
@@ -110,20 +102,20 @@ def _format_change(made: Mapping[str, Any], undone: bool) -> str:
     return f"{made['reference']}: {verdict} {where}{ended}"
 
 
-def _format_list(rows: Sequence[Mapping[str, Any]], done: str, width: int) -> str:
+def _format_list(rows: Sequence[Mapping[str, Any]], done: str) -> Iterator[str | Table]:
     wishes = [each for each in rows if each["verdict"] == done]
     faded = [each for each in rows if each["verdict"] == "faded"]
-    blocks = [f"nothing is {done}"] if not wishes else []
     if wishes:
         cells = [
             (each["reference"], shorten(each["root"]) or _EVERYWHERE, format_moment(each["at"]))
             for each in wishes
         ]
-        blocks.append(fit_table(_WISH, cells, width))
+        yield Table(_WISH, cells)
+    else:
+        yield f"nothing is {done}"
     if faded:
         cells = [
             (each["reference"], each["sessions"], format_moment(each["at"]) if each["at"] else "")
             for each in faded
         ]
-        blocks += [fit_table(_FADED, cells, width), "irc pin REF offers one again"]
-    return "\n".join(blocks)
+        yield from (Table(_FADED, cells), "irc pin REF offers one again")

@@ -11,13 +11,12 @@ from irclient.cli.query import Act
 from irclient.client import Client
 from irclient.counts import format_count
 from irclient.results import ProjectRow
-from irclient.terminal.columns import TableColumn, fit_table, wrap_line
+from irclient.terminal.columns import Report, Table, TableColumn, print_report
 from irclient.terminal.exits import ABSTAINED, COMMITTED
 from irclient.terminal.help import argument, command
 from irclient.terminal.hits import quote
 from irclient.terminal.output import print_data
 from irclient.terminal.tables import format_age, format_moment, shorten
-from irclient.terminal.width import detect_terminal
 
 _PROJECT = (
     TableColumn("name", least=10),
@@ -54,23 +53,22 @@ def show_project(client: Client, options: argparse.Namespace) -> int:
     """
     place = find_directory(options.directory, "irc here")
     found = client.here(place)
-    print_data(options, found, lambda found: _format_here(found, place, detect_terminal().width))
+    print_report(options, found, lambda found: _format_here(found, place))
     return COMMITTED if found.project else ABSTAINED
 
 
-def _format_here(found: Mapping[str, Any], place: str, width: int) -> Iterator[str]:
+def _format_here(found: Mapping[str, Any], place: str) -> Iterator[str | Table]:
     if not found["project"]:
-        yield wrap_line(f"{shorten(place)} is in no project: {found['reason']}", width)
+        yield f"{shorten(place)} is in no project: {found['reason']}"
         return
     state = ": still being read" if found["reading"] else ""
-    yield wrap_line(f"{found['project']}, {shorten(found['root'])}{state}", width)
+    yield f"{found['project']}, {shorten(found['root'])}{state}"
     for name in ("marks", "ecosystems"):
         if found[name]:
-            yield wrap_line(f"{name}: {', '.join(found[name])}", width)
+            yield f"{name}: {', '.join(found[name])}"
     if found["corpora"]:
-        columns = [TableColumn("corpus"), TableColumn("items"), TableColumn("indexed")]
-        yield fit_table(columns, map(_list_cells, found["corpora"]), width)
-    yield from (wrap_line(f"note: {each}", width) for each in found["notes"])
+        yield Table(("corpus", "items", "indexed"), map(_list_cells, found["corpora"]))
+    yield from (f"note: {each}" for each in found["notes"])
     yield from (f"lately: {quote(each)}" for each in found["lately"])
 
 
@@ -101,11 +99,10 @@ def manage_projects(client: Client, options: argparse.Namespace) -> int:
     if options.action:
         act: Act = options.act
         return act(client, options)
-    width = detect_terminal().width
-    return print_data(options, client.projects(), lambda found: format_projects(found, width))
+    return print_report(options, client.projects(), format_projects)
 
 
-def format_projects(found: Sequence[Mapping[str, Any]], width: int) -> str:
+def format_projects(found: Sequence[Mapping[str, Any]]) -> Report:
     """Return one row for each project."""
     if not found:
         return "no projects are known; ask from one, or: irc projects add DIR"
@@ -121,7 +118,7 @@ def format_projects(found: Sequence[Mapping[str, Any]], width: int) -> str:
         )
         for each in found
     ]
-    return fit_table(_PROJECT, rows, width)
+    return [Table(_PROJECT, rows)]
 
 
 def _format_size(size: int) -> str:
@@ -160,12 +157,12 @@ def _forget(client: Client, options: argparse.Namespace) -> int:
     )
 
 
-def format_reads(found: Sequence[Mapping[str, Any]], width: int) -> Iterator[str]:
+def format_reads(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield for each directory why it is read, since when, and how to stop it."""
     for each in found:
         yield shorten(each["path"])
         since = f", since {format_moment(each['since'])}" if each["since"] else ""
-        yield wrap_line(f"  {each['why']}{since}; to stop it:", width)
+        yield f"  {each['why']}{since}; to stop it:"
         yield f"    {each['how_to_end']}"
     if not found:
         yield "no directory is read"

@@ -19,11 +19,10 @@ from irclient.counts import format_count
 from irclient.errors import QueryError
 from irclient.prompts import PROVENANCES, GivenPrompts, LineProblem, read_lines
 from irclient.results import ExportedPrompts
-from irclient.terminal.columns import TableColumn, fit_table, wrap_line
+from irclient.terminal.columns import Report, Table, TableColumn, print_report
 from irclient.terminal.exits import UNHEALTHY, WRONG
 from irclient.terminal.help import Add, argument, command
 from irclient.terminal.output import dump_safe_json, note, print_data
-from irclient.terminal.width import detect_terminal
 
 # The most lines, texts and bytes of a request.
 _PART_LINES, _PART_TEXTS, _PART_BYTES = 500, 20_000, 1_000_000
@@ -97,24 +96,22 @@ add_writing(manage_prompts)
 def _list(client: Client, options: argparse.Namespace) -> int:
     """Count the prompts and say whether they count, or list those of one item."""
     rows = client.prompts(options.corpus, options.item, choose_place(options))
-    width = detect_terminal().width
-    shown = _format_item if options.item else _format_held
-    return print_data(options, rows, lambda rows: shown(rows, width))
+    return print_report(options, rows, _format_item if options.item else _format_held)
 
 
-def _format_held(rows: Sequence[Mapping[str, Any]], width: int) -> str:
+def _format_held(rows: Sequence[Mapping[str, Any]]) -> Report:
     if not rows:
         return "no item has expected prompts; irc prompts import FILE adds some"
     names = ("corpus", "provenance", "items", "prompts", "misses", "outdated")
     cells = [(*(row[name] for name in names), describe_gate(row)) for row in rows]
-    return fit_table(_HELD, cells, width)
+    return [Table(_HELD, cells)]
 
 
-def _format_item(rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[str]:
+def _format_item(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for row in rows:
-        yield wrap_line(f"{row['item']}, by {row['provenance']}: {describe_gate(row)}", width)
-        yield from (wrap_line(f"  {text}", width) for text in row["texts"])
-        yield from (wrap_line(f"  not: {text}", width) for text in row["near"])
+        yield f"{row['item']}, by {row['provenance']}: {describe_gate(row)}"
+        yield from (f"  {text}" for text in row["texts"])
+        yield from (f"  not: {text}" for text in row["near"])
     if not rows:
         yield "the item has no expected prompts"
 

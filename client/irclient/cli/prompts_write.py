@@ -11,15 +11,14 @@ from typing import Any
 from irclient.client import Client
 from irclient.counts import format_count
 from irclient.errors import QueryError
-from irclient.results import PromptWriting
-from irclient.terminal.columns import TableColumn, fit_table, wrap_line
+from irclient.invisible import make_safe
+from irclient.terminal.columns import Table, fit_report, print_report
 from irclient.terminal.exits import COMMITTED, UNHEALTHY, UNKNOWN, WRONG
 from irclient.terminal.help import Command, add_exclusive, argument, flag
-from irclient.terminal.output import ProgressLine, note, print_data
-from irclient.terminal.width import UNCUT, detect_terminal
+from irclient.terminal.output import ProgressLine, note, note_text, print_data
+from irclient.terminal.width import detect_terminal
 
 WRITERS = ("claude", "codex", "models")
-_COLUMNS = (TableColumn("corpus"), TableColumn("items"), TableColumn("rewritten"))
 _POLL_S = 0.3
 _YES = ("y", "yes")
 
@@ -65,7 +64,7 @@ def _write(client: Client, options: argparse.Namespace) -> int:
     for change in ("pause", "resume", "stop"):
         if getattr(options, change):
             run = client.prompts_writing(change)
-            print_data(options, run, lambda run: format_writing(run, detect_terminal().width))
+            print_report(options, run, format_writing)
             if change == "resume" and not options.no_wait:
                 return _follow(client, options)
             return COMMITTED
@@ -76,7 +75,7 @@ def _write(client: Client, options: argparse.Namespace) -> int:
         print_data(options, plan, lambda plan: "no item needs prompts: all have some")
         return UNKNOWN
     if not options.yes:
-        print_data(options, plan, lambda plan: format_plan(plan, detect_terminal().width))
+        print_report(options, plan, format_plan)
         if options.json or not _may_ask():
             note("irc: nothing was sent or written; --yes starts without asking")
             return WRONG
@@ -85,7 +84,7 @@ def _write(client: Client, options: argparse.Namespace) -> int:
     named = options.corpus or [each["corpus"] for each in plan.corpora]
     run = client.prompts_write(named, options.writer, options.budget or plan.budget)
     if options.no_wait:
-        print_data(options, run, lambda run: format_writing(run, detect_terminal().width))
+        print_report(options, run, format_writing)
         return COMMITTED
     return _follow(client, options)
 
@@ -114,7 +113,7 @@ def _follow(client: Client, options: argparse.Namespace) -> int:
         note("irc: writing goes on; irc prompts write --pause pauses it")
         raise
     line.clear()
-    print_data(options, run, lambda run: format_writing(run, detect_terminal().width))
+    print_report(options, run, format_writing)
     return COMMITTED if run.state == "done" and not run.left else UNHEALTHY
 
 
@@ -122,43 +121,38 @@ def note_writing(client: Client, options: argparse.Namespace) -> None:
     """Print the progress of writing, unless it is done."""
     run = client.prompts_writing()
     if not options.json and run.state not in ("none", "done"):
-        for line in format_writing(run, detect_terminal().width):
-            note(line)
+        note_text(fit_report(format_writing(make_safe(run.to_dict())), detect_terminal().width))
 
 
-def format_plan(plan: Mapping[str, Any], width: int = UNCUT) -> Iterator[str]:
+def format_plan(plan: Mapping[str, Any]) -> Iterator[str | Table]:
     """Yield what would be sent to whom, and about how many tokens that takes."""
     rows = [(each["corpus"], each["items"], each["outdated"]) for each in plan["corpora"]]
-    yield fit_table(_COLUMNS, rows, width)
-    yield wrap_line(
+    yield Table(("corpus", "items", "rewritten"), rows)
+    yield (
         f"{format_count(plan['items'], 'item')}, about {plan['tokens']:,} tokens"
-        f" (at most {plan['budget']:,}), by {plan['writer']}: {plan['where']}",
-        width,
+        f" (at most {plan['budget']:,}), by {plan['writer']}: {plan['where']}"
     )
-    yield wrap_line(
+    yield (
         "it is sent the name, the description and the first 1,500 characters of each item,"
-        " without secrets",
-        width,
+        " without secrets"
     )
 
 
-def format_writing(run: Mapping[str, Any] | PromptWriting, width: int = UNCUT) -> Iterator[str]:
+def format_writing(told: Mapping[str, Any]) -> Iterator[str]:
     """Yield the progress of writing."""
-    told = run.to_dict() if isinstance(run, PromptWriting) else run
     if told["state"] == "none":
         yield "no prompts are being written; irc prompts write starts"
         return
     why = f": {told['reason']}" if told["reason"] else ""
-    yield wrap_line(
+    yield (
         f"prompts by {told['writer']}: {told['state']}{why}; {told['written']:,} of"
         f" {format_count(told['items'], 'item')}, {format_count(told['prompts'], 'prompt')},"
-        f" about {told['spent']:,} of {told['budget']:,} tokens",
-        width,
+        f" about {told['spent']:,} of {told['budget']:,} tokens"
     )
     if told["left"]:
-        yield wrap_line(f"given up after two failed answers: {told['left']:,}", width)
-    if told["dropped"]:
-        yield wrap_line(f"dropped: {_format_dropped(told['dropped'])}", width)
+        yield f"given up after two failed answers: {told['left']:,}"
+    if dropped := told["dropped"]:
+        yield f"dropped: {_format_dropped(dropped)}"
 
 
 def _format_dropped(dropped: Mapping[str, int]) -> str:

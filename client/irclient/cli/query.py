@@ -16,7 +16,7 @@ from irclient.errors import QueryError
 from irclient.fast.choices import FUSIONS, LEVELS, MODES, STRATEGIES
 from irclient.ops import OPS
 from irclient.terminal.conditions import parse_where
-from irclient.terminal.help import Add, argument, flag, group
+from irclient.terminal.help import Add, argument, flag, group, make_type
 from irclient.terminal.output import note
 from irclient.types import Query
 
@@ -73,25 +73,21 @@ def list_conditions(options: argparse.Namespace) -> list[str]:
     return [*options.where, json.dumps({"asset_type": {"$in": options.asset_type}})]
 
 
-def parse_floor(text: str) -> float | str | None:
-    """Parse a floor: a number from 0 to 1, `auto`, or `none`."""
-    if text in ("auto", "none"):
-        return None if text == "none" else text
-    try:
-        if 0 <= (floor := float(text)) <= 1:
-            return floor
-    except ValueError:
-        pass
-    message = f"{text!r} is not a number from 0 to 1, `auto` or `none`"
-    raise argparse.ArgumentTypeError(message)
+def _read_floor(text: str) -> float | str | None:
+    return {"auto": "auto", "none": None}[text] if text in ("auto", "none") else float(text)
 
 
-def _parse_weight(text: str) -> tuple[str, float]:
+def _read_weight(text: str) -> tuple[str, float]:
     kind, _, weight = text.partition("=")
-    try:
-        return kind, float(weight)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not KIND=W with a number W") from None
+    return kind, float(weight)
+
+
+# A number, "auto", or None for "none".
+FLOOR = make_type(
+    _read_floor,
+    "a number from 0 to 1, `auto` or `none`",
+    lambda floor: not isinstance(floor, float) or 0 <= floor <= 1,
+)
 
 
 def _add_repeated(*words: str) -> Add:
@@ -136,7 +132,7 @@ SELECT_OPTIONS = group(
     argument("--rel", type=float, metavar="F", help="share of the top score needed (0.9, relaxed)"),
     argument(
         "--min-score",
-        type=parse_floor,
+        type=FLOOR,
         default="auto",
         metavar="F",
         help="abstain below F (0 to 1), `auto` (calibrated, the default) or `none`",
@@ -179,15 +175,11 @@ QUERY_SHAPE = (
             "--weight",
             action="append",
             default=[],
-            type=_parse_weight,
+            type=make_type(_read_weight, "KIND=W with a number W"),
             metavar="KIND=W",
             help="multiply the score of a surface kind; may be repeated",
         ),
-        argument(
-            *("--rerank", "--rerank-text"),
-            action="store_true",
-            help="let the configured reranker reorder the best",
-        ),
+        flag("--rerank", "--rerank-text", "let the configured reranker reorder the best"),
     ),
     group(
         "what to answer",

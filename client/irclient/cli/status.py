@@ -10,12 +10,16 @@ from typing import Any
 
 from irclient.agents.install.entries import may_be_gone
 from irclient.client import Client
+from irclient.errors import QueryError
 from irclient.invisible import make_safe
+from irclient.nearest import did_you_mean
 from irclient.terminal import tables
+from irclient.terminal.columns import print_report
 from irclient.terminal.exits import COMMITTED, choose_status_exit
 from irclient.terminal.help import argument, command, flag
 from irclient.terminal.output import find_lost_output, note, print_data, print_json, print_text
-from irclient.terminal.width import detect_terminal
+
+TOPICS = ("generation", "job", "failure", "evaluation")
 
 
 @command(
@@ -50,26 +54,20 @@ def show_status(client: Client, options: argparse.Namespace) -> int:
     irc status --prometheus
     """
     if options.failures:
-        failures = client.failures()
-        print_data(options, failures, tables.format_failures)
-    elif options.secrets:
-        secrets = client.secrets()
-        print_data(options, secrets, tables.format_secrets)
-    elif options.reads:
+        return print_data(options, client.failures(), tables.format_failures)
+    if options.secrets:
+        return print_data(options, client.secrets(), tables.format_secrets)
+    if options.reads:
         from irclient.cli.projects import format_reads
 
-        width = detect_terminal().width
-        print_data(options, client.reads(), lambda found: format_reads(found, width))
-    elif options.prometheus:
+        return print_report(options, client.reads(), format_reads)
+    if options.prometheus:
         print_text(format_prometheus(make_safe(client.status(profile=True).to_dict())))
-    else:
-        state = client.status(options.profile).to_dict()
-        print_data(
-            options, state, lambda found: tables.format_status(found, detect_terminal().width)
-        )
-        _note_missing_hooks()
-        return choose_status_exit(state)
-    return COMMITTED
+        return COMMITTED
+    state = client.status(options.profile).to_dict()
+    print_report(options, state, tables.format_status)
+    _note_missing_hooks()
+    return choose_status_exit(state)
 
 
 def _note_missing_hooks() -> None:
@@ -110,7 +108,7 @@ def ping_daemon(client: Client, options: argparse.Namespace) -> int:
         "topic",
         nargs="*",
         metavar="TOPIC",
-        help="only these: generation, job, failure, evaluation (all)",
+        help=f"only these: {', '.join(TOPICS)} (all)",
     ),
 )
 def print_events(client: Client, options: argparse.Namespace) -> int:
@@ -131,6 +129,10 @@ def print_events(client: Client, options: argparse.Namespace) -> int:
     # wait for the next failure
     irc events failure | head -1
     """
+    for topic in options.topic:
+        if topic not in TOPICS:
+            near = did_you_mean(topic, TOPICS)
+            raise QueryError(f"unknown topic {topic!r}{near}", f"topics: {', '.join(TOPICS)}")
     client.ping()
     for topic, data in client.events(options.topic):
         print_json({"event": topic, **data})

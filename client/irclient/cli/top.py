@@ -11,17 +11,15 @@ import time
 from irclient.cli.rates import Sample, format_sample, take_sample
 from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
-from irclient.terminal.help import argument, command
-from irclient.terminal.output import find_lost_output, note, parse_seconds, print_json, print_line
+from irclient.terminal.help import SECONDS, argument, command
+from irclient.terminal.output import find_lost_output, note, print_json, print_line
 
 # A daemon that hangs must not keep the keys from being read.
 _WITHIN_S = 2.0
 
 
 @command(
-    argument(
-        "--every", type=parse_seconds, default=1.0, metavar="S", help="refresh every S seconds (1)"
-    ),
+    argument("--every", type=SECONDS, default=1.0, metavar="S", help="refresh every S seconds (1)"),
     argument("--count", type=int, metavar="N", help="end after N refreshes"),
 )
 def watch_daemon(client: Client, options: argparse.Namespace) -> int:

@@ -14,11 +14,10 @@ from irclient.cli.follow import NO_WAIT, follow
 from irclient.cli.query import Act, take_argument
 from irclient.client import Client
 from irclient.counts import format_count
-from irclient.terminal.columns import TableColumn, fit_table, wrap_line
+from irclient.terminal.columns import Table, TableColumn, print_report
 from irclient.terminal.help import Add, add_exclusive, argument, command, flag
 from irclient.terminal.output import print_data
 from irclient.terminal.tables import format_moment
-from irclient.terminal.width import UNCUT, detect_terminal
 
 _ITEMS = 20
 _NAMES = 10
@@ -33,14 +32,7 @@ _USED = (
     TableColumn("absent", optional=1),
     TableColumn("last used", optional=4),
 )
-_BY = tuple(map(TableColumn, ("by", "name", "offered", "adopted", "share")))
-_MOMENTS = tuple(map(TableColumn, ("moment", "agent", "told", "silent", "bad events")))
-_LISTED = (
-    TableColumn("skill", least=16),
-    TableColumn("characters"),
-    TableColumn("uses"),
-    TableColumn("listed"),
-)
+_MOMENTS = ("moment", "agent", "told", "silent", "bad events")
 
 
 def _add_item(meaning: str) -> Add:
@@ -82,8 +74,7 @@ def report_usage(client: Client, options: argparse.Namespace) -> int:
 @report_usage.action("show", _add_item("only this item (CORPUS/ID)"))
 def _show(client: Client, options: argparse.Namespace) -> int:
     """Show what was offered and used."""
-    report = client.usage(options.item).to_dict()
-    return print_data(options, report, lambda found: format_usage(found, detect_terminal().width))
+    return print_report(options, client.usage(options.item), format_usage)
 
 
 @report_usage.action(
@@ -148,8 +139,7 @@ def report_gaps(client: Client, options: argparse.Namespace) -> int:
     # for a script
     irc gaps --json
     """
-    report = client.gaps(options.least).to_dict()
-    return print_data(options, report, lambda found: format_gaps(found, detect_terminal().width))
+    return print_report(options, client.gaps(options.least), format_gaps)
 
 
 @command(
@@ -186,15 +176,16 @@ def report_listing(client: Client, options: argparse.Namespace) -> int:
     # Codex
     irc listing --agent codex
     """
-    report = client.listing(options.context_tokens, options.agent).to_dict()
-    return print_data(options, report, lambda found: format_listing(found, detect_terminal().width))
+    report = client.listing(options.context_tokens, options.agent)
+    return print_report(options, report, format_listing)
 
 
 @command(
-    argument("session", help="as the hook names it: AGENT:ID"),
+    argument("session", metavar="SESSION", help="as the hook names it: AGENT:ID"),
     argument(
         "reference",
         nargs="*",
+        default=(),
         metavar="CORPUS/ID",
         help="record these as shown, too; a name will do",
     ),
@@ -226,34 +217,32 @@ def _format_impressions(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield "nothing"
 
 
-def format_usage(report: Mapping[str, Any], width: int) -> Iterator[str]:
+def format_usage(report: Mapping[str, Any]) -> Iterator[str | Table]:
     """Yield the report on use: counts, adoption, items, and what stands out."""
     states = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in report["states"].items())
-    yield wrap_line(
+    yield (
         f"since {_format_day(report['since'])}: {format_count(report['answers'], 'answer')}, of"
         f" which {report['abstained']:,} offered nothing; {format_count(report['turns'], 'turn')};"
-        f" {format_count(report['uses'], 'use')}{f' ({states})' if states else ''}",
-        width,
+        f" {format_count(report['uses'], 'use')}{f' ({states})' if states else ''}"
     )
     if report["without_session"]:
         count = f"{format_count(report['without_session'], 'answer')} had no session"
-        yield wrap_line(f"{count}: it counts only if a transcript shows it", width)
+        yield f"{count}: it counts only if a transcript shows it"
     if report["adoption"]:
         rows = [
             (e["by"], e["name"], e["offered"], e["adopted"], _format_share(e))
             for e in report["adoption"]
         ]
-        yield from ("", fit_table(_BY, rows, width))
+        yield from ("", Table(("by", "name", "offered", "adopted", "share"), rows))
     if report["items"]:
-        yield from ("", fit_table(_USED, map(_make_row, report["items"][:_ITEMS]), width))
-        if more := len(report["items"]) - _ITEMS:
-            yield from [f"and {more:,} more (--json)"] if more > 0 else []
-    yield from _format_extremes(report, width)
+        yield from ("", Table(_USED, map(_make_row, report["items"][:_ITEMS])))
+        if (more := len(report["items"]) - _ITEMS) > 0:
+            yield f"and {more:,} more (--json)"
+    yield from _format_extremes(report)
     if moments := report.get("moments"):
-        yield from ("", fit_table(_MOMENTS, _list_moments(moments), width))
-    yield from _format_preferences(report, width)
-    for each in report["learned"]:
-        yield wrap_line(_format_learned(each), width)
+        yield from ("", Table(_MOMENTS, _list_moments(moments)))
+    yield from _format_preferences(report)
+    yield from map(_format_learned, report["learned"])
 
 
 def _format_learned(each: Mapping[str, Any]) -> str:
@@ -263,25 +252,17 @@ def _format_learned(each: Mapping[str, Any]) -> str:
         ndcg = f"{each['before']:.3f} -> {each['after']:.3f}"
         told += f", NDCG@10 of the newest {each['held_out']:,} {ndcg}"
     if each["artifacts"]:
-        prompts, items = (
-            format_count(each["prompts"], "prompt"),
-            format_count(each["artifacts"], "item"),
-        )
-        told += f"; served: {prompts} of {items}"
+        prompts = format_count(each["prompts"], "prompt")
+        told += f"; served: {prompts} of {format_count(each['artifacts'], 'item')}"
     return told
 
 
-def _format_extremes(report: Mapping[str, Any], width: int) -> Iterator[str]:
+def _format_extremes(report: Mapping[str, Any]) -> Iterator[str]:
     if names := [f"{e['name']} ({e['how']}, {e['uses']:,})" for e in report["not_installed"]]:
-        yield from (
-            "",
-            wrap_line(f"used, and not indexed: {_format_some(names, len(names))}", width),
-        )
+        yield from ("", f"used, and not indexed: {_format_some(names, len(names))}")
     for key, words in (("never_offered", "never offered"), ("offered_never_used", "never used")):
         if count := report[key]["count"]:
-            yield wrap_line(
-                f"{words}: {count:,}: {_format_some(report[key]['references'], count)}", width
-            )
+            yield f"{words}: {count:,}: {_format_some(report[key]['references'], count)}"
     spent = report["context"]
     if spent["items"]:
         items = format_count(spent["items"], "offered item")
@@ -306,48 +287,41 @@ def _list_moments(rows: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
     ]
 
 
-def _format_preferences(report: Mapping[str, Any], width: int) -> Iterator[str]:
+def _format_preferences(report: Mapping[str, Any]) -> Iterator[str]:
     for verdict in ("muted", "pinned"):
         if names := report.get(verdict):
-            yield wrap_line(f"{verdict}: {len(names):,}: {_format_some(names, len(names))}", width)
+            yield f"{verdict}: {len(names):,}: {_format_some(names, len(names))}"
     if faded := report.get("faded"):
         names = [f"{each['reference']} ({each['sessions']:,} sessions)" for each in faded]
-        yield wrap_line(
+        yield (
             f"faded, offered and never used: {len(faded):,}: {_format_some(names, len(names))};"
-            " irc pin REF offers one again",
-            width,
+            " irc pin REF offers one again"
         )
 
 
-def format_gaps(report: Mapping[str, Any], width: int = UNCUT) -> str:
-    """Return each gap: what was missed, how often, why, and how to fix it."""
-    lines = [line for gap in report["gaps"] for line in _format_gap(gap, width)]
-    if not lines:
-        lines = ["no gaps: nothing was missed often enough"]
+def format_gaps(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each gap: what was missed, how often, why, and how to fix it."""
+    for gap in report["gaps"]:
+        yield from _format_gap(gap)
+    if not report["gaps"]:
+        yield "no gaps: nothing was missed often enough"
     if report["watching"]:
-        lines.append(
-            f"{format_count(report['watching'], 'gap')} of a single prompt: irc gaps --least 1"
-        )
+        yield f"{format_count(report['watching'], 'gap')} of a single prompt: irc gaps --least 1"
     if report["replayed"]:
-        lines.append(
-            f"{format_count(report['replayed'], 'prompt')} without a known answer asked again"
-        )
-    return "\n".join(lines)
+        yield f"{format_count(report['replayed'], 'prompt')} without a known answer asked again"
 
 
-def _format_gap(gap: Mapping[str, Any], width: int) -> Iterator[str]:
+def _format_gap(gap: Mapping[str, Any]) -> Iterator[str]:
     heads = {
         "missed": gap["reference"],
         "nothing_found": f"nothing found: {', '.join(gap['words']) or '?'}",
         "not_indexed": f"not indexed: {gap['name']}",
     }
     head = heads.get(gap["kind"], gap["kind"])
-    sessions = (
-        f"{format_count(gap['prompts'], 'prompt')} in {format_count(gap['sessions'], 'session')}"
-    )
-    yield wrap_line(f"{head}: {sessions}; {_format_reasons(gap)}", width)
-    yield from (wrap_line(f'  "{example}"', width) for example in gap["examples"])
-    yield from (wrap_line(f"  cure: {gap['cure']}", width), "")
+    sessions = format_count(gap["sessions"], "session")
+    yield f"{head}: {format_count(gap['prompts'], 'prompt')} in {sessions}; {_format_reasons(gap)}"
+    yield from (f'  "{example}"' for example in gap["examples"])
+    yield from (f"  cure: {gap['cure']}", "")
 
 
 def _format_reasons(gap: Mapping[str, Any]) -> str:
@@ -355,19 +329,20 @@ def _format_reasons(gap: Mapping[str, Any]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items())
 
 
-def format_listing(report: Mapping[str, Any], width: int = UNCUT) -> str:
-    """Return the skills in an agent's listing, those that it cuts first."""
-    head = (
+def format_listing(report: Mapping[str, Any]) -> Iterator[str | Table]:
+    """Yield the skills in an agent's listing, those that it cuts first."""
+    yield (
         f"{report['agent']}: {format_count(report['skills'], 'skill', 'needs')}"
         f" {report['wanted_chars']:,} characters of {report['budget_chars']:,};"
         f" {format_count(report['cut'], 'skill', 'is')} not listed in full"
     )
+    yield report["source"]
     rows = [
         (e["name"], e["chars"], e["uses"], _describe_listed(e))
         for e in sorted(report["items"], key=lambda e: e["whole"])
     ]
-    parts = [wrap_line(head, width), wrap_line(report["source"], width)]
-    return "\n".join([*parts, *([fit_table(_LISTED, rows, width)] if rows else [])])
+    if rows:
+        yield Table((TableColumn("skill", least=16), "characters", "uses", "listed"), rows)
 
 
 def _describe_listed(row: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from irclient.client import Client
 from irclient.errors import Unavailable
 from irclient.terminal.exits import COMMITTED
-from irclient.terminal.help import add_exclusive, argument, command, flag
+from irclient.terminal.help import PORT_NUMBER, add_exclusive, argument, command, flag
 from irclient.terminal.output import note, print_line
 from irclient.web import PORT, find_key_path, require_web
 
@@ -36,7 +36,7 @@ _FILE = """\
 
 
 @command(
-    argument("--port", type=int, metavar="N", help=f"the port ({PORT}; 0: any)"),
+    argument("--port", type=PORT_NUMBER, metavar="N", help=f"the port ({PORT}; 0: any)"),
     add_exclusive(
         flag("--print-url", "print the link instead of opening a browser"),
         flag("--no-link", "only serve, for another irc web to open"),

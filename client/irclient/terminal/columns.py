@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import argparse
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from irclient.terminal.width import UNCUT, clip, count_cells, wrap
+from irclient.terminal.output import print_data
+from irclient.terminal.width import UNCUT, clip, count_cells, detect_terminal, wrap
 
 _GAP = "  "
 
@@ -25,25 +27,58 @@ class TableColumn:
         self.least = least
 
 
-def format_table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows in columns, numbers to the right."""
-    return fit_table([TableColumn(head) for head in heads], rows, UNCUT)
+class Table:
+    """Rows in columns, numbers to the right; a plain heading is a column that is never cut."""
+
+    __slots__ = ("_columns", "_indent", "_rows")
+
+    def __init__(
+        self,
+        columns: Iterable[TableColumn | str],
+        rows: Iterable[Sequence[Any]],
+        indent: str = "",
+    ):
+        self._columns = [TableColumn(each) if isinstance(each, str) else each for each in columns]
+        self._rows = rows
+        self._indent = indent
+
+    def fit(self, width: int) -> str:
+        """Return the lines within `width` cells if possible.
+
+        Columns that allow it are clipped first, then left out.
+        """
+        columns, found = self._columns, [list(row) for row in self._rows]
+        shown = _format_cells(columns, found)
+        kept = list(range(len(columns)))
+        width -= len(self._indent)
+        while (widths := _choose_widths(columns, shown, kept, width)) is None:
+            kept.remove(max(kept, key=lambda at: columns[at].optional))
+        right = {at: bool(found) and all(_is_number(row[at]) for row in found) for at in kept}
+        return "\n".join(
+            self._indent
+            + _GAP.join(
+                _pad(clip(row[at], widths[at]), widths[at], right[at]) for at in kept
+            ).rstrip()
+            for row in shown
+        )
 
 
-def fit_table(columns: Sequence[TableColumn], rows: Iterable[Sequence[Any]], width: int) -> str:
-    """Return rows in columns, numbers to the right, within `width` cells if possible.
+# Output for a person: lines, which are wrapped, and tables, which are fitted to the terminal.
+Report = str | Iterable[str | Table]
 
-    Columns that allow it are clipped first, then left out.
-    """
-    found = [list(row) for row in rows]
-    shown = _format_cells(columns, found)
-    kept = list(range(len(columns)))
-    while (widths := _choose_widths(columns, shown, kept, width)) is None:
-        kept.remove(max(kept, key=lambda at: columns[at].optional))
-    right = {at: bool(found) and all(_is_number(row[at]) for row in found) for at in kept}
+
+def print_report(options: argparse.Namespace, value: Any, report: Callable[[Any], Report]) -> int:
+    """Print a value as JSON, or as its report, as wide as the terminal; return DONE."""
+    return print_data(
+        options, value, lambda plain: fit_report(report(plain), detect_terminal().width)
+    )
+
+
+def fit_report(report: Report, width: int = UNCUT) -> str:
+    """Return a report as lines of at most `width` cells if possible."""
+    parts = [report] if isinstance(report, str) else report
     return "\n".join(
-        _GAP.join(_pad(clip(row[at], widths[at]), widths[at], right[at]) for at in kept).rstrip()
-        for row in shown
+        wrap_line(part, width) if isinstance(part, str) else part.fit(width) for part in parts
     )
 
 

@@ -7,6 +7,7 @@ and actions. Its private parts are used in this module and nowhere else in `term
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from textwrap import dedent
@@ -18,6 +19,7 @@ from irclient.invisible import spell_hidden
 # A function that adds arguments to a parser.
 Add = Callable[[Any], object]
 Act = TypeVar("Act", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -51,7 +53,7 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            from irclient.nearest import did_you_mean
+            from irclient.nearest import find_nearest
 
             known = [str(choice) for choice in action.choices]
             kind = str(action.metavar or action.dest).lower()
@@ -59,7 +61,10 @@ class Parser(argparse.ArgumentParser):
                 message = f"unknown command {value!r}; write: {self.elsewhere[value]}"
                 raise argparse.ArgumentError(None, message)
             message = f"unknown {kind} {value!r} ({', '.join(known)})"
-            raise argparse.ArgumentError(None, message + did_you_mean(value, known))
+            elsewhere = self.elsewhere if kind == "command" else {}
+            near = find_nearest(value, [*known, *elsewhere])
+            said = f"; did you mean {elsewhere.get(near, near)!r}?" if near else ""
+            raise argparse.ArgumentError(None, message + said)
 
 
 def group_commands(commands: Any, headings: Mapping[str, str]) -> None:
@@ -150,14 +155,57 @@ def command(*options: Add, unless: str = "") -> Callable[[Callable[..., int]], C
     return lambda run: Command(run, options, unless)
 
 
+_NUMBERS: Mapping[Any, str] = {int: "a whole number", float: "a number"}
+
+
 def argument(*names: str, **details: Any) -> Add:
     """Return a function that adds an argument, as `add_argument` does, to a parser."""
+    kind: Any = details.get("type")
+    if kind in _NUMBERS:
+        details["type"] = make_type(kind, _NUMBERS[kind])
     return lambda parser: parser.add_argument(*names, **details)
 
 
-def flag(name: str, meaning: str) -> Add:
-    """Return a function that adds an option without a value to a parser."""
-    return argument(name, action="store_true", help=meaning)
+def flag(*words: str) -> Add:
+    """Return a function that adds an option without a value, given its names and help."""
+    *names, meaning = words
+    return argument(*names, action="store_true", help=meaning)
+
+
+def make_type(
+    read: Callable[[str], T], meaning: str, accepts: Callable[[T], bool] = lambda value: True
+) -> Callable[[str], T]:
+    """Return the type of an argument; `meaning` completes the error "'x' is not ...".
+
+    A text is wrong if `read` raises ValueError, or its value is not accepted.
+    """
+
+    def parse(text: str) -> T:
+        with contextlib.suppress(ValueError):
+            if accepts(value := read(text)):
+                return value
+        raise argparse.ArgumentTypeError(f"{text!r} is not {meaning}")
+
+    return parse
+
+
+PORT_NUMBER = make_type(int, "a port from 0 to 65535", lambda port: 0 <= port < 65_536)
+SECONDS = make_type(float, "a number of seconds above 0", lambda seconds: 0 < seconds < 1e6)
+
+
+def add_output(parser: argparse.ArgumentParser, data: bool = True) -> None:
+    """Add the options that every command has; `--json` only if the command prints `data`."""
+    parser.set_defaults(json=False, timeout=10.0)
+    add_output_of_action(parser, data)
+
+
+def add_output_of_action(parser: argparse.ArgumentParser, data: bool = True) -> None:
+    """Add the same options to an action of a command: they may stand before it or behind it."""
+    kept = argparse.SUPPRESS
+    if data:
+        parser.add_argument("--json", action="store_true", default=kept, help="print data as JSON")
+    about = "give up after S seconds (10)"
+    parser.add_argument("--timeout", type=SECONDS, default=kept, metavar="S", help=about)
 
 
 def group(title: str, *options: Add) -> Add:

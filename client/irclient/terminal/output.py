@@ -19,7 +19,6 @@ from irclient.invisible import escape_json, make_safe, replace_hidden, spell_hid
 from irclient.terminal.exits import DONE
 from irclient.terminal.width import clip, takes_unicode
 
-_MOST_S = 1e6
 # Variables that CI and coding agents set for their commands; some run them on a terminal.
 PROGRAMS = (
     *("CI", "CLAUDECODE", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "GEMINI_CLI"),
@@ -42,31 +41,6 @@ def find_lost_output() -> OSError | None:
     A command that only prints ends then.
     """
     return _lost[0] if _lost else None
-
-
-def add_output(parser: argparse.ArgumentParser, data: bool = True) -> None:
-    """Add the options that every command has; `--json` only if the command prints `data`."""
-    parser.set_defaults(json=False, timeout=10.0)
-    add_output_of_action(parser, data)
-
-
-def add_output_of_action(parser: argparse.ArgumentParser, data: bool = True) -> None:
-    """Add the same options to an action of a command: they may stand before it or behind it."""
-    kept = argparse.SUPPRESS
-    if data:
-        parser.add_argument("--json", action="store_true", default=kept, help="print data as JSON")
-    about = "give up after S seconds (10)"
-    parser.add_argument("--timeout", type=parse_seconds, default=kept, metavar="S", help=about)
-
-
-def parse_seconds(text: str) -> float:
-    """Return an option's number of seconds, above 0 and at most a month."""
-    try:
-        if 0 < (number := float(text)) < _MOST_S:
-            return number
-    except ValueError:
-        pass
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
 
 
 def dump_safe_json(value: Any) -> str:

@@ -1,7 +1,4 @@
-"""How a person sees the daemon and its corpora: tables as plain lines.
-
-A `width` in cells applies on a terminal only; piped output is not cut.
-"""
+"""How a person sees the daemon and its corpora: lines and tables."""
 
 from __future__ import annotations
 
@@ -11,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from irclient.counts import format_count, format_largest_unit
-from irclient.terminal.columns import TableColumn, fit_table, format_table, wrap_line
-from irclient.terminal.width import UNCUT
+from irclient.terminal.columns import Table, TableColumn
 
 # How many of many problems with one reason are named.
 _PATHS_SHOWN = 3
@@ -184,38 +180,34 @@ _CORPUS = (
 _COUNTED = ("name", "kind", "artifacts", "records", "vectors", "failures", "pending", "state")
 
 
-def format_status(state: dict[str, Any], width: int = UNCUT) -> str:
-    """Return the daemon's state: version, process, uptime, and one row for each corpus."""
+def format_status(state: dict[str, Any]) -> Iterator[str | Table]:
+    """Yield the daemon's state: version, process, uptime, and one row for each corpus."""
     resident = state.get("rss_bytes")
     memory = "" if resident is None else f", {resident / 1e6:,.0f} MB"
-    head = (
+    yield (
         f"irdaemon {state['version']}, pid {state['pid']}, up {format_duration(state['uptime_s'])},"
         f" generation {state['generation']}, {format_count(state['queue'], 'job')}"
         f"{memory}"
     )
-    above = [head, *([DEMO] if state.get("demo") else []), *map(_format_job, state["jobs"])]
-    below = [
-        *format_ledger(state.get("ledger", {})),
-        *format_use(state.get("usage")),
-        *_format_project_counts(state.get("projects")),
-        *format_writing(state.get("prompts")),
-        *format_health(state),
-    ]
-    below += [*_format_heads(state["corpora"]), *format_behind(state["corpora"])]
-    below += format_skipped(state["corpora"])
+    yield from [DEMO] if state.get("demo") else []
+    yield from map(_format_job, state["jobs"])
+    yield format_corpora(state["corpora"])
+    yield from format_ledger(state.get("ledger", {}))
+    yield from format_use(state.get("usage"))
+    yield from _format_project_counts(state.get("projects"))
+    yield from format_writing(state.get("prompts"))
+    yield from format_health(state)
+    yield from _format_heads(state["corpora"])
+    yield from format_behind(state["corpora"])
+    yield from format_skipped(state["corpora"])
     # If the person has something indexed, missing places are not worth a line each time.
-    alone = state.get("demo") or not state["corpora"]
-    below += [
-        *(format_waiting(state.get("waiting_for", ())) if alone else ()),
-        *format_advice(state.get("advice")),
-        *format_model(state.get("model")),
-        *format_backends(state),
-    ]
-    parts = [*(wrap_line(line, width) for line in above), format_corpora(state["corpora"], width)]
-    parts += [wrap_line(line, width) for line in below]
+    if state.get("demo") or not state["corpora"]:
+        yield from format_waiting(state.get("waiting_for", ()))
+    yield from format_advice(state.get("advice"))
+    yield from format_model(state.get("model"))
+    yield from format_backends(state)
     if "profile" in state:
-        parts += ["", format_stages(state["profile"])]
-    return "\n".join(parts)
+        yield from ("", format_stages(state["profile"]))
 
 
 def _format_heads(states: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -342,11 +334,11 @@ def _format_project_counts(found: Mapping[str, int] | None) -> Iterator[str]:
     yield f"projects: {', '.join(parts)}, {format_count(found['items'], 'item')} (irc projects)"
 
 
-def format_stages(profile: dict[str, dict[str, float]]) -> str:
+def format_stages(profile: dict[str, dict[str, float]]) -> Table:
     """Return one row for each stage: how often it ran, and how long in milliseconds."""
     columns = ("stage", "n", "p50 ms", "p95 ms", "max ms")
     rows = [[name, f["n"], f["p50"], f["p95"], f["max"]] for name, f in profile.items()]
-    return format_table(columns, rows)
+    return Table(columns, rows)
 
 
 def format_floor(found: dict[str, Any]) -> str:
@@ -360,12 +352,10 @@ def format_floor(found: dict[str, Any]) -> str:
     )
 
 
-def format_corpora(states: Sequence[dict[str, Any]], width: int = UNCUT) -> str:
+def format_corpora(states: Sequence[dict[str, Any]]) -> str | Table:
     """Return one row for each corpus."""
     rows = [[*(s[name] for name in _COUNTED), _format_scanned(s), _format_roots(s)] for s in states]
-    return (
-        fit_table(_CORPUS, rows, width) if rows else "no corpora; irc add NAME KIND ROOT adds one"
-    )
+    return Table(_CORPUS, rows) if rows else "no corpora; irc add NAME KIND ROOT adds one"
 
 
 def _format_scanned(state: dict[str, Any]) -> str:

@@ -14,11 +14,9 @@ from typing import Literal
 
 from irclient.counts import format_count
 from irclient.errors import IRError
-from irclient.terminal.columns import wrap_line
+from irclient.terminal.columns import print_report
 from irclient.terminal.exits import DONE, UNHEALTHY
-from irclient.terminal.help import argument, command
-from irclient.terminal.output import print_data
-from irclient.terminal.width import detect_terminal
+from irclient.terminal.help import argument, command, flag
 from irclient.types import Plain
 from irdaemon.config.config import config_path, load_config, parse_config
 from irdaemon.config.corpus import make_corpora
@@ -89,7 +87,7 @@ def examine(config: Config) -> Iterator[tuple[str, Finding]]:
 
 
 @command(
-    argument("--json", action="store_true", help="print the findings as JSON"),
+    flag("--json", "print the findings as JSON"),
     argument("--config", metavar="FILE", help="check with this configuration"),
 )
 def find_faults(options: argparse.Namespace) -> int:
@@ -110,7 +108,8 @@ def find_faults(options: argparse.Namespace) -> int:
     found = list(examine(config))
     if error is not None:
         found = _merge_error(error, config.path, found)
-    print_data(options, [{"check": name, **each.to_dict()} for name, each in found], _list_findings)
+    rows = [{"check": name, **each.to_dict()} for name, each in found]
+    print_report(options, rows, _list_findings)
     return UNHEALTHY if any(each.level == "wrong" for _, each in found) else DONE
 
 
@@ -144,16 +143,13 @@ def _merge_error(
     return [("configuration", wrong(error.message, fix=error.hint)), *others]
 
 
-def _list_findings(findings: Sequence[dict[str, str]]) -> str:
-    """Format each finding on a line or two, and count what is wrong."""
+def _list_findings(findings: Sequence[dict[str, str]]) -> Iterator[str]:
+    """Yield each finding on a line or two, and count what is wrong."""
+    for each in findings:
+        where = f"{each['where']}: " if each["where"] else ""
+        yield f"{each['level']:<5}  {each['check']}: {where}{each['what']}"
+        if each["fix"]:
+            yield f"         -> {each['fix']}"
     broken = sum(each["level"] == "wrong" for each in findings)
-    verdict = f"{format_count(broken, 'thing', 'is') if broken else 'nothing is'} wrong"
-    width = detect_terminal().width
-    lines = [wrap_line(line, width) for each in findings for line in _describe(each)]
-    return "\n".join([*lines, "", verdict])
-
-
-def _describe(finding: dict[str, str]) -> list[str]:
-    where = f"{finding['where']}: " if finding["where"] else ""
-    line = f"{finding['level']:<5}  {finding['check']}: {where}{finding['what']}"
-    return [line, f"         -> {finding['fix']}"] if finding["fix"] else [line]
+    yield ""
+    yield f"{format_count(broken, 'thing', 'is') if broken else 'nothing is'} wrong"

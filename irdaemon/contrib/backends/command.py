@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from irclient.errors import Unavailable
-from irclient.terminal.columns import format_table, wrap_line
+from irclient.terminal.columns import Table, print_report
+from irclient.terminal.ending import report_error
 from irclient.terminal.exits import DONE, UNHEALTHY
-from irclient.terminal.help import argument, command
-from irclient.terminal.output import note, print_data
-from irclient.terminal.width import detect_terminal
+from irclient.terminal.help import argument, command, flag
 from irdaemon.config.backends import check_url, hide_password
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import load_config
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 _OPTIONS = (
     argument("url", nargs="?", metavar="URL", help="this one, not those of the configuration"),
     argument("--config", metavar="FILE", help="read this configuration"),
-    argument("--json", action="store_true", help="print data as JSON"),
+    flag("--json", "print data as JSON"),
 )
 
 
@@ -53,14 +52,13 @@ def manage_backends(options: argparse.Namespace) -> int:
         try:
             good, told = options.act(name, admin)
         except Unavailable as error:
-            note(f"irdaemon: {error.message}")
-            if error.hint:
-                note(f"          {error.hint}")
+            report_error("irdaemon", error)
             good, told = False, {"backend": name, "problem": error.message}
         well = well and good
         found.append(told)
+    texts: dict[str, Callable[[Any], Iterator[str | Table]]]
     texts = {"check": _list_hosts, "migrate": _list_formats, "stats": _list_sizes}
-    print_data(options, found, texts[options.action])
+    print_report(options, found, texts[options.action])
     return DONE if well else UNHEALTHY
 
 
@@ -105,29 +103,27 @@ def _measure_corpora(name: str, admin: BackendAdmin) -> tuple[bool, dict[str, An
 # -- for a person --------------------------------------------------------------------------------
 
 
-def _list_hosts(found: Sequence[Mapping[str, Any]]) -> str:
-    lines: list[str] = []
-    for backend in found:
-        for host in backend.get("hosts", ()):
-            lines.append(f"{host['host']}:")
-            for each in host["lines"]:
-                lines.append(f"  {'ok   ' if each['ok'] else 'wrong'}  {each['text']}")
-                lines += [f"         -> {each['hint']}"] if each["hint"] and not each["ok"] else []
-    return "\n".join(wrap_line(line, detect_terminal().width) for line in lines)
+def _list_hosts(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for host in (host for backend in found for host in backend.get("hosts", ())):
+        yield f"{host['host']}:"
+        for each in host["lines"]:
+            yield f"  {'ok   ' if each['ok'] else 'wrong'}  {each['text']}"
+            if each["hint"] and not each["ok"]:
+                yield f"         -> {each['hint']}"
 
 
-def _list_formats(found: Sequence[Mapping[str, Any]]) -> str:
-    made = [each for each in found if "format" in each]
-    return "\n".join(f"{each['backend']}: format {each['format']}" for each in made)
+def _list_formats(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for each in found:
+        if "format" in each:
+            yield f"{each['backend']}: format {each['format']}"
 
 
-def _list_sizes(found: Sequence[Mapping[str, Any]]) -> str:
-    heads = ("corpus", "artifacts", "records", "vectors", "postings", "MB", "generation", "changed")
-    parts = []
+def _list_sizes(found: Sequence[Mapping[str, Any]]) -> Iterator[str | Table]:
+    counts = ("corpus", "artifacts", "records", "vectors", "postings")
     for backend in found:
         rows = [
             [
-                *(each[name] for name in ("corpus", "artifacts", "records", "vectors", "postings")),
+                *(each[name] for name in counts),
                 round(each["size"] / 1e6, 1),
                 each["generation"],
                 time.strftime("%Y-%m-%d %H:%M", time.localtime(each["changed"])),
@@ -135,8 +131,5 @@ def _list_sizes(found: Sequence[Mapping[str, Any]]) -> str:
             for each in backend.get("corpora", ())
         ]
         if "corpora" in backend:
-            parts += [
-                f"{backend['backend']}:",
-                format_table(heads, rows) if rows else "no corpus yet",
-            ]
-    return "\n".join(parts)
+            yield f"{backend['backend']}:"
+            yield Table((*counts, "MB", "generation", "changed"), rows) if rows else "no corpus yet"

@@ -112,6 +112,19 @@ def test_an_unknown_command_is_wrong_usage_and_names_the_known_ones(program, cap
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
+        (["events", "jobs"], "irc: unknown topic 'jobs'; did you mean 'job'?\n"),
+        (["here", "/nowhere"], "irc: /nowhere does not exist\n"),
+        (["eval", "run", "/nowhere"], "irc: /nowhere: No such file or directory\n"),
+    ],
+)
+def test_a_wrong_value_is_told_once_before_the_daemon_is_asked(words, expected, capsys):
+    assert PROGRAMS["irc"].main(words) == 2
+    assert expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
         (["discover", "x", "--jsno"], "unknown option '--jsno'; did you mean '--json'?"),
         (
             ["discover", "x", "--mode", "hybird"],
@@ -132,6 +145,12 @@ def test_an_unknown_command_is_wrong_usage_and_names_the_known_ones(program, cap
         (["ping", "pong"], "'pong' is one argument too many; irc ping takes none"),
         (["info", "x", "y"], "'y' is one argument too many; quote words that belong together"),
         (["discover"], "required: QUERY"),
+        (["discover", "x", "-k", "many"], "argument -k: 'many' is not a whole number"),
+        (["discover", "x", "--rel", "much"], "argument --rel: 'much' is not a number"),
+        (["web", "--port", "99999"], "'99999' is not a port from 0 to 65535"),
+        (["add"], "required: NAME\n"),
+        (["impressions"], "required: SESSION\n"),
+        (["star"], "did you mean 'irdaemon start'?"),
         (["--nonsense"], "required: COMMAND"),
     ],
 )

@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from irclient.cli.explain import format_explanation, format_whole_explanation
+from irclient.cli import explain
 from irclient.errors import NotFound, QueryError
+from irclient.terminal.columns import fit_report
 from irdaemon.discovery import discover as discovery
 from irdaemon.types import Query, SelectSpec
 from tests.support.searching import engine_of, tool
@@ -16,6 +17,14 @@ TOOLS = {
     "deploy": tool("Deploy to the cloud", team="ops"),
     "copy-of-fill": tool("Fill a pdf form", name="fill", team="other"),
 }
+
+
+def format_explanation(explained):
+    return fit_report(explain.format_explanation(explained))
+
+
+def format_whole_explanation(explained):
+    return fit_report(explain.format_whole_explanation(explained))
 
 
 def told(text="fill a pdf form", item="", **more):

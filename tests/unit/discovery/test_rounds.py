@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from irclient.cli.explain import format_explanation
+from irclient.cli import explain
 from irclient.errors import NotFound, QueryError, Unavailable
+from irclient.terminal.columns import fit_report
 from irdaemon.discovery.query import ParsedQuery, parse_query
 from irdaemon.discovery.rounds import discover_in_rounds
 from irdaemon.types import Query, SelectSpec
@@ -26,6 +27,10 @@ ITEMS = {**OTHERS, "form": tool(FORM), "weather": tool(FORECAST)}
 BOTH = "fill in a pdf form and tell me whether rain is likely in the region"
 RAIN = "tell me whether rain is likely in the region"
 CAKE = "fill in a pdf form and bake a chocolate cake"
+
+
+def format_explanation(explained):
+    return fit_report(explain.format_explanation(explained))
 
 
 @pytest.fixture(scope="module")

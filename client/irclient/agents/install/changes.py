@@ -68,10 +68,11 @@ class Change:
 
     def _hide_secrets(self, data: bytes | None) -> dict[str, str]:
         """Return the lines with everything hidden that is not ours."""
-        shown = (
-            _choose_editor(self.file).mask_others(_decode(data), self.file).replace("\r\n", "\n")
-        )
-        return dict(zip(_split_lines(data), shown.split("\n"), strict=False))
+        shown = _decode(data)
+        if not self.file.is_ours:
+            shown = _choose_editor(self.file).mask_others(shown, self.file)
+        lines = shown.replace("\r\n", "\n").split("\n")
+        return dict(zip(_split_lines(data), lines, strict=False))
 
     def make(self) -> None:
         """Make the change. Raises SettingsError if the file cannot be written or has changed."""
@@ -94,7 +95,7 @@ class Change:
 
 def plan_install(whole: SettingsFile, part: SettingsFile) -> Change | None:
     """Plan to add the wanted entries to a file; return None if it has them."""
-    before, beside = _read(whole.path)
+    before, beside = read_file(whole.path), read_file(whole.path, BACKUP)
     with _as_settings_error(whole.path):
         text = _decode(before)
         after = _encode(before, _choose_editor(whole).add_entries(text, part))
@@ -109,7 +110,7 @@ def plan_uninstall(whole: SettingsFile, part: SettingsFile) -> Change | None:
     Where none are left and nothing else has changed since they came, the file becomes what it was,
     to the byte.
     """
-    before, beside = _read(whole.path)
+    before, beside = read_file(whole.path), read_file(whole.path, BACKUP)
     if before is None:
         return None
     with _as_settings_error(whole.path):
@@ -153,11 +154,10 @@ def _choose_editor(file: SettingsFile) -> ModuleType:
 # -- files ---------------------------------------------------------------------------------------
 
 
-def _read(path: str) -> tuple[bytes | None, bytes | None]:
-    """Return the contents of a file and its backup. Raises SettingsError if unreadable."""
+def read_file(path: str, suffix: str = "") -> bytes | None:
+    """Return what a file contains, None for no file. Raises SettingsError if it is unreadable."""
     with _as_settings_error(path):
-        real = os.path.realpath(path)
-        return _read_content(real), _read_content(real + BACKUP)
+        return _read_content(os.path.realpath(path) + suffix)
 
 
 def _read_content(path: str) -> bytes | None:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import difflib
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-from irclient.agents.install.directories import make_directories, remove_directories
+from irclient.agents.install.changes import Change, read_file
+from irclient.agents.install.entries import SettingsFile
 from irclient.agents.install.targets import Machine
 from irclient.errors import SettingsError
-from irclient.invisible import spell_hidden
 
 # The second line marks the file as ours, in every release.
 _OURS = "irdaemon: installed by irc install --prompts-command"
 _NAME = "irdaemon-prompts.md"
-_LARGEST = 1_000_000
 # By agent: the variable with its directory, the default below home, and its commands' directory.
 _PLACES: Mapping[str, tuple[str, str, str]] = {
     "claude": ("CLAUDE_CONFIG_DIR", ".claude", "commands"),
@@ -44,42 +39,7 @@ user says stop.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class CommandChange:
-    """A change of a command file: its content before and after, None for no file."""
-
-    path: str
-    before: bytes | None
-    after: bytes | None
-    backup: bytes | None = None
-
-    def diff(self) -> Iterator[str]:
-        """Yield the change as lines of a unified diff."""
-        before, after = (each.decode().splitlines() if each else [] for each in self._contents)
-        old, new = (spell_hidden(self.path) if each else os.devnull for each in self._contents)
-        yield from difflib.unified_diff(before, after, old, new, n=0, lineterm="")
-
-    @property
-    def _contents(self) -> tuple[bytes | None, bytes | None]:
-        return self.before, self.after
-
-    def make(self) -> None:
-        """Make the change. Raises SettingsError if the file cannot be written or has changed."""
-        try:
-            if _read(self.path) != self.before:
-                raise SettingsError(f"{self.path} has changed in the meantime", "run it again")
-            if self.after is None:
-                os.unlink(self.path)
-                remove_directories(self.path, has_file=False)
-            else:
-                _replace(self.path, self.after)
-        except OSError as error:
-            raise SettingsError(f"{self.path}: {error.strerror}", "nothing was changed") from error
-
-
-def plan_command(
-    agent: str, machine: Machine, project: bool, *, wanted: bool
-) -> CommandChange | None:
+def plan_command(agent: str, machine: Machine, project: bool, *, wanted: bool) -> Change | None:
     """Plan to write or remove an agent's command file; return None if nothing is to do.
 
     Raises SettingsError for an agent that takes none, and for a file that is not ours.
@@ -92,41 +52,16 @@ def plan_command(
     variable, usual, place = _PLACES[agent]
     base = os.path.join(machine.cwd, usual) if project else machine.find_base(variable, usual)
     path = os.path.join(base, place, _NAME)
-    before = _read(path)
+    before = read_file(path)
     if before is not None and _OURS.encode() not in before.partition(b"\n")[2].partition(b"\n")[0]:
         if not wanted:
             return None
         raise SettingsError(f"{path} is not ours", "move it, and run the command again")
     after = _make_text(agent, machine.irc).encode() if wanted else None
-    return None if before == after else CommandChange(path, before, after)
+    file = SettingsFile(path, is_ours=True)
+    return None if before == after else Change(file, before, after, None, ends=after is None)
 
 
 def _make_text(agent: str, irc: str) -> str:
     tools = f"allowed-tools: Bash({irc} prompts batch:*), Bash({irc} prompts hand-in:*)\n"
     return _TEXT.format(ours=_OURS, irc=irc, allowed=tools if agent == "claude" else "")
-
-
-def _read(path: str) -> bytes | None:
-    try:
-        with open(path, "rb") as file:
-            return file.read(_LARGEST)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise SettingsError(f"{path}: {error.strerror}", "nothing was changed") from error
-
-
-def _replace(path: str, data: bytes) -> None:
-    """Write a file in one step."""
-    directory = os.path.dirname(path)
-    make_directories(path)
-    descriptor, made = tempfile.mkstemp(dir=directory, prefix=".irdaemon-")
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-        os.chmod(made, 0o644)
-        os.replace(made, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(made)
-        raise

@@ -87,12 +87,16 @@ class ServerEntry:
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """A settings file and the entries that belong in it; `head` is required by the agent."""
+    """A settings file and the entries that belong in it; `head` is required by the agent.
+
+    `is_ours` marks a file that we write as a whole.
+    """
 
     path: str
     hooks: tuple[HookEntry, ...] = ()
     server: ServerEntry | None = None
     head: Mapping[str, Any] = field(default_factory=dict)
+    is_ours: bool = False
 
     def keep_only(self, hooks: bool, server: bool) -> SettingsFile:
         """Keep only the hooks, only the server, or both."""

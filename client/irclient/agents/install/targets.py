@@ -13,7 +13,9 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
+from typing import Any
 
 from irclient.agents.hook.moments import EVENTS, MOMENTS
 from irclient.agents.install.entries import (
@@ -33,10 +35,12 @@ _TIMEOUT_S = 2
 # A session that resumes still has its context.
 _STARTS = "startup|clear|compact"
 # The events of each agent, with an optional matcher; Codex uses those of Claude Code.
+_Events = tuple[tuple[str, str], ...]
 _CLAUDES = (("UserPromptSubmit", ""), ("SessionStart", _STARTS), ("Stop", ""))
 _GEMINIS = (("BeforeAgent", ""), ("SessionStart", ""), ("AfterAgent", ""))
 _CURSORS = (("sessionStart", ""), ("beforeSubmitPrompt", ""))
 _COPILOTS = (("SessionStart", ""), ("Stop", ""))
+_CODEX = "config.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,112 +91,136 @@ def find_machine() -> Machine:
     )
 
 
-def _list_claude_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
-    server = _make_server(machine, "mcpServers")
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """An event to handle; `moments` are those that its handler answers, separated by commas."""
+
+    name: str
+    matcher: str
+    moments: str = ""
+
+
+def _make_group(machine: Machine, agent: str, event: _Event) -> dict[str, Any]:
+    """Return a hook in Claude Code's format: a group of handlers, with an optional matcher."""
+    handler = {
+        "type": "command",
+        "command": machine.make_command(agent, moments=event.moments),
+        # Gemini CLI counts in milliseconds.
+        "timeout": 1_000 * _TIMEOUT_S if agent == "gemini" else _TIMEOUT_S,
+    }
+    return {**({"matcher": event.matcher} if event.matcher else {}), "hooks": [handler]}
+
+
+def _make_cursor_item(machine: Machine, agent: str, event: _Event) -> dict[str, Any]:
+    return {
+        **({"matcher": event.matcher} if event.matcher else {}),
+        "command": machine.make_command(agent, moments=event.moments),
+        "timeout": _TIMEOUT_S,
+    }
+
+
+def _make_copilot_item(machine: Machine, agent: str, event: _Event) -> dict[str, Any]:
+    return {
+        "type": "command",
+        "command": machine.make_command(agent, event.name, event.moments),
+        # VS Code reads the same file under these names, but has its own key for the timeout.
+        "timeout": _TIMEOUT_S,
+        "timeoutSec": _TIMEOUT_S,
+    }
+
+
+def _find_claude_servers(machine: Machine, project: bool) -> str:
     # The command is specific to this machine, so it does not belong in a project's shared settings.
     if project:
-        servers = os.path.join(machine.cwd, ".mcp.json")
-    else:
-        servers = os.path.join(machine.find_base("CLAUDE_CONFIG_DIR"), ".claude.json")
-    path = _find_hook_file("claude", machine, project)
-    hooks = _make_groups(machine, "claude", _list_events("claude", machine, path, _CLAUDES))
-    return (SettingsFile(path, hooks), SettingsFile(servers, server=server))
+        return os.path.join(machine.cwd, ".mcp.json")
+    return os.path.join(machine.find_base("CLAUDE_CONFIG_DIR"), ".claude.json")
 
 
-def _list_codex_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
-    base = _choose_directory(machine, project, ".codex", "CODEX_HOME")
-    path = _find_hook_file("codex", machine, project)
-    hooks = _make_groups(machine, "codex", _list_events("codex", machine, path, _CLAUDES))
-    return (
-        SettingsFile(path, hooks),
-        SettingsFile(
-            os.path.join(base, "config.toml"), server=_make_server(machine, "mcp_servers")
-        ),
-    )
+def _find_codex_servers(machine: Machine, project: bool) -> str:
+    base = os.path.join(machine.cwd, ".codex")
+    return os.path.join(base if project else machine.find_base("CODEX_HOME", ".codex"), _CODEX)
 
 
-def _list_gemini_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
-    path = _find_hook_file("gemini", machine, project)
-    events = _list_events("gemini", machine, path, _GEMINIS)
-    hooks = _make_groups(machine, "gemini", events, timeout=1_000 * _TIMEOUT_S)
-    return (SettingsFile(path, hooks, _make_server(machine, "mcpServers")),)
+def _find_gemini_servers(machine: Machine, project: bool) -> str:
+    return _find_hook_file("gemini", machine, project)
 
 
-def _list_cursor_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
-    base = os.path.join(machine.cwd if project else machine.home, ".cursor")
-    path = _find_hook_file("cursor", machine, project)
-    hooks = tuple(
-        HookEntry(
-            event.name,
-            {
-                **({"matcher": event.matcher} if event.matcher else {}),
-                "command": machine.make_command("cursor", moments=event.moments),
-                "timeout": _TIMEOUT_S,
-            },
-        )
-        for event in _list_events("cursor", machine, path, _CURSORS)
-    )
-    return (
-        SettingsFile(path, hooks, head={"version": 1}),
-        SettingsFile(os.path.join(base, "mcp.json"), server=_make_server(machine, "mcpServers")),
-    )
+def _find_cursor_servers(machine: Machine, project: bool) -> str:
+    return os.path.join(machine.cwd if project else machine.home, ".cursor", "mcp.json")
 
 
-def _list_copilot_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
+def _find_copilot_servers(machine: Machine, project: bool) -> str:
     base = machine.find_base("COPILOT_HOME", ".copilot")
-    servers = os.path.join(machine.cwd, ".mcp.json") if project else f"{base}/mcp-config.json"
-    # VS Code reads the same file under these names, but has its own key for the timeout.
-    times = {"timeout": _TIMEOUT_S, "timeoutSec": _TIMEOUT_S}
-    path = _find_hook_file("copilot", machine, project)
-    hooks = tuple(
-        HookEntry(
-            event.name,
-            {
-                "type": "command",
-                "command": machine.make_command("copilot", event.name, event.moments),
-                **times,
-            },
-        )
-        for event in _list_events("copilot", machine, path, _COPILOTS)
-    )
-    return (
-        SettingsFile(path, hooks, head={"version": 1}),
-        SettingsFile(servers, server=_make_server(machine, "mcpServers")),
-    )
+    return os.path.join(machine.cwd, ".mcp.json") if project else f"{base}/mcp-config.json"
 
 
-def _list_opencode_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
-    base = (
-        machine.cwd
-        if project
-        else os.path.join(machine.find_base("XDG_CONFIG_HOME", ".config"), "opencode")
-    )
-    names = ("opencode.jsonc", "opencode.json")
-    there = [name for name in names if os.path.exists(os.path.join(base, name))]
-    entry = {"type": "local", "command": [machine.irc, "mcp"], "enabled": True}
-    path = os.path.join(base, there[0] if there else names[-1])
-    return (SettingsFile(path, server=ServerEntry("mcp", entry)),)
+def _find_opencode_servers(machine: Machine, project: bool) -> str:
+    user = os.path.join(machine.find_base("XDG_CONFIG_HOME", ".config"), "opencode")
+    paths = [os.path.join(machine.cwd if project else user, f"opencode.json{c}") for c in ("c", "")]
+    return next(filter(os.path.exists, paths), paths[-1])
 
 
-def _list_vscode_files(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
+def _find_vscode_servers(machine: Machine, project: bool) -> str:
     if project:
         base = os.path.join(machine.cwd, ".vscode")
     elif sys.platform == "darwin":
         base = os.path.join(machine.home, "Library", "Application Support", "Code", "User")
     else:
         base = os.path.join(machine.find_base("XDG_CONFIG_HOME", ".config"), "Code", "User")
-    entry = {"type": "stdio", "command": machine.irc, "args": ["mcp"]}
-    return (SettingsFile(os.path.join(base, "mcp.json"), server=ServerEntry("servers", entry)),)
+    return os.path.join(base, "mcp.json")
+
+
+# By agent: the events that are always handled, and what makes the item of one.
+_HOOKS: Mapping[str, tuple[_Events, Callable[[Machine, str, _Event], dict[str, Any]]]] = {
+    "claude": (_CLAUDES, _make_group),
+    "codex": (_CLAUDES, _make_group),
+    "gemini": (_GEMINIS, _make_group),
+    "cursor": (_CURSORS, _make_cursor_item),
+    "copilot": (_COPILOTS, _make_copilot_item),
+}
+# What an agent requires in a file of hooks alone.
+_HEADS: Mapping[str, Mapping[str, Any]] = {"cursor": {"version": 1}, "copilot": {"version": 1}}
+# By agent: the file of its MCP servers, and their table there.
+_SERVERS: Mapping[str, tuple[Callable[[Machine, bool], str], str]] = {
+    "claude": (_find_claude_servers, "mcpServers"),
+    "codex": (_find_codex_servers, "mcp_servers"),
+    "gemini": (_find_gemini_servers, "mcpServers"),
+    "cursor": (_find_cursor_servers, "mcpServers"),
+    "copilot": (_find_copilot_servers, "mcpServers"),
+    "opencode": (_find_opencode_servers, "mcp"),
+    "vscode": (_find_vscode_servers, "servers"),
+}
+
+
+def _list_files(agent: str, machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
+    find_servers, table = _SERVERS[agent]
+    servers, server = (
+        find_servers(machine, project),
+        ServerEntry(table, _make_entry(agent, machine)),
+    )
+    if agent not in _HOOKS:
+        return (SettingsFile(servers, server=server),)
+    always, make_item = _HOOKS[agent]
+    path = _find_hook_file(agent, machine, project)
+    hooks = tuple(
+        HookEntry(event.name, make_item(machine, agent, event))
+        for event in _list_events(agent, machine, path, always)
+    )
+    if servers == path:
+        return (SettingsFile(path, hooks, server),)
+    head = _HEADS.get(agent, {})
+    return SettingsFile(path, hooks, head=head), SettingsFile(servers, server=server)
+
+
+def _make_entry(agent: str, machine: Machine) -> dict[str, Any]:
+    if agent == "opencode":
+        return {"type": "local", "command": [machine.irc, "mcp"], "enabled": True}
+    kind = {"type": "stdio"} if agent == "vscode" else {}
+    return {**kind, "command": machine.irc, "args": ["mcp"]}
 
 
 SETTINGS_FILES: Mapping[str, Callable[[Machine, bool], tuple[SettingsFile, ...]]] = {
-    "claude": _list_claude_files,
-    "codex": _list_codex_files,
-    "gemini": _list_gemini_files,
-    "cursor": _list_cursor_files,
-    "copilot": _list_copilot_files,
-    "opencode": _list_opencode_files,
-    "vscode": _list_vscode_files,
+    agent: partial(_list_files, agent) for agent in _SERVERS
 }
 # What is left for a person to do.
 NOTES: Mapping[str, str] = {
@@ -212,18 +240,7 @@ def _find_hook_file(agent: str, machine: Machine, project: bool) -> str:
     return find_user_file(agent, machine.home, machine.env)
 
 
-@dataclass(frozen=True, slots=True)
-class _Event:
-    """An event to handle; `moments` are those that its handler answers, separated by commas."""
-
-    name: str
-    matcher: str
-    moments: str = ""
-
-
-def _list_events(
-    agent: str, machine: Machine, path: str, always: tuple[tuple[str, str], ...]
-) -> list[_Event]:
+def _list_events(agent: str, machine: Machine, path: str, always: _Events) -> list[_Event]:
     """Return the events that are always handled, then those of the moments to switch on."""
     wanted = machine.moments
     if wanted is None:
@@ -246,36 +263,6 @@ def find_installed_moments(path: str) -> tuple[str, ...]:
 def _read_moments(command: str) -> list[str]:
     named = _NAMED_MOMENTS.search(command)
     return named[1].split(",") if named else []
-
-
-def _make_groups(
-    machine: Machine, agent: str, events: list[_Event], timeout: int = _TIMEOUT_S
-) -> tuple[HookEntry, ...]:
-    """Return hooks in Claude Code's format: groups of handlers, with an optional matcher."""
-    return tuple(
-        HookEntry(
-            event.name,
-            {
-                **({"matcher": event.matcher} if event.matcher else {}),
-                "hooks": [
-                    {
-                        "type": "command",
-                        "command": machine.make_command(agent, moments=event.moments),
-                        "timeout": timeout,
-                    }
-                ],
-            },
-        )
-        for event in events
-    )
-
-
-def _make_server(machine: Machine, table: str) -> ServerEntry:
-    return ServerEntry(table, {"command": machine.irc, "args": ["mcp"]})
-
-
-def _choose_directory(machine: Machine, project: bool, name: str, variable: str) -> str:
-    return os.path.join(machine.cwd, name) if project else machine.find_base(variable, name)
 
 
 # Find installed hooks, and those that fail silently: their command names a missing file, or starts

@@ -271,9 +271,18 @@ def test_a_file_that_changed_while_it_was_edited_is_not_overwritten(file, monkey
         return 0
 
     monkeypatch.setattr("irdaemon.runtime.pool.run_on_terminal", edited)
+    monkeypatch.setenv("EDITOR", "any")
     assert main(["config", "edit"]) == 2
     assert "has changed in the meantime" in capsys.readouterr().err
     assert file.read_text() == "known = false\n"
+
+
+def test_no_editor_is_chosen_where_no_terminal_is(file, monkeypatch, capsys):
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    assert main(["config", "edit"]) == 2
+    assert "no terminal is here for an editor" in capsys.readouterr().err
+    assert [each.name for each in file.parent.iterdir()] == [file.name]
 
 
 def test_an_editor_that_is_not_there_is_said(file, monkeypatch, capsys):

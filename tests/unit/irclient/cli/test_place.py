@@ -59,11 +59,11 @@ def test_another_machine_is_not_told_the_working_directory(inside, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "why"), [("nowhere", "it does not exist"), ("file", "it is not a directory")]
+    ("name", "why"), [("nowhere", "does not exist"), ("file", "is not a directory")]
 )
 def test_a_place_that_is_no_directory_is_refused(inside, name, why):
     open("file", "w").close()
-    with pytest.raises(QueryError, match=f"--here {name}: {why}"):
+    with pytest.raises(QueryError, match=f"{name} {why}"):
         choose_place(options("--here", name))
 
 

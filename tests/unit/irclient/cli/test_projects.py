@@ -8,6 +8,7 @@ import pytest
 from irclient.cli.main import make_program
 from irclient.cli.projects import format_projects, format_reads, manage_projects, show_project
 from irclient.results import Here, ProjectRow, ReadDirectory
+from irclient.terminal.columns import fit_report
 from irclient.terminal.help import parse_options
 from irclient.terminal.width import count_cells
 
@@ -95,7 +96,7 @@ def test_without_projects_it_says_how_one_becomes_known(capsys):
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_rows_of_projects_fit_the_terminal(width):
     row = ProjectRow("/code/" + "x" * 200, "n" * 100, "reading", 12_345, time.time(), "w" * 90, 9)
-    shown = format_projects([row.to_dict()], width)
+    shown = fit_report(format_projects([row.to_dict()]), width)
     assert max(map(count_cells, shown.splitlines())) <= width
 
 
@@ -117,6 +118,6 @@ def test_a_project_that_is_gone_can_be_forgotten(tmp_path, capsys):
 
 def test_each_directory_that_is_read_is_told_with_what_ends_it():
     read = ReadDirectory("/code/shop", "shop", "asked from", 0.0, "irc projects forget /code/shop")
-    told = list(format_reads([read.to_dict()], 200))
+    told = list(format_reads([read.to_dict()]))
     assert told == ["/code/shop", "  asked from; to stop it:", f"    {read.how_to_end}"]
-    assert list(format_reads([], 80)) == ["no directory is read"]
+    assert list(format_reads([])) == ["no directory is read"]

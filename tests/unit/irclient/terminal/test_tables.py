@@ -3,11 +3,17 @@ import time
 import pytest
 
 from irclient.terminal import tables
+from irclient.terminal.columns import fit_report
+from irclient.terminal.width import UNCUT
 
 CORPUS = {
     **{"name": "skills", "kind": "skills", "artifacts": 3, "records": 3, "vectors": 3},
     **{"failures": 0, "pending": 0, "state": "ready", "problems": []},
 }
+
+
+def format_status(state, width=UNCUT):
+    return fit_report(tables.format_status(state), width)
 
 
 def state(*jobs, **corpus):
@@ -18,40 +24,38 @@ def state(*jobs, **corpus):
 def test_a_corpus_is_shown_with_its_roots_and_the_age_of_its_last_scan(monkeypatch):
     monkeypatch.setenv("HOME", "/home/x")
     roots = ["/home/x/.claude/skills", "/home/x/.codex/skills"]
-    shown = tables.format_status(state(roots=roots, last_reconcile=time.time() - 125))
+    shown = format_status(state(roots=roots, last_reconcile=time.time() - 125))
     assert "~/.claude/skills +1" in shown
     assert "2 min ago" in shown
-    assert "not yet" in tables.format_status(state(last_reconcile=None))
+    assert "not yet" in format_status(state(last_reconcile=None))
 
 
 def test_a_corpus_that_does_not_follow_changes_says_how_far_behind_it_may_be():
     for reindex in ("manual", "interval"):
-        shown = tables.format_status(
-            state(reindex=reindex, last_reconcile=time.time() - 3 * 86_400)
-        )
+        shown = format_status(state(reindex=reindex, last_reconcile=time.time() - 3 * 86_400))
         assert f"{reindex}: skills: may lack what changed since its scan 3 d ago" in shown
         assert "irc build skills" in shown
-        unscanned = tables.format_status(state(reindex=reindex, last_reconcile=None))
+        unscanned = format_status(state(reindex=reindex, last_reconcile=None))
         assert f"{reindex}: skills: not scanned yet" in unscanned
-    assert "may lack" not in tables.format_status(state(reindex="change"))
+    assert "may lack" not in format_status(state(reindex="change"))
 
 
 def test_a_first_build_is_not_told_with_two_totals():
     job = {"kind": "reconcile", "corpus": "skills", "done": 50, "todo": 3_000}
-    shown = tables.format_status(state(job, artifacts=672, heads=631))
+    shown = format_status(state(job, artifacts=672, heads=631))
     assert "reconcile skills: 50 of 3,000\n" in shown
     assert "672 can be found so far, 631 of them only by name and description" in shown
 
 
 def test_a_job_that_runs_is_shown_as_done_of_total_with_its_rate():
     job = {"kind": "reconcile", "corpus": "skills", "done": 1200, "todo": 23301}
-    assert "reconcile skills: 1,200 of 23,301\n" in tables.format_status(state(job))
-    rated = tables.format_status(state({**job, "since": time.time() - 10}))
+    assert "reconcile skills: 1,200 of 23,301\n" in format_status(state(job))
+    rated = format_status(state({**job, "since": time.time() - 10}))
     assert "reconcile skills: 1,200 of 23,301, 1" in rated
     assert "/s\n" in rated
     listing = {**job, "done": 0, "todo": 0}
-    assert "reconcile skills: listing entries\n" in tables.format_status(state(listing))
-    assert "compact: running" in tables.format_status(
+    assert "reconcile skills: listing entries\n" in format_status(state(listing))
+    assert "compact: running" in format_status(
         state({"kind": "compact", "corpus": "", "done": 0, "todo": 0})
     )
 
@@ -67,9 +71,9 @@ def test_the_places_that_are_waited_for_are_one_line():
 def test_they_are_named_only_where_nothing_of_ones_own_is_indexed():
     places = [{"corpus": "skills", "path": "/p"}]
     found = {**state(), "waiting_for": places}
-    assert "waiting for" not in tables.format_status(found)
-    assert "waiting for 1 missing place" in tables.format_status({**found, "demo": True})
-    assert "waiting for 1 missing place" in tables.format_status({**found, "corpora": []})
+    assert "waiting for" not in format_status(found)
+    assert "waiting for 1 missing place" in format_status({**found, "demo": True})
+    assert "waiting for 1 missing place" in format_status({**found, "corpora": []})
 
 
 def test_what_was_passed_over_is_a_line_for_each_corpus_with_the_most_frequent_reasons():
@@ -82,8 +86,7 @@ def test_what_was_passed_over_is_a_line_for_each_corpus_with_the_most_frequent_r
         " irc info skills lists all"
     )
     assert (
-        "skipped: skills: 3: excluded 3\n"
-        in tables.format_status(state(skipped={"excluded": 3})) + "\n"
+        "skipped: skills: 3: excluded 3\n" in format_status(state(skipped={"excluded": 3})) + "\n"
     )
 
 
@@ -91,7 +94,7 @@ def test_what_was_passed_over_is_a_line_for_each_corpus_with_the_most_frequent_r
 def test_the_status_keeps_to_the_width_of_a_terminal_with_a_row_for_each_corpus(width):
     name = "a-corpus-with-quite-a-long-name"
     corpus = {"name": name, "roots": [f"/a/long/root/of/{name}"], "last_reconcile": time.time()}
-    lines = tables.format_status(state(**corpus), width).splitlines()
+    lines = format_status(state(**corpus), width).splitlines()
     assert max(map(len, lines)) <= width
     assert sum(line.startswith("a-corpus-") for line in lines) == 1
     assert "pending" in "".join(lines)
@@ -99,7 +102,7 @@ def test_the_status_keeps_to_the_width_of_a_terminal_with_a_row_for_each_corpus(
 
 def test_what_is_piped_is_not_cut():
     corpus = {"roots": ["/r" * 200], "last_reconcile": 0.0}
-    assert "/r" * 200 in tables.format_status(state(**corpus))
+    assert "/r" * 200 in format_status(state(**corpus))
 
 
 def test_a_model_is_shown_with_its_place_its_uses_and_what_failed():
@@ -116,7 +119,7 @@ def test_a_model_is_shown_with_its_place_its_uses_and_what_failed():
         "model: large at https://api.example.com/v1, on this machine"
     ]
     assert tables.format_model(None) == []
-    assert "model:" not in tables.format_status(state())
+    assert "model:" not in format_status(state())
 
 
 @pytest.mark.parametrize(
@@ -133,5 +136,5 @@ def test_a_model_is_shown_with_its_place_its_uses_and_what_failed():
     ],
 )
 def test_a_status_has_a_line_on_the_projects_that_are_known(found, told):
-    assert told in tables.format_status({**state(), "projects": found})
-    assert "projects" not in tables.format_status(state())
+    assert told in format_status({**state(), "projects": found})
+    assert "projects" not in format_status(state())
