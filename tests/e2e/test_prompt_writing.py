@@ -118,8 +118,8 @@ def test_an_endpoint_writes_too(home, agents):
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ("prose", "3 answers in a row held no prompt"),
-        ("lies", "3 answers in a row held no prompt"),
+        ("prose", "3 replies in a row had no usable prompt"),
+        ("lies", "3 replies in a row had no usable prompt"),
         ("fails", "claude ended with exit code 1: no credit left"),
         ("floods", "claude was killed after 4,000,000 bytes of output"),
     ],
@@ -182,7 +182,7 @@ def test_after_kill_9_a_run_goes_on_where_it_was_and_writes_nothing_twice(home, 
     with Running(home) as running:
         running.wait_idle()
         status = home.irc("status").stdout
-        assert "paused: the daemon was restarted; irc prompts write --resume goes on" in status
+        assert "paused: the daemon was restarted; irc prompts write --resume continues" in status
         before = agents.calls()
         done = write(home, "--resume")
         assert "done; 5 of 5 items" in done.stdout

@@ -1,4 +1,4 @@
-"""Expected prompts: given, listed, weighed, taken back, and written by a person's agent."""
+"""Expected prompts: given, listed, tested, taken back, and written by a person's agent."""
 
 from irdaemon.config.addons import AddOn
 

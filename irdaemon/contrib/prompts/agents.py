@@ -42,7 +42,7 @@ IsWanted = Callable[[], bool]
 
 
 class Answer(NamedTuple):
-    """What a writer answered, and how many tokens it says that took; 0 where it does not say."""
+    """A writer's reply, and how many tokens it says that took; 0 if it does not say."""
 
     text: str
     tokens: int = 0
@@ -53,22 +53,22 @@ class Writer(Protocol):
 
     @property
     def name(self) -> str:
-        """Return what it is called."""
+        """Return its name."""
         ...
 
     @property
     def own_tokens(self) -> int:
-        """Return what it adds of its own to each request, in tokens."""
+        """Return how many tokens it adds to each request."""
         ...
 
     def ask(self, request: str, is_wanted: IsWanted) -> Answer:
-        """Return the answer to a request; end where it is no longer wanted. Raises Unavailable."""
+        """Return the reply to a request; stop if it is no longer wanted. Raises Unavailable."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CommandWriter:
-    """An agent's non-interactive command: `path` is where it is."""
+    """An agent's non-interactive command at `path`."""
 
     name: str
     path: str
@@ -78,7 +78,7 @@ class CommandWriter:
 
     @property
     def own_tokens(self) -> int:
-        """Return what the agent adds of its own to each request, in tokens."""
+        """Return how many tokens the agent adds to each request."""
         return _OWN_TOKENS[self.name]
 
     def ask(self, request: str, is_wanted: IsWanted) -> Answer:
@@ -107,7 +107,7 @@ class EndpointWriter:
     own_tokens: int = _OWN_TOKENS[MODELS]
 
     def ask(self, request: str, is_wanted: IsWanted) -> Answer:
-        """Return the answer to a request; see `Writer`. A request that was sent is waited for."""
+        """Return the reply to a request; see `Writer`. A request that was sent is waited for."""
         messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": request}]
         body = {"messages": messages, "temperature": 0}
         body |= {"model": self.model} if self.model else {}
@@ -127,12 +127,12 @@ def make_writer(
 ) -> Writer:
     """Return the writer of that name.
 
-    Raises QueryError for an unknown one, and Unavailable for one that is not here.
+    Raises QueryError for an unknown one, and Unavailable for one that is not available here.
     """
     if name not in WRITERS:
         raise QueryError(
-            f"no writer of prompts is called {name!r:.60}{did_you_mean(name, WRITERS)}",
-            f"one of: {', '.join(WRITERS)}; of others: irc prompts import",
+            f"no prompt writer is called {name!r:.60}{did_you_mean(name, WRITERS)}",
+            f"one of: {', '.join(WRITERS)}; for other writers: irc prompts import",
         )
     if name == MODELS:
         if endpoint is None:
@@ -148,21 +148,21 @@ def make_writer(
 
 
 def list_writers(endpoint: ModelEndpoint | None) -> list[str]:
-    """Return the names of the writers that are on this machine, or configured."""
+    """Return the names of the writers that are installed or configured."""
     here = [name for name in _COMMANDS if find_command(name)]
     return [*here, MODELS] if endpoint else here
 
 
 def find_command(name: str) -> str | None:
-    """Return where an agent's command is, on the PATH or where its installer puts it."""
+    """Return an agent's command, on the PATH or where its installer puts it."""
     beside = os.pathsep.join(os.path.expanduser(each) for each in _BESIDE_PATH)
     return shutil.which(name, path=os.pathsep.join((os.environ.get("PATH", ""), beside)))
 
 
 def make_directory(path: str) -> None:
-    """Make the directory of a command, with what keeps it out of the index, and empty it else.
+    """Create a command's directory, empty except for what keeps it out of the index.
 
-    It stays: a transcript that names it must find the file there. Raises Unavailable.
+    It stays, because a transcript that names it must find the file there. Raises Unavailable.
     """
     try:
         os.makedirs(path, 0o700, exist_ok=True)
@@ -182,7 +182,7 @@ def _make_env() -> dict[str, str]:
 
 
 def _tell(printed: Printed) -> str:
-    """Return the last line of what a command printed before it failed."""
+    """Return the last line that a command printed before it failed."""
     lines = (printed.err or printed.out)[-10_000:].decode("utf-8", "replace").split("\n")
     last = next((" ".join(each.split()) for each in reversed(lines) if each.strip()), "")
     return f": {last[:_TOLD_CHARS]}" if last else ""
@@ -270,7 +270,7 @@ def _add(usage: Any, *names: str) -> int:
 
 
 def _make_unreadable(name: str) -> Unavailable:
-    return Unavailable(f"{name} did not answer in the form that was asked for", "is it up to date?")
+    return Unavailable(f"{name} did not reply in the requested form", "is it up to date?")
 
 
 # Its arguments, and how its output is read.

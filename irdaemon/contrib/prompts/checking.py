@@ -49,7 +49,7 @@ _MARKUP = re.compile(
 
 
 class Item(NamedTuple):
-    """An item that prompts are written for: what a writer is shown of it, without secrets.
+    """An item to write prompts for: what a writer is shown of it, without secrets.
 
     `content` is the digest of the text that the prompts are for.
     """
@@ -64,13 +64,13 @@ class Item(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """Return what it is called elsewhere."""
+        """Return CORPUS/ID."""
         return f"{self.corpus}/{self.artifact_id}"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a writer is asked, and the items by the keys that they have in it."""
+    """A request to a writer, and its items by their keys in it."""
 
     text: str
     items: Mapping[str, Item]
@@ -79,7 +79,7 @@ class Request:
 
 @dataclass(slots=True)
 class Checked:
-    """What of an answer is taken: prompts by the key of their item, and why others were not."""
+    """The accepted part of a reply: prompts by their item's key, and rejects counted by reason."""
 
     prompts: dict[str, tuple[str, ...]] = field(default_factory=dict)
     dropped: Counter[str] = field(default_factory=Counter)
@@ -110,7 +110,7 @@ def _join(text: str) -> str:
 
 
 def check_answer(text: str, asked: Mapping[str, Item]) -> Checked:
-    """Return what of an answer can be prompts of the items that were asked."""
+    """Return the parts of a reply that can be prompts of the requested items."""
     checked, given = Checked(), dict[str, list[Any]]()
     lines = text.splitlines()
     if len(lines) > _MOST_LINES:
@@ -139,7 +139,7 @@ def check_answer(text: str, asked: Mapping[str, Item]) -> Checked:
 
 
 def _read_line(line: str, asked: Mapping[str, Item]) -> tuple[str, list[Any], str]:
-    """Return the key and the prompts of a line, and what is wrong with it."""
+    """Return a line's key and prompts, and what is wrong with it."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):
@@ -173,7 +173,7 @@ def _keep_good(
 
 
 def _find_problem(prompt: Any, item: Item) -> str:
-    """Return why something cannot be a prompt of an item, "" where it can."""
+    """Return why something cannot be an item's prompt, or ""."""
     if not isinstance(prompt, str):
         return "no text"
     text = prompt.strip()
@@ -193,7 +193,7 @@ def _find_problem(prompt: Any, item: Item) -> str:
 
 
 def names_item(text: str, item: Item) -> bool:
-    """Return whether a prompt has the name of its item, however that is written."""
+    """Return whether a prompt contains its item's name, in any spelling."""
     words = "\0".join(("", *_WORD.findall(text.casefold()), ""))
     bare = item.name.rpartition("/")[2] or item.name
     names = (_WORD.findall(each.casefold()) for each in (item.name, bare))

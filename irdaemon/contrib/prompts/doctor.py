@@ -1,4 +1,4 @@
-"""Check who writes expected prompts: whether it is here, and what it is sent."""
+"""Check who writes expected prompts: whether it is available, and what it is sent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from irdaemon.contrib.prompts.weighing import NOT_PROMPTED
 
 
 def check_prompts(config: Config) -> Iterable[Finding]:
-    """Yield what there is to say of the writer; nothing where none is configured."""
+    """Yield findings about the configured writer, if any."""
     given = config.prompts
     if not given.write:
         return
@@ -22,7 +22,7 @@ def check_prompts(config: Config) -> Iterable[Finding]:
     try:
         writer = make_writer(given.write, "", config.models.make_endpoint(), given.model)
     except IRError as error:
-        yield wrong(f"no prompts are written: {error.message}", fix=error.hint)
+        yield wrong(f"prompts cannot be written:  {error.message}", fix=error.hint)
         return
     where = writer.path if isinstance(writer, CommandWriter) else ""
     yield note(
@@ -33,6 +33,6 @@ def check_prompts(config: Config) -> Iterable[Finding]:
     kinds = {each.name: each.kind for each in list_wanted(config)}
     for name in given.corpora:
         if name != ALL and name not in kinds:
-            yield wrong(f"no prompts are written of {name}: there is no such corpus", config.path)
+            yield wrong(f"no prompts are written for {name}: unknown corpus", config.path)
         elif kinds.get(name) in NOT_PROMPTED:
-            yield wrong(f"no prompts are written of {name}: it holds sessions", config.path)
+            yield wrong(f"no prompts are written for {name}: it contains sessions", config.path)

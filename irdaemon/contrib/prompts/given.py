@@ -44,7 +44,7 @@ class _Names:
                 self._by_path.setdefault(path, []).append(artifact_id)
 
     def find(self, by: str, wanted: str) -> list[str]:
-        """Return the ids of the artifacts that are meant by an id, a name or a path."""
+        """Return the ids of the artifacts with an id, a name or a path."""
         if by == "path":
             return self._by_path.get(wanted.rstrip("/"), [])
         if wanted in self.ids:
@@ -61,7 +61,7 @@ def _cut_last(name: str) -> str:
 
 @dataclass(slots=True)
 class Upload:
-    """Lines that were sent, by the stored corpus and the artifact that each is of."""
+    """The lines received, by stored corpus and artifact."""
 
     name: str
     at: float
@@ -79,9 +79,9 @@ class Upload:
         lines: Sequence[GivenPrompts | LineProblem],
         corpus: str = "",
     ) -> tuple[list[Expected], list[LineProblem]]:
-        """Take in lines; return what they give, and what is wrong with those that give nothing.
+        """Accept lines; return what they contain, and what is wrong with the rejected ones.
 
-        Raises LimitError where they are too many to be held.
+        Raises LimitError if they are too many.
         """
         taken, problems = list[Expected](), list[LineProblem]()
         self._check_size(lines)
@@ -103,7 +103,7 @@ class Upload:
         if self._n_lines > MOST_LINES or self._n_chars > _MOST_CHARS:
             raise LimitError(
                 f"an import has at most {MOST_LINES:,} lines and {_MOST_CHARS:,} characters",
-                "import it as two files",
+                "split it into two files",
             )
 
     def _take_line(
@@ -113,7 +113,7 @@ class Upload:
         _check_prompted(stored)
         place = stored.name, artifact_id
         if (first := self._lines.setdefault(place, line.line)) != line.line:
-            raise QueryError(f"the item of line {first} again", "put its prompts into one line")
+            raise QueryError(f"the item of line {first} again", "put all its prompts into one line")
         try:
             expected = make_expected(line)
         except QueryError:
@@ -125,7 +125,7 @@ class Upload:
     def _find(
         self, ledger: Ledger, scope: PlaceScope, line: GivenPrompts, corpus: str
     ) -> tuple[Corpus, str]:
-        """Return the item that a line is of. Raises NotFound, and QueryError for several."""
+        """Return a line's item. Raises NotFound, and QueryError for several."""
         wanted = line.item
         if not corpus and line.by != "path" and "/" in wanted:
             before, _, rest = wanted.partition("/")  # a reference, as answers have it
@@ -148,12 +148,12 @@ class Upload:
         if line.by == "name":
             return scope.resolve(ledger, f"{name}/{wanted}")
         shown = ", ".join(ids[:_SHOWN])
-        raise QueryError(f"{len(ids)} items lie at {wanted!r:.80}", f"name one by its id: {shown}")
+        raise QueryError(f"{len(ids)} items are at {wanted!r:.80}", f"give an id: {shown}")
 
     def _find_in(
         self, ledger: Ledger, scope: PlaceScope, corpus: str, by: str, wanted: str
     ) -> tuple[Corpus, list[str]] | None:
-        """Return the part of a corpus that has what is meant, and its ids there."""
+        """Return the part of a corpus that has an item, and its ids there."""
         for stored in scope.list_stored(corpus):
             if ids := self._list_names(ledger, stored.name).find(by, wanted):
                 return stored, ids
@@ -176,7 +176,7 @@ class Upload:
 
 
 def _list_prompted(scope: PlaceScope) -> list[str]:
-    """Return the corpora whose items may have prompts of their own."""
+    """Return the corpora whose items may have prompts."""
     return [
         name
         for name in scope.names
@@ -189,13 +189,13 @@ def _check_prompted(corpus: Corpus) -> None:
         raise QueryError(f"items of {corpus.name} have no expected prompts: they are sessions")
     if not corpus.learns and not corpus.project:
         raise QueryError(
-            f"{corpus.name} is copied to a backend, and the words of prompts would go there too",
-            f"if they may, set share = true in [corpora.{corpus.name}]",
+            f"{corpus.name} is copied to a backend, and its prompts would be copied too",
+            f"to allow that, set share = true in [corpora.{corpus.name}]",
         )
 
 
 def make_expected(line: GivenPrompts) -> Expected:
-    """Return what a line gives, without secrets. Raises QueryError for what may not be kept."""
+    """Return a line's prompts without secrets. Raises QueryError if one may not be stored."""
     return Expected.from_prompts(_redact(line.prompts), _redact(line.misses))
 
 
@@ -207,12 +207,12 @@ def _redact(texts: Iterable[str]) -> Iterator[str]:
         except Refused as error:
             raise QueryError(f"{error}") from error
         if not redacted:
-            raise QueryError("a prompt is private: nothing of it is left")
+            raise QueryError("a prompt is entirely private")
         yield redacted
 
 
 def open_upload(uploads: dict[str, Upload], name: str, now: float) -> Upload:
-    """Return the upload of a name, a new one without a name; the oldest of many is dropped.
+    """Return the upload of a name, a new one without a name; of too many the oldest is dropped.
 
     Raises NotFound for one that is gone: its lines must be sent again.
     """
@@ -221,8 +221,8 @@ def open_upload(uploads: dict[str, Upload], name: str, now: float) -> Upload:
     if name:
         if (found := uploads.get(name)) is None:
             raise NotFound(
-                "the daemon does not have the first lines of this import any more",
-                "nothing of it was taken in: import the file again",
+                "the daemon no longer has the first lines of this import",
+                "nothing was imported: import the file again",
             )
         found.at = now
         return found

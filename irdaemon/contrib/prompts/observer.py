@@ -29,7 +29,7 @@ from irdaemon.source.projects import clean_place
 
 
 class Given(NamedTuple):
-    """Prompts of one provenance that were handed in of a corpus' artifacts, by id."""
+    """Prompts of one provenance for a corpus' artifacts, by id, that were handed in."""
 
     corpus: str
     provenance: str
@@ -37,9 +37,10 @@ class Given(NamedTuple):
 
 
 class Drop(NamedTuple):
-    """What is to be taken back: prompts of a corpus, of one artifact or ("") of all.
+    """What to take back: prompts of a corpus, of one artifact or ("") of all.
 
-    With `is_forgotten` they are gone, in both states; else what was served before is served again.
+    With `is_forgotten` they are deleted from both states; otherwise the previous state is served
+    again.
     """
 
     corpus: str
@@ -49,7 +50,7 @@ class Drop(NamedTuple):
 
 
 class PromptsObserver(Observer):
-    """Keep what jobs are to take in and to take back, and say what is expected of an item."""
+    """Keep what jobs are to import and to take back, and report an item's prompts."""
 
     def __init__(self, state: State):
         self._state = state
@@ -63,7 +64,7 @@ class PromptsObserver(Observer):
         self.offered: OrderedDict[str, Request] = OrderedDict()
 
     def hand_in(self, corpus: str, provenance: str, expected: Mapping[str, Expected]) -> int:
-        """Request that the prompts of artifacts, by id, be taken in; return the job's number.
+        """Request an import of prompts by artifact id; return the job's number.
 
         The corpus may be a project's part of one.
         """
@@ -74,7 +75,7 @@ class PromptsObserver(Observer):
         return self._request(drop)
 
     def _request(self, change: Given | Drop) -> int:
-        """Queue a change behind those that wait already; return the job's number."""
+        """Queue a change behind waiting ones; return the job's number."""
         waiting = self.waiting.setdefault(change.corpus, deque())
         waiting.append(change)
         try:
@@ -84,7 +85,7 @@ class PromptsObserver(Observer):
             raise
 
     def describe(self) -> Mapping[str, Any]:
-        """Return the run of writing that there is, or was last."""
+        """Return the current or last run of writing."""
         return self.writing.describe()
 
     def find_due_jobs(self, at_start: bool) -> list[Job]:
@@ -109,10 +110,10 @@ class PromptsObserver(Observer):
         return jobs
 
     def explain_item(self, query: str, reference: str, place: str | None = "") -> Mapping[str, Any]:
-        """Return the prompts that are expected of an item, by provenance, and which count.
+        """Return an item's expected prompts by provenance, and which of them count.
 
-        Only the daemon's own user is told, who may say from where he asks. What use taught is told
-        as `learned`.
+        Only the daemon's own user gets them, who may name a place. Prompts from use are in
+        `learned`.
         """
         if place is None:
             return {}
@@ -125,7 +126,7 @@ class PromptsObserver(Observer):
         return {"expected": told} if told else {}
 
     def forget_corpus(self, name: str) -> None:
-        """Forget what waits for a corpus that was taken away."""
+        """Drop what waits for a removed corpus."""
         self.waiting.pop(name, None)
 
     def note_scan(self, corpus: Corpus, report: Report) -> None:
@@ -135,9 +136,9 @@ class PromptsObserver(Observer):
             self._state.request(Job("weigh_prompts", corpus.name))
 
     def list_due(self, corpus: Corpus, changed: Mapping[str, int], always: str = "") -> list[str]:
-        """Return the provenances to weigh after these numbers of artifacts changed.
+        """Return the provenances to test after these numbers of artifacts changed.
 
-        They are once much has changed, `always` after any change. The writer asks.
+        A provenance is due after many changes, with `always` after any. The writer asks.
         """
         ledger, looked = self._state.ledger, []
         for provenance, n in changed.items():
@@ -151,9 +152,9 @@ class PromptsObserver(Observer):
 
 
 def describe_item(ledger: Ledger, corpus: str, artifact_id: str) -> dict[str, dict[str, Any]]:
-    """Return by provenance what is expected of an artifact, whether it counts, and why or not.
+    """Return by provenance an artifact's prompts, whether they count, and why.
 
-    It is `outdated` where it was written for another text than the artifact has now.
+    They are `outdated` if they were written for another text than the artifact has now.
     """
     gates = ledger.prompts.read_gates(corpus)
     outdated = ledger.prompts.list_outdated(corpus, artifact_id)
@@ -170,7 +171,7 @@ def describe_item(ledger: Ledger, corpus: str, artifact_id: str) -> dict[str, di
 
 
 def find_writing(engine: Engine, config: Config) -> Writing:
-    """Return what writes prompts beside the writer thread."""
+    """Return the background work that writes prompts."""
     return PromptsObserver.find_in(engine.addons).writing
 
 
@@ -178,7 +179,7 @@ def find_writing(engine: Engine, config: Config) -> Writing:
 
 
 def take_prompts(context: JobContext, corpus: Corpus) -> str:
-    """Make the changes that wait for a corpus, in their order, and weigh what is held then.
+    """Make the waiting changes of a corpus, in order, and then test what it has.
 
     Each import is a state by itself: one roll-back undoes the last one.
     """
@@ -197,7 +198,7 @@ def take_prompts(context: JobContext, corpus: Corpus) -> str:
 def _make_change(context: JobContext, corpus: Corpus, change: Given | Drop) -> int:
     """Serve or take back prompts; return how many artifacts change.
 
-    What is served already is no change: the state before it stays the one to go back to.
+    Serving what is already served changes nothing: the previous state stays the one to go back to.
     """
     ledger = context.state.ledger
     if isinstance(change, Drop):
@@ -213,7 +214,7 @@ def serve_new(
     given: Mapping[str, Expected],
     contents: Mapping[str, str],
 ) -> int:
-    """Serve what is new of prompts, written for the contents by id; return how many changed."""
+    """Serve new prompts, written for the contents by id; return how many changed."""
     held = {id: Expected(()) for id in contents} | ledger.prompts.list_all(corpus, provenance)
     written_for = ledger.prompts.list_written_for(corpus, provenance)
     fresh = {
@@ -227,7 +228,7 @@ def serve_new(
 
 
 def weigh_prompts(context: JobContext, corpus: Corpus) -> str:
-    """Weigh the prompts of a corpus that were not weighed as they are now."""
+    """Test the prompts of a corpus that were not tested in their present form."""
     return _weigh(context, corpus, list_unweighed(context.state, context.state.ledger, corpus))
 
 
@@ -237,14 +238,14 @@ def _weigh(context: JobContext, corpus: Corpus, provenances: Iterable[str]) -> s
         gate = weigh(state, corpus, provenance, context.pause)
         changed = _set_gate(context, corpus.name, provenance, gate)
         show_changed(state, context.publisher, corpus, changed)
-        told.append(f"{provenance}: {gate.report.get('outcome', 'none is left')}")
-    return ", ".join(told) or "nothing was to be weighed"
+        told.append(f"{provenance}: {gate.report.get('outcome', 'none left')}")
+    return ", ".join(told) or "nothing to test"
 
 
 def _take_back(context: JobContext, corpus: Corpus, drop: Drop) -> int:
-    """Forget prompts of a corpus, or serve those that were served before.
+    """Forget prompts of a corpus, or serve the previous ones.
 
-    What comes with an artifact counts no longer instead, or counts again.
+    Prompts that come with an artifact are disabled or enabled instead.
     """
     if drop.provenance in STATED:
         return _switch_stated(context, drop)
@@ -255,7 +256,7 @@ def _take_back(context: JobContext, corpus: Corpus, drop: Drop) -> int:
 
 
 def _switch_stated(context: JobContext, drop: Drop) -> int:
-    """Switch off what comes with artifacts, or on a roll-back switch it on again."""
+    """Disable prompts that come with artifacts, or enable them on a roll-back."""
     state = context.state
     gate = state.ledger.prompts.read_gates(drop.corpus).get(drop.provenance, Gate())
     again = not drop.is_forgotten and gate.report.get("outcome") == ROLLED_BACK

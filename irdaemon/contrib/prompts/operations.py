@@ -1,6 +1,6 @@
-"""The operations on expected prompts: listed, given, written out, taken back.
+"""The operations on expected prompts: list, import, export, take back.
 
-They are this user's own, as projects are: no other client may ask them.
+Only this user may call them, as with projects.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _GIVEN = (PERSON, AGENT)
 
 @serves("prompts", "slow", access.refuse_others)
 def prompts(engine: Engine, corpus: str | None, item: str, place: str) -> list[ExpectedPrompts]:
-    """Return how many prompts are expected by provenance, or those of one item."""
+    """Return the number of expected prompts by provenance, or those of one item."""
     scope = _find_scope(engine, place)
     with engine.state.open_reading() as ledger:
         if item:
@@ -54,7 +54,7 @@ def _choose_corpora(scope: PlaceScope, corpus: str | None) -> list[str]:
 
 
 def _resolve(ledger: Ledger, scope: PlaceScope, item: str) -> tuple[Corpus, str]:
-    """Return the part of a corpus and the id of the item that is meant, be it gone or not."""
+    """Return the part of a corpus and the id of an item, even if it is gone."""
     gone = _find_gone(ledger, scope, item)
     try:
         return gone or scope.resolve(ledger, item)
@@ -64,7 +64,7 @@ def _resolve(ledger: Ledger, scope: PlaceScope, item: str) -> tuple[Corpus, str]
 
 
 def _find_gone(ledger: Ledger, scope: PlaceScope, item: str) -> tuple[Corpus, str] | None:
-    """Return an item by its exact id that is gone and of which prompts are held; else None."""
+    """Return a missing item by its exact id if it still has prompts, else None."""
     corpus, _, wanted = item.partition("/")
     parts = list(scope.list_stored(corpus))
     if any(ledger.artifacts.get(part.name, wanted) for part in parts):
@@ -86,7 +86,7 @@ def _list_of_item(ledger: Ledger, scope: PlaceScope, item: str) -> list[Expected
 
 
 def _count_held(ledger: Ledger, corpus: str, parts: Iterable[Corpus]) -> Iterator[ExpectedPrompts]:
-    """Yield for each provenance how many prompts of a corpus are held."""
+    """Yield for each provenance how many prompts a corpus has."""
     rows: dict[str, ExpectedPrompts] = {}
     for held in (each for part in parts for each in ledger.prompts.list_held(part.name)):
         row = rows.get(held.provenance) or ExpectedPrompts(corpus, held.provenance)
@@ -117,7 +117,7 @@ def _split(expected: Expected) -> tuple[list[str], list[str]]:
 
 @serves("prompts_import", "slow", access.refuse_others)
 def prompts_import(engine: Engine, args: Args) -> ImportedPrompts:
-    """Take in lines; with the last of an upload request that all of them be served."""
+    """Accept lines; with the last of an upload request that all of them be served."""
     scope, more = _find_scope(engine, args["place"]), args["more"]
     _choose_corpora(scope, args["corpus"])
     read = [read_record(*_take_number(line, at)) for at, line in enumerate(args["lines"], start=1)]
@@ -144,7 +144,7 @@ def prompts_import(engine: Engine, args: Args) -> ImportedPrompts:
 
 
 def _take_number(line: Any, at: int) -> tuple[Any, int]:
-    """Return a line without its number, and that; where it has none, its place."""
+    """Return a line without its number, and the number, by default its position."""
     number = line.get("line") if isinstance(line, dict) else None
     if isinstance(number, bool) or not isinstance(number, int):
         return line, at
@@ -178,7 +178,7 @@ def prompts_export(engine: Engine, args: Args) -> list[ExportedPrompts]:
 def _sort_held(
     ledger: Ledger, scope: PlaceScope, corpus: str, provenance: str
 ) -> list[HeldPrompts]:
-    """Return what is held by id; of one id that a project has as well, the project's."""
+    """Return what is stored by id; if a project has the same id, the project's."""
     found: dict[str, HeldPrompts] = {}
     for stored in scope.list_stored(corpus):
         for held in ledger.prompts.list_held(stored.name):
@@ -200,7 +200,7 @@ def prompts_forget(
 ) -> list[int]:
     """Request that prompts of an item or of a corpus be forgotten."""
     if bool(item) == bool(corpus):
-        raise QueryError("what to forget: an item or a corpus", "give one of the two")
+        raise QueryError("say what to forget: an item or a corpus", "give one of the two")
     if provenance:
         _refuse_use(provenance, "irc usage forget", item)
     scope, artifact_id = _find_scope(engine, place), ""
@@ -218,7 +218,7 @@ def prompts_forget(
 
 @serves("prompts_rollback", "slow", access.refuse_others)
 def prompts_rollback(engine: Engine, corpus: str, provenance: str, place: str) -> list[int]:
-    """Request that the prompts be served that were served before."""
+    """Request that the previous prompts be served."""
     _refuse_use(provenance, f"irc usage rollback {corpus}")
     stored = _choose_stored(_find_scope(engine, place), place, corpus)
     _check_whole(stored, provenance)
@@ -227,19 +227,19 @@ def prompts_rollback(engine: Engine, corpus: str, provenance: str, place: str) -
 
 
 def _refuse_use(provenance: str, of_use: str, item: str = "") -> None:
-    """Raise QueryError for prompts that are not taken back here."""
+    """Raise QueryError for prompts that cannot be taken back here."""
     _check_provenance(provenance)
     if provenance == USE:
-        raise QueryError("what use taught is taken back with the log of use", of_use)
+        raise QueryError("prompts learned from use are taken back with the log of use", of_use)
     if item and provenance in STATED:
         raise QueryError(
-            f"prompts of {provenance} come with the item, and are read again with it",
-            "take them out of its files, or with -c CORPUS have none of a corpus count",
+            f"prompts of {provenance} come with the item and would be read again",
+            "remove them from its files, or disable all of a corpus' with -c CORPUS",
         )
 
 
 def _check_whole(stored: Corpus, provenance: str) -> None:
-    """Raise QueryError for what counts, or does not, in a corpus and all its parts at once."""
+    """Raise QueryError for prompts that count, or do not, in a corpus and all its parts at once."""
     if stored.project and provenance in STATED:
         raise QueryError(
             f"prompts of {provenance} count in all of {stored.part_of} or in none of it",
@@ -248,10 +248,10 @@ def _check_whole(stored: Corpus, provenance: str) -> None:
 
 
 def _choose_stored(scope: PlaceScope, place: str, corpus: str) -> Corpus:
-    """Return the person's corpus, or from a place the part of it that its project has."""
+    """Return the person's corpus, or, with a place, its project's part."""
     _choose_corpora(scope, corpus)
     held = scope.parts.get(corpus) if place else scope.served.corpora.get(corpus)
     if held is None:
         whose = scope.project.name if scope.project else "no project here"
-        raise NotFound(f"{whose} has no {corpus}", "leave the place out for your own")
+        raise NotFound(f"{whose} has no {corpus}", "omit the place for your own items")
     return held

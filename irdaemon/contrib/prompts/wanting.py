@@ -39,7 +39,7 @@ _READ_CHARS = 3 * TEXT_CHARS
 
 
 class Wanting(NamedTuple):
-    """An item that wants prompts; `is_outdated` where it has some of another text."""
+    """An item that needs prompts; `is_outdated` if it has some for an older text."""
 
     corpus: str
     artifact_id: str
@@ -48,13 +48,13 @@ class Wanting(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """Return what it is called elsewhere."""
+        """Return CORPUS/ID."""
         return f"{self.corpus}/{self.artifact_id}"
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """How many items have a text that can be shown, and about how many tokens they cost."""
+    """How many items have text to show, and about how many tokens they cost."""
 
     items: int
     tokens: int
@@ -75,18 +75,19 @@ def choose_corpora(state: State, names: Sequence[str]) -> list[Corpus]:
         if state.corpora[name].kind in NOT_PROMPTED:
             raise QueryError(
                 f"{name} is a corpus of {state.corpora[name].kind}: its items have no prompts",
-                "what a person said is what they are found by",
+                "sessions are found by what was said in them",
             )
         if not state.corpora[name].learns:
             raise QueryError(
-                f"{name} is copied to a backend, and so takes no prompts", "add share = true to it"
+                f"{name} is copied to a backend, so it accepts no prompts",
+                "set share = true in its table to allow it",
             )
         chosen[name] = state.corpora[name]
     return list(chosen.values())
 
 
 def list_wanting(ledger: Ledger, corpora: Iterable[Corpus]) -> list[Wanting]:
-    """Return the items of some corpora that want prompts, by corpus and id."""
+    """Return the items of some corpora that need prompts, by corpus and id."""
     return [each for corpus in corpora for each in _list_of_corpus(ledger, corpus.name)]
 
 
@@ -104,7 +105,7 @@ def _list_of_corpus(ledger: Ledger, corpus: str) -> Iterator[Wanting]:
 
 
 def describe_item(ledger: Ledger, corpus: Corpus, artifact_id: str) -> Item | None:
-    """Return what a writer is shown of an item; None where it is gone, or holds no text."""
+    """Return what a writer is shown of an item; None if it is gone or has no text."""
     artifact = ledger.artifacts.get(corpus.name, artifact_id)
     contents = ledger.artifacts.list_contents(corpus.name, [artifact_id])
     if artifact is None or artifact_id not in contents:
@@ -141,14 +142,14 @@ def _read_first(ledger: Ledger, corpus: str, artifact_id: str) -> str:
 
 
 def estimate_request(text: str, items: int, own_tokens: int) -> int:
-    """Return about how many tokens a request for some items takes, with its answer."""
+    """Return about how many tokens a request for some items takes, including the reply."""
     return own_tokens + estimate_tokens(text) + items * ANSWER_TOKENS
 
 
 def estimate_cost(
     state: State, ledger: Ledger, wanting: Sequence[Wanting], batch: int, own_tokens: int
 ) -> Cost:
-    """Return about what prompts for some items cost, from a sample of them."""
+    """Return about how much prompts for some items cost, from a sample."""
     step = max(1, len(wanting) // _MEASURED)
     sample = list(read_items(state, ledger, wanting[::step]))
     if not sample:
@@ -162,7 +163,7 @@ def estimate_cost(
 
 
 def read_items(state: State, ledger: Ledger, wanting: Iterable[Wanting]) -> Iterator[Item]:
-    """Yield what a writer is shown of items, without those that are gone or empty."""
+    """Yield what a writer is shown of items, without missing and empty ones."""
     for each in wanting:
         corpus = state.corpora.get(each.corpus)
         item = describe_item(ledger, corpus, each.artifact_id) if corpus else None
@@ -171,7 +172,7 @@ def read_items(state: State, ledger: Ledger, wanting: Iterable[Wanting]) -> Iter
 
 
 def count_by_corpus(wanting: Iterable[Wanting]) -> list[dict[str, object]]:
-    """Return how many items of each corpus want prompts, and how many have outdated ones."""
+    """Return how many items of each corpus need prompts, and how many have outdated ones."""
     found: dict[str, list[int]] = {}
     for each in wanting:
         counts = found.setdefault(each.corpus, [0, 0])

@@ -38,10 +38,10 @@ NOT_PROMPTED = ("sessions",)
 
 
 def is_much(state: State, ledger: Ledger, corpus: str, provenance: str, changed: int = 0) -> bool:
-    """Return whether it is worth while to look, given the number of changed artifacts.
+    """Return whether it is worth testing again, given the number of changed artifacts.
 
-    It is where a share of those that were weighed has changed, too few are left to be weighed, or
-    another embedder serves them.
+    It is if a share of the tested ones has changed, too few are left to test, or another embedder
+    serves them.
     """
     report = ledger.prompts.read_gates(corpus).get(provenance, Gate()).report
     if changed > _CHANGED_SHARE * int(report.get("artifacts", 0)):
@@ -59,7 +59,7 @@ def _find_embedder(state: State, corpus: str) -> str:
 def list_unweighed(
     state: State, ledger: Ledger, corpus: Corpus, provenances: Iterable[str] = GATED
 ) -> list[str]:
-    """Return the provenances whose prompts were not weighed in a corpus as they are now."""
+    """Return the provenances whose prompts were not tested in a corpus' present state."""
     if corpus.project or corpus.kind in NOT_PROMPTED:
         return []
     return [each for each in provenances if _must_weigh(state, ledger, corpus.name, each)]
@@ -77,14 +77,14 @@ def _must_weigh(state: State, ledger: Ledger, corpus: str, provenance: str) -> b
 
 
 def _list_given(ledger: Ledger, corpus: str, provenance: str) -> dict[str, Expected]:
-    """Return the prompts of a provenance by artifact id, without those of what is gone."""
+    """Return a provenance's prompts by artifact id, without those of missing artifacts."""
     held = ledger.prompts.list_all(corpus, provenance)
     present = ledger.artifacts.list_contents(corpus, held)
     return {id: each for id, each in held.items() if id in present}
 
 
 def _describe_given(state: State, corpus: str, given: Mapping[str, Expected]) -> tuple[str, str]:
-    """Return a digest of prompts, and what embeds them: all that a weighing is of."""
+    """Return a digest of prompts and their embedder, which a test depends on."""
     digest = blake2b(digest_size=16)
     for id, each in sorted(given.items()):
         prompts = [(prompt.text, prompt.weight) for prompt in each.prompts]
@@ -95,9 +95,9 @@ def _describe_given(state: State, corpus: str, given: Mapping[str, Expected]) ->
 def weigh_prompts(
     state: State, corpus: Corpus, provenance: str, pause: Callable[[], object]
 ) -> Gate:
-    """Return whether the prompts of a provenance should count in a corpus, with the figures.
+    """Return whether a provenance's prompts should count in a corpus, with figures.
 
-    Where none is left the gate is as at first: others may come.
+    If none is left, the gate is reset: others may come.
     """
     given, now = _list_given(state.ledger, corpus.name, provenance), state.clock()
     if not given:
@@ -107,7 +107,7 @@ def weigh_prompts(
     report: dict[str, Any] = {"artifacts": len(given), "prompts": n_prompts}
     report["of"], report["embedder"] = _describe_given(state, corpus.name, given)
     if len(asked) < FEWEST_ARTIFACTS:
-        return Gate(True, {**report, "outcome": "too few to be weighed"}, now)
+        return Gate(True, {**report, "outcome": "too few to test"}, now)
 
     def rank(index: CorpusIndex, text: str) -> Sequence[str]:
         pause()
@@ -133,9 +133,9 @@ def weigh_prompts(
 def leave_one_out(
     given: Mapping[str, Expected],
 ) -> tuple[dict[str, Expected], list[Asked]]:
-    """Return the prompts less one of each artifact, and those that were left out, by chance.
+    """Return the prompts without one of each artifact, and the held-out ones, chosen at random.
 
-    What several artifacts have in common is left out of each.
+    Prompts that several artifacts share are left out of each.
     """
     left_out: dict[str, list[str]] = {}
     for artifact_id in sorted(given, key=_hash_text)[:_MOST_ASKED]:

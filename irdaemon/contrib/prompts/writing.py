@@ -55,7 +55,7 @@ HandIn = Callable[[str, str, Mapping[str, Expected]], int]
 
 @dataclass(frozen=True, slots=True)
 class WritingOptions:
-    """What the configuration says of writing; `state_dir` "" keeps nothing of a run."""
+    """The configuration of writing; with `state_dir` "" no run is stored."""
 
     state_dir: str = ""
     write: str = ""
@@ -66,7 +66,7 @@ class WritingOptions:
 
 
 def make_options(config: Config) -> WritingOptions:
-    """Return what the configuration says of writing."""
+    """Return the configuration of writing."""
     given = config.prompts
     return WritingOptions(
         config.state_dir,
@@ -80,10 +80,10 @@ def make_options(config: Config) -> WritingOptions:
 
 @dataclass(slots=True)
 class Run:
-    """A run: what was agreed to, how far it is, and why it does not go on where it does not.
+    """A run: what was agreed to, its progress, and why it is not running, if so.
 
-    `items` are those that wanted prompts at its beginning, `left` those that are given up, `tries`
-    has by reference how often an answer failed, `dropped` why prompts were not taken.
+    `items` needed prompts at its start, `left` were given up, `tries` counts failed replies by
+    reference, `dropped` counts rejected prompts by reason.
     """
 
     writer: str
@@ -109,10 +109,10 @@ class Run:
 
 
 class Writing(Background):
-    """Begin, hold and end runs, and take a step of the one there is.
+    """Begin, pause and end runs, and take steps of the current one.
 
-    One thread takes steps; any may begin a run, or change its state. The process waits for no
-    answer when it ends.
+    One thread takes steps; any may begin a run or change its state. The process does not wait for a
+    reply when it ends.
     """
 
     name, failure = "prompts", "no prompts were written"
@@ -144,11 +144,11 @@ class Writing(Background):
         return make_writer(name, directory, self._state.options.model, self.options.model)
 
     def begin(self, run: Run) -> Run:
-        """Begin a run. Raises QueryError where one is not over."""
+        """Begin a run. Raises QueryError if one is in progress."""
         if self.run is not None and self.run.state in (RUNNING, PAUSED):
             raise QueryError(
                 f"prompts are being written already ({self.run.state})",
-                "irc prompts write --stop ends that, --resume goes on with it",
+                "irc prompts write --stop ends the run, --resume continues it",
             )
         if run.by == PERSON:
             self._left.clear()  # a person who asks again wants another try
@@ -159,10 +159,10 @@ class Writing(Background):
         return run
 
     def set_state(self, state: str) -> Run:
-        """Pause, resume or stop the run. Raises QueryError where none is under way."""
+        """Pause, resume or stop the run. Raises QueryError if there is none."""
         run = self.run
         if run is None or run.state not in (RUNNING, PAUSED):
-            raise QueryError("no prompts are being written", "irc prompts write begins")
+            raise QueryError("no prompts are being written", "irc prompts write starts a run")
         if state == RUNNING and run.state == PAUSED:
             self._todo, self._failures = None, 0
         run.reason = "" if state == RUNNING else "on request"
@@ -172,17 +172,17 @@ class Writing(Background):
         return run
 
     def describe(self) -> Mapping[str, Any]:
-        """Return what the status adds: the run there is, or was last."""
+        """Return what the status adds: the current or last run."""
         return {"prompts": self.run.describe()} if self.run else {}
 
     def is_needed(self) -> bool:
-        """Return whether there may be a step to take."""
+        """Return whether a step may be due."""
         return bool(self.options.write) or (self.run is not None and self.run.state == RUNNING)
 
     # -- steps -----------------------------------------------------------------------------------
 
     def tick(self) -> float:
-        """Ask for the prompts of a few items and hand them in; return when to go on."""
+        """Request prompts for a few items and hand them in; return when to continue."""
         run = self.run
         if run is None or run.state != RUNNING:
             return 0.0 if self._begin_configured() else _IDLE_S
@@ -196,7 +196,7 @@ class Writing(Background):
         request = make_request(items)
         cost = estimate_request(request.text, len(items), writer.own_tokens)
         if run.spent + cost > run.budget:
-            reason = f"the next request would go beyond the budget of {run.budget:,} tokens"
+            reason = f"the next request would exceed the budget of {run.budget:,} tokens"
             return self._end(run, STOPPED, reason)
         self._spend(run, cost)
         holds = self._holds
@@ -213,11 +213,11 @@ class Writing(Background):
         return self.run is run and not is_held and not self._state.work.stopping
 
     def _measure(self, answer: Answer, request: Request, writer: Writer) -> int:
-        """Return what a request took: as the writer says, else about."""
+        """Return a request's tokens, as the writer reports, else an estimate."""
         return answer.tokens or estimate_request(request.text + answer.text, 0, writer.own_tokens)
 
     def _take_items(self, run: Run) -> list[Item]:
-        """Return the items of the next request: what failed before is asked for alone."""
+        """Return the items of the next request; a failed item is asked for alone."""
         with self._state.open_reading() as ledger:
             if self._todo is None:
                 wanting = list_wanting(ledger, self._choose_corpora(run))
@@ -238,7 +238,7 @@ class Writing(Background):
         return items
 
     def _choose_corpora(self, run: Run) -> list[Corpus]:
-        """Return the corpora of a run that there still are, and whose items have prompts."""
+        """Return the corpora of a run that still exist and whose items may have prompts."""
         chosen = []
         for name in run.corpora:
             with contextlib.suppress(IRError):
@@ -252,7 +252,7 @@ class Writing(Background):
     def _put_back(
         self, run: Run, items: Sequence[Item], error: Unavailable, is_wanted: bool
     ) -> float:
-        """Keep items for another request; end a run whose writer fails again and again."""
+        """Keep items for another request; end a run whose writer keeps failing."""
         if self._todo is not None:  # else all are looked for again
             self._todo.extendleft(_make_wanting(each) for each in reversed(items))
         if not is_wanted:
@@ -266,7 +266,7 @@ class Writing(Background):
         return _AFTER_FAILURE_S
 
     def _take_answer(self, run: Run, request: Request, text: str) -> None:
-        """Hand in what of an answer is taken, and note what of it failed."""
+        """Hand in the accepted part of a reply, and record what failed."""
         checked = check_answer(text, request.items)
         stored = self.store(request, checked.prompts)
         run.dropped = dict(Counter(run.dropped) + checked.dropped)
@@ -283,7 +283,7 @@ class Writing(Background):
         is_useful = checked.prompts or (run.written and len(request.items) == 1)
         self._failures = 0 if is_useful else self._failures + 1
         if self._failures >= _MOST_FAILURES:
-            self._end(run, FAILED, f"{_MOST_FAILURES} answers in a row held no prompt")
+            self._end(run, FAILED, f"{_MOST_FAILURES} replies in a row had no usable prompt")
         self._save()
 
     def _note_failure(self, run: Run, item: Item) -> None:
@@ -329,7 +329,7 @@ class Writing(Background):
     # -- runs of the configuration ---------------------------------------------------------------
 
     def _begin_configured(self) -> bool:
-        """Begin a run that the configuration wants; return whether one was."""
+        """Begin a run that the configuration asks for; return whether one was begun."""
         options, state = self.options, self._state
         generation = state.snapshot.generation
         if not options.write or generation == self._complete_at or not self._may_begin():
@@ -348,7 +348,7 @@ class Writing(Background):
         return True
 
     def _may_begin(self) -> bool:
-        """Return whether nobody has said otherwise: by holding a run, or by its failure."""
+        """Return whether no paused, stopped or failed run prevents it."""
         run = self.run
         if run is None or run.state == DONE:
             return True
@@ -362,7 +362,7 @@ class Writing(Background):
         return self._spent_on[1]
 
     def _spend(self, run: Run, tokens: int) -> None:
-        """Count tokens, before they are spent: a crash may not forget them."""
+        """Count tokens before they are spent, so that a crash does not forget them."""
         run.spent += tokens
         if run.by == CONFIGURATION:
             self._spent_on[1] = self._count_spent() + tokens
@@ -379,7 +379,7 @@ class Writing(Background):
             replace_file(os.path.join(self.options.state_dir, _FILE), json.dumps(data))
 
     def _load(self) -> None:
-        """Take up what was kept; a run that was under way waits until it is told to go on."""
+        """Load the stored run; a run in progress waits until it is resumed."""
         path = os.path.join(self.options.state_dir, _FILE)
         if not self.options.state_dir or not os.path.exists(path):
             return
@@ -393,7 +393,7 @@ class Writing(Background):
             return  # of another version, or damaged: nothing that was written is lost
         if run.state == RUNNING and not (run.by == CONFIGURATION and self.options.write):
             run.state = PAUSED
-            run.reason = "the daemon was restarted; irc prompts write --resume goes on"
+            run.reason = "the daemon was restarted; irc prompts write --resume continues"
         self.run = run
 
 

@@ -1,4 +1,4 @@
-"""The operations on writing: what it costs, a run, and small requests for an agent at work."""
+"""The operations on writing: its cost, a run, and small requests for an agent at work."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _choose_budget(tokens: int) -> int:
 
 
 def _find_writer(engine: Engine, name: str) -> tuple[Writer | None, str]:
-    """Return the writer, None where it cannot be used, and why. Raises QueryError."""
+    """Return the writer, None if it cannot be used, and why. Raises QueryError."""
     try:
         return PromptsObserver.find_in(engine.state.addons).writing.make_writer(name), ""
     except QueryError:
@@ -66,18 +66,18 @@ def _find_writer(engine: Engine, name: str) -> tuple[Writer | None, str]:
 
 
 def _locate(writer: Writer | None) -> str:
-    """Return where text goes that a writer is sent."""
+    """Return where a writer's text is sent."""
     if isinstance(writer, CommandWriter):
         return f"{writer.path}, and the service that it asks"
     if isinstance(writer, EndpointWriter):
-        place = "on this machine" if writer.endpoint.is_local else "beyond this machine"
+        place = "on this machine" if writer.endpoint.is_local else "on another machine"
         return f"{writer.endpoint.url}, {place}"
     return ""
 
 
 @serves("prompts_write", "slow", access.refuse_others)
 def prompts_write(engine: Engine, corpora: list[Any], writer: str, budget: int) -> Any:
-    """Begin a run; return how it stands."""
+    """Begin a run; return its state."""
     if not 0 <= budget <= _MOST_TOKENS:
         raise QueryError(f"budget must be 0 to {_MOST_TOKENS:,} tokens, not {budget:,}")
     state = engine.state
@@ -87,7 +87,7 @@ def prompts_write(engine: Engine, corpora: list[Any], writer: str, budget: int) 
     with state.open_reading() as ledger:
         wanting = list_wanting(ledger, chosen)
         if not wanting:
-            raise NotFound("no item wants prompts", "all have some of their present text")
+            raise NotFound("no item needs prompts", "all have some for their present text")
         if not budget:
             batch = writing.options.batch
             cost = estimate_cost(state, ledger, wanting, batch, made.own_tokens)
@@ -98,12 +98,12 @@ def prompts_write(engine: Engine, corpora: list[Any], writer: str, budget: int) 
 
 @serves("prompts_writing", "slow", access.refuse_others)
 def prompts_writing(engine: Engine, change: str) -> Any:
-    """Pause, resume or stop a run, or leave it; return how it stands."""
+    """Pause, resume or stop a run, or leave it; return its state."""
     writing = PromptsObserver.find_in(engine.state.addons).writing
     if change:
         if change not in _CHANGES:
             raise QueryError(
-                f"{change!r:.60} is no change{did_you_mean(change, _CHANGES)}",
+                f"{change!r:.60} is not a change{did_you_mean(change, _CHANGES)}",
                 f"one of: {', '.join(_CHANGES)}",
             )
         return writing.set_state(_CHANGES[change]).describe()
@@ -112,7 +112,7 @@ def prompts_writing(engine: Engine, change: str) -> Any:
 
 @serves("prompts_wanting", "slow", access.refuse_others)
 def prompts_wanting(engine: Engine, corpus: str | None, limit: int) -> Any:
-    """Return a request for the prompts of a few items, and the number under which to hand in."""
+    """Return a request for prompts of a few items, and the batch number for the reply."""
     if not 1 <= limit <= _MOST_AT_ONCE:
         raise QueryError(f"limit must be 1 to {_MOST_AT_ONCE}, not {limit}")
     state = engine.state
@@ -141,7 +141,7 @@ def prompts_wanting(engine: Engine, corpus: str | None, limit: int) -> Any:
 
 @serves("prompts_hand_in", "slow", access.refuse_others)
 def prompts_hand_in(engine: Engine, batch: str, answer: str) -> Any:
-    """Take the answer to a request, and return what of it was taken."""
+    """Accept a reply to a request, and return what was taken of it."""
     observer = PromptsObserver.find_in(engine.state.addons)
     request = observer.offered.get(batch)
     if request is None:

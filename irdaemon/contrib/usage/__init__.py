@@ -1,4 +1,4 @@
-"""Use: what was asked, what was used of what is indexed, and what is learned from it."""
+"""Use: what was asked, which indexed items were used, and what is learned from that."""
 
 from irdaemon.config.addons import AddOn
 

@@ -1,7 +1,7 @@
-"""What `irdaemon backup` and `restore` do about the log of use.
+"""How `irdaemon backup` and `restore` treat the log of use.
 
-The key of its digests is not in a backup. On another machine what is noted stays joined as it was;
-prompts that are read again there join nothing of before.
+The key of its digests is not in a backup. On another machine the old records stay joined; prompts
+read again there join none of them.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from irdaemon.ledger.backups import back_up_file, restore_file
 
 
 def back_up(config: Config, file: str) -> tuple[str, int]:
-    """Write the log of use beside a ledger's backup; return where, and its size: 0 for none."""
+    """Save the log of use beside a ledger's backup; return path and size, 0 if there is none."""
     beside = find_saved(file)
     return beside, back_up_file(config.usage_path, beside)
 
 
 def restore(config: Config, file: str) -> str | None:
-    """Put the log of use beside a backup in its place; return where the one before lies."""
+    """Restore the log of use beside a backup; return the path of the previous one."""
     return restore_file(find_saved(file), config.usage_path, read_usage)
 
 

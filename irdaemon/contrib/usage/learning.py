@@ -1,4 +1,4 @@
-"""Learning: the uses of a corpus' artifacts become part of how they are found, where that helps."""
+"""Learning: uses of a corpus' artifacts affect how they are found, if that helps."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ RULE = "2:"
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """Learn what uses teach of one corpus. Only the writer may use it.
+    """Learn from the uses of one corpus. Only the writer may use it.
 
-    `pause` is called between queries, so that others can go first.
+    `pause` is called between queries, so that other work can go first.
     """
 
     state: State
@@ -61,9 +61,9 @@ class Learning:
     pause: Callable[[], object] = lambda: None
 
     def learn(self, uses: Iterable[Use]) -> LearnReport:
-        """Publish what uses teach, where the newest of them are found better for it.
+        """Publish what uses teach, if it ranks the newest uses better.
 
-        What was served before is kept for `roll_back`.
+        The previous state is kept for `roll_back`.
         """
         names = self._names()
         known = [use for use in uses if any(id in names for id in use.gold)]
@@ -94,7 +94,7 @@ class Learning:
         return self._note(_make_report(outcome, known, best, own, wanted))
 
     def roll_back(self) -> int:
-        """Serve what was served before; return how many artifacts change."""
+        """Serve the previous state; return how many artifacts change."""
         prompts = self.state.ledger.prompts
         changed = prompts.roll_back(self.corpus.name)
         self.show(changed)
@@ -103,7 +103,7 @@ class Learning:
         return changed
 
     def keep_attested(self, uses: Sequence[Use]) -> None:
-        """Forget what was learned of an artifact and a session that uses no longer attest."""
+        """Forget what was learned of an artifact and a session without remaining uses."""
         names = {id: "" for use in uses for id in use.gold} | self._names()
         attesting = attest(uses, names, self.state.clock())
         pairs = {(id, each.session) for id, prompts in attesting.items() for each in prompts}
@@ -117,7 +117,7 @@ class Learning:
         return {card.artifact_id: card.name for card in cards}
 
     def _index_with(self, wanted: Mapping[str, Expected]) -> CorpusIndex:
-        """Return the index as it would be with just this learned."""
+        """Return the index as it would be with this learned."""
         return index_expecting(self.state, self.corpus, wanted, USE)
 
     @property
@@ -139,7 +139,7 @@ class Learning:
         return changed
 
     def show(self, changed: int) -> None:
-        """Publish an index with what has changed, with its vectors where they are few."""
+        """Publish an index with the changes, with its vectors if they are few."""
         show_changed(self.state, self.publisher, self.corpus, changed)
 
     def _note(self, report: LearnReport) -> LearnReport:
@@ -149,13 +149,13 @@ class Learning:
 
 
 def find_learnable(state: State) -> list[str]:
-    """Return the names of the corpora of whose artifacts something can be learned."""
+    """Return the names of the corpora whose artifacts can be learned about."""
     learning = (each for each in state.corpora.values() if each.learns)
     return [each.name for each in learning if each.kind not in NOT_LEARNED]
 
 
 def find_outdated(state: State) -> list[str]:
-    """Return the names of the corpora of which something is served that another rule taught."""
+    """Return the names of the corpora that serve prompts learned under another rule."""
     with state.open_reading() as ledger:
         return [
             name
@@ -166,9 +166,9 @@ def find_outdated(state: State) -> list[str]:
 
 
 def explain_learned(state: State, text: str, reference: str) -> dict[str, Any] | None:
-    """Return the prompts learned of an item, and what its scores for a query are without them.
+    """Return an item's learned prompts, and its scores for a query without them.
 
-    None where nothing was learned of it.
+    None if nothing was learned of it.
     """
     name, _, artifact_id = reference.partition("/")
     with state.open_reading() as ledger:
@@ -200,9 +200,9 @@ def explain_learned(state: State, text: str, reference: str) -> dict[str, Any] |
 def _split_uses(
     uses: Sequence[Use], names: Mapping[str, str], now: float
 ) -> tuple[Prompts, list[Use]]:
-    """Return what the older uses teach, and the newest, which judge it; nothing where none can.
+    """Return what the older uses teach, and the newest uses, which test it; nothing without enough.
 
-    The newest fifth judges, unless hardly any of it is of what the older teach.
+    The newest fifth tests, unless hardly any of it uses what the older uses teach.
     """
     for split in (split_newest_fifth, split_newest_of_each):
         older, newest = split(uses, now)

@@ -1,7 +1,7 @@
-"""Names: the artifacts that a use means, by the name, path or reference that the transcript has.
+"""Names: the artifacts that a use refers to, by the name, path or reference in the transcript.
 
-Uses are resolved when they are asked for and not when they are read, so what was installed later,
-or renamed, is found as soon as it is indexed, and what is gone is seen to be gone.
+Uses are resolved when requested, not when read, so an item installed or renamed later is found as
+soon as it is indexed, and a missing item is seen to be missing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _APART = re.compile(r"[-_.]+")
 
 @dataclass(frozen=True, slots=True)
 class NamedItem:
-    """An artifact that can be used: its kind, its pointer, its name, and those it goes by."""
+    """An artifact that can be used: its kind, pointer, name, and other names."""
 
     corpus: str
     artifact_id: str
@@ -55,7 +55,7 @@ class NamedItem:
         return f"{self.corpus}/{self.artifact_id}"
 
     def list_names(self) -> set[str]:
-        """Return the names that a transcript may have for it."""
+        """Return the names that a transcript may use for it."""
         if self.kind == "packages":
             ecosystem = self.fields.get("ecosystem", "")
             return {_normalize_package(f"{ecosystem}:{self.name}")}
@@ -69,7 +69,7 @@ class NamedItem:
 
 
 class ItemNames:
-    """The items of a ledger's corpora (name: kind), by every name that a transcript has for one."""
+    """The items of a ledger's corpora (name: kind), by every name a transcript may use."""
 
     def __init__(self, ledger: Ledger, kinds: Mapping[str, str]):
         self._ledger = ledger
@@ -87,7 +87,7 @@ class ItemNames:
         self._by_pointer = {each.pointer: each for each in self.items if each.pointer}
 
     def resolve_use(self, how: str, what: str) -> tuple[Item, ...]:
-        """Return the items that a use means, the nearest first; none where nothing is so called."""
+        """Return the items that a use refers to, the nearest first; none if the name is unknown."""
         if how == "disclosed":
             return self._find_referenced(what)
         if how in _BY_PATH:
@@ -100,7 +100,7 @@ class ItemNames:
         return ()
 
     def _drop_prefix(self, kind: str, name: str) -> list[NamedItem]:
-        """Return the only item whose name follows a prefix that is no plugin's."""
+        """Return the only item whose name follows a prefix that is not a plugin's."""
         prefix, colon, rest = name.partition(":")
         if not colon or kind not in ("skills", "commands"):
             return []
@@ -109,7 +109,7 @@ class ItemNames:
         return fits or (named if len(named) == 1 else [])
 
     def _find_at(self, path: str) -> NamedItem | None:
-        """Return the item at a path; of a relative one, the only item whose path ends so."""
+        """Return the item at a path; for a relative path, the only item whose path ends with it."""
         whole = os.path.expanduser(path)
         if os.path.isabs(whole):
             return self._by_pointer.get(whole) or self._by_pointer.get(os.path.realpath(whole))
@@ -133,13 +133,13 @@ def _rank_nearness(item: NamedItem) -> tuple[int, str]:
 
 
 def _normalize_package(what: str) -> str:
-    """Return ECOSYSTEM:NAME as it is compared: Python's names are alike in case and signs."""
+    """Return ECOSYSTEM:NAME normalised: Python ignores case and the kind of separators."""
     ecosystem, _, name = what.partition(":")
     return f"{ecosystem}:{_APART.sub('-', name).lower()}" if ecosystem == "pypi" else what
 
 
 def _list_tool_names(id: str, name: str, server: str) -> set[str]:
-    """Return what a tool goes by: without its server only where its name is no common word."""
+    """Return a tool's names: without its server only if the name is not a common word."""
     joined = {f"{server}{sign}{name}" for sign in ("/", "_", "-", "__")} if server else set[str]()
     alone = {name} if _APART.search(name) else set[str]()
     return {id.partition("#")[0], *joined, *alone}
@@ -167,9 +167,9 @@ _AGENT_ASKED_WITHIN_S = 24 * 60 * 60.0
 
 @dataclass(frozen=True, slots=True)
 class JoinedUse:
-    """A use, the items it means, and what is known of how that item was offered.
+    """A use, the items it refers to, and what is known of the offer.
 
-    `considered` is how the answer to its turn had it, None where it did not.
+    `considered` is the item as the turn's answer had it, None if it did not.
     """
 
     turn: KeptTurn
@@ -196,9 +196,9 @@ class JoinedLog:
                     self.of_session[offer.session].append(offer)
 
     def list_uses(self) -> Iterator[JoinedUse]:
-        """Yield every use of an item, those of the newest turn first.
+        """Yield every use of an item, from the newest turn on.
 
-        A tool or command of the agent's own, which means no item, does not count.
+        An agent's own tool or command, which refers to no item, does not count.
         """
         for turn in self.turns:
             offers = self.list_offers(turn)
@@ -209,7 +209,7 @@ class JoinedLog:
                     yield _join((turn, how, what), items, offers, before)
 
     def list_offers(self, turn: KeptTurn) -> list[Offer]:
-        """Return the answers that a turn was given: to its prompts, and to its agent's queries."""
+        """Return the answers that a turn got: to its prompts, and to its agent's queries."""
         own = [o for o in self.of_session[turn.session] if o.digest in turn.own]
         asked = [
             offer
@@ -247,7 +247,7 @@ _OFFERED = ("offered", "shown_before")
 
 
 def name_miss(considered: ConsideredItem | None) -> UseState:
-    """Return by how much an item that was not offered was missed."""
+    """Return how narrowly an item missed being offered."""
     if considered is None:
         return "absent"
     near = considered.verdict == "cut" or 0 < considered.rank <= _NEAR

@@ -1,8 +1,8 @@
-"""Notes: take up what was offered and what transcripts say was used, and write both down.
+"""Notes: collect what was offered and what transcripts say was used, and store both.
 
-All but `note` belongs to the writer's thread, which calls `tick` every second or so. What goes
-wrong here stops nothing else: a damaged file is set aside and made again, answers wait for a disk
-that is full, and the transcripts that were missed are read again.
+Except for `note` everything belongs to the writer's thread, which calls `tick` every second or so.
+Failures here stop nothing else: a damaged file is set aside and created again, answers wait while
+the disk is full, and missed transcripts are read again.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ _COMPARED_CHARS = 8_000
 
 
 class DigestKey:
-    """The key of this machine's digests. Raises OSError where its file cannot be used.
+    """The key of this machine's digests. Raises OSError if its file cannot be used.
 
-    A file that holds no key is replaced: what was digested with another key joins nothing.
+    A file without a key is replaced: digests made with another key join nothing.
     """
 
     def __init__(self, path: str):
         self._key = _read_key(path) or _make_key(path)
 
     def digest_text(self, text: str) -> bytes:
-        """Return the digest of what a person typed of a text; white space makes no difference."""
+        """Return the digest of what a person typed in a text; white space does not matter."""
         words = " ".join(strip_injected(text[:_COMPARED_CHARS]).split())
         whole = hmac.digest(self._key, words.encode("utf-8", "replace"), "sha256")
         return whole[:_DIGEST_BYTES]
@@ -89,7 +89,7 @@ _FUTURE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class UsageOptions:
-    """Where the log of use and its key lie, and whether the log holds the texts of queries."""
+    """The paths of the log of use and its key, and whether the log stores query texts."""
 
     path: str
     key_path: str
@@ -97,7 +97,7 @@ class UsageOptions:
 
 
 class UsageNotes:
-    """What an engine notes of use."""
+    """An engine's records of use."""
 
     def __init__(self, options: UsageOptions, clock: Callable[[], float]):
         self.options = options
@@ -114,7 +114,7 @@ class UsageNotes:
     # -- by the writer ---------------------------------------------------------------------------
 
     def tick(self, corpora: Collection[str]) -> None:
-        """Write what was noted, and now and then drop what is too old or of no corpus any more."""
+        """Store waiting records, and regularly drop old ones and those of removed corpora."""
         now = self._clock()
         if 0 <= now - self._failed_at < _TRIED_AGAIN_AFTER_S:
             return
@@ -128,7 +128,7 @@ class UsageNotes:
             self._write(lambda store: _prune(store, corpora, now))
 
     def read(self, corpus: str, upsert: Upsert) -> None:
-        """Keep the turns of a session that was read."""
+        """Store the turns of a session that was read."""
         if not upsert.turns and upsert.partial:
             return
         place = corpus, upsert.entry.key
@@ -149,18 +149,18 @@ class UsageNotes:
             self._incomplete.add(corpus)
 
     def must_read_all(self, corpus: str) -> bool:
-        """Return whether transcripts of a corpus are missing here, so that all are read again."""
+        """Return whether transcripts of a corpus are missing here and must all be read again."""
         whole = [True]
         self._write(lambda store: whole.append(store.is_whole(corpus)))
         return not whole[-1] or corpus in self._incomplete
 
     def note_all_read(self, corpus: str) -> None:
-        """Note that all transcripts of a corpus were read."""
+        """Record that all transcripts of a corpus were read."""
         if self._write(lambda store: store.set_whole(corpus, True)):
             self._incomplete.discard(corpus)
 
     def close(self) -> None:
-        """Write what waits, and close the file."""
+        """Store waiting records, and close the file."""
         if waiting := self._offers.take_all():
             self._write(lambda store: store.put_offers(self._make_offers(waiting)))
         if self._store is not None:
@@ -168,7 +168,7 @@ class UsageNotes:
             self._store = None
 
     def _write(self, write: Callable[[UsageStore], Any]) -> bool:
-        """Write with the file open, made again if it is damaged; return whether that was done."""
+        """Write with the file open, recreated if damaged; return whether it succeeded."""
         try:
             write(self._open())
             self.problem = ""
@@ -190,7 +190,7 @@ class UsageNotes:
     def _note_failure(self, error: sqlite3.Error | OSError) -> None:
         self._failed_at = self._clock()
         if str(error) != self.problem:
-            log.warning("use is not noted: %s", error)
+            log.warning("use is not recorded: %s", error)
         self.problem = str(error)
         if self._store is not None:
             with suppress(sqlite3.Error):
@@ -223,7 +223,7 @@ class UsageNotes:
         ]
 
     def _make_turn(self, place: tuple[str, str], turn: SessionTurn, latest: float) -> KeptTurn:
-        """Return a turn as it is kept; one from the future is of the time it was read at."""
+        """Return a turn for storage; a future time is replaced by the time of reading."""
         now = self._clock()
         at = turn.at or latest or now
         asked = {each.what for each in turn.uses if each.how == "asked"}
@@ -241,25 +241,25 @@ class UsageNotes:
 
     @contextmanager
     def open_reading(self) -> Iterator[UsageStore]:
-        """Open the file for reading only. Raises Unavailable where it cannot be read."""
+        """Open the file for reading only. Raises Unavailable if it cannot be read."""
         try:
             with read_usage(self.options.path) as store:
                 yield store
         except (sqlite3.Error, OSError) as error:
             raise Unavailable(
-                f"the log of use cannot be read: {error}", "it is created again in a moment"
+                f"the log of use cannot be read: {error}", "it will be created again in a moment"
             ) from error
 
     def open_changing(self) -> UsageStore:
-        """Open the file once more, to be changed and closed by the caller."""
+        """Open another connection to the file, which the caller changes and closes."""
         return UsageStore(self.options.path)
 
     def drop_waiting(self) -> None:
-        """Drop the answers that were noted and are not written yet."""
+        """Drop the recorded answers that are not stored yet."""
         self._offers.take_all()
 
     def describe_log(self) -> dict[str, Any]:
-        """Return what is kept, where, and for how long."""
+        """Return what is stored, where, and for how long."""
         facts: dict[str, Any] = {
             "path": self.options.path,
             "kept_days": KEPT_DAYS,
@@ -275,14 +275,14 @@ class UsageNotes:
 
 
 def _open_or_create(path: str) -> UsageStore:
-    """Open the file; one that is damaged or of another format is set aside."""
+    """Open the file; set aside a damaged one or one of another format."""
     try:
         return UsageStore(path)
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError) and not is_corrupt(error):
             raise
         kept = set_aside(path, "corrupt")
-        log.warning("the log of use could not be opened (%s); it lies in %s", error, kept)
+        log.warning("the log of use could not be opened (%s); it was moved to %s", error, kept)
         return UsageStore(path)
 
 

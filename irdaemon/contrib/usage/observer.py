@@ -1,4 +1,4 @@
-"""What use adds to an engine: answers and transcripts are noted, and what they teach is learned."""
+"""What use adds to an engine: it records answers and transcripts, and learns from them."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _VARIANT_CHARS = 40
 
 
 def make_options(config: Config) -> UsageOptions | None:
-    """Return where use is noted, None where the configuration wants it nowhere."""
+    """Return where use is recorded, None if the configuration switches it off."""
     if not config.usage.enabled:
         return None
     return UsageOptions(config.usage_path, config.usage_key_path, config.usage.text)
 
 
 class UsageObserver(Observer):
-    """Note use, where `notes` is not None, and keep what jobs are to learn and to forget.
+    """Record use, if `notes` is not None, and keep what jobs are to learn and to forget.
 
-    `imported` are uses from elsewhere that a job is to take in, by corpus; `unlearned` what one is
+    `imported` are uses from elsewhere for a job to learn, by corpus; `unlearned` is what a job is
     to forget: corpus and artifact, session, or "" for all.
     """
 
@@ -63,14 +63,14 @@ class UsageObserver(Observer):
         return self._state.request(Job("learn", corpus))
 
     def request_unlearning(self, corpus: str, artifact_id: str, session: str) -> int:
-        """Request that what use taught of an artifact, a session, or at all be forgotten."""
+        """Request that what use taught of an artifact, a session, or everything be forgotten."""
         self.unlearned.append((corpus, artifact_id, session))
         return self._state.request(Job("unlearn"))
 
     # -- answers ---------------------------------------------------------------------------------
 
     def note_answer(self, given: GivenAnswer) -> None:
-        """Note an answer; the writer stores it within a second or two."""
+        """Record an answer; the writer stores it within a second or two."""
         if self.notes is None:
             return
         variant = given.variant[:_VARIANT_CHARS]
@@ -78,23 +78,23 @@ class UsageObserver(Observer):
         self.notes.note(noted.add_trace(given.trace) if given.trace else noted)
 
     def explain_item(self, query: str, reference: str, place: str | None = "") -> Mapping[str, Any]:
-        """Return the prompts learned of an item, and its scores without them."""
+        """Return an item's learned prompts, and its scores without them."""
         learned = explain_learned(self._state, query, reference)
         return {"learned": learned} if learned else {}
 
     def describe(self) -> Mapping[str, Any]:
-        """Return where use is noted, and how much is."""
+        """Return where use is recorded, and how much."""
         return {"usage": self.notes.describe_log()} if self.notes else {}
 
     # -- by the writer ---------------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Store what was noted."""
+        """Store waiting records."""
         if self.notes is not None:
             self.notes.tick(self._state.corpora)
 
     def close(self) -> None:
-        """Store what was noted, and close the file."""
+        """Store waiting records, and close the file."""
         if self.notes is not None:
             self.notes.close()
 
@@ -107,7 +107,7 @@ class UsageObserver(Observer):
         )
 
     def note_read(self, corpus: Corpus, upsert: Upsert) -> None:
-        """Keep the turns of a session that was read."""
+        """Store the turns of a session that was read."""
         if self.notes is not None and _has_sessions(corpus):
             self.notes.read(corpus.name, upsert)
 
@@ -117,18 +117,18 @@ class UsageObserver(Observer):
             self.notes.forget_sessions(corpus.name, keys)
 
     def note_all_read(self, corpus: Corpus) -> None:
-        """Note that the log has every transcript of a corpus."""
+        """Record that the log has every transcript of a corpus."""
         if self.notes is not None:
             self.notes.note_all_read(corpus.name)
 
     def note_scan(self, corpus: Corpus, report: Report) -> None:
-        """Request that what was learned from deleted sessions be forgotten."""
+        """Request that what deleted sessions taught be forgotten."""
         if report.removed and _has_sessions(corpus):
             for name in self._state.ledger.prompts.list_corpora():
                 self._state.request(Job("learn", name))
 
     def find_due_jobs(self, at_start: bool) -> list[Job]:
-        """Return the corpora to learn of; at a start those that another rule taught."""
+        """Return the corpora to learn about; at a start, those taught under another rule."""
         if at_start:
             return [Job("learn", name) for name in find_outdated(self._state)]
         if self.notes is None or self._state.options.on_battery():
@@ -144,17 +144,15 @@ def _has_sessions(corpus: Corpus) -> bool:
 
 
 def learn_corpus(context: JobContext, corpus: Corpus) -> str:
-    """Take in uses from elsewhere, forget what was taught by what is gone, and learn again."""
+    """Import uses, forget what deleted sessions taught, and learn again."""
     state, name = context.state, corpus.name
     ledger = state.ledger
     if not corpus.learns:
         UsageObserver.find_in(state.addons).imported.pop(name, None)
-        return (
-            "nothing is learned about a corpus that is copied elsewhere, unless it has share = true"
-        )
+        return "a corpus that is copied to a backend learns only with share = true"
     ledger.prompts.import_uses(name, UsageObserver.find_in(state.addons).imported.pop(name, ()))
     if _is_incomplete(state):
-        return "not all transcripts were searched for uses"
+        return "not all transcripts have been searched for uses"
     learning = Learning(state, context.publisher, corpus, context.pause)
     uses = _list_known_uses(state, corpus)
     learning.keep_attested(uses)
@@ -168,13 +166,13 @@ def learn_corpus(context: JobContext, corpus: Corpus) -> str:
 
 
 def roll_back_corpus(context: JobContext, corpus: Corpus) -> str:
-    """Serve what was served before the last time that something was learned."""
+    """Serve the state before the last learning."""
     changed = Learning(context.state, context.publisher, corpus, context.pause).roll_back()
     return f"{format_count(changed, 'artifact', 'is')} as before"
 
 
 def forget_learned(context: JobContext) -> str:
-    """Forget what is to be forgotten of use, in what was learned and in what was imported."""
+    """Forget waiting items in what was learned and in what was imported."""
     state, forgotten = context.state, 0
     while UsageObserver.find_in(state.addons).unlearned:
         corpus, artifact_id, session = UsageObserver.find_in(state.addons).unlearned.popleft()
@@ -187,7 +185,7 @@ def forget_learned(context: JobContext) -> str:
 
 
 def _is_incomplete(state: State) -> bool:
-    """Return whether transcripts are still to be read again: what lacks now has not gone."""
+    """Return whether transcripts are still to be read again, so that nothing missing is gone."""
     corpora = state.corpora.values()
     sessions = [each.name for each in corpora if each.kind in NOT_LEARNED]
     notes = UsageObserver.find_in(state.addons).notes
@@ -195,7 +193,7 @@ def _is_incomplete(state: State) -> bool:
 
 
 def _list_known_uses(state: State, corpus: Corpus) -> list[Use]:
-    """Return the uses that transcripts tell of and those brought from elsewhere."""
+    """Return the uses found in transcripts and the imported ones."""
     imported = state.ledger.prompts.list_imported(corpus.name)
     if (notes := UsageObserver.find_in(state.addons).notes) is None:
         return imported

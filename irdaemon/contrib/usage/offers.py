@@ -1,6 +1,6 @@
-"""Offers: what an answer offered and what it considered, noted in memory where it was given.
+"""Offers: what an answer offered and considered, recorded in memory with the answer.
 
-To note one is to append to a bounded queue; everything else is done later, by the writer.
+Recording appends to a bounded queue; the writer does everything else later.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Verdict = Literal[
 
 
 class ConsideredItem(NamedTuple):
-    """An item that an answer offered or passed over: `rank` is its place in its corpus, from 1.
+    """An item that an answer offered or passed over: `rank` is its rank in its corpus, from 1.
 
-    0 where that is not known. `chars` is about what an offered one took in an agent's context.
+    The rank is 0 if unknown. `chars` is about how much an offered item took in an agent's context.
     """
 
     corpus: str
@@ -58,7 +58,7 @@ class RankedCorpus(NamedTuple):
 class NotedAnswer:
     """An answer as it was given: when, by which operation, to whom, and in which wording.
 
-    `selected` and `ranked` are what its trace had; empty where it was one kept from before.
+    `selected` and `ranked` come from its trace; they are empty for a cached answer.
     """
 
     at: float
@@ -70,7 +70,7 @@ class NotedAnswer:
     ranked: tuple[RankedCorpus, ...] = field(default=(), repr=False)
 
     def add_trace(self, trace: Trace) -> NotedAnswer:
-        """Return it with what counts of its trace: a whole one is too large to be kept waiting."""
+        """Return it with the relevant parts of its trace, which as a whole is too large to keep."""
         rankings = trace.merged.rankings
         each_of = -(-MOST_ITEMS // max(1, len(rankings)))
         ranked = tuple(
@@ -80,12 +80,12 @@ class NotedAnswer:
         return replace(self, selected=trace.selection.results, ranked=ranked)
 
     def list_items(self) -> list[ConsideredItem]:
-        """Return the first twenty that were considered, those offered first."""
+        """Return the first twenty items considered, offered ones first."""
         found = {(item.corpus, item.artifact_id): item for item in reversed([*self._build_items()])}
         return list(reversed(found.values()))[:MOST_ITEMS]
 
     def list_floors(self) -> dict[str, Any]:
-        """Return of each corpus whether it was above its floor, that floor and the best score."""
+        """Return for each corpus whether it was above its floor, the floor and the best score."""
         return {
             corpus: {
                 "above": signals.get("above_floor", False),
@@ -120,7 +120,7 @@ def _make_item(hit: Hit, verdict: Verdict, ranks: dict[Item, int]) -> Considered
 
 
 def _list_passed_over(ranked: Sequence[RankedCorpus]) -> Iterator[ConsideredItem]:
-    """Yield what was not committed, the first of every corpus before the second of any."""
+    """Yield the items not committed, the first of every corpus before the second of any."""
     for at in range(MOST_ITEMS):
         for corpus, above_floor, candidates in ranked:
             if at < len(candidates):
@@ -130,7 +130,7 @@ def _list_passed_over(ranked: Sequence[RankedCorpus]) -> Iterator[ConsideredItem
 
 
 class Offers:
-    """Answers that wait to be written; any thread may note one, the writer takes them."""
+    """Answers that wait to be stored; any thread may add one, the writer takes them."""
 
     def __init__(self) -> None:
         self._waiting: deque[NotedAnswer] = deque(maxlen=_MOST_WAITING)
@@ -139,15 +139,15 @@ class Offers:
         return len(self._waiting)
 
     def note(self, answer: NotedAnswer) -> None:
-        """Note an answer, unless its query holds something private; of too many the oldest goes."""
+        """Add an answer, unless its query has private text; of too many the oldest is dropped."""
         if not has_private(answer.answer.query):
             self._waiting.append(answer)
 
     def take_all(self) -> list[NotedAnswer]:
-        """Return what waits, oldest first, and empty the queue."""
+        """Return the waiting answers, oldest first, and empty the queue."""
         return [self._waiting.popleft() for _ in range(len(self._waiting))]
 
     def put_back(self, answers: list[NotedAnswer]) -> None:
-        """Put back answers that could not be written, ahead of newer ones."""
+        """Put back answers that could not be stored, ahead of newer ones."""
         room = _MOST_WAITING - len(self._waiting)
         self._waiting.extendleft(reversed(answers[-room:] if room else []))

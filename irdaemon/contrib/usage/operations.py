@@ -21,7 +21,7 @@ _MOST_TOKENS = 100_000_000
 
 @serves("usage", "slow", access.refuse_others)
 def usage(engine: Engine, item: str) -> Any:
-    """Return what was offered, and used, and what other add-ons say of that."""
+    """Return what was offered and used, and what other add-ons report on that."""
     report = UseReports(engine).report_usage(item)
     for addon in engine.addons.values():
         report |= addon.describe_use()
@@ -30,20 +30,20 @@ def usage(engine: Engine, item: str) -> Any:
 
 @serves("uses", "slow", access.refuse_others)
 def uses(engine: Engine, corpus: str) -> Any:
-    """Return the uses known of a corpus' items."""
+    """Return the known uses of a corpus' items."""
     engine.state.check_known(corpus)
     return [use.to_dict() for use in UseReports(engine).list_uses(corpus)]
 
 
 @serves("usage_forget", "slow", access.refuse_others)
 def usage_forget(engine: Engine, item: str, session: str, everything: bool) -> Any:
-    """Forget what was noted of use, and have what was learned of it forgotten; return how much."""
+    """Forget records of use, and what was learned from them; return how many."""
     return UseReports(engine).forget(item, session, everything)
 
 
 @serves("usage_import", "slow", access.refuse)
 def usage_import(engine: Engine, uses: list[Any], corpus: str | None) -> Any:
-    """Request learning from imported uses; return the numbers of the jobs."""
+    """Request learning from imported uses; return the job numbers."""
     redact = Redactor("all").redact_text
     by_corpus: dict[str, list[Use]] = {}
     for use in parse_uses(uses):
@@ -61,7 +61,7 @@ def usage_import(engine: Engine, uses: list[Any], corpus: str | None) -> Any:
 
 @serves("usage_rollback", "quick", access.refuse)
 def usage_rollback(engine: Engine, corpus: str | None) -> Any:
-    """Request what was served before the last learning; return the numbers of the jobs."""
+    """Request the state before the last learning; return the job numbers."""
     engine.state.check_known(corpus)
     names = [corpus] if corpus else engine.corpora
     return [engine.request(Job("roll_back", name)) for name in names]
@@ -69,7 +69,7 @@ def usage_rollback(engine: Engine, corpus: str | None) -> Any:
 
 @serves("gaps", "slow", access.refuse_others)
 def gaps(engine: Engine, least: int) -> Any:
-    """Return what was needed and not found."""
+    """Return what was needed but not found."""
     if least < 1:
         raise QueryError(f"least must be 1 or more, not {least}", "how many prompts show a gap")
     return UseReports(engine).report_gaps(least)

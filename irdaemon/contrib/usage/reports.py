@@ -40,12 +40,12 @@ _MOST_OFFERED = 3
 
 
 def _keep_own(offers: list[Offer]) -> list[Offer]:
-    """Return the answers to the daemon's own user: sessions of other clients are not theirs."""
+    """Return the answers to the daemon's own user, without other clients' sessions."""
     return [offer for offer in offers if not offer.client]
 
 
 class UseReports:
-    """Report on use; any thread may. Raises Unavailable where use is not noted."""
+    """Report on use, from any thread. Raises Unavailable if use is not recorded."""
 
     def __init__(self, engine: Engine):
         self._state = engine.state
@@ -63,7 +63,7 @@ class UseReports:
         return {**told, **found, "learned": self._list_learned()}
 
     def _list_learned(self) -> list[dict[str, Any]]:
-        """Return what came of learning in each corpus, where anything was tried."""
+        """Return the outcome of learning in each corpus where it was tried."""
         found = []
         with self._state.open_reading() as ledger:
             for name in self._state.corpora:
@@ -75,9 +75,9 @@ class UseReports:
         return found
 
     def report_gaps(self, least: int = LEAST) -> dict[str, Any]:
-        """Return what was used and not offered, or not found at all, and what would cure it.
+        """Return what was used but not offered, or not found at all, with remedies.
 
-        Gaps that at least `least` prompts show are listed. A prompt without a known answer is
+        Gaps shown by at least `least` prompts are listed. A prompt without a recorded answer is
         asked again.
         """
         with self._open() as (store, ledger):
@@ -100,14 +100,14 @@ class UseReports:
             return make_listing(ledger, names, uses, context_tokens, agent)
 
     def list_uses(self, corpus: str) -> list[Use]:
-        """Return all uses known of a corpus' items, newest first, with their prompts."""
+        """Return all known uses of a corpus' items, newest first, with their prompts."""
         with self._open() as (store, ledger):
             return list(list_uses(store, ledger, self._make_names(ledger), corpus))
 
     def forget(self, item: str = "", session: str = "", everything: bool = False) -> int:
-        """Forget what is noted of an item, of a session (AGENT:ID) or at all; return how much.
+        """Forget records of an item, of a session (AGENT:ID) or all; return how many.
 
-        What was learned of it is forgotten by a job that this requests.
+        This also requests a job that forgets what was learned from them.
         """
         if bool(item) + bool(session) + everything != 1:
             raise QueryError("say what to forget", "one of --item, --session and --all")
@@ -136,7 +136,7 @@ class UseReports:
         return store.forget_item(found, meant, now)
 
     def _list_considered(self, prompt: str) -> list[ConsideredItem]:
-        """Return what an answer to the prompt hook would consider now; it is not noted."""
+        """Return what an answer to the prompt hook would consider now; this is not recorded."""
         traces = list[Trace]()
         wanted = Query(prompt, select=SelectSpec(max_k=_MOST_OFFERED))
         answer = self._engine.discover(wanted, note_trace=traces.append)
@@ -151,7 +151,7 @@ class UseReports:
     def _get_notes(self) -> UsageNotes:
         notes = UsageObserver.find_in(self._state.addons).notes
         if notes is None:
-            raise Unavailable("use is not noted here", "enabled = true under [usage]")
+            raise Unavailable("use is not recorded here", "enabled = true under [usage]")
         return notes
 
     def _make_names(self, ledger: Ledger) -> ItemNames:
@@ -169,7 +169,7 @@ _Z = 1.959964
 
 
 def compute_interval(part: int, whole: int) -> tuple[float, float]:
-    """Return Wilson's 95% interval of a share; (0.0, 1.0) where nothing was counted."""
+    """Return Wilson's 95% interval of a share; (0.0, 1.0) without counts."""
     if not whole:
         return 0.0, 1.0
     share, z2 = part / whole, _Z * _Z
@@ -181,7 +181,7 @@ def compute_interval(part: int, whole: int) -> tuple[float, float]:
 
 
 def describe_share(part: int, whole: int) -> dict[str, float | None]:
-    """Return a share with its interval, rounded; None where nothing was counted."""
+    """Return a share with its interval, rounded; None without counts."""
     low, high = compute_interval(part, whole)
     share = round(part / whole, 4) if whole else None
     return {"share": share, "low": round(low, 4), "high": round(high, 4)}
@@ -197,9 +197,9 @@ _NO_WORDING = "plain"
 
 @dataclass(slots=True)
 class _Tally:
-    """How often something was offered and then used; for an item also what else became of it.
+    """How often something was offered and then used; for an item also other outcomes.
 
-    A session counts once, however often it was offered the same.
+    A session counts once, however often it got the same offer.
     """
 
     offered: int = 0
@@ -220,9 +220,9 @@ class _Tally:
 def report_adoption(
     log: JoinedLog, offers: list[Offer], names: ItemNames, item: str = ""
 ) -> dict[str, Any]:
-    """Return the report of use: adoption by item, agent, wording and week, and what stands out.
+    """Return the report of use: adoption by item, agent, wording and week, and notable items.
 
-    `item` (CORPUS/ID) narrows the rows of items to one.
+    `item` (CORPUS/ID) limits the rows of items to one.
     """
     uses = list(log.list_uses())
     items, by = _tally(log, offers, uses)
@@ -278,7 +278,7 @@ def _tally(
 
 
 def _list_first_offers(offers: Iterable[Offer]) -> Iterator[tuple[Offer, Item]]:
-    """Yield what was offered to each session, each item once; without a session none joins."""
+    """Yield each session's offers, each item once; offers without a session join nothing."""
     known: set[tuple[str, Item]] = set()
     for offer in offers:
         for each in offer.items:
@@ -310,7 +310,7 @@ def _describe_tally(names: ItemNames, item: Item, tally: _Tally) -> dict[str, An
 
 
 def _list_not_installed(uses: Iterable[JoinedUse]) -> list[dict[str, Any]]:
-    """Return what transcripts use by names that nothing indexed has, the most frequent first."""
+    """Return names used in transcripts that no indexed item has, the most frequent first."""
     counts = Counter((each.how, each.what) for each in uses if each.state == "not_installed")
     return [
         {"how": how, "name": what, "uses": count}
@@ -321,7 +321,7 @@ def _list_not_installed(uses: Iterable[JoinedUse]) -> list[dict[str, Any]]:
 def _list_unused(
     names: ItemNames, items: Mapping[Item, _Tally], offers: Iterable[Offer]
 ) -> dict[str, Any]:
-    """Return which items were never offered nor used, and which were offered and never used."""
+    """Return the items never offered or used, and those offered but never used."""
     held = [(each.corpus, each.artifact_id) for each in names.items if each.kind in _FEW_KINDS]
     used = {item for item, tally in items.items() if tally.uses}
     offered = {each[:2] for o in offers for each in o.items if each.verdict == "offered"}
@@ -334,7 +334,7 @@ def _list_unused(
 
 
 def _measure_context(offers: Iterable[Offer]) -> dict[str, int]:
-    """Return about how much of agents' context the offers took, in all and of what was shown."""
+    """Return about how much of agents' context the offers took, in total and as shown."""
     shown = [each for offer in offers for each in offer.items if each.verdict == "offered"]
     chars = sum(each.chars for each in shown)
     return {"items": len(shown), "chars": chars, "tokens": chars // _CHARS_PER_TOKEN}
@@ -369,7 +369,7 @@ class ListedSkill:
 
     @property
     def chars(self) -> int:
-        """Return what its whole line takes."""
+        """Return the length of its whole line."""
         return self.described + self.name_chars
 
 
@@ -380,7 +380,7 @@ Fit = Callable[[Sequence[ListedSkill], int], list[int]]
 
 @dataclass(frozen=True, slots=True)
 class ListingRule:
-    """How an agent lists skills: from which directories, in which share of its context."""
+    """How an agent lists skills: from which directories, in what share of its context."""
 
     folders: tuple[str, ...]
     context_tokens: int
@@ -393,7 +393,7 @@ class ListingRule:
 
 
 def _drop_last(skills: Sequence[ListedSkill], budget: int) -> list[int]:
-    """Keep whole descriptions, in order, where they fit."""
+    """Keep whole descriptions, in order, while they fit."""
     left, shown = budget - sum(each.name_chars for each in skills), list[int]()
     for each in skills:
         fits = each.described <= left
@@ -403,7 +403,7 @@ def _drop_last(skills: Sequence[ListedSkill], budget: int) -> list[int]:
 
 
 def _cut_evenly(skills: Sequence[ListedSkill], budget: int) -> list[int]:
-    """Keep as many characters of each description; leave out skills whose names do not fit."""
+    """Cut descriptions to the same length; leave out skills whose names do not fit."""
     kept, used = 0, 0
     while kept < len(skills) and used + skills[kept].name_chars <= budget:
         used += skills[kept].name_chars
@@ -451,9 +451,9 @@ def make_listing(
     context_tokens: int = 0,
     agent: str = "claude",
 ) -> dict[str, Any]:
-    """Return which skills an agent's listing shows whole; 0 tokens are its usual context.
+    """Return which skills an agent's listing shows whole; 0 tokens means its usual context.
 
-    Raises QueryError for an agent whose rule is not known.
+    Raises QueryError for an agent without a known rule.
     """
     if agent not in RULES:
         raise QueryError(f"unknown agent {agent!r:.40}", f"listings: {', '.join(RULES)}")

@@ -1,7 +1,7 @@
-"""The log of use: what was offered, and what the transcripts say was used, in one private file.
+"""The log of use: what was offered, and what transcripts say was used, in one private file.
 
-It holds no text, unless the configuration asks for it. Turns and their uses can be had again from
-the transcripts, so a file that is damaged or of another format is set aside and made again.
+It contains no text unless the configuration asks for it. Turns and uses can be recovered from the
+transcripts, so a damaged file or one of another format is set aside and created again.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ COMMIT;
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One answer as it is kept. `session` is AGENT:ID, "" where the asker has none."""
+    """One stored answer. `session` is AGENT:ID, "" without a session."""
 
     at: float
     op: str
@@ -83,9 +83,9 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class KeptTurn:
-    """One turn as it is kept: digests of what was asked in it, and its uses as (how, what).
+    """One stored turn: digests of its queries, and its uses as (how, what).
 
-    `own` are the digests of prompts, `asked` of what the agent itself asked this daemon.
+    `own` are the digests of prompts, `asked` those of the agent's own queries to this daemon.
     """
 
     corpus: str
@@ -99,7 +99,7 @@ class KeptTurn:
 
 
 def make_offer_row(offer: Offer) -> tuple[Any, ...]:
-    """Return an answer as the values of its columns, but for its number."""
+    """Return an answer as the values of its columns, without its number."""
     return (
         offer.at,
         offer.op,
@@ -137,7 +137,7 @@ _SHARE_DROPPED = 0.1
 
 
 class OtherFormat(sqlite3.DatabaseError):
-    """The file is of a version that this one does not know."""
+    """The file has a format that this version does not know."""
 
 
 class UsageStore:
@@ -162,7 +162,7 @@ class UsageStore:
     # -- writing ---------------------------------------------------------------------------------
 
     def put_offers(self, offers: Iterable[Offer]) -> None:
-        """Keep answers, but for those to sessions that were forgotten."""
+        """Store answers, except those to forgotten sessions."""
         gone = {value for kind, value, _ in self._list_forgotten() if kind == "session"}
         rows = [make_offer_row(each) for each in offers if each.session not in gone]
         with self.transaction():
@@ -173,10 +173,10 @@ class UsageStore:
             )
 
     def put_turns(self, entry: tuple[str, str], turns: Sequence[KeptTurn], partial: bool) -> None:
-        """Keep the turns of an entry (corpus, key), in place of those known of it.
+        """Store the turns of an entry (corpus, key) in place of its known ones.
 
-        Where they are only `partial`, other turns of it stay. What was forgotten stays so. A
-        session that the entry no longer has goes with its offers.
+        If they are only `partial`, its other turns stay. Forgotten ones stay forgotten. A session
+        that the entry no longer has is removed with its offers.
         """
         kept = [each for each in map(self._filter_forgotten, turns) if each is not None]
         with self.transaction():
@@ -188,14 +188,14 @@ class UsageStore:
                 self._put_turn(turn)
 
     def forget_entries(self, corpus: str, keys: Iterable[str]) -> None:
-        """Forget entries that are gone: their turns, and the offers to their sessions."""
+        """Forget entries that are gone, with their turns and the offers to their sessions."""
         with self.transaction():
             for key in keys:
                 self._forget_sessions(self._list_sessions((corpus, key)))
                 self._db.execute("DELETE FROM turns WHERE corpus = ? AND entry = ?", (corpus, key))
 
     def keep_corpora(self, corpora: Iterable[str]) -> None:
-        """Forget the turns of corpora that there are no longer."""
+        """Forget the turns of removed corpora."""
         names = json.dumps(list(corpora))
         with self.transaction():
             for table in ("turns", "whole"):
@@ -209,7 +209,7 @@ class UsageStore:
         return bool(self._select_one("SELECT count(*) FROM whole WHERE corpus = ?", corpus))
 
     def set_whole(self, corpus: str, whole: bool) -> None:
-        """Note that all transcripts of a corpus were read, or that some were not."""
+        """Record whether all transcripts of a corpus were read."""
         with self.transaction():
             statement = "INSERT OR IGNORE INTO whole VALUES (?)"
             self._db.execute(
@@ -217,7 +217,7 @@ class UsageStore:
             )
 
     def forget_all(self, now: float) -> int:
-        """Forget everything up to now; return how many rows that was."""
+        """Forget everything so far; return how many rows."""
         count = self.count("offers") + self.count("uses")
         with self.transaction():
             for table in ("offers", "turns", "forgotten"):
@@ -227,7 +227,7 @@ class UsageStore:
         return count
 
     def forget_session(self, session: str, now: float) -> int:
-        """Forget what was offered to a session and used in it; return how many rows that was."""
+        """Forget what was offered to a session and used in it; return how many rows."""
         statement = (
             "SELECT (SELECT count(*) FROM offers WHERE session = ?1) + (SELECT count(*) FROM turns"
             " JOIN uses ON uses.turn = turns.id WHERE session = ?1)"
@@ -287,7 +287,7 @@ class UsageStore:
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _filter_forgotten(self, turn: KeptTurn) -> KeptTurn | None:
-        """Return what of a turn may be kept: nothing that a person had forgotten."""
+        """Return the part of a turn that may be stored, without what a person had forgotten."""
         uses = set(turn.uses)
         for kind, value, at in self._list_forgotten():
             if turn.at > at:
@@ -368,8 +368,7 @@ class UsageStore:
     def list_session(self, session: str, transcript: str, most: int) -> list[KeptTurn]:
         """Return the last turns of a session, newest first, with their uses and no digests.
 
-        Without any under its id (AGENT:ID) those of the entry that a transcript's file is called
-        by.
+        If its id (AGENT:ID) has none, return those of the entry named like the transcript's file.
         """
         found = self._list_last_turns("session = ?", session, most)
         name = os.path.basename(transcript)
@@ -417,7 +416,7 @@ class UsageStore:
         return self._select_one(f"SELECT count(*) FROM {table}")
 
     def find_oldest_offer(self) -> float | None:
-        """Return when the oldest answer that is kept was given; None without one."""
+        """Return the time of the oldest stored answer; None if there is none."""
         (at,) = self._db.execute("SELECT min(at) FROM offers").fetchone()
         return None if at is None else float(at)
 
@@ -431,6 +430,6 @@ class UsageStore:
 
 @contextmanager
 def read_usage(path: str) -> Iterator[UsageStore]:
-    """Open the file for reading only, for as long as the block lasts; any thread may."""
+    """Open the file for reading during the block; any thread may."""
     with closing(UsageStore(path, read_only=True)) as store:
         yield store

@@ -31,7 +31,7 @@ _KEYS = ("prompt", "gold", "session", "at", "corpus")
 
 
 def parse_uses(given: Iterable[Use | Mapping[str, Any]]) -> list[Use]:
-    """Return uses out of records; Raises QueryError naming the first that is invalid."""
+    """Return the uses in records. Raises QueryError that names the first invalid one."""
     return [
         each if isinstance(each, Use) else _parse_use(each, f"use {number}")
         for number, each in enumerate(given, start=1)
@@ -39,9 +39,9 @@ def parse_uses(given: Iterable[Use | Mapping[str, Any]]) -> list[Use]:
 
 
 def read_uses(path: str) -> list[Use]:
-    """Return the uses of a JSONL file; blank lines are skipped.
+    """Return the uses in a JSONL file; blank lines are skipped.
 
-    Raises QueryError naming file and line of what is no use, and for a file that cannot be read.
+    Raises QueryError that names file and line of an invalid use, and for an unreadable file.
     """
     return list(_read(path))
 
@@ -97,10 +97,10 @@ def _parse_time(at: Any, where: str) -> float:
 
 
 def list_uses(store: UsageStore, ledger: Ledger, names: ItemNames, corpus: str) -> Iterator[Use]:
-    """Yield all uses known of a corpus' items, newest first, one for each turn.
+    """Yield all known uses of a corpus' items, newest first, one for each turn.
 
     The prompt is read from the turn's own records in the ledger, so a use whose session is no
-    longer indexed, or whose prompt was a bare command, does not count. Of items of one name
+    longer indexed, or whose prompt was a bare command, does not count. Of items with the same name
     the nearest counts.
     """
     for turn in store.list_turns(only_used=True):
@@ -196,7 +196,7 @@ def attest(
 
 
 def make_expected(prompts: Prompts, rate: PromptRate) -> dict[str, Expected]:
-    """Return what prompts teach at a rate."""
+    """Return what prompts teach at a given rate."""
     return {id: Expected(tuple(each), rate) for id, each in prompts.items()}
 
 
@@ -208,10 +208,10 @@ def split_newest_fifth(uses: Iterable[Use], now: float) -> tuple[list[Use], list
 
 
 def split_newest_of_each(uses: Iterable[Use], now: float) -> tuple[list[Use], list[Use]]:
-    """Return all uses but the newest of each artifact that has more than enough, and those.
+    """Return all uses except the newest of each artifact that has enough, and those newest ones.
 
-    At most a fifth of the uses. It shows what is learned where artifacts are used one after
-    another, so that the newest fifth is of others than the rest.
+    These are at most a fifth of the uses. This tests learning if artifacts are used one after
+    another, so that the newest fifth uses different ones.
     """
     dated = _sort_by_age(uses, now)
     left = Counter(id for each in dated for id in set(each.use.gold))

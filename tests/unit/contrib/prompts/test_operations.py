@@ -101,7 +101,7 @@ def test_a_name_that_means_several_is_told(made):
 
 def test_an_item_is_given_prompts_by_one_line_alone(made):
     assert told(made, line("pdf", "a"), {"name": "pdf", "prompts": ["b"]}) == [
-        "the item of line 1 again (put its prompts into one line)"
+        "the item of line 1 again (put all its prompts into one line)"
     ]
     assert held(made) == {"tools/pdf": ["a"]}
 
@@ -109,7 +109,7 @@ def test_an_item_is_given_prompts_by_one_line_alone(made):
 def test_secrets_are_taken_out_and_private_prompts_refused(made):
     token = "ghp_" + "a1B2c3D4e5F6" * 3
     messages = told(made, line("pdf", f"use {token}"), line("csv", "<private>my salary</private>"))
-    assert messages == ["a prompt is private: nothing of it is left"]
+    assert messages == ["a prompt is entirely private"]
     assert held(made) == {"tools/pdf": ["use [secret: GitHub Token]"]}
 
 

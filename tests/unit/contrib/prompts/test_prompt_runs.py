@@ -174,7 +174,7 @@ def test_prose_three_times_ends_a_run():
     setting.begin()
     run = setting.finish()
     assert run.state == "failed"
-    assert "3 answers in a row held no prompt" in run.reason
+    assert "3 replies in a row had no usable prompt" in run.reason
     assert run.dropped == {"no JSON": 3}
     assert setting.held() == {}
 

@@ -78,7 +78,7 @@ def test_codex_runs_in_a_sandbox_without_a_shell_and_without_the_persons_configu
 )
 def test_output_of_another_form_is_an_error_that_says_so(ran, name, printed):
     ran["printed"] = printed
-    with pytest.raises(Unavailable, match="did not answer in the form"):
+    with pytest.raises(Unavailable, match="did not reply in the requested form"):
         ran["ask"](name)
 
 
@@ -101,7 +101,7 @@ def test_counts_that_are_none_are_not_counted(ran):
 
 
 def test_who_is_not_here_is_named_with_what_to_do(monkeypatch, tmp_path):
-    with pytest.raises(QueryError, match=r"no writer of prompts is called 'cluade'.* 'claude'"):
+    with pytest.raises(QueryError, match=r"no prompt writer is called 'cluade'.* 'claude'"):
         make_writer("cluade", "", None)
     with pytest.raises(Unavailable, match="no model is configured"):
         make_writer("models", "", None)

@@ -83,7 +83,7 @@ def test_prompts_in_place_of_others_are_weighed_though_they_are_as_many(made, pr
     assert not read_gate(made, provenance).is_open
     said = done(made, observer.hand_in("m", provenance, GOOD))
     assert said == f"10 artifacts changed; {provenance}: counted"
-    assert done(made, observer.hand_in("m", provenance, GOOD)).endswith("nothing was to be weighed")
+    assert done(made, observer.hand_in("m", provenance, GOOD)).endswith("nothing to test")
     done(made, observer.hand_in("m", provenance, BAD))
     assert not read_gate(made, provenance).is_open
 
@@ -92,7 +92,7 @@ def test_each_change_by_a_person_is_weighed_and_those_of_an_agent_once_they_are_
     observer = PromptsObserver.find_in(made.state.addons)
     for provenance in (PERSON, AGENT):
         done(made, observer.hand_in("m", provenance, GOOD))
-    for n, said in enumerate(("nothing was to be weighed",) * 2 + ("; agent: ",)):
+    for n, said in enumerate(("nothing to test",) * 2 + ("; agent: ",)):
         again = {
             f"tool{n}": Expected.from_prompts(
                 [*(each.text for each in GOOD[f"tool{n}"].prompts), "x"]

@@ -115,7 +115,7 @@ def test_while_transcripts_are_still_to_be_read_nothing_that_was_learned_is_take
     sessions = replace(mapped({}, "s"), kind="sessions")
     made.state.served = made.state.served._replace(corpora={**made.state.corpora, "s": sessions})
     assert done(made, made.request(Job("learn", "m"))).startswith(
-        "not all transcripts were searched"
+        "not all transcripts have been searched"
     )
     assert len(made.ledger.prompts.list_all("m")) == 10
 
