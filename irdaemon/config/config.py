@@ -52,7 +52,7 @@ def config_path() -> str:
     """Return the path of the configuration file, existing or not."""
     if chosen := os.environ.get("IRDAEMON_CONFIG"):
         return os.path.abspath(os.path.expanduser(chosen))
-    return os.path.join(platformdirs.user_config_dir("irdaemon"), "irdaemon.toml")
+    return os.path.join(_find_directory(platformdirs.user_config_dir), "irdaemon.toml")
 
 
 def state_dir() -> str:
@@ -61,7 +61,14 @@ def state_dir() -> str:
     systemd's STATE_DIRECTORY is not used: before version 254 it is another directory than that of a
     daemon started by hand, and both must find the same ledger.
     """
-    return platformdirs.user_state_dir("irdaemon")
+    return _find_directory(platformdirs.user_state_dir)
+
+
+def _find_directory(find: Callable[[str], str]) -> str:
+    try:
+        return find("irdaemon")
+    except RuntimeError as error:  # a user without a home directory
+        raise ConfigError(str(error), "export HOME=DIR") from error
 
 
 def documents_dir() -> str:

@@ -69,14 +69,20 @@ def install(make_way: Callable[[], None] = lambda: None) -> str:
     missing = [each for each in directories if not each.exists()]
     try:
         return _install_agent(make_way) if sys.platform == "darwin" else _install_unit(make_way)
-    except BaseException:
+    except BaseException as error:
         if before is None:
-            _remove_unit(path)
+            with suppress(OSError):
+                _remove_unit(path)
         else:
             path.write_bytes(before)
         for directory in missing:  # the innermost first; a directory that others use stays
             with suppress(OSError):
                 directory.rmdir()
+        if isinstance(error, OSError):
+            message = f"{path} cannot be written: {error.strerror}"
+            raise Unavailable(
+                message, "without a service, irdaemon start --detach works"
+            ) from error
         raise
 
 

@@ -340,3 +340,14 @@ def test_names_of_a_tunnel_are_taken_as_they_are_and_what_is_none_is_refused():
     assert parse_config(text, "c.toml").web.host_names == ("localhost:9000", "ann.example")
     with pytest.raises(ConfigError, match="not a host name"):
         parse_config('[web]\nhost_names = ["http://a"]\n', "c.toml")
+
+
+def test_without_a_home_directory_the_error_says_what_to_set(monkeypatch):
+    def find(name):
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.delenv("IRDAEMON_CONFIG", raising=False)
+    monkeypatch.setattr("platformdirs.user_config_dir", find)
+    with pytest.raises(ConfigError, match="could not determine the home directory") as caught:
+        load_config()
+    assert caught.value.hint == "export HOME=DIR"

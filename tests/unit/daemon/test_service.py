@@ -93,6 +93,13 @@ def test_a_failed_install_removes_the_directories_that_it_made(systemctl, tmp_pa
     assert list(mine.parent.iterdir()) == [mine]
 
 
+def test_a_unit_that_cannot_be_written_is_an_error_with_its_path(systemctl, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "file"))
+    with pytest.raises(Unavailable, match=r"irdaemon\.service cannot be written: Not a directory"):
+        service.install()
+
+
 def test_uninstall_removes_the_unit_although_the_manager_fails(systemctl, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     _, answers = systemctl
