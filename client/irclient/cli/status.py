@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from irclient.agents.install.entries import may_be_gone
@@ -146,87 +146,55 @@ def print_events(client: Client, options: argparse.Namespace) -> int:
 
 _LEVELS = {"ok": 0, "stale": 1, "offline": 2}
 _COUNTS = ("artifacts", "records", "vectors", "failures", "pending")
+_TIMES = ("changed_at", "indexed_at", "embedded_at", "waiting_s", "missed_events")
+# Metrics that only grow; the others are gauges.
+_COUNTERS = ("stage_total",)
+
+# A metric by its name: the label of its values, "" for a single one, and the values by label.
+_Metric = tuple[str, str, Iterable[tuple[str, float | None]]]
 
 
 def format_prometheus(state: Mapping[str, Any]) -> str:
     """Return a status, with its profile, in the text exposition format 0.0.4."""
-    return "\n".join(_format_lines(state))
+    lines = []
+    for name, label, values in _list_metrics(state):
+        samples = [(_format_label(label, of), value) for of, value in values if value is not None]
+        if samples:
+            kind = "counter" if name in _COUNTERS else "gauge"
+            lines.append(f"# TYPE irdaemon_{name} {kind}")
+        lines += [f"irdaemon_{name}{labels} {value}" for labels, value in samples]
+    return "\n".join(lines)
 
 
-def _format_lines(state: Mapping[str, Any]) -> Iterator[str]:
+def _list_metrics(state: Mapping[str, Any]) -> Iterator[_Metric]:
+    corpora, stages = state["corpora"], state.get("profile", {}).items()
+    # An older daemon does not know all of them.
     for name in ("generation", "queue", "queue_s", "uptime_s"):
-        if name not in state:
-            continue  # from an older daemon
-        yield from _format_gauge(f"irdaemon_{name}", [("", state[name])])
-    problem = int(bool(state.get("ledger", {}).get("problem")))
-    yield from _format_gauge("irdaemon_ledger_problem", [("", problem)])
-    for count in _COUNTS:
-        of_corpora = [(_format_label("corpus", c["name"]), c[count]) for c in state["corpora"]]
-        yield from _format_gauge(f"irdaemon_{count}", of_corpora)
-    scans = [
-        (_format_label("corpus", c["name"]), c["last_reconcile"])
-        for c in state["corpora"]
-        if c["last_reconcile"] is not None
-    ]
-    yield from _format_gauge("irdaemon_last_reconcile_seconds", scans)
-    if (resident := state.get("rss_bytes")) is not None:
-        yield from _format_gauge("irdaemon_resident_bytes", [("", resident)])
-    totals = [
-        (_format_label("stage", n), f.get("total", 0)) for n, f in state.get("profile", {}).items()
-    ]
-    yield from _format_figures("irdaemon_stage_total", "counter", totals)
-    if "health" in state:
-        yield from _format_health(state["health"])
-    yield from _format_copies(state)
-    for quantile in ("p50", "p95"):
-        stages = [
-            (_format_label("stage", n), f[quantile]) for n, f in state.get("profile", {}).items()
-        ]
-        yield from _format_gauge(f"irdaemon_stage_{quantile}_ms", stages)
-
-
-def _format_copies(state: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the state of the copies in backends, and whether a front end's backends answer."""
-    held = [
-        (_format_label("corpus", c["name"]), c["copy"]) for c in state["corpora"] if c.get("copy")
-    ]
-    level = [(corpus, int(copy["state"] == "level")) for corpus, copy in held]
-    yield from _format_gauge("irdaemon_copy_level", level)
+        yield name, "", [("", state.get(name))]
+    yield "ledger_problem", "", [("", int(bool(state.get("ledger", {}).get("problem"))))]
+    for name in _COUNTS:
+        yield name, "corpus", [(c["name"], c[name]) for c in corpora]
+    scans = [(c["name"], c["last_reconcile"]) for c in corpora]
+    yield "last_reconcile_seconds", "corpus", scans
+    yield "resident_bytes", "", [("", state.get("rss_bytes"))]
+    yield "stage_total", "stage", [(stage, f.get("total", 0)) for stage, f in stages]
+    if health := state.get("health"):
+        judged = health["corpora"]
+        yield "health", "corpus", [(c["name"], _LEVELS[c["level"]]) for c in judged]
+        for name in _TIMES:
+            yield name, "corpus", [(c["name"], c[name]) for c in judged]
+        yield "limits_exceeded", "", [("", len(health["limits"]))]
+        yield "threads_stuck", "", [("", len(health["stuck"]))]
+    held = [(c["name"], c["copy"]) for c in corpora if c.get("copy")]
+    yield "copy_level", "corpus", [(corpus, int(c["state"] == "level")) for corpus, c in held]
     for name in ("generation", "behind_s"):
-        yield from _format_gauge(
-            f"irdaemon_copy_{name}", [(label, copy[name]) for label, copy in held]
-        )
-    heard = [
-        (_format_label("backend", each["backend"]), int(not each["problem"]))
-        for each in state.get("backends") or ()
-    ]
-    yield from _format_gauge("irdaemon_backend_answers", heard)
+        yield f"copy_{name}", "corpus", [(corpus, copy[name]) for corpus, copy in held]
+    backends = [(each["backend"], int(not each["problem"])) for each in state.get("backends") or ()]
+    yield "backend_answers", "backend", backends
+    for name in ("p50", "p95"):
+        yield f"stage_{name}_ms", "stage", [(stage, f[name]) for stage, f in stages]
 
 
-def _format_health(health: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the level of each corpus (0 ok, 1 stale, 2 offline) and the age of its index."""
-    corpora = health["corpora"]
-    levels = [(_format_label("corpus", c["name"]), _LEVELS[c["level"]]) for c in corpora]
-    yield from _format_gauge("irdaemon_health", levels)
-    for name in ("changed_at", "indexed_at", "embedded_at", "waiting_s", "missed_events"):
-        known = [
-            (_format_label("corpus", c["name"]), c[name]) for c in corpora if c[name] is not None
-        ]
-        yield from _format_gauge(f"irdaemon_{name}", known)
-    yield from _format_gauge("irdaemon_limits_exceeded", [("", len(health["limits"]))])
-    yield from _format_gauge("irdaemon_threads_stuck", [("", len(health["stuck"]))])
-
-
-def _format_gauge(name: str, samples: Sequence[tuple[str, float]]) -> Iterator[str]:
-    return _format_figures(name, "gauge", samples)
-
-
-def _format_figures(name: str, kind: str, samples: Sequence[tuple[str, float]]) -> Iterator[str]:
-    if samples:
-        yield f"# TYPE {name} {kind}"
-    yield from (f"{name}{labels} {value}" for labels, value in samples)
-
-
-def _format_label(name: str, value: str) -> str:
+def _format_label(label: str, value: str) -> str:
     escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'{{{name}="{escaped}"}}'
+    return f'{{{label}="{escaped}"}}' if label else ""
