@@ -123,10 +123,9 @@ class Ledger:
         return check(self._store)
 
     def repair(self) -> int:
-        """Drop what `check` finds, and mark what it was read from to be read again.
+        """Drop what `check` finds, and mark its entries to be read again; return how many.
 
-        Returns how many entries that is. Only for a ledger whose file is whole, and that no index
-        in memory is built from.
+        Only for a ledger whose file is sound and from which no index in memory was built.
         """
         return repair(self._store)
 
@@ -145,9 +144,9 @@ class Ledger:
         return self._store.read_number("SELECT value FROM counters WHERE name = 'generation'")
 
     def read_identity(self) -> int:
-        """Return the number that this ledger has and no other, made at the first call.
+        """Return this ledger's unique number, made at the first call.
 
-        Of a view that is only read, 0 before that.
+        A read-only view returns 0 before that.
         """
         if not self.read_only:
             self._store.write(
@@ -156,7 +155,7 @@ class Ledger:
         return self._store.read_number("SELECT value FROM counters WHERE name = 'identity'")
 
     def adopt_history(self, generation: int, vocabulary: Mapping[str, int]) -> None:
-        """Continue another ledger in this new one: with its generation and its term ids."""
+        """Continue another ledger in this new one, with its generation and term ids."""
         with self._store.transaction():
             self._store.run(
                 "UPDATE counters SET value = ? WHERE name = 'generation'", (generation,)
@@ -200,16 +199,16 @@ class Ledger:
     # -- erasing ---------------------------------------------------------------------------------
 
     def count_forgotten(self) -> tuple[int, int]:
-        """Return how often something was forgotten, and replaced, since the file was rewritten.
+        """Return how often data was forgotten, and replaced, since the file was rewritten.
 
-        What it held then may still be legible in the file.
+        The file may still contain the old data legibly.
         """
         return self._store.count_forgotten()
 
     def vacuum(self, stop: Callable[[], bool] | None = None) -> None:
-        """Rewrite the whole file, so that it holds what there is and no more, and fold its log.
+        """Rewrite the whole file, so that it contains only present data, and fold its log.
 
-        It ends early where `stop`, called now and then, returns true, and then raises
+        It ends early if `stop`, called regularly, returns true, and then raises
         sqlite3.OperationalError.
         """
         counted = self._store.count_forgotten()

@@ -1,4 +1,4 @@
-"""Artifacts as they are stored: one by its id, a page of many, and how many there are."""
+"""Stored artifacts: one by its id, a page of many, and their number."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST_PINS = 1_000
 
 
 def hash_text(text: str) -> str:
-    """Return the digest by which a disclosed text is known."""
+    """Return the digest of a disclosed text."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
@@ -41,9 +41,9 @@ class Pins:
         self._store = store
 
     def put(self, pins: Iterable[Pin]) -> None:
-        """Note what was disclosed, in place of what was before; the oldest beyond the limit go.
+        """Record disclosures, replacing earlier ones; beyond the limit the oldest are dropped.
 
-        Artifacts forgotten since are left out.
+        Artifacts forgotten since then are left out.
         """
         with self._store.transaction():
             for pin in pins:
@@ -67,7 +67,7 @@ class Pins:
             )
 
     def rewrite(self, corpus: str, changed: Callable[[str], str]) -> None:
-        """Keep of a corpus' disclosures what a function makes of their texts."""
+        """Replace the texts of a corpus' disclosures by a function's results."""
         with self._store.transaction():
             for pin in self.list_all(corpus):
                 text = changed(pin.text)
@@ -162,7 +162,7 @@ class Artifacts:
         )
 
     def list_prompts(self, corpus: str, artifact_id: str) -> list[str]:
-        """Return what a person asked in a turn, as it was indexed."""
+        """Return what a person asked in a turn, as indexed."""
         return self._store.fetch_column(
             "SELECT text FROM records JOIN artifacts ON artifacts.id = records.artifact"
             " WHERE corpus = ? AND artifact_id = ? AND records.kind = 'user_prompt'"
@@ -171,9 +171,9 @@ class Artifacts:
         )
 
     def list_contents(self, corpus: str, artifact_ids: Iterable[str]) -> dict[str, str]:
-        """Return the hash of artifacts' own text, by id, of those that there are.
+        """Return the hash of existing artifacts' own text, by id.
 
-        A synopsis that is written of one leaves it as it was.
+        Writing a synopsis of one does not change it.
         """
         statement = (
             f"SELECT artifact_id, {OWN_CONTENT} FROM artifacts WHERE corpus = ? AND artifact_id IN"
@@ -243,7 +243,7 @@ class Artifacts:
         return dict(rows)  # of several the last, which is the first of the plan
 
     def find_row(self, corpus: str, artifact_id: str) -> int:
-        """Return the row number of an artifact, by which an index knows it; -1 of none."""
+        """Return the row number by which an index knows an artifact; -1 if there is none."""
         return self._store.read_number(
             "SELECT id FROM artifacts WHERE corpus = ? AND artifact_id = ?",
             (corpus, artifact_id),
@@ -259,7 +259,7 @@ class Artifacts:
         return self._store.read_number("SELECT count(*) FROM artifacts WHERE corpus = ?", (corpus,))
 
     def count_all(self, corpus: str, embedder: str) -> Counts:
-        """Count what is held of a corpus; vectors are those of one embedder."""
+        """Count what a corpus has; vectors are those of one embedder."""
         records = "FROM records JOIN artifacts ON artifacts.id = records.artifact"
         row = self._store.fetch_one(
             "SELECT (SELECT count(*) FROM artifacts WHERE corpus = ?1),"

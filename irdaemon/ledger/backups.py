@@ -1,6 +1,6 @@
 """Backups: a whole ledger in one file, and a ledger from such a file.
 
-Files of add-ons lie beside it, each a database of its own.
+Add-ons' files are saved beside it, each a database of its own.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def restore(file: str, ledger_path: str) -> str | None:
 def _as_another(path: str) -> None:
     """Drop a ledger's identity, so that it gets a new one.
 
-    What goes on from an older moment numbers other rows alike, and must not be taken for what it
-    was by those that have copies of it.
+    A ledger that continues from an older moment reuses row numbers, and whoever has copies of it
+    must not mistake it for the former one.
     """
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("DELETE FROM counters WHERE name = 'identity'")
@@ -96,9 +96,9 @@ def check_backup(file: str) -> None:
 
 
 def back_up_file(path: str, beside: str) -> int:
-    """Write an add-on's file beside a ledger's backup; return its size, 0 where there is none.
+    """Save an add-on's file beside a ledger's backup; return its size, 0 if there is none.
 
-    An older one is replaced. Raises BackupError where it cannot be written.
+    An older one is replaced. Raises BackupError if it cannot be written.
     """
     if not os.path.exists(path):
         return 0
@@ -165,7 +165,7 @@ def describe_corruption(path: str, error: BaseException) -> str:
 
 
 def find_first_problem(path: str) -> str:
-    """Return the first severe problem of a ledger file; "" for none, and where it is not known."""
+    """Return the first severe problem of a ledger file; "" if there is none or it is unknown."""
     return next((each.what for each in _find_severe_problems(path)), "")
 
 
@@ -194,7 +194,7 @@ def try_repair(path: str) -> bool:
 
 
 def set_corrupt_aside(path: str, why: str, now: float) -> Corruption:
-    """Set a corrupt ledger aside, so that a new one can begin in its place."""
+    """Move a corrupt ledger aside, so that a new one can take its place."""
     corruption = Corruption(now, why, set_aside(path, "damaged"))
     log.error(
         "the ledger is corrupt (%s); it is now %s, and is rebuilt from its sources",

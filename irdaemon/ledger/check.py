@@ -44,10 +44,10 @@ _UNREADABLE = (sqlite3.DatabaseError, *UNDECODABLE)
 
 @dataclass(frozen=True, slots=True)
 class IntegrityProblem:
-    """Something that is not as it should be: where, what, and what to do.
+    """A problem: where, what, and what to do.
 
-    `part` is what the ledger was compared with: sqlite, itself, index, disk. What is not `severe`
-    goes away by itself.
+    `part` is what the ledger was compared with: sqlite, itself, index, disk. A problem that is not
+    `severe` disappears by itself.
     """
 
     part: str
@@ -58,7 +58,7 @@ class IntegrityProblem:
 
 
 class InvalidArtifact(NamedTuple):
-    """An artifact of which something cannot be right, by its row number."""
+    """An artifact with invalid stored values, by its row number."""
 
     row: int
     corpus: str
@@ -90,7 +90,7 @@ def check(store: Store) -> list[IntegrityProblem]:
 
 
 def _check_file(store: Store) -> list[str]:
-    """Return the faults of the file as a whole: its pages, its tables."""
+    """Return the problems of the file as a whole: its pages, its tables."""
     try:
         if store.format > len(MIGRATIONS):
             raise LedgerError(
@@ -116,7 +116,7 @@ def _select_tables(schema: Schema) -> dict[str, str]:
 
 
 def _find_wrong_tables(store: Store) -> list[str]:
-    """Return which tables are not as the ledger's format has them."""
+    """Return the tables that differ from the ledger's format."""
     if not store.format:
         return ["there is no ledger in it"]
     wanted = _select_tables(make_pattern(store.format))
@@ -126,7 +126,7 @@ def _find_wrong_tables(store: Store) -> list[str]:
 
 
 def _check_schema(store: Store) -> Iterator[str]:
-    """Yield how the file differs from its format, but for its tables."""
+    """Yield how the file differs from its format, apart from its tables."""
     for kind, name in find_foreign(store):
         yield f"the {kind} {name} is not irdaemon's"
     for kind, name in find_lacking(store):
@@ -140,13 +140,13 @@ def find_foreign(store: Store) -> list[tuple[str, str]]:
 
 
 def find_lacking(store: Store) -> list[tuple[str, str]]:
-    """Return type and name of what the migrations made and the file lacks."""
+    """Return type and name of parts that the migrations made and the file lacks."""
     found = read_schema(store)
     return [key for key in make_pattern(store.format) if key not in found]
 
 
 def make_pattern(version: int) -> Schema:
-    """Return what the migrations up to a format make."""
+    """Return the schema that the migrations up to a format make."""
     with closing(sqlite3.connect(":memory:")) as pattern:
         for step in MIGRATIONS[:version]:
             step(pattern)
@@ -256,7 +256,7 @@ def _read_records(store: Store) -> Iterator[_StoredRecord]:
 
 
 def _find_record_problem(at: int, record: _StoredRecord, words: int) -> str:
-    """Return the fault of the record at a place of its artifact's plan; "" for none."""
+    """Return the problem of the record at a position of its artifact's plan, or ""."""
     if record.surface_index != at:
         return "a record is missing or there twice"
     if record.prompts is not None and not _are_counted(record.prompts, words):
@@ -315,7 +315,7 @@ def _are_terms(packed: bytes, words: int) -> bool:
 
 
 def count_vocabulary(store: Store) -> int:
-    """Return how many terms there are; -1 where their ids are not 0, 1, 2 and so on."""
+    """Return the number of terms; -1 if their ids are not 0, 1, 2 and so on."""
     row = store.fetch_one("SELECT count(*), coalesce(min(id), 0), coalesce(max(id), -1) FROM terms")
     count, first, last = row or (0, 0, -1)
     return int(count) if (first, last) == (0, count - 1) else -1

@@ -55,7 +55,7 @@ def replace_ledger(path: str, copy: str) -> str | None:
 
 
 def _fold_log(path: str) -> bool:
-    """Fold a ledger's log into it, and return whether none is left."""
+    """Fold a ledger's log into it, and return whether that succeeded."""
     with (
         contextlib.suppress(sqlite3.Error),
         contextlib.closing(sqlite3.connect(path, isolation_level=None)) as ledger,
@@ -113,7 +113,7 @@ def _make_locked_file(directory: str) -> tuple[int, str]:
 
 
 def drop_dead_copies(directory: str) -> None:
-    """Remove what processes that were killed while they copied a database left in a directory."""
+    """Remove unfinished database copies that killed processes left in a directory."""
     with contextlib.suppress(OSError):
         for name in {found[1] for each in os.listdir(directory) if (found := _COPY.match(each))}:
             with contextlib.suppress(OSError):
@@ -151,7 +151,7 @@ def _sync_directory(directory: str) -> None:
 
 
 def drop_log(path: str) -> None:
-    """Remove what a closed database left beside its file."""
+    """Remove the files that a closed database left beside it."""
     for end in ("-wal", "-shm", "-journal"):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path + end)
@@ -246,7 +246,7 @@ def strip_text(error: BaseException) -> str:
 
 
 def is_transient(error: BaseException) -> bool:
-    """Return whether what failed may work later: a full disk, an I/O error."""
+    """Return whether a failed operation may work later: a full disk, an I/O error."""
     if isinstance(error, OSError):
         return error.errno in _TRANSIENT_ERRNO
     return _get_code(error) in _TRANSIENT and not _is_truncated(error)

@@ -21,7 +21,7 @@ _TICK_S = 1.0
 class CopyWork(Background):
     """Copy every second, and when something was published; give up the leases at the end."""
 
-    name, failure = "copies", "a copy failed; it is tried again"
+    name, failure = "copies", "a copy failed; it will be retried"
     stops_within_s = 1.5
     follows_generations = True
 

@@ -50,8 +50,8 @@ from irdaemon.types import Disclosure, Hit, Query, Selection
 log = logging.getLogger(__name__)
 
 _ANSWERS_WITHIN_S = 5.0
-_NOT_ASKED = "it was not asked yet"
-_HINT = "it is tried again every second; irc status says since when"
+_NOT_ASKED = "it has not been asked yet"
+_HINT = "it is retried every second; irc status says since when"
 
 
 @dataclass(slots=True)

@@ -158,7 +158,7 @@ class Replication:
     def _note_failure(self, copy: _Copy, state: CopyLevel, error: IRError, retry_at: float) -> None:
         facts = copy.facts
         if (facts.state, facts.reason) != (state, error.message):
-            log.warning("the copy of %s is not written: %s", copy.corpus, error.message)
+            log.warning("the copy of %s cannot be written: %s", copy.corpus, error.message)
         self._note(copy, state, error.message)
         copy.failures, copy.retry_at = copy.failures + 1, retry_at
         # What came of it is not known: ask again.
@@ -181,7 +181,7 @@ class Replication:
                 generation = self._send(copy, served, ledger)
             copy.held, copy.sent = make_copy_state(index, generation), index
         if copy.failures:
-            log.info("the copy of %s at %s is level again", copy.corpus, copy.address.shown)
+            log.info("the copy of %s at %s is up to date again", copy.corpus, copy.address.shown)
         copy.failures = 0
         generation = copy.held.generation if copy.held else 0
         copy.facts = CopyFacts(copy.address.shown, "level", generation, self.holder)

@@ -1,4 +1,4 @@
-"""Documents that clients bring along, or have written into directories of their own."""
+"""Documents that clients send along, or write into directories of their own."""
 
 from irdaemon.config.addons import AddOn
 

@@ -62,7 +62,7 @@ class Draft:
             _check_line(name, text)
 
     def format_text(self, now: float) -> str:
-        """Return what the file is to hold: the content, with what its front matter lacks."""
+        """Return the file's new content, with front matter added where it lacks some."""
         stated = split_front(self.content)
         own = self.content.startswith("---\n") and bool(stated.fields)
         lines = _write_fields(
@@ -83,10 +83,10 @@ class Draft:
 
 
 def keep_front_matter(content: str, held: bytes) -> str:
-    """Return what a document is to hold: the content, with the front matter that it leaves out.
+    """Return a document's new content, with front matter that the given content lacks.
 
-    Content without front matter gets what the document has; content with it what it lacks of the
-    title, date, source and tags.
+    Content without front matter gets the document's; other content gets the title, date, source and
+    tags that it lacks.
     """
     text = decode(held)[0]
     had, stated = split_front(text), split_front(content)
@@ -114,10 +114,10 @@ def _check_line(name: str, text: str) -> None:
 
 
 def make_file_name(title: str, number: int = 1) -> str:
-    """Return the name of a file for a title, with a number where it is not the first one.
+    """Return a file name for a title, numbered after the first.
 
-    Lower-case words joined by hyphens, at most 100 bytes; it never begins with a dot, and is none
-    that agents load as instructions: a document is content that is found, not orders.
+    It consists of lower-case words joined by hyphens, at most 100 bytes. It never starts with a
+    dot, and is never one that agents load as instructions: a document is content, not orders.
     """
     end = f"-{number}{SUFFIX}" if number > 1 else SUFFIX
     stem = re.sub(r"[\W_]+", "-", title.casefold()).strip("-") or "document"
@@ -129,7 +129,7 @@ def make_file_name(title: str, number: int = 1) -> str:
 def encode_checked(text: str, most_bytes: int, redaction: str) -> bytes:
     """Return a text as the bytes of a file.
 
-    Raises QueryError for what is no text or holds a secret, LimitError where it is too large.
+    Raises QueryError for invalid text or a secret, LimitError for too much.
     """
     try:
         data = text.encode("utf-8")
@@ -138,10 +138,10 @@ def encode_checked(text: str, most_bytes: int, redaction: str) -> bytes:
     if len(data) > most_bytes:
         raise LimitError(
             f"the document has {len(data):,} bytes, more than the limit of {most_bytes:,}",
-            "split it",
+            "split the document",
         )
     if kind := detect_binary(data):
-        raise QueryError(f"the content is not text ({kind})", "only text is kept")
+        raise QueryError(f"the content is not text ({kind})", "only text is stored")
     _check_secrets(text, redaction)
     return data
 
@@ -151,10 +151,12 @@ def _check_secrets(text: str, redaction: str) -> None:
     try:
         redactor.redact_text(text)
     except Refused as error:
-        raise QueryError(f"the content cannot be kept: {error.message}", error.hint) from error
+        raise QueryError(f"the content cannot be stored: {error.message}", error.hint) from error
     if redactor.found:
         kinds = ", ".join(sorted({each.kind for each in redactor.found}))
-        raise QueryError(f"the document holds a secret ({kinds})", "take it out; nothing is kept")
+        raise QueryError(
+            f"the document contains a secret ({kinds})", "remove it; nothing was stored"
+        )
 
 
 # Left out of the index although they are there; `source.files` reads it.
@@ -177,10 +179,10 @@ class Claims:
 
     @contextmanager
     def hold_path(self, path: str) -> Iterator[None]:
-        """Hold a path; raise Conflict where another request does."""
+        """Hold a path during the block; raise Conflict if another request does."""
         with self._lock:
             if path in self._paths:
-                raise Conflict(f"{path} is being written", "read it again, then decide")
+                raise Conflict(f"{path} is being written", "read it again before you decide")
             self._paths.add(path)
         try:
             yield
@@ -217,7 +219,7 @@ class DocumentFiles:
         return (self.ignore_file,) if self._managed else ()
 
     def contains(self, path: str) -> bool:
-        """Return whether an absolute path is at or under this directory, as it was given or is."""
+        """Return whether an absolute path is at or below this directory, as given or resolved."""
         return is_within(path, self._given) or is_within(path, self.top)
 
     def split_path(self, path: str) -> tuple[str, ...]:
@@ -241,7 +243,7 @@ class DocumentFiles:
         return parts
 
     def place(self, path: str) -> Place:
-        """Return where a document lies. Raises QueryError."""
+        """Return a document's place. Raises QueryError."""
         *directory, name = self.split_path(path) or ("",)
         if not name:
             raise QueryError("no path is given", "the path of the document")
@@ -252,7 +254,7 @@ class DocumentFiles:
         return os.path.join(self.top, *place.directory, place.name)
 
     def add(self, directory: tuple[str, ...], title: str, data: bytes) -> Place:
-        """Write a new file that is named after a title, and never over one that is there."""
+        """Write a new file named after a title, never over an existing one."""
         with self._open(directory, create=True) as at:
             written = _write(at, data)
             try:
@@ -319,7 +321,7 @@ class DocumentFiles:
         return thrown
 
     def empty_trash(self, now: float) -> None:
-        """Delete what has lain in the trash for thirty days."""
+        """Delete files that have been in the trash for thirty days."""
         with suppress(FileNotFoundError):
             for name in os.listdir(self.trash):
                 thrown = _THROWN.match(name)
@@ -327,7 +329,7 @@ class DocumentFiles:
                     shutil.rmtree(os.path.join(self.trash, name), ignore_errors=True)
 
     def _ignore(self, place: Place, wanted: bool) -> None:
-        """Add a file to the ignore file, or take it out; a person's own is never changed."""
+        """Add a file to the ignore file, or remove it; a person's own is never changed."""
         if not self._managed:
             return
         line = "/" + "/".join(map(_escape, (*place.directory, place.name)))
@@ -359,19 +361,21 @@ class DocumentFiles:
             raise Unavailable(error.message, error.hint) from error
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                raise QueryError(f"{path}: a link is on the way", "name the real path") from error
+                raise QueryError(
+                    f"{path}: the path contains a link", "give the real path"
+                ) from error
             raise Unavailable(
-                f"{path}: {error.strerror}", "the document is as it was; check the disk"
+                f"{path}: {error.strerror}", "the document is unchanged; check the disk"
             ) from error
 
 
 def find_trash(top: str) -> str:
-    """Return the directory in which deleted documents lie, existing or not."""
+    """Return the directory of deleted documents, existing or not."""
     return os.path.join(os.path.dirname(top), "trash")
 
 
 def hash_content(data: bytes) -> str:
-    """Return the SHA-256 of a file's content, as `if_digest` wants it."""
+    """Return the SHA-256 of a file's content, as `if_digest` expects it."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -393,11 +397,13 @@ def _open_below(top: int, parts: tuple[str, ...], create: bool) -> Iterator[int]
 
 
 def _check_case(at: int, name: str) -> None:
-    """Raise where a name is there in another case: some file systems take both for one."""
+    """Raise if a name exists in another case, since some file systems treat both as one."""
     names = os.listdir(at)
     other = next((each for each in names if each.casefold() == name.casefold()), name)
     if name not in names and other != name:
-        raise QueryError(f"there is no {name!r:.100}, but {other!r:.100}", "write it as it is")
+        raise QueryError(
+            f"there is no {name!r:.100}, but {other!r:.100}", "use the existing spelling"
+        )
 
 
 def _read(at: int, name: str) -> tuple[os.stat_result, bytes]:
@@ -408,7 +414,7 @@ def _read(at: int, name: str) -> tuple[os.stat_result, bytes]:
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise QueryError(
-                f"{name!r:.200} is a link", "name the file that it leads to"
+                f"{name!r:.200} is a link", "give the file that it leads to"
             ) from error
         if error.errno == errno.ENOENT:
             raise NotFound(
@@ -458,7 +464,7 @@ def _write(at: int, data: bytes, like: os.stat_result | None = None) -> str:
 
 
 def _link(at: int, written: str, title: str) -> str:
-    """Give a written file the first name for its title that is free; return the name."""
+    """Give a written file the first free name for its title; return the name."""
     taken = {name.casefold() for name in os.listdir(at)}
     for number in range(1, _MOST_OF_A_TITLE):
         name = make_file_name(title, number)
@@ -477,6 +483,6 @@ def _link(at: int, written: str, title: str) -> str:
 
 
 def _escape(name: str) -> str:
-    """Return a name as a pattern of an ignore file that means it alone."""
+    """Return a name as an ignore pattern that matches only it."""
     escaped = "".join(f"\\{each}" if each in "\\*?[]!#" else each for each in name)
     return escaped[:-1] + "\\ " if escaped.endswith(" ") else escaped

@@ -1,4 +1,4 @@
-"""The operations on documents that clients bring along: ranked here, and kept in memory."""
+"""The operations on documents that clients send along: ranked here, and kept in memory."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ NO_EMBEDDER = Absent("documents", Unavailable("no corpus has an embedder"))
 # A client's own documents: what it may see of the corpora does not matter.
 @serves("discover_in", "heavy", access.allow, front=True)
 def discover_in(engine: QueryEngine, args: Args) -> Any:
-    """Rank documents of the client's own: those it sends, or those it registered."""
+    """Rank the client's own documents: those it sends, or those it registered."""
     return rank_documents(args, lambda: _find_usual_embedder(engine.state), engine.state.models)
 
 
 def rank_documents(
     args: Args, embedder: Callable[[], Embedder], models: Models
 ) -> list[FoundDocument]:
-    """Rank documents of the client's own, by an embedder where it asks for that."""
+    """Rank the client's own documents, by an embedder if requested."""
     contract, top_k, given = args["contract"], args["top_k"], args["docs"]
     if contract not in _CONTRACTS:
         raise QueryError(
@@ -76,7 +76,7 @@ def _check_connected(documents: ClientDocuments | None) -> ClientDocuments:
 
 
 def _find_usual_embedder(state: QueryState) -> Embedder:
-    """Return the embedder that most corpora have; it is there already."""
+    """Return the embedder of most corpora, which is already loaded."""
     names = Counter(corpus.embedder for corpus in state.corpora.values()).most_common(1)
     if names:
         return state.embedders.get_embedder(names[0][0])
@@ -87,13 +87,13 @@ def _find_usual_embedder(state: QueryState) -> Embedder:
 
 @serves("register_docs", "heavy", access.allow, front=True)
 def register_docs(engine: QueryEngine, docs: list[Any], documents: ClientDocuments | None) -> Any:
-    """Keep documents for as long as the client's connection lives; return their handle."""
+    """Keep documents while the client's connection lives; return their handle."""
     return _check_connected(documents).register(_make_set(docs))
 
 
 @serves("drop_docs", "quick", access.allow, front=True)
 def drop_docs(engine: QueryEngine, handle: str, documents: ClientDocuments | None) -> Any:
-    """Forget documents that were registered; return how many."""
+    """Forget registered documents; return how many."""
     return _check_connected(documents).drop(handle)
 
 
@@ -111,10 +111,10 @@ _LOOKED_AT_EVERY_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class DocumentLimits:
-    """How much may be registered: of one client on one connection, in all, and for how long.
+    """How much may be registered: by one client on one connection, in total, and for how long.
 
-    `documents` and `bytes` bound each client's, `handles` how many lists those are; `all_bytes`
-    bounds everyone's together; `idle_s` is how long a client may send no request.
+    `documents` and `bytes` limit each client, `handles` its number of lists; `all_bytes` limits all
+    clients together; `idle_s` is how long a client may send no request.
     """
 
     documents: int = 10_000
@@ -142,7 +142,7 @@ class DocumentSet:
             return self._bm25
 
     def analyse(self, embedder: Callable[[], Embedder]) -> Snapshot:
-        """Return the documents as a corpus of their own, with the vectors of an embedder."""
+        """Return the documents as a corpus, with an embedder's vectors."""
         with self._lock:
             if self._analysed is None:
                 self._analysed = index_documents(self.documents, embedder())
@@ -155,9 +155,9 @@ def _measure(document: Document) -> int:
 
 
 def redact_documents(documents: Sequence[Document]) -> list[Document]:
-    """Return documents without the secrets in them.
+    """Return documents without secrets.
 
-    Raises QueryError for one that cannot be redacted, naming its place from 1.
+    Raises QueryError, with the position from 1, for one that cannot be redacted.
     """
     return [_redact(each, at) for at, each in enumerate(documents, start=1)]
 
@@ -219,11 +219,11 @@ class ClientDocuments:
 
     @property
     def bytes(self) -> int:
-        """Return how much is registered."""
+        """Return the size of what is registered."""
         return sum(each.bytes for each in self._sets.values())
 
     def get(self, handle: str) -> DocumentSet:
-        """Return what was registered under a handle. Raises NotFound."""
+        """Return what is registered under a handle. Raises NotFound."""
         found = self._sets.get(handle)
         if found is None:
             raise NotFound(
@@ -233,7 +233,7 @@ class ClientDocuments:
         return found
 
     def drop(self, handle: str) -> int:
-        """Forget what was registered under a handle; return how many documents. Raises NotFound."""
+        """Forget what is registered under a handle; return how many documents. Raises NotFound."""
         with self._store.lock:
             found = self.get(handle)
             del self._sets[handle]
@@ -259,7 +259,7 @@ class DocumentStore(ConnectionStore):
         self._look_at = 0.0
 
     def find(self, sender: Sender, now: float) -> ClientDocuments:
-        """Return the documents of a client whose connection is there."""
+        """Return the documents of a connected client."""
         found = self.clients.get(sender)
         if found is None:
             found = self.clients[sender] = ClientDocuments(self, now)
@@ -280,7 +280,7 @@ class DocumentStore(ConnectionStore):
         )
 
     def expire(self, now: float) -> None:
-        """Forget what was registered by clients that have sent no request for too long."""
+        """Forget the documents of clients that have sent no request for too long."""
         if now < self._look_at:
             return
         self._look_at = now + _LOOKED_AT_EVERY_S

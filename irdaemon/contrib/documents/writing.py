@@ -1,8 +1,7 @@
-"""Handlers that write documents, and answer once that is served.
+"""Handlers that write documents, and reply when the change is served.
 
-They write into the managed directory, and into roots that the configuration marks as writable.
-
-A path is claimed until then: of two requests for one document the second gets a Conflict.
+They write into the managed directory, and into roots that the configuration marks as writable. A
+path is claimed until then: of two requests for one document the second gets a Conflict.
 """
 
 from __future__ import annotations
@@ -45,9 +44,8 @@ from irdaemon.types import Root
 
 # Handlers about what is not indexed yet: take a new directory in, or say what one would hold.
 #
-# Which directories a person lets clients add is `roots` under [documents]: below these, and
-# nowhere
-# else, and never within what is indexed already.
+# `roots` under [documents] lists the directories below which clients may add some, but never within
+# an indexed one.
 
 _DOCUMENT_KINDS = ("files", "reports")
 _SHOWN = 20
@@ -58,7 +56,7 @@ _NAME_CHARS = 60
 def doc_index(
     engine: Engine, directory: str, recursive: bool, pattern: str, dry_run: bool
 ) -> IndexedDirectory:
-    """Add a corpus of a directory's documents; with `dry_run` only say what would be in it."""
+    """Add a corpus of a directory's documents; with `dry_run` only report what it would contain."""
     directory = _check_directory(directory, engine.host.document_roots)
     _check_new(directory, engine.corpora.values())
     options = _make_options(recursive, pattern)
@@ -78,7 +76,9 @@ def doc_index(
 def _check_directory(given: str, roots: Collection[str]) -> str:
     """Return the real path of a directory that clients may add. Raises QueryError, NotFound."""
     if not os.path.isabs(given) or "\0" in given:
-        raise QueryError(f"not an absolute path: {given!r:.100}", "give that of the directory")
+        raise QueryError(
+            f"not an absolute path: {given!r:.100}", "give the directory's absolute path"
+        )
     directory = resolve_path(given)
     top = next((t for t in map(resolve_path, roots) if is_within(directory, t)), None)
     if top is None:
@@ -91,7 +91,7 @@ def _check_directory(given: str, roots: Collection[str]) -> str:
         if part.startswith(".") or part in PRUNED or not part.isprintable():
             raise QueryError(f"{given!r:.200} has a part that is not indexed ({part!r:.60})")
     if not os.path.isdir(directory):
-        raise NotFound(f"{given!r:.200} is not a directory", "name one that is there")
+        raise NotFound(f"{given!r:.200} is not a directory", "name an existing one")
     return directory
 
 
@@ -100,34 +100,34 @@ def _check_new(directory: str, corpora: Collection[Corpus]) -> None:
         if any(is_within(directory, top) for top in corpus.resolve_roots().values()):
             raise QueryError(
                 f"{directory} is in the corpus {corpus.name} already",
-                f"its changes are followed; irc build {corpus.name} looks at all of it",
+                f"its changes are followed; irc build {corpus.name} scans all of it",
             )
 
 
 def _make_options(recursive: bool, pattern: str) -> Mapping[str, Any]:
     """Return the options of the corpus' source."""
     if not pattern.isprintable():
-        raise QueryError(f"no pattern: {pattern!r:.100}", "a glob, as **/*.md")
+        raise QueryError(f"no pattern: {pattern!r:.100}", "give a glob such as **/*.md")
     chosen: dict[str, Any] = {"pattern": [pattern]} if pattern.strip() else {}
     return chosen if recursive else {**chosen, "exclude": ["*/"]}
 
 
 def _choose_name(directory: str, taken: Collection[str]) -> str:
-    """Return a name for a directory's corpus that no other has."""
+    """Return an unused name for a directory's corpus."""
     stem = re.sub(r"[^A-Za-z0-9]+", "-", os.path.basename(directory)).strip("-").lower()
     stem = stem[:_NAME_CHARS].rstrip("-") or "directory"
     names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
     return next(name for name in names if name not in taken)
 
 
-# A document may come back once, by a scan that had seen it before it was removed.
+# A document may come back once, through a scan that saw it before its removal.
 _TRIES = 2
 _CLAIMS = Claims()
 
 
 @serves("doc_add", "waiting", access.allow_writing)
 def doc_add(engine: Engine, args: Args) -> WrittenDocument:
-    """Write a new document; return where it is and how it is found."""
+    """Write a new document; return its path and reference."""
     wanted = args["directory"]
     target = _find_target(_list_targets(engine, args), wanted)
     corpus, files = target.corpus, target.files
@@ -146,7 +146,7 @@ def doc_add(engine: Engine, args: Args) -> WrittenDocument:
 
 @serves("doc_update", "waiting", access.allow_writing)
 def doc_update(engine: Engine, args: Args) -> WrittenDocument:
-    """Write a document again; of Markdown the front matter stays that the content leaves out."""
+    """Replace a document; a Markdown document keeps front matter that the content lacks."""
     target, place = _find_document(engine, args)
     corpus, files = target.corpus, target.files
     content = args["content"]
@@ -162,7 +162,7 @@ def doc_update(engine: Engine, args: Args) -> WrittenDocument:
 
 @serves("doc_remove", "waiting", access.allow_writing)
 def doc_remove(engine: Engine, args: Args) -> WrittenDocument:
-    """Take a document out of the index, and where that is wanted its file away."""
+    """Remove a document from the index and, if requested, its file."""
     target, place = _find_document(engine, args)
     corpus, files = target.corpus, target.files
     now, path, trash = engine.state.clock(), files.make_path(place), ""
@@ -178,7 +178,7 @@ def doc_remove(engine: Engine, args: Args) -> WrittenDocument:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A directory that documents are written into, and the corpus that indexes it."""
+    """A directory to write documents into, and the corpus that indexes it."""
 
     corpus: Corpus
     files: DocumentFiles
@@ -208,9 +208,7 @@ def _list_targets(engine: Engine, args: Args) -> list[Target]:
         each for corpus in corpora if corpus.name in visible for each in _open_directories(corpus)
     ]
     if not targets:
-        raise NotFound(
-            "there is no directory that this client may write to", "its owner names them"
-        )
+        raise NotFound("this client may not write to any directory", "its owner names them")
     return sorted(targets, key=lambda each: (not each.corpus.managed, -len(each.files.top)))
 
 
@@ -223,7 +221,7 @@ def _open_directories(corpus: Corpus) -> Iterator[Target]:
 
 
 def _find_target(targets: Sequence[Target], path: str) -> Target:
-    """Return where a path leads: an absolute one by its beginning, else the managed directory."""
+    """Return where a path leads: an absolute path by its prefix, else the managed directory."""
     for each in targets:
         inside = each.files.contains(path) if os.path.isabs(path) else each.corpus.managed
         if inside:
@@ -239,7 +237,7 @@ def _make_left_out(target: Target, place: Place) -> QueryError:
     name, path = target.corpus.name, target.files.make_path(place)
     return QueryError(
         f"the corpus {name} does not index {path}",
-        f"its pattern, exclude or an ignore file leaves it out; irc info {name} counts what is",
+        f"its pattern, exclude or an ignore file leaves it out; irc info {name} counts those",
     )
 
 
@@ -262,7 +260,7 @@ def _find_document(engine: Engine, args: Args) -> tuple[Target, Place]:
 
 
 def _find_path(engine: Engine, targets: Sequence[Target], given: str) -> str:
-    """Return the path that a reference leads to; any other path as it is."""
+    """Return the path of a reference; any other path unchanged."""
     name, _, artifact_id = given.partition("/")
     corpus = next((each.corpus for each in targets if each.corpus.name == name), None)
     if corpus is None:
@@ -284,7 +282,7 @@ def _index(engine: Engine, corpus: Corpus, path: str, data: bytes, args: Args) -
 
 
 def _await_removal(engine: Engine, corpus: Corpus, paths: tuple[str, ...], args: Args) -> str:
-    """Scan a path that is left out now until the index has no document there."""
+    """Scan a removed path until the index has no document there."""
     until = time.monotonic() + _read_wait(args)
     for _ in range(_TRIES):
         _scan(engine, corpus, paths, until - time.monotonic())
@@ -294,10 +292,9 @@ def _await_removal(engine: Engine, corpus: Corpus, paths: tuple[str, ...], args:
 
 
 def _scan(engine: Engine, corpus: Corpus, paths: tuple[str, ...], wait_s: float) -> bool:
-    """Have paths scanned, and wait for it; return whether that was done in time.
+    """Request a scan of paths and wait for it; return whether it finished in time.
 
-    Waits for the scans before it as well: one that was interrupted by this one may store what it
-    saw before it.
+    Waits for earlier scans too: one that was interrupted may store what it saw before.
     """
     jobs = [engine.request(job) for job in list_change_jobs(paths, (corpus,), {})]
     scans = engine.state.work.list_scans(corpus.name)
@@ -312,6 +309,6 @@ def _read_wait(args: Args) -> float:
 
 
 def _find_reference(engine: Engine, corpus: Corpus, path: str) -> str:
-    """Return the reference of the document at a path; "" where the index has none."""
+    """Return the reference of the document at a path; "" if the index has none."""
     held = engine.artifacts(ArtifactPage(corpus.name, path, limit=1))
     return "/".join((corpus.name, held[0]["artifact_id"])) if held else ""

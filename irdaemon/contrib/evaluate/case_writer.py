@@ -82,7 +82,9 @@ def _save(path: str, cases: Sequence[Case], meta: dict[str, str]) -> None:
             pass
         save_cases(path, cases, meta)
     except FileExistsError as error:
-        raise QueryError(f"{path} exists", "it may have been reviewed: name another") from error
+        raise QueryError(
+            f"{path} exists", "it may have been reviewed; name another file"
+        ) from error
     except OSError as error:
         raise QueryError(f"{path}: {error.strerror or error}", "name another file") from error
 
@@ -96,9 +98,7 @@ def _report(options: argparse.Namespace, made: MadeCases, outside: Sequence[Case
         return
     n = counts["gold"] + counts["abstention"]
     told = f"{counts['gold']} with gold, {counts['abstention']} without"
-    print_line(
-        f"{format_count(n, 'case')} in {options.output}: {told}; review them before they count"
-    )
+    print_line(f"{format_count(n, 'case')} in {options.output}: {told}; review them before use")
 
 
 if __name__ == "__main__":

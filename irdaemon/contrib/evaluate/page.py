@@ -78,7 +78,7 @@ def draw_frontier(cells: Sequence[Mapping[str, Any]]) -> str:
         for place, cell in places.items():
             text = f"{cell['max_k']} / {cell['rel']:g}"
             axes.annotate(text, place, xytext=(4, 5), textcoords="offset points")
-        axes.set(xlabel="recall of what was found", ylabel="precision", xlim=_SHARES, ylim=_SHARES)
+        axes.set(xlabel="recall of retrieved gold", ylabel="precision", xlim=_SHARES, ylim=_SHARES)
 
     return _draw("frontier", draw)
 
@@ -302,9 +302,9 @@ def _show_scores(now: Mapping[str, Any]) -> Iterator[str]:
 def _show_curve(now: Mapping[str, Any]) -> Iterator[str]:
     if not now.get("curve"):
         return
-    yield "<h2>Among ever more distractors</h2>"
+    yield "<h2>Accuracy as the catalogue grows</h2>"
     yield "<p class='about'>How often the gold is expected to be first in a catalogue of that size,"
-    yield "drawn at random out of all artifacts.</p>"
+    yield "drawn at random from all artifacts.</p>"
     yield draw_curve(now["curve"])
 
 

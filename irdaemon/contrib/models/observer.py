@@ -25,7 +25,7 @@ _MOST_SYNOPSES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class NewSynopsis:
-    """What a model wrote of an artifact, "" for nothing of use, and of which text."""
+    """What a model wrote about an artifact, "" if unusable, and for which text."""
 
     corpus: str
     artifact_id: str
@@ -34,9 +34,9 @@ class NewSynopsis:
 
 
 class ModelObserver(Observer):
-    """The models of an engine, None where none is configured.
+    """An engine's models, None if none is configured.
 
-    `synopses` are what a model wrote, until the writer takes them in.
+    `synopses` are what a model wrote, until the writer stores them.
     """
 
     def __init__(self, state: State):
@@ -62,7 +62,7 @@ class ModelObserver(Observer):
         return ModelSelector(cut_text(query.text), chooser, corpora=names)
 
     def may_wait(self, args: Mapping[str, Any]) -> bool:
-        """Return whether a query with these arguments, not parsed yet, may wait for the model."""
+        """Return whether a query with these unparsed arguments may wait for the model."""
         corpora = args.get("corpora") or ()
         listed = isinstance(corpora, (list, tuple))
         if self.chooser is None or args.get("budget_ms") or not listed:
@@ -70,7 +70,7 @@ class ModelObserver(Observer):
         return bool(self._find_corpora([each for each in corpora if isinstance(each, str)]))
 
     def describe(self) -> Mapping[str, Any]:
-        """Return the configured model, what it is used for, and why it fails.
+        """Return the configured model, its uses, and its last problem.
 
         `local` is whether the endpoint is on this machine.
         """

@@ -54,9 +54,9 @@ class SynopsisBudget:
 
 
 class SynopsisWriter(Background):
-    """Ask the model of a state for synopses, within a budget, while nothing else is to be done.
+    """Ask a state's model for synopses, within a budget, while nothing else is to be done.
 
-    The process waits for no reply when it ends.
+    The process does not wait for a reply when it ends.
     """
 
     name, failure = "synopses", "no synopses were written"
@@ -70,11 +70,11 @@ class SynopsisWriter(Background):
         self._complete_at = -1
 
     def tick(self) -> float:
-        """Ask for a few where it is quiet."""
+        """Ask for a few if it is quiet."""
         return min(_GOES_ON_S, self._tick_s) if self.write_some() else self._tick_s
 
     def write_some(self) -> int:
-        """Where it is quiet, ask for a few synopses and hand them over; return for how many."""
+        """If it is quiet, ask for a few synopses and hand them over; return how many."""
         generation = self.state.snapshot.generation
         if generation == self._complete_at or not self._is_quiet():
             return 0
@@ -89,7 +89,7 @@ class SynopsisWriter(Background):
         return len(found)
 
     def _ask(self, ledger: Ledger, found: list[NewSynopsis]) -> bool:
-        """Add to `found` what the model writes; return whether nothing was left to ask."""
+        """Add the model's replies to `found`; return whether nothing was left to ask."""
         left = self.budget.a_day - ledger.synopses.count_requests(count_days(self.state))
         if left <= 0:
             return False
@@ -109,7 +109,7 @@ class SynopsisWriter(Background):
         return not state.work.queued and min(state.host.measure_idle_s(), unchanged_s) >= quiet_s
 
     def _list_wanted(self, ledger: Ledger) -> Iterator[NewSynopsis]:
-        """Yield the artifacts whose synopsis is missing or of another text, with what to show."""
+        """Yield the artifacts without a synopsis of their present text, with what to show."""
         for corpus in self.state.corpora.values():
             if corpus.synopsis:
                 yield from self._list_corpus(ledger, corpus)
@@ -135,7 +135,7 @@ class SynopsisWriter(Background):
         return SynopsisNote(made_by, digest=digest)
 
     def _ask_model(self, wanted: NewSynopsis) -> NewSynopsis:
-        """Return what the model writes of a text. Raises Unavailable without a reply."""
+        """Return the model's synopsis of a text. Raises Unavailable without a reply."""
         model = ModelObserver.find_in(self.state.addons).summarizer
         assert model is not None  # a writer is made where there is one
         text = model(PROMPT.replace("{text}", wanted.text), self.budget.timeout_s).strip()
@@ -161,7 +161,7 @@ def read_text(ledger: Ledger, corpus: Corpus, artifact_id: str) -> str:
 
 
 def make_background(engine: Engine, config: Config) -> SynopsisWriter | None:
-    """Return what asks for synopses; None where no model is configured."""
+    """Return the work that asks for synopses; None without a configured model."""
     models = config.models
     if ModelObserver.find_in(engine.addons).summarizer is None or not models.synopses_a_day:
         return None
@@ -171,7 +171,7 @@ def make_background(engine: Engine, config: Config) -> SynopsisWriter | None:
 
 
 def take_in(context: JobContext, corpus: Corpus) -> str:
-    """Store the synopses that were handed over for a corpus, by reading their artifacts again."""
+    """Store the synopses handed over for a corpus, by reading their artifacts again."""
     state, waiting = context.state, ModelObserver.find_in(context.state.addons).synopses
     given = [waiting.popleft() for _ in range(len(waiting))]
     mine = [each for each in given if each.corpus == corpus.name]

@@ -311,7 +311,7 @@ def _check_extension(connection: Connection) -> CheckLine:
     if found is None:
         offered = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
         hint = (
-            "run `irdaemon backend migrate` as a role that may make it"
+            "run `irdaemon backend migrate` as a role that may create it"
             if fetch_value(connection, offered)
             else "install pgvector on the server (its package is called postgresql-NN-pgvector)"
         )
@@ -345,7 +345,7 @@ def _check_policies(connection: Connection) -> CheckLine:
     return CheckLine(
         True,
         "row-level security does not apply to this role, the owner or a superuser:"
-        " the daemons alone decide what clients see",
+        " only the daemons decide what clients see",
     )
 
 

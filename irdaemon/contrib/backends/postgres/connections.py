@@ -96,7 +96,7 @@ class Server:
         odd = any(port and not port.isdigit() for port in ports)
         if odd or set("@/") & set(str(parameters.get("dbname") or "")):
             raise ConfigError(
-                "the URL of the backend is not one that PostgreSQL understands",
+                "the URL of the backend is not a valid PostgreSQL URL",
                 "postgresql://user@host:5432/database; in names and passwords write @ as %40,"
                 " / as %2F, : as %3A",
             )
@@ -278,7 +278,7 @@ def check_format(connection: Connection, server: Server) -> None:
     if least > FORMAT:
         raise Unavailable(
             f"{server}: its tables have format {number}, this version knows formats up to {FORMAT}",
-            "install the newer irdaemon here, too",
+            "install the newer irdaemon here too",
         )
     if number < len(MIGRATIONS):
         raise Unavailable(
@@ -301,27 +301,27 @@ _ADVICE: tuple[tuple[tuple[type[psycopg.Error], ...], str, str], ...] = (
     (
         (_E.DiskFull,),
         "it has no room left on its disk",
-        "free space on the server; nothing is lost, the write is tried again",
+        "free space on the server; nothing is lost, and the write will be retried",
     ),
     (
         (_E.ReadOnlySqlTransaction,),
-        "it takes no writes",
-        "name the primary among its hosts; a standby that was promoted is found by itself",
+        "it accepts no writes",
+        "name the primary among its hosts; a promoted standby is found automatically",
     ),
     (
         (_E.InsufficientPrivilege,),
-        "its role may not do that",
-        "grant it irdaemon_reader, or irdaemon_writer where it writes (docs/backends.md)",
+        "its role lacks the permission",
+        "grant it irdaemon_reader, or irdaemon_writer for a writer (docs/backends.md)",
     ),
     (
         (_E.InvalidPassword, _E.InvalidAuthorizationSpecification),
         "it does not accept the credentials",
         "check user and password (PGPASSFILE, or `password_env`)",
     ),
-    ((_E.InvalidCatalogName,), "it has no such database", "create it, or correct the URL"),
+    ((_E.InvalidCatalogName,), "the database does not exist", "create it, or correct the URL"),
     (
         (_E.TooManyConnections,),
-        "it has no connection to spare",
-        "raise max_connections, or put a pooler before it",
+        "it has no free connection",
+        "raise max_connections, or put a pooler in front",
     ),
 )

@@ -197,12 +197,14 @@ def _make_lease_lost(connection: Connection, corpus: str) -> LeaseLost:
         (corpus,),
     ).fetchone()
     if row is None:
-        return LeaseLost(f"no process has the lease of corpus {corpus!r}", "take it before writing")
+        return LeaseLost(
+            f"no process holds the lease of corpus {corpus!r}", "take it before writing"
+        )
     holder, left = row
     return LeaseLost(
         f"corpus {corpus!r} is written by {holder}",
-        "nothing was changed; it can be taken over"
-        + (f" in {int(left)} s, unless that one goes on" if left > 0 else " now"),
+        "nothing was changed; the lease can be taken over"
+        + (f" in {int(left)} s, unless it is renewed" if left > 0 else " now"),
     )
 
 
@@ -368,7 +370,7 @@ def apply_delta(connection: Connection, delta: IndexDelta, hnsw_above: int) -> b
             raise OutOfStep(
                 f"corpus {totals.corpus!r} is at generation {row[0] if row else 0} there, and the"
                 f" change follows {delta.base}",
-                "it has to be sent whole",
+                "it must be sent whole",
             )
         if delta.base and row:
             _change(SpaceTables(connection, row[2], row[3], made=False), delta, ledger)

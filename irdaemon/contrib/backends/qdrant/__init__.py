@@ -250,7 +250,7 @@ class QdrantAdmin:
         status: Any = self._server.client.cluster_status()
         if getattr(status, "status", "") == "enabled":
             return CheckLine(True, format_count(len(status.peers), "node"))
-        hint = "start it with QDRANT__CLUSTER__ENABLED=true, even where it is the only node"
+        hint = "start it with QDRANT__CLUSTER__ENABLED=true, even if it is the only node"
         return CheckLine(False, "the server does not run as a cluster: it has no shard keys", hint)
 
     def _check_corpora(self) -> CheckLine:

@@ -110,7 +110,7 @@ def test_a_name_in_another_case_is_not_taken_for_the_document(files):
     place = added(files, directory="Work")
     assert place.name == "note.md"
     for path in ("Work/NOTE.md", "work/note.md"):
-        with pytest.raises(QueryError, match="write it as it is"):
+        with pytest.raises(QueryError, match="use the existing spelling"):
             files.replace(files.place(path), lambda held: b"x", "")
     with pytest.raises(QueryError, match="'Work'"):
         added(files, directory="work")

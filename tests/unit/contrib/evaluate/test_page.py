@@ -39,7 +39,7 @@ def test_a_page_has_every_part_and_loads_nothing(made):
     shown = page(made)
     for heading in (
         *("Ranking", "Selection", "Selectors", "Scores and the floor"),
-        *("Among ever more distractors", "Comparison", "What went wrong"),
+        *("Accuracy as the catalogue grows", "Comparison", "What went wrong"),
     ):
         assert f"<h2>{heading}</h2>" in shown
     assert len(re.findall("<svg ", shown)) == 4
