@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
+from irclient.cli.query import open_source
 from irclient.errors import QueryError
 from irclient.results import KnownUse
 
@@ -152,10 +151,10 @@ def _unescape_id(artifact_id: str) -> str:
 def _read_lines(path: str) -> Iterator[tuple[int, str]]:
     """Yield the numbers and texts of the non-blank lines of a file, or of stdin for "-"."""
     try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text("utf-8")
+        with open_source(path) as source:
+            text = source.read().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise QueryError(f"{_name_source(path)}: {why}", "name a file, or - for stdin") from error
+        raise QueryError(f"{_name_source(path)}: {error}", "check the file") from error
     lines = enumerate(text.splitlines(), start=1)
     return ((number, line) for number, line in lines if line.strip())
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from irclient.cli.query import Act, take_argument
+from irclient.cli.query import Act, open_source, take_argument
 from irclient.client import Client
 from irclient.counts import format_count
 from irclient.errors import QueryError
@@ -137,15 +136,11 @@ def _find_reference(client: Client, path: str) -> str:
 
 def _read_content(file: str) -> str:
     """Return the content of a file, or of stdin. Raises QueryError unless it is text."""
-    try:
-        if file == "-" and sys.stdin is not None:
-            return sys.stdin.buffer.read().decode("utf-8")
-        with open(file, encoding="utf-8", newline="") as opened:
-            return opened.read()
-    except UnicodeDecodeError as error:
-        raise QueryError(f"{file} is not UTF-8", "only text is kept") from error
-    except OSError as error:
-        raise QueryError(f"{file}: {error.strerror}", "name a file, or - for stdin") from error
+    with open_source(file) as source:
+        try:
+            return source.read().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise QueryError(f"{file} is not UTF-8", "only text is kept") from error
 
 
 def _report_written(options: argparse.Namespace, done: WrittenDocument) -> int:

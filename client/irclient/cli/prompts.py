@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 from irclient.cli.follow import NO_WAIT, await_jobs, choose_jobs_exit, follow
 from irclient.cli.place import PLACE, choose_place
 from irclient.cli.prompts_write import add_writing, note_writing
-from irclient.cli.query import Act, take_argument
+from irclient.cli.query import Act, open_source, take_argument
 from irclient.client import Client
 from irclient.counts import format_count
-from irclient.errors import QueryError
 from irclient.prompts import PROVENANCES, GivenPrompts, LineProblem, read_lines
 from irclient.results import ExportedPrompts
 from irclient.terminal.columns import Report, Table, TableColumn, print_report
@@ -140,7 +137,7 @@ def _import(client: Client, options: argparse.Namespace) -> int:
     """Import prompts: {"id" or "name" or "path": ..., "prompts": [...], "not": [...]}."""
     done: dict[str, Any] = {"items": 0, "prompts": 0, "misses": 0, "problems": [], "jobs": []}
     place, upload = choose_place(options), ""
-    with _open_file(options.file) as file:
+    with open_source(options.file) as file:
         for lines, more in _list_parts(_keep_good(read_lines(file), done["problems"])):
             sent = [each.to_dict() for each in lines]
             taken = client.prompts_import(sent, options.corpus, place, upload, more)
@@ -160,15 +157,6 @@ def _import(client: Client, options: argparse.Namespace) -> int:
     if not done["items"]:
         return WRONG
     return UNHEALTHY if done["problems"] else choose_jobs_exit(ended)
-
-
-def _open_file(path: str) -> Any:
-    try:
-        if path == "-" and sys.stdin is not None:
-            return nullcontext(sys.stdin.buffer)
-        return open(path, "rb")
-    except OSError as error:
-        raise QueryError(f"{path}: {error.strerror}", "name a file, or - for stdin") from error
 
 
 def _keep_good(

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from irclient.cli.query import open_source
 from irclient.client import Client
 from irclient.counts import format_count
 from irclient.errors import QueryError
@@ -178,16 +179,8 @@ def _format_batch(batch: Mapping[str, Any]) -> Iterator[str]:
 
 def _hand_in(client: Client, options: argparse.Namespace) -> int:
     """Hand in the answer to a batch."""
-    if options.file == "-":
-        answer = sys.stdin.buffer.read().decode("utf-8", "replace")
-    else:
-        try:
-            with open(options.file, encoding="utf-8", errors="replace") as file:
-                answer = file.read()
-        except OSError as error:
-            raise QueryError(
-                f"{options.file}: {error.strerror}", "name a file with the answer"
-            ) from error
+    with open_source(options.file) as source:
+        answer = source.read().decode("utf-8", "replace")
     taken = client.prompts_hand_in(options.batch, answer)
     print_data(options, taken, _format_taken)
     return COMMITTED if not taken.missing else UNHEALTHY

@@ -7,8 +7,9 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, BinaryIO
 
 from irclient.cli.place import PLACE, choose_place
 from irclient.client import Client
@@ -258,6 +259,16 @@ def read_words(given: Sequence[str]) -> str:
     if len(text) > MOST_CHARS:
         note(f"irc: only the first {MOST_CHARS:,} characters of the text are sent")
     return text[:MOST_CHARS]
+
+
+def open_source(path: str) -> AbstractContextManager[BinaryIO]:
+    """Open a file, or stdin for "-". Raises QueryError if it cannot be opened."""
+    try:
+        if path == "-" and sys.stdin is not None:
+            return nullcontext(sys.stdin.buffer)
+        return open(path, "rb")
+    except OSError as error:
+        raise QueryError(f"{path}: {error.strerror}", "name a file, or - for stdin") from error
 
 
 def parse_moment(since: str, now: datetime) -> str:
