@@ -31,8 +31,8 @@ AT_ONCE = 32
 # Requests that are made, for each process, ahead of what is stored.
 _AHEAD = 6
 _PATIENCE_S = 0.05
-# Requests whose entries are stored in one transaction, if so many are answered by then: each writes
-# most pages of the index of terms.
+# Requests whose entries are stored in one transaction, if so many are answered by then: the terms
+# of one alone touch half of the pages of their index.
 _TOGETHER, _TOGETHER_S = 4, 0.2
 # Sources whose entries are small and whose readings depend on the entry alone. Sessions are large,
 # are read on from where they ended, and mostly a few at a time.
