@@ -141,7 +141,7 @@ def parse_reference(reference: str, corpora: Collection[str]) -> tuple[str, str]
     """Return the two parts of a reference. Raises NotFound for another corpus, or QueryError."""
     corpus, slash, wanted = reference.partition("/")
     if corpus not in corpora and not slash:
-        hint = f"an item is CORPUS/ID; irc search {shlex.quote(reference)} finds some"
+        hint = f"write CORPUS/ID; irc search {shlex.quote(reference)} lists similar items"
         raise NotFound(f"unknown item {reference!r}{did_you_mean(reference, corpora)}", hint)
     if corpus not in corpora:
         raise unknown_corpus(corpus, corpora)

@@ -81,6 +81,12 @@ def test_an_unknown_corpus_is_told_with_the_nearest_and_all_there_are(held):
     assert raised.value.hint.startswith("corpora here: notes, other;")
 
 
+def test_a_name_without_a_corpus_is_told_with_how_to_find_the_item(held):
+    with pytest.raises(NotFound, match="unknown item 'merge'") as raised:
+        resolve_reference(held, "merge", ("notes", "other"))
+    assert raised.value.hint == "write CORPUS/ID; irc search merge lists similar items"
+
+
 def test_a_corpus_that_may_not_be_asked_is_as_one_that_is_not_there(held):
     with pytest.raises(NotFound, match="unknown corpus 'notes'"):
         resolve_reference(held, "notes/merge", ("other",))
