@@ -17,7 +17,7 @@ from irclient.keys import Keys
 from irclient.nearest import did_you_mean
 from irclient.terminal.ending import report_error
 from irclient.terminal.exits import DONE, WRONG
-from irclient.terminal.help import add_exclusive, argument, command, flag
+from irclient.terminal.help import add_exclusive, add_repeated, argument, command, flag
 from irclient.terminal.output import note, print_line
 from irclient.types import LEVELS
 from irdaemon.config.clients import ClientConfig
@@ -231,25 +231,15 @@ def _show_keys(config: Config, options: argparse.Namespace) -> int:
         argument("--key", metavar="KEY", help="the client's own public key; no file is written"),
         flag("--token", "a token for a socket, not a key for TCP"),
     ),
-    argument(
-        "--corpus",
-        action="append",
-        metavar="NAME",
-        help="show it only this corpus; may be repeated",
-    ),
-    argument(
-        "--level",
-        action="append",
-        metavar="LEVEL",
-        help="disclose only this level; may be repeated",
-    ),
+    add_repeated("--corpus", "NAME", "show it only this corpus; may be repeated"),
+    add_repeated("--level", "LEVEL", "disclose only this level; may be repeated"),
     flag("--read-only", "deny it any change"),
 )
 def _add_client(config: Config, options: argparse.Namespace) -> int:
     """Add a client, and write its key file."""
     from irdaemon.daemon.active_config import open_config_file
 
-    _check_corpora(config, options.corpus or ())
+    _check_corpora(config, options.corpus)
     client, text = _make_client(config, options)
     path = client.token or _find_beside(config, f"{client.name}.client")
     new = bool(text) and all(each.name != client.name for each in config.clients)

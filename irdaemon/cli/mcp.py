@@ -10,7 +10,7 @@ from irclient.errors import QueryError
 from irclient.mcp import PROFILES, require_sdk
 from irclient.places import find_here, socket_path
 from irclient.terminal.exits import DONE
-from irclient.terminal.help import PORT_NUMBER, argument, command, flag
+from irclient.terminal.help import PORT_NUMBER, add_repeated, argument, command, flag
 from irclient.terminal.output import note
 from irclient.web import find_key_path, keep_token, require_web
 from irdaemon.config.config import state_dir
@@ -26,12 +26,9 @@ _TIMEOUT_S = 10.0
 @command(
     flag("--http", "serve over streamable HTTP, on this machine only (stdio)"),
     flag("--web", "with --http: also serve the page of `irc web`"),
-    argument(
-        "--host-name",
-        action="append",
-        default=[],
-        metavar="NAME[:PORT]",
-        help="with --web: also answer under this name of a tunnel or a proxy",
+    add_repeated(
+        *("--host-name", "NAME[:PORT]"),
+        "with --web: also answer under this name of a tunnel or a proxy",
     ),
     argument(
         "--port",

@@ -26,7 +26,7 @@ from irclient.errors import IRError, NotFound, QueryError, Unavailable
 from irclient.installation import make_extra_command
 from irclient.terminal.ending import report_error
 from irclient.terminal.exits import DONE, UNHEALTHY
-from irclient.terminal.help import SECONDS, argument, command
+from irclient.terminal.help import SECONDS, add_repeated, argument, command
 from irclient.terminal.output import note, print_line
 from irdaemon.config.edit import write_privately
 from irdaemon.runtime import toml
@@ -313,12 +313,9 @@ def _find_innermost(error: BaseException) -> str:
 
 @command(
     argument("servers", nargs="*", metavar="SERVER", help="ask this server for its tools"),
-    argument(
-        "--file",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="read servers from this file alone, such as a project's .mcp.json; may be repeated",
+    add_repeated(
+        *("--file", "FILE"),
+        "read servers from this file alone, such as a project's .mcp.json; may be repeated",
     ),
     argument(
         "--timeout",

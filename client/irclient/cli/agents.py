@@ -22,7 +22,7 @@ from irclient.mcp import PROFILES, require_sdk
 from irclient.nearest import did_you_mean
 from irclient.terminal.completion import SHELL, make_script
 from irclient.terminal.exits import COMMITTED
-from irclient.terminal.help import argument, command, flag
+from irclient.terminal.help import add_repeated, argument, command, flag
 from irclient.terminal.output import note, print_data, print_text
 
 # Instead of names of moments: switch all of them off.
@@ -49,14 +49,7 @@ AGENT_OPTIONS = (
         help=f"the agent that sends it: {', '.join(AGENTS)}",
     ),
     argument("--event", default="", metavar="NAME", help="the event, if its JSON does not name it"),
-    argument(
-        "-c",
-        "--corpus",
-        action="append",
-        default=[],
-        metavar="CORPUS",
-        help="search only this corpus",
-    ),
+    add_repeated("-c", "--corpus", "CORPUS", "search only this corpus"),
     argument(
         "--budget-ms",
         metavar="N",

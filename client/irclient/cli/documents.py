@@ -21,7 +21,7 @@ from irclient.library import (
 )
 from irclient.results import CorpusStatus, WrittenDocument
 from irclient.terminal.exits import COMMITTED, UNHEALTHY, UNKNOWN
-from irclient.terminal.help import argument, command, flag
+from irclient.terminal.help import add_repeated, argument, command, flag
 from irclient.terminal.hits import format_disclosure
 from irclient.terminal.output import note, print_data
 
@@ -69,7 +69,7 @@ def manage_documents(client: Client, options: argparse.Namespace) -> int:
         help="below the managed directory; absolute: at or under a writable root",
     ),
     take_argument("doc_add", "source", metavar="TEXT", help="where its content comes from"),
-    argument("--tag", action="append", default=[], metavar="TAG", help="may be repeated"),
+    add_repeated("--tag", "TAG", "may be repeated"),
     _FILE,
 )
 def _add(client: Client, options: argparse.Namespace) -> int:

@@ -34,7 +34,7 @@ from irclient.installation import make_extra_command
 from irclient.results import Evaluation
 from irclient.terminal.columns import print_report
 from irclient.terminal.exits import COMMITTED, REGRESSED, UNHEALTHY
-from irclient.terminal.help import argument, command, flag, make_type
+from irclient.terminal.help import add_repeated, argument, command, flag, make_type
 from irclient.terminal.output import dump_safe_json, note, print_data
 from irclient.types import plain_data
 
@@ -70,13 +70,9 @@ _CASES = (
     argument("--topics", default="", metavar="FILE", help="their topics: `query text`"),
 )
 _ASKING = (*QUERY_SHAPE, SELECT_OPTIONS, lambda page: page.set_defaults(query=[]))
-_FAIL_UNDER = argument(
-    "--fail-under",
-    action="append",
-    default=[],
-    type=make_type(_read_least, "MEASURE=F with a number F", lambda pair: bool(pair[0])),
-    metavar="MEASURE=F",
-    help="exit with 6 if a measure is below F; may be repeated",
+_FAIL_UNDER = add_repeated(
+    *("--fail-under", "MEASURE=F", "exit with 6 if a measure is below F; may be repeated"),
+    kind=make_type(_read_least, "MEASURE=F with a number F", lambda pair: bool(pair[0])),
 )
 
 

@@ -17,7 +17,7 @@ from irclient.errors import QueryError
 from irclient.fast.choices import FUSIONS, LEVELS, MODES, STRATEGIES
 from irclient.ops import OPS
 from irclient.terminal.conditions import parse_where
-from irclient.terminal.help import Add, argument, flag, group, make_type
+from irclient.terminal.help import Add, add_repeated, argument, flag, group, make_type
 from irclient.terminal.output import note
 from irclient.types import Query
 
@@ -91,12 +91,6 @@ FLOOR = make_type(
 )
 
 
-def _add_repeated(*words: str) -> Add:
-    """Return an option that may be repeated, given its names, its metavar and its help."""
-    *names, metavar, meaning = words
-    return argument(*names, action="append", default=[], metavar=metavar, help=meaning)
-
-
 def take_argument(op: str, name: str, *names: str, **details: Any) -> Add:
     """Return the command-line argument for an operation's argument, with its type and default."""
     row = OPS[op]
@@ -143,18 +137,18 @@ SELECT_OPTIONS = group(
 QUERY_SHAPE = (
     group(
         "what to search",
-        _add_repeated(*("-c", "--corpus"), "CORPUS", "search only this corpus; may be repeated"),
-        _add_repeated(
+        add_repeated(*("-c", "--corpus"), "CORPUS", "search only this corpus; may be repeated"),
+        add_repeated(
             "--where",
             "COND",
             "field=value, field>=value, ..., or a filter in JSON; may be repeated",
         ),
-        _add_repeated(
+        add_repeated(
             *("--asset-type", "--asset_type"),
             "TYPE",
             "only text, code, pdf, image or multimodal; may be repeated",
         ),
-        _add_repeated("--surface", "KIND", "search only surfaces of this kind"),
+        add_repeated("--surface", "KIND", "search only surfaces of this kind"),
     ),
     group(
         "how to rank",
@@ -172,13 +166,9 @@ QUERY_SHAPE = (
             metavar="HOW",
             help=f"how to combine the rankings: {', '.join(FUSIONS)} (as configured)",
         ),
-        argument(
-            "--weight",
-            action="append",
-            default=[],
-            type=make_type(_read_weight, "KIND=W with a number W"),
-            metavar="KIND=W",
-            help="multiply the score of a surface kind; may be repeated",
+        add_repeated(
+            *("--weight", "KIND=W", "multiply the score of a surface kind; may be repeated"),
+            kind=make_type(_read_weight, "KIND=W with a number W"),
         ),
         flag("--rerank", "--rerank-text", "let the configured reranker reorder the best"),
     ),

@@ -19,7 +19,7 @@ from pathlib import Path
 from irclient.client import Client
 from irclient.errors import Unavailable
 from irclient.terminal.exits import COMMITTED
-from irclient.terminal.help import PORT_NUMBER, add_exclusive, argument, command, flag
+from irclient.terminal.help import PORT_NUMBER, add_exclusive, add_repeated, argument, command, flag
 from irclient.terminal.output import note, print_line
 from irclient.web import PORT, find_key_path, require_web
 
@@ -41,12 +41,9 @@ _FILE = """\
         flag("--print-url", "print the link instead of opening a browser"),
         flag("--no-link", "only serve, for another irc web to open"),
     ),
-    argument(
-        "--host-name",
-        action="append",
-        default=[],
-        metavar="NAME[:PORT]",
-        help="answer under this name, too: of a tunnel (localhost:9000) or a proxy; repeatable",
+    add_repeated(
+        *("--host-name", "NAME[:PORT]"),
+        "answer under this name, too: of a tunnel (localhost:9000) or a proxy; repeatable",
     ),
 )
 def serve_page(client: Client, options: argparse.Namespace) -> int:

@@ -172,6 +172,12 @@ def flag(*words: str) -> Add:
     return argument(*names, action="store_true", help=meaning)
 
 
+def add_repeated(*words: str, kind: Callable[[str], Any] = str) -> Add:
+    """Return a function that adds an option that may be repeated: its names, metavar and help."""
+    *names, metavar, meaning = words
+    return argument(*names, action="append", default=[], type=kind, metavar=metavar, help=meaning)
+
+
 def make_type(
     read: Callable[[str], T], meaning: str, accepts: Callable[[T], bool] = lambda value: True
 ) -> Callable[[str], T]:
