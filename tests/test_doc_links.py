@@ -8,7 +8,7 @@ from tests.support.modules import ROOT
 
 PLACES = ("", "bench", "client", "deploy", "docs")
 PAGES = sorted(path for part in PLACES for path in (ROOT / part).glob("*.md"))
-_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_LINK = re.compile(r"""(?:\]\(|(?:href|src|srcset)=")([^)"\s]+)[)"]""")
 _FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
