@@ -25,8 +25,6 @@ from irdaemon.ledger import (
 )
 from irdaemon.ledger.prompts import AUTHOR, PACK
 from irdaemon.ledger.rows import (
-    EXPECTED_RATE,
-    SPARSE_RATE,
     RecordTerms,
     hash_stated,
     make_storable,
@@ -275,11 +273,7 @@ def _find_stated(corpus: Corpus, artifact: Artifact, plan: IndexPlan) -> dict[st
     found = {AUTHOR: by_author} if by_author.prompts else {}
     text = plan.surfaces[0].text if plan.surfaces and corpus.packed else ""
     by_pack = find_packed(corpus.kind, artifact.name, plan.filter_fields, text) if text else ()
-    if not by_pack:
-        return found
-    # The pack has most of the registered packages that are used, and few of all skills.
-    rate = EXPECTED_RATE if "ecosystem" in plan.filter_fields else SPARSE_RATE
-    return {**found, PACK: Expected.from_prompts(by_pack, rate=rate)}
+    return {**found, PACK: Expected.from_prompts(by_pack)} if by_pack else found
 
 
 def _make_records(

@@ -103,10 +103,8 @@ class PromptRate:
 
 
 # Where no uses say how much prompts count. Of six rates that bench/prompts.py measured on metatool
-# and bfcl, and judged on apibench and metatool-multi, all gain alike; the lower, for those that
-# ship for a few of many items, leaves items without prompts more as they were.
+# and bfcl, and judged on apibench and metatool-multi, all gain alike.
 EXPECTED_RATE = PromptRate(words=0.5, share=0.5)
-SPARSE_RATE = PromptRate(words=0.25, share=0.4)
 # What a near miss weighs beside a prompt.
 MISS_WEIGHT = -0.5
 
@@ -119,16 +117,11 @@ class Expected:
     rate: PromptRate = EXPECTED_RATE
 
     @classmethod
-    def from_prompts(
-        cls,
-        prompts: Iterable[str],
-        misses: Iterable[str] = (),
-        rate: PromptRate = EXPECTED_RATE,
-    ) -> Expected:
+    def from_prompts(cls, prompts: Iterable[str], misses: Iterable[str] = ()) -> Expected:
         """Make it of prompts and near misses, each once."""
         meant = {text: 1.0 for text in prompts}
         weights = {**{text: MISS_WEIGHT for text in misses}, **meant}
-        return cls(tuple(ExpectedPrompt(text, weight=each) for text, each in weights.items()), rate)
+        return cls(tuple(ExpectedPrompt(text, weight=each) for text, each in weights.items()))
 
 
 @dataclass(frozen=True, slots=True)
