@@ -154,7 +154,7 @@ def _find_scan(state: State, corpus: Corpus, index: CorpusIndex, now: float) -> 
     elif scanned_at is None:
         reason = "it was never scanned"
     elif reindex.follows_changes:
-        reason = "a change that no event reported would be found"
+        reason = "in case an event was missed"
     else:
         ago = format_largest_unit(max(0.0, now - scanned_at))
         reason = f"scanned {ago} ago, due every {format_largest_unit(reindex.every_s)}"

@@ -360,8 +360,8 @@ def discover(
     A list of corpora is asked as one: each is compared with its own floor, then those above it are
     merged (see `search`). `min_score` may then be a mapping of names to floors, "auto" where a name
     is left out. `signals["per_source"]` says what was found in each. `rel` holds as it is given;
-    None is 0.9, relaxed where the first hit has little evidence. With `related` each hit comes
-    with what belongs to it in the asked corpora. With several wordings (see `formulate` of
+    None keeps hits with at least half of the first one's odds. With `related` each hit comes with
+    what belongs to it in the asked corpora. With several wordings (see `formulate` of
     `search`) what any of them finds above its floor is selected among.
     """
     options = locals()

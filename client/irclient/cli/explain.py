@@ -272,11 +272,11 @@ def _format_terms(shown: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _format_floor(corpus: Mapping[str, Any]) -> str:
     floor = corpus["floor"]
     if floor["kind"] != "auto":
-        least = f", {floor['at_least']:.2f} of the score" if "at_least" in floor else ""
+        least = f", offers from {floor['at_least']:.2f} on" if "at_least" in floor else ""
         return f"{floor['kind']}{least}"
     verdict = "above" if corpus["above_floor"] else "below"
     return (
-        f"{floor['at_least']:.2f} of the score, calibrated on {format_count(floor['n'], 'query')}"
+        f"offers from {floor['at_least']:.2f} on, calibrated on {format_count(floor['n'], 'query')}"
         f" (J {floor['j']:.2f}); this query {corpus.get('confidence', 0):.2f}: {verdict}"
     )
 

@@ -221,13 +221,14 @@ def format_usage(report: Mapping[str, Any]) -> Iterator[str | Table]:
     """Yield the report on use: counts, adoption, items, and what stands out."""
     states = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in report["states"].items())
     yield (
-        f"since {_format_day(report['since'])}: {format_count(report['answers'], 'answer')}, of"
-        f" which {report['abstained']:,} offered nothing; {format_count(report['turns'], 'turn')};"
+        f"since {_format_day(report['since'])}: {format_count(report['answers'], 'answer')},"
+        f" {report['abstained']:,} of them without an offer;"
+        f" {format_count(report['turns'], 'turn')};"
         f" {format_count(report['uses'], 'use')}{f' ({states})' if states else ''}"
     )
     if report["without_session"]:
         count = f"{format_count(report['without_session'], 'answer')} had no session"
-        yield f"{count}: it counts only if a transcript shows it"
+        yield f"{count}; an offer there counts only if a transcript shows it"
     if report["adoption"]:
         rows = [
             (e["by"], e["name"], e["offered"], e["adopted"], _format_share(e))
