@@ -77,7 +77,7 @@ def _edit_copy(path: str, options: argparse.Namespace) -> int:
     """
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     if not editor and not sys.stdin.isatty():
-        raise QueryError("no terminal is here for an editor", "irdaemon config set KEY VALUE")
+        raise QueryError("an editor needs a terminal", "irdaemon config set KEY VALUE")
     editor = editor or "vi"
     before = read_text(path)
     if before is None:

@@ -148,7 +148,7 @@ def write_backup(options: argparse.Namespace) -> int:
 
     config = load_config()
     path = config.ledger_path
-    _require_ledger(path)
+    _require_ledger(os.path.realpath(path))
     if os.path.lexists(options.file) and not options.force:
         raise QueryError(f"{options.file} exists already", "--force replaces it")
     size = back_up(path, options.file, replace=options.force)
@@ -210,7 +210,7 @@ def compact_ledger(options: argparse.Namespace) -> int:
 
     config = load_config(options.config)
     path = config.ledger_path
-    _require_ledger(path)
+    _require_ledger(os.path.realpath(path))
     with keep_daemons_off(config.state_dir, socket_path(), "irdaemon compact"):
         before = _measure(path)
         with closing(Ledger(path)) as ledger:

@@ -70,11 +70,11 @@ def install(make_way: Callable[[], None] = lambda: None) -> str:
     try:
         return _install_agent(make_way) if sys.platform == "darwin" else _install_unit(make_way)
     except BaseException as error:
-        if before is None:
-            with suppress(OSError):
+        with suppress(OSError):
+            if before is None:
                 _remove_unit(path)
-        else:
-            path.write_bytes(before)
+            elif path.read_bytes() != before:
+                path.write_bytes(before)
         for directory in missing:  # the innermost first; a directory that others use stays
             with suppress(OSError):
                 directory.rmdir()

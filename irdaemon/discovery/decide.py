@@ -97,7 +97,7 @@ def select(
         return Choice((), "no_candidates", signals)
     top = found[0].score
     signals["top_score"] = top
-    if isinstance(spec.min_score, (int, float)):
+    if is_number(spec.min_score):
         signals["min_score"] = spec.min_score
         if top < spec.min_score:
             return Choice((), "below_floor", signals)
@@ -181,7 +181,7 @@ def choose_places(scores: Sequence[float], spec: SelectSpec) -> tuple[Sequence[i
     if spec.strategy == "top_k":
         places = range(min(spec.max_k, n))
     elif spec.strategy == "abs_threshold":
-        assert isinstance(spec.min_score, (int, float))  # see `check_spec`
+        assert is_number(spec.min_score)  # see `check_spec`
         places = [place for place, score in enumerate(scores) if score >= spec.min_score]
     elif spec.strategy == "rel_threshold":
         places = [place for place, score in enumerate(scores) if score >= rel * top]
@@ -277,7 +277,7 @@ def _find_floor(
     asked = query.select.min_score
     if asked is None:
         return None, 0.0, "none: not asked for"
-    if isinstance(asked, (int, float)):
+    if is_number(asked):
         return None, float(asked), "given"
     mode = name_reranked_mode(query.mode, reread_by) if query.rerank else query.mode
     floor = index.floors.get(mode)

@@ -161,10 +161,10 @@ def score_legs(
     fetched = question.tuning.fetch_k or depth
     terms = question.terms if question.mode != "dense" else ()
     with stage("lexical"):
-        bm25 = np.zeros(len(index.rows.present), np.float32)
-        if question.mode != "dense":
-            tuning = question.tuning
-            words = (*terms, *question.unstemmed)
+        if question.mode == "dense":
+            bm25 = np.zeros(len(index.rows.present), np.float32)
+        else:
+            words, tuning = (*terms, *question.unstemmed), question.tuning
             bm25 = index.lexical.score_all(words, tuning.k1, tuning.b)
         if mask is not None:
             bm25 = np.where(mask, bm25, 0)

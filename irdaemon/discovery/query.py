@@ -386,6 +386,7 @@ class Tiers:
         operation: str = "discover",
     ) -> Selection:
         """Return the answer at the best tier; at the lowest there is, where none fits."""
+        answers = self._answers  # an answer that was begun before they are forgotten is not kept
         if not query.budget_ms:
             answer = run(query)
         else:
@@ -393,12 +394,12 @@ class Tiers:
             as_asked = next(self._turns) % _TRIED_EVERY == 0
             chosen = query if as_asked else self.choose_tier(query)
             # An answer from before cannot be fresh.
-            if chosen is None and key in self._answers and not query.fresh:
-                return replace(self._answers[key], tier=CACHED)
+            if chosen is None and key in answers and not query.fresh:
+                return replace(answers[key], tier=CACHED)
             answer = run(chosen or replace(query, rerank=False, mode=_LOWEST[query.mode]))
-            if len(self._answers) >= _ANSWERS_REMEMBERED:
-                self._answers.clear()
-            self._answers[key] = answer
+            if len(answers) >= _ANSWERS_REMEMBERED:
+                answers.clear()
+            answers[key] = answer
         if query.rounds is None:  # the time of several rounds says nothing of a tier
             self._took[answer.tier].append(answer.took_ms)
         return answer

@@ -381,7 +381,7 @@ class Work:
 
     def count_pending(self) -> int:
         """Count the changed paths that wait or are being read, a whole scan as one."""
-        scans = (p for p in list(self._running.values()) if p.job.kind == "reconcile")
+        scans = (p for p in self.list_running() if p.job.kind == "reconcile")
         return self._queue.count_paths() + sum(scan.todo - scan.done for scan in scans)
 
     @property

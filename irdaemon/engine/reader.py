@@ -229,8 +229,7 @@ class QueryEngine:
         """
         unproved = self.store.catch_up(query) if query.fresh else None
         answer = self.state.tiers.answer(query, run, timed_as) if timed_as else run(query)
-        if "heads" in answer.freshness:
-            self.state.note_shown_heads(answer)
+        self.state.note_shown_heads(answer)
         if unproved is not None:
             freshness = {**answer.freshness, "unproved": list(unproved)}
             answer = replace(answer, freshness=freshness)

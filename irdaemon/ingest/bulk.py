@@ -58,7 +58,7 @@ class ReadReply:
     """What reading the entries of a request gave, in their order, pickled.
 
     `table` names the table that the terms of their records stand in, `new` are those that it has
-    got since the reader's last reply. A reader goes on to a new table now and then.
+    got since the reader's last reply. A reader begins a new table when one is full.
     """
 
     table: tuple[int, int] = (0, 0)
@@ -219,8 +219,9 @@ def make_bulk_reader(
 ) -> BulkReader | None:
     """Return what reads the stale entries of a corpus in child processes.
 
-    None where they are few, where `workers` is 0, or where only this process can read them. In a
-    first build, of bodies too, one more process reads: storing waits for reading half of its time.
+    None where they are few, where `workers` is 0, or where only this process can read them. Where
+    all of them are new, or only their heads are known, one more process reads: storing waits for
+    reading half of its time.
     """
     if not workers or len(delta.stale) < FEWEST or not _suits_children(corpus):
         return None

@@ -131,8 +131,8 @@ def reconcile(
         now = ledger.entries.diff(corpus.name, scan, corpus.recipe, full=request.full)
         delta = _leave_read(delta, now)
     run.store_stale(delta, reported_before, corpus)
-    observer.pop_shown_heads()  # what was shown last is whole now
     if not request.under:
+        observer.pop_shown_heads()  # what was shown last is whole now
         roots = list_present_roots(ledger, corpus, request)
         ended_otherwise = ledger.corpora.record_scan(corpus.name, scan.problems, roots, clock())
         kept_out = report.failed or report.refused

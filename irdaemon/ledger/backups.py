@@ -75,7 +75,7 @@ def restore(file: str, ledger_path: str) -> str | None:
 def _as_another(path: str) -> None:
     """Drop a ledger's identity, so that it gets a new one.
 
-    A ledger that continues from an older moment reuses row numbers, and whoever has copies of it
+    A ledger that continues from an older moment reuses row numbers, and those who have copies of it
     must not mistake it for the former one.
     """
     with closing(sqlite3.connect(path)) as db, db:

@@ -157,16 +157,12 @@ def drop_log(path: str) -> None:
             os.unlink(path + end)
 
 
-def open_private(path: str, tables: str) -> sqlite3.Connection:
+def open_private(path: str, tables: str, *, create: bool = True) -> sqlite3.Connection:
     """Open an add-on's database for its owner alone; create it with its tables if it is missing.
 
-    Raises sqlite3.Error or OSError.
+    Only one thread may `create`. Raises sqlite3.Error or OSError.
     """
-    try:
-        is_new = os.stat(path).st_size == 0
-    except FileNotFoundError:
-        is_new = True
-    if is_new:
+    if create and not (os.path.exists(path) and os.path.getsize(path)):
         _create_private(path, tables)
     # By name: closing a descriptor of the file would drop the locks of other connections to it.
     os.chmod(path, 0o600)
@@ -183,7 +179,10 @@ def open_private(path: str, tables: str) -> sqlite3.Connection:
 
 
 def _create_private(path: str, tables: str) -> None:
-    """Create a database beside its place and move it there: no other thread opens half of one."""
+    """Create a database beside its place and move it there, so that none is opened half-made.
+
+    It has no log yet that a move could leave behind: the first to open it turns that on.
+    """
     unfinished = f"{path}.new"
     drop_log(path)
     drop_log(unfinished)

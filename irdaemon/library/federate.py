@@ -188,6 +188,8 @@ class SeveralCorpora:
         self, ask: Ask, query: ParsedQuery, options: SelectionOptions, formulate: Formulator | None
     ) -> Selection:
         rereading = self._reranking.bind(self._by_name) if query.rerank else NOT_REREAD
+        # Every wording is reread as the query itself.
+        rereading = rereading.bind_query(query.text)
         models = discovery.Models(self._embed_query, rereading, self._tuning)
         texts = formulate_wordings(formulate, query.text) if formulate else (query.text,)
         found = ask(self._take_snapshot(), query, texts, models, options)

@@ -15,7 +15,7 @@ from typing import Any
 from irclient.errors import QueryError, Unreachable
 from irclient.results import CorpusCoverage
 from irdaemon.discovery import decide as selection
-from irdaemon.discovery.decide import Choice, Selector, is_number, is_weight
+from irdaemon.discovery.decide import Choice, Selector, is_weight
 from irdaemon.discovery.disclose import add_passage, add_symbol
 from irdaemon.discovery.expand import (
     Expand,
@@ -206,7 +206,7 @@ def _parse_okapi(given: Any) -> tuple[float, float]:
             near = did_you_mean(str(name), _OKAPI)
             raise QueryError(f"bm25 has no {name!r}{near}", "it takes: k1, b")
     k1, b = given.get("k1", UNTUNED.k1), given.get("b", UNTUNED.b)
-    if not is_number(k1) or not 0 <= k1 < float("inf"):
+    if not is_weight(k1):
         raise QueryError(f"k1 of bm25 must be a number from 0 up, not {k1!r}")
     if not is_weight(b, 1):
         raise QueryError(f"b of bm25 must be a number from 0 to 1, not {b!r}")

@@ -7,7 +7,6 @@ again each time (a lambda, a closure, a bound method, a partial) has none.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irclient.errors import NotFound, QueryError
-from irdaemon.discovery.decide import is_number
+from irdaemon.discovery.decide import is_weight
 from irdaemon.discovery.expand import stitch_records
 from irdaemon.discovery.rerank import Rereading, ScoreBoost, get_surface_text, make_floor_key
 from irdaemon.discovery.retrieve import Candidate
@@ -42,7 +41,7 @@ def dependency_evidence_boost(
     """
     if isinstance(relevant_libs, str):
         raise TypeError(f"relevant_libs is a collection of names, not the text {relevant_libs!r}")
-    if not is_number(weight) or not math.isfinite(weight) or weight < 0:
+    if not is_weight(weight):
         raise QueryError(f"weight must be a finite number from 0, not {weight!r:.60}")
     if not isinstance(saturate, int) or isinstance(saturate, bool) or saturate < 1:
         raise QueryError(f"saturate must be a whole number from 1, not {saturate!r:.60}")

@@ -6,7 +6,6 @@ it: of vectors and words, of words alone where the corpus has no vectors.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irclient.errors import NotFound, QueryError
-from irdaemon.discovery.decide import is_number
+from irdaemon.discovery.decide import is_weight
 from irdaemon.discovery.legs import compute_evidence
 from irdaemon.discovery.query import analyse_query, embed_question, parse_search
 from irdaemon.discovery.retrieve import Candidate
@@ -339,7 +338,7 @@ def reverse_dependency_policy(
         raise TypeError(f"seeds are a collection of names, not the text {seeds!r:.60}")
     weights = {"fan_in_weight": fan_in_weight, "proximity_weight": proximity_weight}
     for name, weight in weights.items():
-        if not is_number(weight) or not math.isfinite(weight) or weight < 0:
+        if not is_weight(weight):
             raise QueryError(f"{name} must be a finite number from 0, not {weight!r:.60}")
     nodes = frozenset(_parse_seed(each) for each in seeds)
     return _ReverseDependency(nodes, edge_type, float(fan_in_weight), float(proximity_weight))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from irclient.errors import QueryError
 from irdaemon.discovery.decide import fill_rel, select
 from irdaemon.discovery.discover import Models, discover, search
-from irdaemon.discovery.merge import DEFAULT_OPTIONS, SelectionOptions
+from irdaemon.discovery.merge import SelectionOptions
 from irdaemon.discovery.query import ParsedQuery
 from irdaemon.index import Snapshot
 from irdaemon.runtime.model_endpoint import Complete
@@ -110,10 +110,9 @@ def search_wordings(
     query: ParsedQuery,
     texts: Sequence[str],
     models: Models,
-    options: SelectionOptions = DEFAULT_OPTIONS,
+    options: SelectionOptions,
 ) -> Selection:
     """Return the `k` best of what the wordings of a query find, each at its best evidence."""
-    models = replace(models, rereading=models.rereading.bind_query(query.text))
     found = [
         search(snapshot, replace(query, text=text), models, 0, options).selection for text in texts
     ]
@@ -130,10 +129,9 @@ def discover_wordings(
     query: ParsedQuery,
     texts: Sequence[str],
     models: Models,
-    options: SelectionOptions = DEFAULT_OPTIONS,
+    options: SelectionOptions,
 ) -> Selection:
     """Select among what the wordings of a query find above the floors; see `discover`."""
-    models = replace(models, rereading=models.rereading.bind_query(query.text))
     if len(texts) == 1:
         (text,) = texts
         only = discover(snapshot, replace(query, text=text), models, 0, options)

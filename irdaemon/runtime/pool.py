@@ -376,8 +376,8 @@ def _exchange(repeating: _Repeating, data: bytes, limits: ProcessLimits, most: i
 # killed, another takes its place and gets the requests that it had not answered. A request that two
 # children did not survive is not sent a third time.
 
-# How many requests a child has at once: the next are there when one is answered, and while who
-# asks does something else for a while.
+# How many requests a child has at once: the next are there when one is answered, and while the
+# caller is busy.
 _AHEAD = 4
 _MOST_TRIES = 2
 _UNLIMITED = ProcessLimits(0.0)

@@ -178,7 +178,7 @@ def _refuse_to(use: str, hint: str = "") -> Rule:
 # It belongs to the daemon's own user.
 refuse = _refuse_to("ask for this", "its owner can")
 # To all but the daemon's own user on the private socket: the result covers projects, or prompts,
-# whose words nobody else is shown, or use, which names items of projects.
+# whose words no other client is shown, or use, which names items of projects.
 refuse_others = _refuse_to("ask for this", "ask at the daemon's own socket")
 # A limited client must not find out which corpora a path belongs to.
 refuse_hint = _refuse_to("give hints", "irc build CORPUS scans again")

@@ -161,9 +161,7 @@ def discover(engine: QueryEngine, args: Args) -> Any:
             answer = replace(answer, results=tuple(hits))
     if args["noted"]:
         trace, variant = next(iter(traces), None), args.get("variant", "")
-        given = GivenAnswer("discover", session, variant, answer, trace)
-        for note in engine.hooks.note_answer:
-            note(given)
+        _note(engine, GivenAnswer("discover", session, variant, answer, trace))
     if answer.project:
         engine.state.projects.note_shown(query.place, answer.results)
     return answer
@@ -192,10 +190,13 @@ def search(engine: QueryEngine, args: Args) -> Any:
         _count_answer(engine, answer, query, laps)
     if args["noted"]:
         trace = next(iter(traces), None)
-        given = GivenAnswer("search", find_session(args), "", answer, trace)
-        for note in engine.hooks.note_answer:
-            note(given)
+        _note(engine, GivenAnswer("search", find_session(args), "", answer, trace))
     return answer
+
+
+def _note(engine: QueryEngine, given: GivenAnswer) -> None:
+    for note in engine.hooks.note_answer:
+        note(given)
 
 
 def _count_answer(engine: QueryEngine, answer: Selection, query: Query, laps: Laps) -> None:

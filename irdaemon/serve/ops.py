@@ -198,9 +198,9 @@ def fill_args(name: str, args: Args, client: str = "", documents: Any = None) ->
 
 
 def _resolve_place(engine: QueryEngine, args: dict[str, Any]) -> None:
-    """Look at the place of a request where it was never seen, and drop it of who may not say it.
+    """Look at the place of a request where it was never seen.
 
-    See `choose_cost`. Raises QueryError.
+    It is dropped for a client that may not give one. See `choose_cost`. Raises QueryError.
     """
     if engine.remote or args[LIMITED]:
         # A reference to what a project has is then not found.
@@ -232,7 +232,7 @@ def _find_op(engine: QueryEngine, request: wire.Request) -> ServedOp:
     A request of another protocol, or with arguments of other types, is refused.
     """
     name = request.op
-    if type(request.v) is not int or request.v != wire.PROTOCOL:
+    if not wire.is_same_protocol(request.v):
         _refuse_protocol(engine, request)
     if name not in OPS and name in ops.OPS:
         addon = ops.OPS[name].addon

@@ -93,7 +93,7 @@ def test_what_is_told_where_nothing_may_be_noted_is_not_in_the_report_on_use(hom
     before = count_noted(home)
     assert TOLD in fail(home, "claude", "private", cwd=str(tmp_path))
     assert TOLD in fail(home, "claude", "noted again")
-    until(lambda: count_noted(home) > before)
+    until(lambda: home.answer("usage")["answers"] > before)
     assert count_noted(home) == before + 1
 
 

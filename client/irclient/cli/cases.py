@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from irclient.cli.query import open_source
+from irclient.cli.query import read_source
 from irclient.errors import QueryError
 from irclient.results import KnownUse
 
@@ -151,9 +151,8 @@ def _unescape_id(artifact_id: str) -> str:
 def _read_lines(path: str) -> Iterator[tuple[int, str]]:
     """Yield the numbers and texts of the non-blank lines of a file, or of stdin for "-"."""
     try:
-        with open_source(path) as source:
-            text = source.read().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_source(path).decode("utf-8")
+    except UnicodeDecodeError as error:
         raise QueryError(f"{_name_source(path)}: {error}", "check the file") from error
     lines = enumerate(text.splitlines(), start=1)
     return ((number, line) for number, line in lines if line.strip())

@@ -12,7 +12,7 @@ from irclient.cli.query import ONE_CORPUS, take_argument
 from irclient.client import Client
 from irclient.errors import QueryError
 from irclient.terminal import tables
-from irclient.terminal.columns import Table, print_report
+from irclient.terminal.columns import Table, Verbatim, print_report
 from irclient.terminal.exits import COMMITTED, UNHEALTHY
 from irclient.terminal.help import argument, command, flag
 from irclient.terminal.hits import quote
@@ -203,7 +203,7 @@ def _format_clashes(found: Sequence[dict[str, Any]]) -> Iterator[str]:
     for each in found:
         same = "same name" if each["kind"] == "name" else f"share {each['share']:.0%} of words"
         yield f"{each['name']}: {same}"
-        yield from (f"    {quote(reference)}" for reference in each["references"])
+        yield from (Verbatim(f"    {quote(reference)}") for reference in each["references"])
     if not found:
         yield "no clashes: no two items share a name, or say the same"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from irclient.cli.query import Act, open_source, take_argument
+from irclient.cli.query import Act, read_source, take_argument
 from irclient.client import Client
 from irclient.counts import format_count
 from irclient.errors import QueryError
@@ -136,11 +136,10 @@ def _find_reference(client: Client, path: str) -> str:
 
 def _read_content(file: str) -> str:
     """Return the content of a file, or of stdin. Raises QueryError unless it is text."""
-    with open_source(file) as source:
-        try:
-            return source.read().decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise QueryError(f"{file} is not UTF-8", "only text is kept") from error
+    try:
+        return read_source(file).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise QueryError(f"{file} is not UTF-8", "only text is kept") from error
 
 
 def _report_written(options: argparse.Namespace, done: WrittenDocument) -> int:

@@ -11,7 +11,7 @@ from irclient.cli.query import Act
 from irclient.client import Client
 from irclient.counts import format_count
 from irclient.results import ProjectRow
-from irclient.terminal.columns import Report, Table, TableColumn, print_report
+from irclient.terminal.columns import Report, Table, TableColumn, Verbatim, print_report
 from irclient.terminal.exits import ABSTAINED, COMMITTED
 from irclient.terminal.help import argument, command
 from irclient.terminal.hits import quote
@@ -69,7 +69,7 @@ def _format_here(found: Mapping[str, Any], place: str) -> Iterator[str | Table]:
     if found["corpora"]:
         yield Table(("corpus", "items", "indexed"), map(_list_cells, found["corpora"]))
     yield from (f"note: {each}" for each in found["notes"])
-    yield from (f"lately: {quote(each)}" for each in found["lately"])
+    yield from (Verbatim(f"lately: {quote(each)}") for each in found["lately"])
 
 
 def _list_cells(corpus: Mapping[str, Any]) -> tuple[str, int, str]:
@@ -160,9 +160,9 @@ def _forget(client: Client, options: argparse.Namespace) -> int:
 def format_reads(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield for each directory why it is read, since when, and how to stop it."""
     for each in found:
-        yield shorten(each["path"])
+        yield Verbatim(shorten(each["path"]))
         since = f", since {format_moment(each['since'])}" if each["since"] else ""
         yield f"  {each['why']}{since}; to stop it:"
-        yield f"    {each['how_to_end']}"
+        yield Verbatim(f"    {each['how_to_end']}")
     if not found:
         yield "no directory is read"

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from irclient.cli.query import open_source
+from irclient.cli.query import read_source
 from irclient.client import Client
 from irclient.counts import format_count
 from irclient.errors import QueryError
@@ -179,8 +179,7 @@ def _format_batch(batch: Mapping[str, Any]) -> Iterator[str]:
 
 def _hand_in(client: Client, options: argparse.Namespace) -> int:
     """Hand in the answer to a batch."""
-    with open_source(options.file) as source:
-        answer = source.read().decode("utf-8", "replace")
+    answer = read_source(options.file).decode("utf-8", "replace")
     taken = client.prompts_hand_in(options.batch, answer)
     print_data(options, taken, _format_taken)
     return COMMITTED if not taken.missing else UNHEALTHY

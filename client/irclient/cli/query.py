@@ -261,6 +261,15 @@ def open_source(path: str) -> AbstractContextManager[BinaryIO]:
         raise QueryError(f"{path}: {error.strerror}", "name a file, or - for stdin") from error
 
 
+def read_source(path: str) -> bytes:
+    """Return the content of a file, or of stdin for "-". Raises QueryError if it cannot be read."""
+    try:
+        with open_source(path) as source:
+            return source.read()
+    except OSError as error:
+        raise QueryError(f"{path}: {error.strerror}", "name a file, or - for stdin") from error
+
+
 def parse_moment(since: str, now: datetime) -> str:
     """Return the start of a period as a timestamp: `7d` before now, or a date unchanged."""
     if ago := re.match(r"(\d{1,4})([mhdw])\Z", since):

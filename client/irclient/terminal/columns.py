@@ -63,6 +63,12 @@ class Table:
         )
 
 
+class Verbatim(str):
+    """A line to copy, such as a path or a command: it is not wrapped."""
+
+    __slots__ = ()
+
+
 # Output for a person: lines, which are wrapped, and tables, which are fitted to the terminal.
 Report = str | Iterable[str | Table]
 
@@ -77,9 +83,13 @@ def print_report(options: argparse.Namespace, value: Any, report: Callable[[Any]
 def fit_report(report: Report, width: int = UNCUT) -> str:
     """Return a report as lines of at most `width` cells if possible."""
     parts = [report] if isinstance(report, str) else report
-    return "\n".join(
-        wrap_line(part, width) if isinstance(part, str) else part.fit(width) for part in parts
-    )
+    return "\n".join(_fit_part(part, width) for part in parts)
+
+
+def _fit_part(part: str | Table, width: int) -> str:
+    if isinstance(part, Table):
+        return part.fit(width)
+    return part if isinstance(part, Verbatim) else wrap_line(part, width)
 
 
 def wrap_line(line: str, width: int) -> str:

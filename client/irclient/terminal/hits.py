@@ -121,7 +121,7 @@ def describe_project(answer: Mapping[str, Any]) -> str:
     if not own or not (name := answer.get("project")):
         return ""
     of = format_count(len(answer["results"]), "hit")
-    return f"in {name}: {len(own)} of {of} {'is' if len(own) == 1 else 'are'}  from this project"
+    return f"in {name}: {len(own)} of {of} {'is' if len(own) == 1 else 'are'} from this project"
 
 
 def describe_cut(signals: Mapping[str, Any]) -> str:

@@ -29,7 +29,7 @@ from irdaemon.discovery.disclose import (
 from irdaemon.discovery.exact import ExactMatches
 from irdaemon.discovery.expand import Expand, expand_record, find_symbol_passage, parse_expand
 from irdaemon.discovery.merge import rank_scope
-from irdaemon.discovery.query import ParsedQuery, check_level, find_indexes, parse_query
+from irdaemon.discovery.query import ParsedQuery, check_level, find_indexes
 from irdaemon.embed import EMBEDDERS, FAMILIES, Embedder
 from irdaemon.embed.pool import ABSENT, Absent
 from irdaemon.engine.health import CorpusHealth, Health, Level, UnwatchedRoot
@@ -45,7 +45,7 @@ from irdaemon.runtime.deadline import limit_time
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.profile import summarize_stages
 from irdaemon.strategy.code import SYMBOL
-from irdaemon.types import Disclosure, Hit, Query, Selection
+from irdaemon.types import Disclosure, Hit, Selection
 
 log = logging.getLogger(__name__)
 
@@ -416,22 +416,10 @@ class FrontEngine(QueryEngine):
         super().__init__(state, BackendStore(state, sides, embedders))
         self.refresh = self.store.refresh
 
-    def explain(
-        self, query: Query | str, item: str = "", *, of_projects: bool = True
-    ) -> dict[str, Any]:
-        """Return what each stage of a query did. Raises Unavailable as a query does."""
-        self.store.check_corpora(parse_query(query).corpora)
-        return super().explain(query, item, of_projects=of_projects)
-
-    def _answer(
-        self,
-        query: ParsedQuery,
-        run: Callable[[ParsedQuery], Selection],
-        timed_as: str,
-        visible: Collection[str] | None = None,
-    ) -> Selection:
+    def narrow_query(self, query: ParsedQuery, offering: bool) -> tuple[Snapshot, ParsedQuery]:
+        """Return what a query is answered from. Raises Unavailable for what only the writer has."""
         self.store.check_query(query)
-        return super()._answer(query, run, timed_as, visible)
+        return super().narrow_query(query, offering)
 
     @contextlib.contextmanager
     def open_scope(

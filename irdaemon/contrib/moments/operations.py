@@ -79,18 +79,17 @@ def prefer(engine: Engine, reference: str, verdict: str, place: str, here: bool)
     wish = _find_held(engine, reference, verdict, root) if undo else None
     if wish is None:
         wish = _make_wish(engine, scope, reference, verdict, root)
-    if undo and not _is_held(engine, wish):
+    observer = MomentsObserver.find_in(engine.state.addons)
+    held = {(each.corpus, each.artifact_id, each.root): each.verdict for each in observer.held}
+    before = held.get((wish.corpus, wish.artifact_id, wish.root))
+    if undo and before != verdict:
         where = f" in {root}" if root else ""
         raise NotFound(
             f"{wish.corpus}/{wish.artifact_id} is not {_VERDICTS[verdict]}{where}",
             f"irc {verdict} lists those that are",
         )
-    observer = MomentsObserver.find_in(engine.state.addons)
-    key = wish.corpus, wish.artifact_id, wish.root
-    before = {(each.corpus, each.artifact_id, each.root): each.verdict for each in observer.held}
-    replaced = "" if before.get(key) in (None, verdict) else _VERDICTS[before[key]]
-    made = _describe(wish, observer.request(Change(wish, undo)))
-    return replace(made, replaced=replaced)
+    replaced = "" if before in (None, verdict) else _VERDICTS[before]
+    return replace(_describe(wish, observer.request(Change(wish, undo))), replaced=replaced)
 
 
 def _find_root(scope: PlaceScope, place: str) -> str:
@@ -125,13 +124,6 @@ def _find_held(engine: Engine, reference: str, verdict: str, root: str) -> Prefe
         and wanted in (each.artifact_id, each.name)
     ]
     return held[0] if len(held) == 1 else None
-
-
-def _is_held(engine: Engine, wish: Preference) -> bool:
-    """Return whether there is such a preference."""
-    key = wish.corpus, wish.artifact_id, wish.root, wish.verdict
-    held = MomentsObserver.find_in(engine.state.addons).held
-    return key in {(each.corpus, each.artifact_id, each.root, each.verdict) for each in held}
 
 
 def _describe(wish: Preference, job: int = 0) -> OfferPreference:

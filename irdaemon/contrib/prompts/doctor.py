@@ -22,7 +22,7 @@ def check_prompts(config: Config) -> Iterable[Finding]:
     try:
         writer = make_writer(given.write, "", config.models.make_endpoint(), given.model)
     except IRError as error:
-        yield wrong(f"prompts cannot be written:  {error.message}", fix=error.hint)
+        yield wrong(f"prompts cannot be written: {error.message}", fix=error.hint)
         return
     where = writer.path if isinstance(writer, CommandWriter) else ""
     yield note(

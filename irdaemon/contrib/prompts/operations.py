@@ -234,7 +234,7 @@ def _refuse_use(provenance: str, of_use: str, item: str = "") -> None:
     if item and provenance in STATED:
         raise QueryError(
             f"prompts of {provenance} come with the item and would be read again",
-            "remove them from its files, or disable all of a corpus' with -c CORPUS",
+            "remove them from its files, or disable those of a whole corpus with -c CORPUS",
         )
 
 

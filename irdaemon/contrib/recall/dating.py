@@ -76,7 +76,7 @@ class DatingWork(Background):
         there = set(self._observer.list_roots())
         roots = [root for root in known if root in there]
         try:
-            with closing(RecallStore(self._observer.path)) as store:
+            with closing(RecallStore(self._observer.path, create=False)) as store:
                 store.keep_roots(known)
                 full = [self._date_files(store, root) for root in roots]
                 self._check_commits(store, known, roots)

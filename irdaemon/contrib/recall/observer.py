@@ -230,7 +230,7 @@ class RecallObserver(Observer):
 def clean_runs(runs: Sequence[CommandRun]) -> tuple[DoneRun, ...]:
     """Return the commands of a turn without secrets, and without commands that only look.
 
-    Whatever the corpus redacts, all secrets are removed, as from commands to compare with these.
+    All secrets are removed, even if the corpus redacts fewer, as from commands compared with these.
     """
     try:
         kept = (_clean_run(each, Redactor("all")) for each in runs)

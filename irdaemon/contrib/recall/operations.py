@@ -57,9 +57,8 @@ def find_cure(engine: Engine, args: Args) -> Any:
     check_session(session)
     cleaner = Redactor("all")
     try:
-        # Cut after redaction too: half a secret can no longer be recognised.
-        command = cleaner.redact_text(args["command"][: 2 * _MOST_COMMAND])
-        output = cleaner.redact_text(args["output"][: 2 * _MOST_OUTPUT])
+        # Cut only after redaction: half a secret can no longer be recognised.
+        command, output = cleaner.redact_text(args["command"]), cleaner.redact_text(args["output"])
     except Refused:
         return []
     failed = FailedCommand(command[:_MOST_COMMAND], output[:_MOST_OUTPUT], session, args["sure"])

@@ -20,7 +20,6 @@ from irdaemon.ledger.store import open_to_read
 FORMAT = 3
 TABLES = """
 PRAGMA auto_vacuum = INCREMENTAL;
-PRAGMA journal_mode = WAL;
 BEGIN;
 CREATE TABLE turns (
     id INTEGER PRIMARY KEY, corpus TEXT NOT NULL, entry TEXT NOT NULL, turn_id TEXT NOT NULL,
@@ -178,9 +177,13 @@ class TouchingTurn:
 class RecallStore:
     """One connection to the file. Raises sqlite3.Error or OSError where it cannot be used."""
 
-    def __init__(self, path: str, *, read_only: bool = False):
+    def __init__(self, path: str, *, read_only: bool = False, create: bool = True):
         self.path = path
-        self._db = open_to_read(path, shared=True) if read_only else open_private(path, TABLES)
+        self._db = (
+            open_to_read(path, shared=True)
+            if read_only
+            else open_private(path, TABLES, create=create)
+        )
         self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
         if not read_only:
             self._drop_secrets()

@@ -251,8 +251,8 @@ class UsageNotes:
             ) from error
 
     def open_changing(self) -> UsageStore:
-        """Open another connection to the file, which the caller changes and closes."""
-        return UsageStore(self.options.path)
+        """Open another connection to a file that is there; the caller changes and closes it."""
+        return UsageStore(self.options.path, create=False)
 
     def drop_waiting(self) -> None:
         """Drop the recorded answers that are not stored yet."""

@@ -27,7 +27,6 @@ from irdaemon.ledger.store import open_to_read
 FORMAT = 1
 TABLES = """
 PRAGMA auto_vacuum = INCREMENTAL;
-PRAGMA journal_mode = WAL;
 BEGIN;
 CREATE TABLE offers (
     id INTEGER PRIMARY KEY, at REAL NOT NULL, op TEXT NOT NULL, client TEXT NOT NULL,
@@ -143,9 +142,9 @@ class OtherFormat(sqlite3.DatabaseError):
 class UsageStore:
     """One connection to the file. Raises sqlite3.Error or OSError where it cannot be used."""
 
-    def __init__(self, path: str, *, read_only: bool = False):
+    def __init__(self, path: str, *, read_only: bool = False, create: bool = True):
         self.path = path
-        self._db = open_to_read(path) if read_only else open_private(path, TABLES)
+        self._db = open_to_read(path) if read_only else open_private(path, TABLES, create=create)
         self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
         if self._select_one("PRAGMA user_version") != FORMAT:
             self._db.close()

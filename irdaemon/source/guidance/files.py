@@ -121,7 +121,7 @@ class GuidanceTop:
     depth: int
     own: bool = False
 
-    def resolve_given(self, path: str) -> str:
+    def restore_path(self, path: str) -> str:
         """Return the given path for a real path at or below this one."""
         return self.given + path[len(self.path) :]
 
@@ -132,7 +132,7 @@ class GuidanceTop:
         if len(directories) > self.depth or not PRUNED.isdisjoint(directories):
             return None
         depth = self.depth - len(directories)
-        return GuidanceTop(where, self.resolve_given(where), self.scope, depth, self.own)
+        return GuidanceTop(where, self.restore_path(where), self.scope, depth, self.own)
 
 
 @dataclass(slots=True)
@@ -169,9 +169,9 @@ class GuidanceFinder:
         stores: list[GuidanceTop] = []
         walk = Walk(self.symlinks.add_top(top.path))
 
-        def resolve_given(directory: str, name: str) -> str:
+        def restore_entry_path(directory: str, name: str) -> str:
             """Return the given path of a file, that of the link for the target of a link."""
-            return top.resolve_given(os.path.join(walk.reached[directory], name))
+            return top.restore_path(os.path.join(walk.reached[directory], name))
 
         def descend(entry: os.DirEntry[str]) -> bool:
             if self.symlinks.limit:  # no project brings plugins
@@ -179,7 +179,7 @@ class GuidanceFinder:
             real = resolve_entry(entry)
             if entry.name == "plugins" and find_store(real) == real:
                 if walk.enter(entry):
-                    given = resolve_given(os.path.dirname(entry.path), entry.name)
+                    given = restore_entry_path(os.path.dirname(entry.path), entry.name)
                     stores.append(GuidanceTop(real, given, top.scope, top.depth))
                 return False
             return is_searched(entry)
@@ -187,7 +187,7 @@ class GuidanceFinder:
         for directory, found in walk.walk_directories(top.path, descend, top.depth):
             for entry in found:
                 if self.kind.has_name(entry.name) and not is_directory(entry):
-                    self._check_entry(entry, resolve_given(directory, entry.name), top)
+                    self._check_entry(entry, restore_entry_path(directory, entry.name), top)
         self.problems.extend(walk.problems)
         for store in stores:
             self._search_store(store)
@@ -252,7 +252,7 @@ def find_product(
     kind: Kind, path: str, around: list[GuidanceTop], in_plugin: bool | None = None
 ) -> str:
     """Return the product of the file at a real path, by the roots around it."""
-    products = (kind.find_product(each.resolve_given(path), each.own, in_plugin) for each in around)
+    products = (kind.find_product(each.restore_path(path), each.own, in_plugin) for each in around)
     return next(filter(None, products), "") or kind.find_product(path, False, in_plugin)
 
 
@@ -354,7 +354,7 @@ class GuidanceSource(PluginSource):
         data = read_regular(entry.path, self._max_bytes)
         text, flags = decode(data)
         tops = [top for top in self._list_tops() if is_within(entry.path, top.path)]
-        path = tops[0].resolve_given(entry.path) if tops else entry.path
+        path = tops[0].restore_path(entry.path) if tops else entry.path
         in_plugin = False if self._project else None
         product = find_product(self.kind, entry.path, tops, in_plugin)
         product = product or self.kind.find_product(path, own=True)

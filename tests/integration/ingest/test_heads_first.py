@@ -124,6 +124,15 @@ def test_what_was_asked_about_while_heads_were_read_is_not_forgotten(root):
     assert read[SMALL] == str(root / "skill-400")
 
 
+def test_a_scan_of_one_file_forgets_nothing_of_what_was_asked_about(root):
+    ledger, asked = Ledger(":memory:"), []
+    corpus = skills(root, strategy=Skill())
+    ledger.corpora.declare(corpus.name, "k", corpus.recipe, "hashing-512")
+    observer = ScanObserver(pop_shown_heads=lambda: asked.append(1) or ())
+    reconcile(ledger, corpus, ScanRequest((str(root / "skill-1"),)), lambda: LATER, observer)
+    assert asked == []
+
+
 def test_heads_are_not_read_first_where_that_is_not_wanted(root):
     seen = []
     ledger, corpus = Ledger(":memory:"), skills(root, strategy=Skill())

@@ -97,3 +97,14 @@ def test_an_answer_names_its_tier_and_a_wrong_budget_is_an_error():
     for wrong in (-1, "soon", True):
         with pytest.raises(QueryError, match="budget_ms"):
             made.discover(Query("x", budget_ms=wrong))
+
+
+def test_an_answer_that_was_begun_before_answers_were_forgotten_is_not_given_again():
+    tiers, query = tiers_that_took(hybrid=8, lexical=2), Query("q", budget_ms=1)
+
+    def run(asked):
+        tiers.forget_answers()
+        return replace(ANSWER, tier=asked.mode)
+
+    assert tiers.answer(query, run).tier == "lexical"
+    assert answered(tiers, query)[1] == "lexical"

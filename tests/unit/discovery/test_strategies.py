@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -138,3 +139,10 @@ def test_a_share_of_the_top_that_was_asked_for_holds(rel):
     spec = SelectSpec(rel=rel, min_score=None)
     kept = select(found, fill_rel(spec, found)).hits
     assert [hit.score for hit in kept] == [s for s in (0.4, 0.3, 0.25) if s >= rel * 0.4]
+
+
+@pytest.mark.parametrize("strategy", ["conservative", "abs_threshold"])
+def test_a_threshold_may_be_a_number_of_numpy(strategy):
+    spec = SelectSpec(strategy, min_score=np.float32(0.9))
+    check_spec(spec)
+    assert select(hits(0.3), spec).reason == "below_floor"

@@ -8,7 +8,7 @@ import pytest
 
 from irdaemon.ledger.files import open_private
 
-TABLES = "PRAGMA journal_mode = WAL; BEGIN; CREATE TABLE notes (text TEXT); COMMIT;"
+TABLES = "BEGIN; CREATE TABLE notes (text TEXT); COMMIT;"
 
 
 def test_a_database_whose_tables_cannot_be_made_is_not_there(tmp_path):
@@ -28,3 +28,10 @@ def test_a_database_that_a_kill_left_unfinished_is_made_again(tmp_path):
         assert db.execute("SELECT text FROM notes").fetchall() == [("whole",)]
     assert sorted(os.listdir(tmp_path)) == ["notes.sqlite"]
     assert os.stat(path).st_mode & 0o777 == 0o600
+
+
+def test_a_missing_database_is_created_by_its_creator_alone(tmp_path):
+    path = str(tmp_path / "notes.sqlite")
+    with pytest.raises(FileNotFoundError):
+        open_private(path, TABLES, create=False)
+    assert os.listdir(tmp_path) == []

@@ -84,6 +84,8 @@ class Change:
                 _replace(beside, self.backup, real)
             if self.after is not None:
                 _replace(real, self.after, real, self.before)
+                if self.file.is_ours and self.before is None:
+                    os.chmod(real, 0o644)  # others who share a checkout read it, too
             else:
                 os.unlink(real)
             if self.backup is None:

@@ -106,7 +106,7 @@ function say(text) {
 
 function heard(event) {
   if (event.event === "link_reused") {
-    say("The link that admitted this browser was opened a second time and refused. If that was not you, somebody else saw the link.");
+    say("The link that admitted this browser was opened a second time and refused. If that was not you, another person saw the link.");
     return;
   }
   if (SOON_MS[shown]) plan(SOON_MS[shown]);

@@ -41,3 +41,10 @@ def test_the_file_is_as_small_as_what_is_in_it(ledger, capsys):
 def test_without_a_ledger_there_is_nothing_to_compact(ledger, capsys):
     assert main(["compact"]) == 4
     assert "there is no ledger" in capsys.readouterr().err
+
+
+def test_a_link_to_no_ledger_is_not_compacted(ledger, tmp_path, capsys):
+    os.symlink(tmp_path / "gone.sqlite", ledger)
+    assert main(["compact"]) != 0
+    assert "there is no ledger at" in capsys.readouterr().err
+    assert not (tmp_path / "gone.sqlite").exists()

@@ -281,7 +281,7 @@ def test_no_editor_is_chosen_where_no_terminal_is(file, monkeypatch, capsys):
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)
     assert main(["config", "edit"]) == 2
-    assert "no terminal is here for an editor" in capsys.readouterr().err
+    assert "an editor needs a terminal" in capsys.readouterr().err
     assert [each.name for each in file.parent.iterdir()] == [file.name]
 
 

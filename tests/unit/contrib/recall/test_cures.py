@@ -5,6 +5,7 @@ from contextlib import closing
 import pytest
 
 from irdaemon.config.corpus import Corpus
+from irdaemon.contrib.recall.observer import RecallObserver
 from irdaemon.contrib.usage.notes import UsageOptions
 from irdaemon.contrib.usage.observer import UsageObserver
 from irdaemon.engine.queue import Job
@@ -73,3 +74,17 @@ def test_where_nothing_may_be_noted_it_is_told_once_and_not_noted(made):
 def test_without_a_session_it_is_told_whenever_it_is_asked(made):
     assert [cure(made), cure(made)] == ["uv add requests"] * 2
     assert cure(made, session="claude:new") == "uv add requests"
+
+
+@pytest.mark.parametrize(("field", "keys", "at"), [("command", 6, 8_000), ("output", 30, 40_000)])
+def test_of_a_secret_that_a_cut_would_divide_nothing_is_compared(
+    made, monkeypatch, field, keys, at
+):
+    seen = []
+    monkeypatch.setattr(RecallObserver, "find_cure", lambda _, failed: seen.append(failed))
+    key = f"-----BEGIN PRIVATE KEY-----\n{'A' * 1000}\n-----END PRIVATE KEY-----\n"
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    text = key * keys
+    text += "x " * ((at - 20 - len(text)) // 2) + secret
+    ask(made, "find_cure", **{"command": "pytest", "output": FAILED, field: text})
+    assert "ghp_" not in f"{seen[0].command}{seen[0].output}"

@@ -63,8 +63,9 @@ def test_another_machine_is_not_told_the_working_directory(inside, monkeypatch):
 )
 def test_a_place_that_is_no_directory_is_refused(inside, name, why):
     open("file", "w").close()
-    with pytest.raises(QueryError, match=f"{name} {why}"):
+    with pytest.raises(QueryError, match=f"{name} {why}") as refused:
         choose_place(options("--here", name))
+    assert refused.value.hint == "--here DIR names a directory"
 
 
 def test_here_and_everywhere_exclude_each_other(inside, capsys):

@@ -1,4 +1,4 @@
-from irclient.terminal.columns import Table, TableColumn, fit_report, wrap_line
+from irclient.terminal.columns import Table, TableColumn, Verbatim, fit_report, wrap_line
 
 COLUMNS = (
     TableColumn("name", least=4),
@@ -48,3 +48,8 @@ def test_a_line_ends_between_words_and_goes_on_indented():
 
 def test_a_path_longer_than_a_line_stays_whole():
     assert wrap_line("at /a/very/long/path here", 10) == "at\n    /a/very/long/path\n    here"
+
+
+def test_a_line_to_copy_is_not_wrapped():
+    command = "    irc projects forget '/home/ann/my project'"
+    assert fit_report(["one two three", Verbatim(command)], 8).splitlines()[-1] == command

@@ -29,6 +29,7 @@ def test_it_is_written_on_request_alone_and_once(plan, tmp_path):
     assert change.path == str(path)
     assert any("/opt/ir/bin/irc prompts batch $ARGUMENTS" in line for line in change.diff())
     change.make()
+    assert path.stat().st_mode & 0o777 == 0o644
     assert "allowed-tools: Bash(/opt/ir/bin/irc prompts batch:*)" in path.read_text()
     assert plan(plan_install, prompts_command=True) == []
 
