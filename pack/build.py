@@ -18,8 +18,20 @@ from pathlib import Path
 from typing import Any
 
 import msgpack
+import numpy as np
 
-from irdaemon.source.pack import PACK, REGISTRIES, SERVER, SKILL, canonicalize
+from irdaemon.source.pack import (
+    BLOCKS,
+    HASHES,
+    OFFSETS,
+    PACK,
+    REGISTRIES,
+    SERVER,
+    SIZE,
+    SKILL,
+    hash_key,
+    make_key,
+)
 from irdaemon.source.redact import Redactor
 
 ROOT = Path(__file__).parents[1]
@@ -29,6 +41,8 @@ _PROMPTS = 6
 _CHARS = (8, 300)
 _ABOUT_WORDS = (6, 30)
 _MARKUP = re.compile(r"https?://|```|</?[a-z]+[ />]|[\x00-\x1f\x7f]")
+# Entries of a block: with more the file is smaller, and finding an entry takes longer.
+_TOGETHER = 16
 # A name so short is a word of the language.
 _SHORT = 3
 
@@ -77,22 +91,39 @@ def make_name_pattern(kind: str, name: str) -> re.Pattern[str] | None:
     return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(told)})(?![a-z0-9])", re.I) if told else None
 
 
+def pack_entries(entries: dict[str, tuple[str, list[str]]]) -> bytes:
+    """Return the pack's file: see irdaemon/source/pack.py."""
+    keys = sorted(entries)
+    parts = [keys[at : at + _TOGETHER] for at in range(0, len(keys), _TOGETHER)]
+    blocks = [zlib.compress(msgpack.packb({k: entries[k] for k in part}), 9) for part in parts]
+    hashes = np.frombuffer(b"".join(map(hash_key, keys)), HASHES)
+    order = np.argsort(hashes)
+    columns = (
+        hashes[order],
+        (order // _TOGETHER).astype(BLOCKS),
+        np.cumsum([0, *map(len, blocks)]).astype(OFFSETS),
+    )
+    digest = f"{zlib.crc32(b''.join(blocks)):08x}"
+    index = msgpack.packb([digest, *(column.tobytes() for column in columns)])
+    return b"".join([*blocks, index, len(index).to_bytes(SIZE, "little")])
+
+
 def main() -> int:
     """Check every line, and pack them unless only that is wanted."""
-    problems, packed = 0, dict[str, bytes]()
+    problems, packed = 0, dict[str, tuple[str, list[str]]]()
     for where, entry in read_lines():
         wrong = [entry["error"]] if "error" in entry else list(find_problems(entry))
         if not wrong:
-            key = f"{entry['kind']}/{canonicalize(entry['kind'], entry['name'])}"
+            key = make_key(entry["kind"], entry["name"])
             prompts = [*entry["prompts"], entry["de"], entry["es"]]
             wrong = [f"{key} is there twice"] if key in packed else []
-            packed[key] = msgpack.packb([entry["about"], prompts])
+            packed[key] = entry["about"], prompts
         for each in wrong:
             print(f"{where}: {each}")
         problems += len(wrong)
     if problems or "--check" in sys.argv:
         return int(bool(problems))
-    PACK.write_bytes(zlib.compress(msgpack.packb(dict(sorted(packed.items()))), 9))
+    PACK.write_bytes(pack_entries(packed))
     print(f"{len(packed):,} entries, {PACK.stat().st_size / 1e3:,.0f} kB")
     return 0
 

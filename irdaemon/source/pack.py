@@ -4,24 +4,34 @@ Its source is `pack/*.jsonl`, which `python pack/build.py` checks and packs. An 
 and a name: a package of a registry, a skill, the tools of an MCP server. It is used while what is
 read still resembles what it was written for: names of skills are anybody's, those of a registry are
 not.
+
+The file has compressed blocks of some entries each, behind them an index, and the size of that in 4
+bytes. A process that reads looks up many names and finds few of them: it keeps the index, 50 kB,
+and reads one block for each name that it finds.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import zlib
 from collections.abc import Mapping
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgpack
+import numpy as np
+from numpy.typing import NDArray
 
 from irdaemon.text import tokenize
 
 PACK = Path(__file__).with_name("pack.bin")
 # The kinds of corpora that it has prompts for.
 PACKED = ("skills", "packages", "dependencies", "mcp_tools")
+# The types of the columns of its index, and how many bytes hold the size of that.
+HASHES, BLOCKS, OFFSETS, SIZE = np.dtype("<u8"), np.dtype("<u2"), np.dtype("<u4"), 4
 REGISTRIES = ("npm", "pypi", "cargo", "go")
 SKILL, SERVER = "skill", "mcp"
 # Shares of the words of what an entry was written about that its item has to have. Of 356 skills
@@ -64,8 +74,26 @@ def _identify(corpus_kind: str, name: str, fields: Mapping[str, Any]) -> tuple[s
 
 def find_entry(kind: str, name: str) -> PackEntry | None:
     """Return the entry of an item by its kind and name."""
-    packed = _load().get(f"{kind}/{canonicalize(kind, name)}")
-    return None if packed is None else PackEntry(*msgpack.unpackb(packed, use_list=False))
+    index, key = _read_index(), make_key(kind, name)
+    wanted = np.frombuffer(hash_key(key), HASHES)[0]
+    place = int(np.searchsorted(index.hashes, wanted))
+    if place == len(index.hashes) or index.hashes[place] != wanted:
+        return None
+    start, end = map(int, index.offsets[index.blocks[place] :][:2])
+    with PACK.open("rb") as file:
+        file.seek(start)
+        block = msgpack.unpackb(zlib.decompress(file.read(end - start)), use_list=False)
+    return PackEntry(*block[key]) if key in block else None
+
+
+def make_key(kind: str, name: str) -> str:
+    """Return the key of an item in the pack."""
+    return f"{kind}/{canonicalize(kind, name)}"
+
+
+def hash_key(key: str) -> bytes:
+    """Return the 8 bytes by which a key is found."""
+    return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def canonicalize(kind: str, name: str) -> str:
@@ -83,14 +111,34 @@ def _resembles(about: str, text: str, kind: str) -> bool:
     return len(wanted & set(tokenize(text[:_READ_CHARS]))) >= least * len(wanted)
 
 
-@cache
-def _load() -> Mapping[str, bytes]:
-    """Return the entries by "KIND/NAME", each packed."""
-    unpacked: dict[str, bytes] = msgpack.unpackb(zlib.decompress(PACK.read_bytes()))
-    return unpacked
+class PackIndex(NamedTuple):
+    """What tells one pack from another, and where its entries are.
+
+    `hashes` are those of all keys, ascending, `blocks` the numbers of their blocks, and `offsets`
+    where each block begins in the file, and where the last one ends.
+    """
+
+    digest: str
+    hashes: NDArray[np.uint64]
+    blocks: NDArray[np.uint16]
+    offsets: NDArray[np.uint32]
 
 
 @cache
+def _read_index() -> PackIndex:
+    with PACK.open("rb") as file:
+        file.seek(-SIZE, os.SEEK_END)
+        size = int.from_bytes(file.read(SIZE), "little")
+        file.seek(-SIZE - size, os.SEEK_END)
+        digest, hashes, blocks, offsets = msgpack.unpackb(file.read(size))
+    return PackIndex(
+        digest,
+        np.frombuffer(hashes, HASHES),
+        np.frombuffer(blocks, BLOCKS),
+        np.frombuffer(offsets, OFFSETS),
+    )
+
+
 def read_digest() -> str:
     """Return what tells one pack from another."""
-    return f"{zlib.crc32(PACK.read_bytes()):08x}"
+    return _read_index().digest

@@ -1,10 +1,8 @@
 """The knowledge pack: what its source has to be, and which items get its prompts."""
 
 import importlib.util
-import zlib
 from pathlib import Path
 
-import msgpack
 import pytest
 
 from irdaemon.source import pack
@@ -27,11 +25,11 @@ def test_the_pack_is_that_of_its_source_and_nothing_is_wrong_with_that():
     entries = {}
     for where, entry in build.read_lines():
         assert (where, list(build.find_problems(entry))) == (where, [])
-        key = f"{entry['kind']}/{pack.canonicalize(entry['kind'], entry['name'])}"
+        key = pack.make_key(entry["kind"], entry["name"])
         assert key not in entries
-        entries[key] = [entry["about"], [*entry["prompts"], entry["de"], entry["es"]]]
-    packed = msgpack.unpackb(zlib.decompress(pack.PACK.read_bytes()))
-    assert {key: msgpack.unpackb(each) for key, each in packed.items()} == entries
+        entries[key] = entry["about"], (*entry["prompts"], entry["de"], entry["es"])
+        assert pack.find_entry(entry["kind"], entry["name"]) == entries[key]
+    assert len(pack._read_index().hashes) == len(entries)
 
 
 @pytest.mark.parametrize(
