@@ -272,7 +272,7 @@ def _find_stated(corpus: Corpus, artifact: Artifact, plan: IndexPlan) -> dict[st
     by_author = Expected.from_prompts(artifact.prompts, artifact.misses)
     found = {AUTHOR: by_author} if by_author.prompts else {}
     text = plan.surfaces[0].text if plan.surfaces and corpus.packed else ""
-    by_pack = find_packed(corpus.kind, artifact.name, plan.filter_fields, text) if text else ()
+    by_pack = find_packed(corpus.kind, artifact, plan.filter_fields, text) if text else ()
     return {**found, PACK: Expected.from_prompts(by_pack)} if by_pack else found
 
 

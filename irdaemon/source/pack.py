@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.text import tokenize
+from irdaemon.types import Artifact
 
 PACK = Path(__file__).with_name("pack.bin")
 # The kinds of corpora that it has prompts for.
@@ -48,28 +49,32 @@ class PackEntry(NamedTuple):
 
 
 def find_packed(
-    corpus_kind: str, name: str, fields: Mapping[str, Any], text: str
+    corpus_kind: str, artifact: Artifact, fields: Mapping[str, Any], text: str
 ) -> tuple[str, ...]:
     """Return the prompts that the pack has of an artifact, none where it has none that fit.
 
     `text` is its searchable text.
     """
-    kind, name = _identify(corpus_kind, name, fields)
-    entry = find_entry(kind, name) if kind else None
-    if entry is None or not _resembles(entry.about, f"{name} {text}", kind):
-        return ()
-    return entry.prompts
+    kind, names = _identify(corpus_kind, artifact, fields)
+    for name in names:
+        entry = find_entry(kind, name)
+        if entry is not None and _resembles(entry.about, f"{name} {text}", kind):
+            return entry.prompts
+    return ()
 
 
-def _identify(corpus_kind: str, name: str, fields: Mapping[str, Any]) -> tuple[str, str]:
-    if corpus_kind == "skills":
-        return SKILL, name
+def _identify(
+    corpus_kind: str, artifact: Artifact, fields: Mapping[str, Any]
+) -> tuple[str, tuple[str, ...]]:
+    """Return the kind of an artifact's entry and the names that it may have there."""
+    if corpus_kind == "skills":  # a skill may be called otherwise than its directory
+        return SKILL, (artifact.name, os.path.basename(os.path.dirname(artifact.pointer)))
     if corpus_kind == "mcp_tools":
-        return SERVER, str(fields.get("server") or "")
+        return SERVER, (str(fields.get("server") or ""),)
     ecosystem = fields.get("ecosystem")
     if corpus_kind in ("packages", "dependencies") and ecosystem in REGISTRIES:
-        return str(ecosystem), name
-    return "", ""
+        return str(ecosystem), (artifact.name,)
+    return "", ()
 
 
 def find_entry(kind: str, name: str) -> PackEntry | None:
@@ -97,7 +102,9 @@ def hash_key(key: str) -> bytes:
 
 
 def canonicalize(kind: str, name: str) -> str:
-    """Return a name as its registry compares it."""
+    """Return a name as its registry compares it; of a skill as its directory is named."""
+    if kind == SKILL:
+        return re.sub(r"[\s_]+", "-", name.strip()).lower()
     if kind == "pypi":
         return re.sub(r"[-_.]+", "-", name).lower()
     return name.replace("_", "-") if kind == "cargo" else name.lower()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from irdaemon.source import pack
+from irdaemon.types import Artifact
 
 SOURCE = Path(__file__).parents[3] / "pack"
 spec = importlib.util.spec_from_file_location("pack_build", SOURCE / "build.py")
@@ -53,30 +54,39 @@ def test_a_line_with_other_keys_says_which():
     assert "prompt" in " ".join(build.find_problems({"kind": "npm", "prompt": "x"}))
 
 
+def find(kind, name, text, ecosystem="", pointer=""):
+    fields = {"ecosystem": ecosystem} if ecosystem else {}
+    return pack.find_packed(kind, Artifact("id", text, name, pointer), fields, text)
+
+
 PDF = "Read, join, split and fill PDF files, and extract their text and tables."
 
 
 def test_a_package_has_the_prompts_of_its_name_in_its_registry():
-    found = pack.find_packed(
-        "dependencies", "NumPy", {"ecosystem": "pypi"}, "Fundamental package for array computing"
-    )
+    found = find("dependencies", "NumPy", "Fundamental package for array computing", "pypi")
     assert len(found) == 8
     assert not any("numpy" in prompt.lower() for prompt in found)
-    assert not pack.find_packed("packages", "numpy", {"ecosystem": "npm"}, "array computing")
-    assert not pack.find_packed("packages", "numpy", {}, "array computing")
+    assert not find("packages", "numpy", "array computing", "npm")
+    assert not find("packages", "numpy", "array computing")
 
 
 def test_a_skill_of_the_same_name_that_does_another_thing_has_none():
-    assert pack.find_packed("skills", "pdf", {}, PDF)
-    assert pack.find_packed("skills", "pdf", {}, "Plan the dinner of friends") == ()
+    assert find("skills", "pdf", PDF)
+    assert find("skills", "pdf", "Plan the dinner of friends") == ()
+
+
+def test_a_skill_is_known_by_the_name_of_its_directory_too():
+    assert find("skills", "Portable Documents", PDF, pointer="/home/u/skills/pdf/SKILL.md")
+    assert not find("skills", "Portable Documents", PDF, pointer="/home/u/skills/other/SKILL.md")
 
 
 def test_other_kinds_and_unknown_names_have_none():
-    assert not pack.find_packed("files", "pdf", {}, PDF)
-    assert not pack.find_packed("skills", "no such thing", {}, PDF)
+    assert not find("files", "pdf", PDF)
+    assert not find("skills", "no such thing", PDF)
 
 
 def test_names_are_compared_as_their_registries_do():
     assert pack.canonicalize("pypi", "Ruamel.YAML_clib") == "ruamel-yaml-clib"
     assert pack.canonicalize("cargo", "serde_json") == pack.canonicalize("cargo", "serde-json")
     assert pack.canonicalize("npm", "@Types/Node") == "@types/node"
+    assert pack.canonicalize("skill", "Pentest  Check_list") == "pentest-check-list"
