@@ -28,10 +28,10 @@ from irdaemon.config.sections import KNOWN_KINDS, Config
 from irdaemon.runtime import pool
 
 _ORIGIN = flag("--show-origin", "also list defaults, each setting with its origin")
-_KEY = argument("key", metavar="KEY", help="such as embedder or watch.settle_ms")
+_KEY = argument("key KEY", "such as embedder or watch.settle_ms")
 
 
-@command(argument("--config", metavar="FILE", help="this file, not the usual one"))
+@command(argument("--config FILE", "this file, not the usual one"))
 def manage_configuration(options: argparse.Namespace) -> int:
     """Show or change the configuration file.
 
@@ -145,7 +145,7 @@ def _format_setting(text: str, setting: EffectiveSetting, options: argparse.Name
 @manage_configuration.action(
     "set",
     _KEY,
-    argument("value", metavar="VALUE", help="as in TOML; anything else is a string"),
+    argument("value VALUE", "as in TOML; anything else is a string"),
 )
 def _change_setting(path: str, options: argparse.Namespace) -> int:
     """Change one setting."""
@@ -171,7 +171,7 @@ def _note_reload() -> int:
     return DONE
 
 
-@command(argument("--config", metavar="FILE", help="read and write this configuration"))
+@command(argument("--config FILE", "read and write this configuration"))
 def manage_keys(options: argparse.Namespace) -> int:
     """Manage the keys and tokens of clients.
 
@@ -226,13 +226,13 @@ def _show_keys(config: Config, options: argparse.Namespace) -> int:
 
 @manage_keys.action(
     "add",
-    argument("name", metavar="NAME", help="a name for the client"),
+    argument("name NAME", "a name for the client"),
     add_exclusive(
-        argument("--key", metavar="KEY", help="the client's own public key; no file is written"),
+        argument("--key KEY", "the client's own public key; no file is written"),
         flag("--token", "a token for a socket, not a key for TCP"),
     ),
-    add_repeated("--corpus", "NAME", "show it only this corpus; may be repeated"),
-    add_repeated("--level", "LEVEL", "disclose only this level; may be repeated"),
+    add_repeated("--corpus NAME", "show it only this corpus; may be repeated"),
+    add_repeated("--level LEVEL", "disclose only this level; may be repeated"),
     flag("--read-only", "deny it any change"),
 )
 def _add_client(config: Config, options: argparse.Namespace) -> int:
@@ -300,7 +300,7 @@ def _find_beside(config: Config, name: str) -> str:
     return os.path.join(os.path.dirname(config.path), name)
 
 
-@manage_keys.action("rm", argument("name", metavar="NAME", help="the client's name"))
+@manage_keys.action("rm", argument("name NAME", "the client's name"))
 def _remove_client(config: Config, options: argparse.Namespace) -> int:
     """Remove a client."""
     from irdaemon.daemon.active_config import open_config_file

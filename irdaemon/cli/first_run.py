@@ -81,26 +81,23 @@ class Answers:
 
 
 @command(
-    argument("--config", metavar="FILE", help="write it here"),
+    argument("--config FILE", "write it here"),
     flag("--force", "replace an existing file"),
     flag("--print", "print the file, write nothing"),
     flag("--yes", "do not ask: what no option says stays as it is"),
     flag("--if-new", "only where neither a configuration nor an index is here"),
-    argument("--fallback", metavar="FILE", help="as of irdaemon start"),
+    argument("--fallback FILE", "as of irdaemon start"),
     group(
         "answers",
-        argument("--agents", metavar="NAMES", help="connect these, with commas; all, or none"),
-        argument("--sessions", choices=("yes", "no"), metavar="yes|no", help="index past sessions"),
+        argument("--agents NAMES", "connect these, with commas; all, or none"),
+        argument("--sessions yes|no", "index past sessions", choices=("yes", "no")),
         argument(
-            "--writer",
+            "--writer NAME",
+            f"who writes expected prompts: {', '.join(PROMPT_WRITERS)}, or none",
             choices=(*PROMPT_WRITERS, NONE),
-            metavar="NAME",
-            help=f"who writes expected prompts: {', '.join(PROMPT_WRITERS)}, or none",
         ),
     ),
-    argument(
-        "words", nargs="*", metavar="-- COMMAND", help="the first command of irc, such as discover"
-    ),
+    argument("words -- COMMAND", "the first command of irc, such as discover", nargs="*"),
 )
 def begin(options: argparse.Namespace) -> int:
     """Set it up: at most three questions, and a first answer.

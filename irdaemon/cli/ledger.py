@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @command(
     flag("--repair", "repair it; the daemon must not run"),
     flag("--json", "print it as JSON"),
-    argument("--config", metavar="FILE", help="read this configuration"),
+    argument("--config FILE", "read this configuration"),
 )
 def check_ledger(options: argparse.Namespace) -> int:
     """Check the ledger for damage and missing changes; repair it.
@@ -121,11 +121,7 @@ def _print_problems(path: str, found: Sequence[IntegrityProblem], as_json: bool)
 
 
 @command(
-    argument(
-        "file",
-        metavar="FILE",
-        help="where to write it; it contains the indexed texts, so keep it private",
-    ),
+    argument("file FILE", "where to write it; it contains the indexed texts, so keep it private"),
     flag("--force", "replace an existing file"),
     flag("--no-usage", "leave the log of use and what sessions did out"),
 )
@@ -160,7 +156,7 @@ def write_backup(options: argparse.Namespace) -> int:
 
 
 @command(
-    argument("file", metavar="FILE", help="a file written by irdaemon backup"),
+    argument("file FILE", "a file written by irdaemon backup"),
 )
 def restore_backup(options: argparse.Namespace) -> int:
     """Replace the ledger with a backup; the daemon must not run.
@@ -191,7 +187,7 @@ def restore_backup(options: argparse.Namespace) -> int:
 
 
 @command(
-    argument("--config", metavar="FILE", help="read this configuration"),
+    argument("--config FILE", "read this configuration"),
 )
 def compact_ledger(options: argparse.Namespace) -> int:
     """Compact the ledger.

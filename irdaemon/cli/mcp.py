@@ -27,22 +27,14 @@ _TIMEOUT_S = 10.0
     flag("--http", "serve over streamable HTTP, on this machine only (stdio)"),
     flag("--web", "with --http: also serve the page of `irc web`"),
     add_repeated(
-        *("--host-name", "NAME[:PORT]"),
-        "with --web: also answer under this name of a tunnel or a proxy",
+        "--host-name NAME[:PORT]", "with --web: also answer under this name of a tunnel or a proxy"
     ),
+    argument("--port N", f"the port for HTTP ({_PORT}; 0: any)", type=PORT_NUMBER, default=_PORT),
     argument(
-        "--port",
-        type=PORT_NUMBER,
-        default=_PORT,
-        metavar="N",
-        help=f"the port for HTTP ({_PORT}; 0: any)",
-    ),
-    argument(
-        "--profile",
+        "--profile PROFILE",
+        f"which tools: {', '.join(PROFILES)} (discover)",
         choices=PROFILES,
         default="discover",
-        metavar="PROFILE",
-        help=f"which tools: {', '.join(PROFILES)} (discover)",
     ),
 )
 def serve_mcp(options: argparse.Namespace) -> int:

@@ -176,9 +176,9 @@ _LINES = make_type(int, "a number of lines", lambda n: 0 <= n < 10**9)
 
 
 @command(
-    argument("-n", type=_LINES, default=50, metavar="N", help="the last N lines (50)"),
-    flag("-f", "--follow", "keep printing new lines until interrupted"),
-    argument("--log", metavar="FILE", help="the log, if not the usual one"),
+    argument("-n N", "the last N lines (50)", type=_LINES, default=50),
+    flag("-f --follow", "keep printing new lines until interrupted"),
+    argument("--log FILE", "the log, if not the usual one"),
 )
 def print_log(options: argparse.Namespace) -> int:
     """Print the end of the daemon's log.

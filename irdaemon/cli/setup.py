@@ -195,10 +195,7 @@ def _list_files_beside(name: str) -> Iterator[str]:
 
 @command(
     argument(
-        "action",
-        choices=("install", "uninstall", "status"),
-        metavar="ACTION",
-        help="install, uninstall or status",
+        "action ACTION", "install, uninstall or status", choices=("install", "uninstall", "status")
     ),
 )
 def manage_service(options: argparse.Namespace) -> int:
@@ -235,9 +232,7 @@ def _make_way() -> None:
 
 
 @command(
-    argument(
-        "embedder", metavar="FAMILY:MODEL", help="model2vec, fastembed or sentence-transformers"
-    ),
+    argument("embedder FAMILY:MODEL", "model2vec, fastembed or sentence-transformers"),
 )
 def fetch_model(options: argparse.Namespace) -> int:
     """Download an embedding model from the network.

@@ -49,13 +49,9 @@ _OPTIONS = (
     flag("--detach", "run in the background; return once it serves"),
     flag("--wait", "with --detach: return once everything is indexed"),
     flag("--serve-only", "answer from the configured backend; watch nothing, write nothing"),
-    argument("--config", metavar="FILE", help="read this configuration"),
-    argument(
-        "--fallback",
-        metavar="FILE",
-        help="a configuration to use while no corpus is found or configured",
-    ),
-    argument("--log", metavar="FILE", help="log to FILE, not to stderr or the usual file"),
+    argument("--config FILE", "read this configuration"),
+    argument("--fallback FILE", "a configuration to use while no corpus is found or configured"),
+    argument("--log FILE", "log to FILE, not to stderr or the usual file"),
     flag("--verbose", "log debug messages, too"),
 )
 

@@ -312,18 +312,12 @@ def _find_innermost(error: BaseException) -> str:
 
 
 @command(
-    argument("servers", nargs="*", metavar="SERVER", help="ask this server for its tools"),
+    argument("servers SERVER", "ask this server for its tools", nargs="*"),
     add_repeated(
-        *("--file", "FILE"),
+        "--file FILE",
         "read servers from this file alone, such as a project's .mcp.json; may be repeated",
     ),
-    argument(
-        "--timeout",
-        type=SECONDS,
-        default=20.0,
-        metavar="S",
-        help="wait S seconds for each (20)",
-    ),
+    argument("--timeout S", "wait S seconds for each (20)", type=SECONDS, default=20.0),
 )
 def manage_tools(options: argparse.Namespace) -> int:
     """List configured MCP servers, or index their tools.

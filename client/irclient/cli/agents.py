@@ -29,9 +29,7 @@ from irclient.terminal.output import note, print_data, print_text
 NO_MOMENTS = "none"
 
 AGENT_OPTIONS = (
-    argument(
-        "agent", choices=tuple(SETTINGS_FILES), metavar="AGENT", help=", ".join(SETTINGS_FILES)
-    ),
+    argument("agent AGENT", ", ".join(SETTINGS_FILES), choices=tuple(SETTINGS_FILES)),
     flag("--hooks", "only the hooks"),
     flag("--mcp", "only the MCP server"),
     flag("--prompts-command", "only its command for writing expected prompts"),
@@ -42,29 +40,26 @@ AGENT_OPTIONS = (
 
 @command(
     argument(
-        "--agent",
+        "--agent AGENT",
+        f"the agent that sends it: {', '.join(AGENTS)}",
         choices=AGENTS,
         required=True,
-        metavar="AGENT",
-        help=f"the agent that sends it: {', '.join(AGENTS)}",
     ),
-    argument("--event", default="", metavar="NAME", help="the event, if its JSON does not name it"),
-    add_repeated("-c", "--corpus", "CORPUS", "search only this corpus"),
+    argument("--event NAME", "the event, if its JSON does not name it", default=""),
+    add_repeated("-c --corpus CORPUS", "search only this corpus"),
     argument(
-        "--budget-ms",
-        metavar="N",
+        "--budget-ms N",
+        f"give no answer after N ms in all ({BUDGET_MS}, or IRDAEMON_HOOK_BUDGET_MS)",
         default="",
-        help=f"give no answer after N ms in all ({BUDGET_MS}, or IRDAEMON_HOOK_BUDGET_MS)",
     ),
-    argument("--chars", metavar="N", default="", help=f"write at most N characters ({CHARS:,})"),
+    argument("--chars N", f"write at most N characters ({CHARS:,})", default=""),
     argument(
-        "--wording",
+        "--wording NAME",
+        "facts (the default), advice, or both, each for half the sessions",
         choices=WORDINGS,
         default="",
-        metavar="NAME",
-        help="facts (the default), advice, or both, each for half the sessions",
     ),
-    argument("--moments", metavar="NAMES", default="", help="the moments this handler is for"),
+    argument("--moments NAMES", "the moments this handler is for", default=""),
 )
 def answer_hook(client: Client, options: argparse.Namespace) -> int:
     """Answer a coding agent's hook event (`irc install` sets it up).
@@ -88,9 +83,8 @@ def answer_hook(client: Client, options: argparse.Namespace) -> int:
 @command(
     *AGENT_OPTIONS,
     argument(
-        "--moments",
-        metavar="NAMES",
-        help=f"also answer at these moments, separated by commas: {', '.join(MOMENTS)}, or"
+        "--moments NAMES",
+        f"also answer at these moments, separated by commas: {', '.join(MOMENTS)}, or"
         f" {NO_MOMENTS} (unchanged)",
     ),
 )
@@ -146,12 +140,11 @@ def uninstall_agent(client: Client, options: argparse.Namespace) -> int:
 
 @command(
     argument(
-        "--profile",
+        "--profile PROFILE",
+        "discover: the tools discover and disclose; library: also tools to search and read"
+        " documents; prompts: also tools to write expected prompts (discover)",
         choices=PROFILES,
         default="discover",
-        metavar="PROFILE",
-        help="discover: the tools discover and disclose; library: also tools to search and read"
-        " documents; prompts: also tools to write expected prompts (discover)",
     ),
 )
 def serve_mcp(client: Client, options: argparse.Namespace) -> int:

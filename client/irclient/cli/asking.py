@@ -23,7 +23,7 @@ from irclient.types import Hit, Selection
 
 # No line is looked up in a larger file; files of that size are not indexed by default.
 _MOST_BYTES = 16_000_000
-PATHS = flag("-l", "--paths", "print the paths of the items and nothing else")
+PATHS = flag("-l --paths", "print the paths of the items and nothing else")
 
 
 @command(
@@ -33,7 +33,7 @@ PATHS = flag("-l", "--paths", "print the paths of the items and nothing else")
     flag("--related", "also show the skill, package or session that belongs to each hit"),
     PATHS,
     take_argument(
-        "discover", "session", metavar="ID", help="leave out items already shown to this session"
+        "discover.session", "--session ID", "leave out items already shown to this session"
     ),
 )
 def discover_items(client: Client, options: argparse.Namespace) -> int:
@@ -82,12 +82,10 @@ def discover_items(client: Client, options: argparse.Namespace) -> int:
 @command(
     *QUERY,
     take_argument(
-        *("search", "passages"),
-        metavar="N",
-        help="show up to N passages of a document, each as a hit (1)",
+        "search.passages", "--passages N", "show up to N passages of a document, each as a hit (1)"
     ),
     flag("--exact", "only items that contain the query character by character"),
-    flag("-i", "--ignore-case", "with --exact: ignore case"),
+    flag("-i --ignore-case", "with --exact: ignore case"),
     PATHS,
 )
 def search_items(client: Client, options: argparse.Namespace) -> int:
@@ -170,14 +168,12 @@ class Literal:
 
 
 @command(
-    argument(
-        "reference", nargs="+", metavar="CORPUS/ID", help="as an answer names it, or CORPUS/NAME"
-    ),
+    argument("reference CORPUS/ID", "as an answer names it, or CORPUS/NAME", nargs="+"),
     take_argument(
-        *("disclose", "level"),
+        "disclose.level",
+        "--level LEVEL",
+        "metadata, body (the default), or bundled: with the files that go with it",
         choices=LEVELS,
-        metavar="LEVEL",
-        help="metadata, body (the default), or bundled: with the files that go with it",
     ),
     EXPAND,
     PLACE,

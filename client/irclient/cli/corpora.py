@@ -44,7 +44,7 @@ def list_corpora(client: Client, options: argparse.Namespace) -> int:
 
 
 @command(
-    argument("corpus", metavar="CORPUS", help="its name; `irc ls` lists them"),
+    argument("corpus CORPUS", "its name; `irc ls` lists them"),
 )
 def describe_corpus(client: Client, options: argparse.Namespace) -> int:
     """Show the details of a corpus.
@@ -77,7 +77,7 @@ def _format_value(value: Any) -> str:
 
 
 @command(
-    argument("reference", metavar="CORPUS/ID", help="the artifact, as answers name it"),
+    argument("reference CORPUS/ID", "the artifact, as answers name it"),
     PLACE,
 )
 def list_records(client: Client, options: argparse.Namespace) -> int:
@@ -101,10 +101,10 @@ def _format_record(record: dict[str, Any]) -> str:
 
 @command(
     ONE_CORPUS,
-    argument("-c", default="", metavar="CORPUS", help="the same, as for discover"),
-    take_argument("artifacts", "under", metavar="PATH", help="only at or below PATH"),
-    take_argument("artifacts", "after", metavar="CORPUS/ID", help="continue after this artifact"),
-    take_argument("artifacts", "limit", "-k", metavar="N", help="how many, at most 1,000 (100)"),
+    argument("-c CORPUS", "the same, as for discover", default=""),
+    take_argument("artifacts.under", "--under PATH", "only at or below PATH"),
+    take_argument("artifacts.after", "--after CORPUS/ID", "continue after this artifact"),
+    take_argument("artifacts.limit", "-k N", "how many, at most 1,000 (100)"),
     PLACE,
 )
 def list_artifacts(client: Client, options: argparse.Namespace) -> int:

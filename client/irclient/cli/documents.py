@@ -29,8 +29,8 @@ _CORPUS = "documents"
 _VIEWS = ("sections", "stats", "tree")
 _PAGE = 1_000
 _EXAMPLES = 3
-_PATH = argument("path", metavar="PATH", help="in the managed directory, or absolute")
-_FILE = argument("file", metavar="FILE", help="its content; - for stdin")
+_PATH = argument("path PATH", "in the managed directory, or absolute")
+_FILE = argument("file FILE", "its content; - for stdin")
 
 
 @command()
@@ -62,14 +62,14 @@ def manage_documents(client: Client, options: argparse.Namespace) -> int:
 
 @manage_documents.action(
     "add",
-    argument("title", metavar="TITLE", help="its file is named after it"),
+    argument("title TITLE", "its file is named after it"),
     take_argument(
-        *("doc_add", "directory"),
-        metavar="DIR",
-        help="below the managed directory; absolute: at or under a writable root",
+        "doc_add.directory",
+        "--directory DIR",
+        "below the managed directory; absolute: at or under a writable root",
     ),
-    take_argument("doc_add", "source", metavar="TEXT", help="where its content comes from"),
-    add_repeated("--tag", "TAG", "may be repeated"),
+    take_argument("doc_add.source", "--source TEXT", "where its content comes from"),
+    add_repeated("--tag TAG", "may be repeated"),
     _FILE,
 )
 def _add(client: Client, options: argparse.Namespace) -> int:
@@ -84,7 +84,7 @@ def _add(client: Client, options: argparse.Namespace) -> int:
     _PATH,
     _FILE,
     take_argument(
-        "doc_update", "if_digest", metavar="SHA256", help="only if its digest is still this one"
+        "doc_update.if_digest", "--if-digest SHA256", "only if its digest is still this one"
     ),
 )
 def _update(client: Client, options: argparse.Namespace) -> int:
@@ -115,7 +115,7 @@ def _read(client: Client, options: argparse.Namespace) -> int:
 
 @manage_documents.action(
     "ls",
-    take_argument("artifacts", "limit", "-k", metavar="N", help="at most N (100)"),
+    take_argument("artifacts.limit", "-k N", "at most N (100)"),
 )
 def _list(client: Client, options: argparse.Namespace) -> int:
     """List the documents."""
@@ -162,13 +162,11 @@ def _format_written(done: Mapping[str, Any]) -> str:
     "overview",
     argument(
         "--view",
+        "each corpus with some titles, totals, or directories (sections)",
         choices=_VIEWS,
         default="sections",
-        help="each corpus with some titles, totals, or directories (sections)",
     ),
-    argument(
-        "--depth", type=int, default=1, metavar="N", help="of directories below the roots (1)"
-    ),
+    argument("--depth N", "of directories below the roots (1)", type=int, default=1),
 )
 def _show_overview(client: Client, options: argparse.Namespace) -> int:
     """Show what the corpora contain, and where."""
@@ -239,8 +237,8 @@ def _format_overview(seen: Mapping[str, Any]) -> Iterator[str]:
 
 @manage_documents.action(
     "suggest",
-    argument("title", metavar="TITLE", help="of the new document"),
-    argument("summary", nargs="?", default="", metavar="TEXT", help="what it says"),
+    argument("title TITLE", "of the new document"),
+    argument("summary TEXT", "what it says", nargs="?", default=""),
 )
 def _suggest(client: Client, options: argparse.Namespace) -> int:
     """Find the directory where a document belongs.
@@ -268,9 +266,9 @@ def _format_suggestion(found: Mapping[str, Any]) -> str:
 
 @manage_documents.action(
     "index",
-    argument("directory", metavar="DIR", help="at or under roots of [documents]"),
+    argument("directory DIR", "at or under roots of [documents]"),
     flag("--flat", "without its subdirectories"),
-    take_argument("doc_index", "pattern", metavar="GLOB", help="only files that match"),
+    take_argument("doc_index.pattern", "--pattern GLOB", "only files that match"),
     flag("--dry-run", "only show what would be indexed"),
 )
 def _index(client: Client, options: argparse.Namespace) -> int:

@@ -63,15 +63,14 @@ def _read_several(kind: Callable[[str], T]) -> Callable[[str], list[T]]:
 _SHARE = make_type(float, "a share from 0 to below 1", lambda share: 0 <= share < 1)
 _COUNT = make_type(int, "a whole number above 0", lambda count: count >= 1)
 _CASES = (
-    argument(
-        "cases", nargs="?", default="", metavar="CASES.jsonl", help='{"query", "gold"} a line; -'
-    ),
-    argument("--qrels", default="", metavar="FILE", help="TREC qrels in place of cases"),
-    argument("--topics", default="", metavar="FILE", help="their topics: `query text`"),
+    argument("cases CASES.jsonl", '{"query", "gold"} a line; -', nargs="?", default=""),
+    argument("--qrels FILE", "TREC qrels in place of cases", default=""),
+    argument("--topics FILE", "their topics: `query text`", default=""),
 )
 _ASKING = (*QUERY_SHAPE, SELECT_OPTIONS, lambda page: page.set_defaults(query=[]))
 _FAIL_UNDER = add_repeated(
-    *("--fail-under", "MEASURE=F", "exit with 6 if a measure is below F; may be repeated"),
+    "--fail-under MEASURE=F",
+    "exit with 6 if a measure is below F; may be repeated",
     kind=make_type(_read_least, "MEASURE=F with a number F", lambda pair: bool(pair[0])),
 )
 
@@ -120,8 +119,8 @@ evaluate_answers.describes_actions = True
     flag("--sweep", "try other max_k and rel as well"),
     flag("--baseline", "also show plain BM25"),
     flag("--curve", "show smaller catalogues as well"),
-    argument("--save-run", default="", metavar="FILE", help="write a TREC run"),
-    argument("--save-qrels", default="", metavar="FILE", help="write TREC qrels"),
+    argument("--save-run FILE", "write a TREC run", default=""),
+    argument("--save-qrels FILE", "write TREC qrels", default=""),
     _FAIL_UNDER,
     *_ASKING,
 )
@@ -152,15 +151,10 @@ def _select(client: Client, options: argparse.Namespace) -> int:
 @evaluate_answers.action(
     "sweep",
     *_CASES,
-    argument("--max-k-grid", type=_read_several(int), metavar="N,...", help="1,2,3,5,8"),
-    argument("--rel-grid", type=_read_several(float), metavar="F,...", help="0.4,0.5 to 0.9"),
-    argument(
-        "--min-score-grid",
-        type=_read_several(FLOOR),
-        metavar="F,...",
-        help="none, or floors to try",
-    ),
-    argument("--objective", default="f1", metavar="MEASURE", help=f"{_OBJECTIVES} (f1)"),
+    argument("--max-k-grid N,...", "1,2,3,5,8", type=_read_several(int)),
+    argument("--rel-grid F,...", "0.4,0.5 to 0.9", type=_read_several(float)),
+    argument("--min-score-grid F,...", "none, or floors to try", type=_read_several(FLOOR)),
+    argument("--objective MEASURE", f"{_OBJECTIVES} (f1)", default="f1"),
     *_ASKING,
 )
 def _sweep(client: Client, options: argparse.Namespace) -> int:
@@ -249,23 +243,16 @@ def _judge(measured: Evaluation, options: argparse.Namespace) -> int:
 
 @evaluate_answers.action(
     "gen",
-    argument("of", metavar="CORPUS", help="what the cases are about"),
-    argument("-o", "--output", required=True, metavar="FILE", help="a new file of cases"),
+    argument("of CORPUS", "what the cases are about"),
+    argument("-o --output FILE", "a new file of cases", required=True),
     argument(
-        "--model",
+        "--model URL#MODEL",
+        "an OpenAI-compatible endpoint; the text of artifacts is sent there",
         required=True,
-        metavar="URL#MODEL",
-        help="an OpenAI-compatible endpoint; the text of artifacts is sent there",
     ),
-    argument("--each", type=_COUNT, default=5, metavar="N", help="for each artifact (5)"),
-    argument("--abstain", type=_SHARE, default=0.15, metavar="F", help="share without gold (0.15)"),
-    argument(
-        "--max-artifacts",
-        type=_COUNT,
-        default=50,
-        metavar="N",
-        help="of the first N by id (50)",
-    ),
+    argument("--each N", "for each artifact (5)", type=_COUNT, default=5),
+    argument("--abstain F", "share without gold (0.15)", type=_SHARE, default=0.15),
+    argument("--max-artifacts N", "of the first N by id (50)", type=_COUNT, default=50),
     flag("--keep-names", "let queries name the artifact"),
 )
 def _generate(client: Client, options: argparse.Namespace) -> int:
@@ -304,28 +291,13 @@ def _read_texts(client: Client, corpus: str, most: int) -> dict[str, list[str]]:
 
 @evaluate_answers.action(
     "mine",
+    argument("uses USES.jsonl", '{"prompt", "gold", "at"} a line; -', nargs="?", default=""),
     argument(
-        "uses",
-        nargs="?",
-        default="",
-        metavar="USES.jsonl",
-        help='{"prompt", "gold", "at"} a line; -',
+        "-c --corpus", "make cases of the uses that the daemon knows of this corpus", default=""
     ),
-    argument(
-        "-c",
-        "--corpus",
-        default="",
-        help="make cases of the uses that the daemon knows of this corpus",
-    ),
-    argument("-o", "--output", required=True, metavar="FILE", help="the older cases"),
-    argument("--newer", required=True, metavar="FILE", help="the newest cases"),
-    argument(
-        "--newest",
-        type=_SHARE,
-        default=0.2,
-        metavar="F",
-        help="share of the newest uses (0.2)",
-    ),
+    argument("-o --output FILE", "the older cases", required=True),
+    argument("--newer FILE", "the newest cases", required=True),
+    argument("--newest F", "share of the newest uses (0.2)", type=_SHARE, default=0.2),
 )
 def _mine_used(client: Client, options: argparse.Namespace) -> int:
     """Make cases from past uses."""
@@ -353,10 +325,8 @@ def _mine_used(client: Client, options: argparse.Namespace) -> int:
 @evaluate_answers.action(
     "report",
     *_CASES,
-    argument("-o", "--output", required=True, metavar="FILE.html", help="the page"),
-    argument(
-        "--against", default="", metavar="RUN", help="compare with a TREC run over the same cases"
-    ),
+    argument("-o --output FILE.html", "the page", required=True),
+    argument("--against RUN", "compare with a TREC run over the same cases", default=""),
     *_ASKING,
 )
 def _report(client: Client, options: argparse.Namespace) -> int:

@@ -71,7 +71,7 @@ _ROUND = (
     SELECT_OPTIONS,
     ROUNDS,
     flag("--all", "show every corpus, candidate and score"),
-    take_argument("explain", "item", metavar="CORPUS/ID", help="also show how this item fared"),
+    take_argument("explain.item", "--item CORPUS/ID", "also show how this item fared"),
 )
 def explain_answer(client: Client, options: argparse.Namespace) -> int:
     """Explain an answer, or why there is none.

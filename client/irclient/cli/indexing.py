@@ -18,20 +18,18 @@ from irclient.terminal.output import note, print_data
 
 
 @command(
-    argument("name", metavar="NAME", help="the name of the new corpus"),
+    argument("name NAME", "the name of the new corpus"),
     argument(
-        "kind",
-        metavar="KIND",
+        "kind KIND",
+        "skills, packages, sessions, files, ...; optional for an automatic corpus",
         nargs="?",
         default="",
-        help="skills, packages, sessions, files, ...; optional for an automatic corpus",
     ),
     argument(
-        "root",
-        metavar="ROOT",
+        "root ROOT",
+        "a directory to index, or, for files, sessions and mcp_tools, a single file",
         nargs="*",
         default=(),
-        help="a directory to index, or, for files, sessions and mcp_tools, a single file",
     ),
     flag("--dry-run", "only show what would be indexed, and what not"),
     NO_WAIT,
@@ -105,7 +103,7 @@ def _format_preview(found: dict[str, Any]) -> str:
 
 
 @command(
-    argument("name", metavar="CORPUS", help="its name; `irc ls` lists them"),
+    argument("name CORPUS", "its name; `irc ls` lists them"),
     NO_WAIT,
 )
 def remove_corpus(client: Client, options: argparse.Namespace) -> int:
@@ -194,7 +192,7 @@ def _name_state(task: dict[str, Any], dry_run: bool) -> str:
 
 
 @command(
-    argument("path", metavar="PATH", help="a file or directory below a corpus' root"),
+    argument("path PATH", "a file or directory below a corpus' root"),
     NO_WAIT,
 )
 def hint_change(client: Client, options: argparse.Namespace) -> int:
@@ -212,9 +210,7 @@ def hint_change(client: Client, options: argparse.Namespace) -> int:
 
 
 @command(
-    argument(
-        "generation", type=int, metavar="GENERATION", help="its number, from an answer or an event"
-    ),
+    argument("generation GENERATION", "its number, from an answer or an event", type=int),
     WAIT,
 )
 def await_generation(client: Client, options: argparse.Namespace) -> int:

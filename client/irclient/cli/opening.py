@@ -33,11 +33,7 @@ _OPTION = {
 
 
 @command(
-    argument(
-        "reference",
-        metavar="REF",
-        help="CORPUS/ID or CORPUS/NAME, or a path, each also with :LINE",
-    ),
+    argument("reference REF", "CORPUS/ID or CORPUS/NAME, or a path, each also with :LINE"),
     PLACE,
 )
 def open_item(client: Client, options: argparse.Namespace) -> int:

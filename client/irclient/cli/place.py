@@ -13,10 +13,9 @@ PLACE = group(
     "where from",
     add_exclusive(
         argument(
-            *("--here",),
+            "--here DIR",
+            "ask as if from DIR, so that its project is searched, too (working directory)",
             default="",
-            metavar="DIR",
-            help="ask as if from DIR, so that its project is searched, too (working directory)",
         ),
         flag("--everywhere", "search no project"),
     ),

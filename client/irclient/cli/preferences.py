@@ -27,7 +27,7 @@ _FADED = (
 )
 
 _OPTIONS = (
-    argument("reference", nargs="?", default="", metavar="REF", help="CORPUS/ID; a name will do"),
+    argument("reference REF", "CORPUS/ID; a name will do", nargs="?", default=""),
     flag("--here", "only in the project of this directory"),
     flag("--undo", "take it back"),
 )

@@ -31,7 +31,7 @@ _UNITS = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 
 
 @command(
-    argument("directory", nargs="?", default="", metavar="DIR", help="a directory (this one)"),
+    argument("directory DIR", "a directory (this one)", nargs="?", default=""),
 )
 def show_project(client: Client, options: argparse.Namespace) -> int:
     """Show the project that contains a directory.
@@ -128,9 +128,7 @@ def _format_size(size: int) -> str:
     return f"{size:,} B"
 
 
-@manage_projects.action(
-    "add", argument("directory", metavar="DIR", help="a directory in the project")
-)
+@manage_projects.action("add", argument("directory DIR", "a directory in the project"))
 def _add(client: Client, options: argparse.Namespace) -> int:
     """Read a project, and keep it indexed."""
     added = client.add_project(find_directory(options.directory, "irc projects add"))
@@ -143,9 +141,7 @@ def _format_added(row: Mapping[str, Any]) -> str:
     return f"{row['name']} is being read; irc here {quote(row['root'])} shows its progress"
 
 
-@manage_projects.action(
-    "forget", argument("directory", metavar="DIR", help="a directory in it, or where it was")
-)
+@manage_projects.action("forget", argument("directory DIR", "a directory in it, or where it was"))
 def _forget(client: Client, options: argparse.Namespace) -> int:
     """Forget everything about a project, until it is asked from again."""
     place = find_directory(options.directory, "", must_exist=False)

@@ -33,12 +33,12 @@ _HELD = (
     TableColumn("outdated", optional=1),
     TableColumn("", least=14),
 )
-_CORPUS = argument("-c", "--corpus", metavar="CORPUS", help="only this corpus (all)")
-_PART = argument("--here", default="", metavar="DIR", help="only the project there")
+_CORPUS = argument("-c --corpus CORPUS", "only this corpus (all)")
+_PART = argument("--here DIR", "only the project there", default="")
 
 
 def _add_provenance(op: str, meaning: str) -> Add:
-    return take_argument(op, "provenance", choices=PROVENANCES, metavar="FROM", help=meaning)
+    return take_argument(f"{op}.provenance", "--provenance FROM", meaning, choices=PROVENANCES)
 
 
 @command(unless="list, if none is given")
@@ -84,9 +84,7 @@ add_writing(manage_prompts)
 
 @manage_prompts.action(
     "list",
-    take_argument(
-        *("prompts", "item", "item"), nargs="?", metavar="CORPUS/ID", help="those of one item"
-    ),
+    take_argument("prompts.item", "item CORPUS/ID", "those of one item", nargs="?"),
     _CORPUS,
     PLACE,
 )
@@ -128,8 +126,8 @@ def describe_gate(told: Mapping[str, Any]) -> str:
 
 @manage_prompts.action(
     "import",
-    argument("file", metavar="FILE", help="JSON, one item a line; - for standard input"),
-    argument("-c", "--corpus", metavar="CORPUS", help="of lines that name none"),
+    argument("file FILE", "JSON, one item a line; - for standard input"),
+    argument("-c --corpus CORPUS", "of lines that name none"),
     NO_WAIT,
     PLACE,
 )
@@ -228,10 +226,8 @@ def _make_line(each: ExportedPrompts) -> dict[str, Any]:
 
 @manage_prompts.action(
     "forget",
-    take_argument(
-        *("prompts_forget", "item", "item"), nargs="?", metavar="CORPUS/ID", help="of this item"
-    ),
-    argument("-c", "--corpus", metavar="CORPUS", help="of all items of this corpus"),
+    take_argument("prompts_forget.item", "item CORPUS/ID", "of this item", nargs="?"),
+    argument("-c --corpus CORPUS", "of all items of this corpus"),
     _add_provenance("prompts_forget", "only those from here (person and agent)"),
     _PART,
     NO_WAIT,
@@ -245,7 +241,7 @@ def _forget(client: Client, options: argparse.Namespace) -> int:
 
 @manage_prompts.action(
     "rollback",
-    argument("-c", "--corpus", metavar="CORPUS", required=True, help="of this corpus"),
+    argument("-c --corpus CORPUS", "of this corpus", required=True),
     _add_provenance("prompts_rollback", "those from here (person)"),
     _PART,
     NO_WAIT,

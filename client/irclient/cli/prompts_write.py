@@ -28,18 +28,15 @@ def add_writing(prompts: Command) -> None:
     """Add the actions for writing prompts to the command `irc prompts`."""
     prompts.action(
         "write",
-        argument("corpus", nargs="*", metavar="CORPUS", help="of these (all but sessions, notes)"),
+        argument("corpus CORPUS", "of these (all but sessions, notes)", nargs="*"),
         argument(
-            "--with",
+            "--with WRITER",
+            "claude or codex, run as a command, or models: the endpoint of [models] (claude)",
             dest="writer",
             choices=WRITERS,
             default="claude",
-            metavar="WRITER",
-            help="claude or codex, run as a command, or models: the endpoint of [models] (claude)",
         ),
-        argument(
-            "--budget", type=int, default=0, metavar="TOKENS", help="spend at most about TOKENS"
-        ),
+        argument("--budget TOKENS", "spend at most about TOKENS", type=int, default=0),
         flag("--yes", "do not ask"),
         flag("--no-wait", "return at once; irc status shows the progress"),
         add_exclusive(
@@ -50,13 +47,13 @@ def add_writing(prompts: Command) -> None:
     )(_write)
     prompts.action(
         "batch",
-        argument("corpus", nargs="?", default=None, metavar="CORPUS", help="of this corpus"),
-        argument("--limit", type=int, default=10, metavar="N", help="of at most N items (10)"),
+        argument("corpus CORPUS", "of this corpus", nargs="?", default=None),
+        argument("--limit N", "of at most N items (10)", type=int, default=10),
     )(_show_batch)
     prompts.action(
         "hand-in",
-        argument("batch", metavar="BATCH", help="the number that irc prompts batch printed"),
-        argument("file", nargs="?", default="-", metavar="FILE", help="lines of JSON (stdin)"),
+        argument("batch BATCH", "the number that irc prompts batch printed"),
+        argument("file FILE", "lines of JSON (stdin)", nargs="?", default="-"),
     )(_hand_in)
 
 

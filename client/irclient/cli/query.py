@@ -91,113 +91,103 @@ FLOOR = make_type(
 )
 
 
-def take_argument(op: str, name: str, *names: str, **details: Any) -> Add:
-    """Return the command-line argument for an operation's argument, with its type and default."""
-    row = OPS[op]
-    if number := {int: int, (int, float): float}.get(row.args[name]):
+def take_argument(name: str, form: str, meaning: str, **details: Any) -> Add:
+    """Return the argument for one of an operation, OP.NAME, with its type and default."""
+    op, _, name = name.partition(".")
+    if number := {int: int, (int, float): float}.get(OPS[op].args[name]):
         details = {"type": number, **details}
-    names = names or (f"--{name.replace('_', '-')}",)
-    return argument(*names, default=row.find_default(name), **details)
+    return argument(form, meaning, default=OPS[op].find_default(name), **details)
 
 
 Act = Callable[[Client, argparse.Namespace], int]
-ONE_CORPUS = argument("corpus", nargs="?", metavar="CORPUS", help="only this corpus (all)")
+ONE_CORPUS = argument("corpus CORPUS", "only this corpus (all)", nargs="?")
 EXPAND = take_argument(
-    *("discover", "expand"),
-    metavar="HOW",
-    help="show the text around what matched: window, window:K or artifact",
+    "discover.expand",
+    "--expand HOW",
+    "show the text around what matched: window, window:K or artifact",
 )
-WAIT = take_argument("wait", "wait_ms", metavar="N", help="wait at most N ms (1000)")
+WAIT = take_argument("wait.wait_ms", "--wait-ms N", "wait at most N ms (1000)")
 ROUNDS = argument(
-    "--rounds",
+    "--rounds N",
+    "ask in at most N rounds (1 to 8): parts without an answer are asked again",
     type=int,
-    metavar="N",
-    help="ask in at most N rounds (1 to 8): parts without an answer are asked again",
 )
 SELECT_OPTIONS = group(
     "how to select",
     argument(
-        *("--select", "--strategy"),
+        "--select --strategy STRATEGY",
+        f"{', '.join(STRATEGIES)} (conservative)",
         choices=STRATEGIES,
         default="conservative",
-        metavar="STRATEGY",
-        help=f"{', '.join(STRATEGIES)} (conservative)",
     ),
-    argument(*("-n", "--max-k"), type=int, default=3, metavar="N", help="commit at most N (3)"),
-    argument("--rel", type=float, metavar="F", help="share of the top score needed (0.9, relaxed)"),
+    argument("-n --max-k N", "commit at most N (3)", type=int, default=3),
+    argument("--rel F", "share of the top score needed (0.9, relaxed)", type=float),
     argument(
-        "--min-score",
+        "--min-score F",
+        "abstain below F (0 to 1), `auto` (calibrated, the default) or `none`",
         type=FLOOR,
         default="auto",
-        metavar="F",
-        help="abstain below F (0 to 1), `auto` (calibrated, the default) or `none`",
     ),
 )
 # All of a query but its words.
 QUERY_SHAPE = (
     group(
         "what to search",
-        add_repeated(*("-c", "--corpus"), "CORPUS", "search only this corpus; may be repeated"),
+        add_repeated("-c --corpus CORPUS", "search only this corpus; may be repeated"),
         add_repeated(
-            "--where",
-            "COND",
-            "field=value, field>=value, ..., or a filter in JSON; may be repeated",
+            "--where COND", "field=value, field>=value, ..., or a filter in JSON; may be repeated"
         ),
         add_repeated(
-            *("--asset-type", "--asset_type"),
-            "TYPE",
+            "--asset-type --asset_type TYPE",
             "only text, code, pdf, image or multimodal; may be repeated",
         ),
-        add_repeated("--surface", "KIND", "search only surfaces of this kind"),
+        add_repeated("--surface KIND", "search only surfaces of this kind"),
     ),
     group(
         "how to rank",
-        take_argument("discover", "k", "-k", metavar="N", help="candidates to rank (10)"),
+        take_argument("discover.k", "-k N", "candidates to rank (10)"),
         take_argument(
-            *("discover", "mode"),
+            "discover.mode",
+            "--mode MODE",
+            "hybrid (meaning and words, the default), dense (semantic) or lexical (keyword)",
             type=_translate_mode,
             choices=MODES,
-            metavar="MODE",
-            help="hybrid (meaning and words, the default), dense (semantic) or lexical (keyword)",
         ),
         take_argument(
-            *("discover", "fusion"),
+            "discover.fusion",
+            "--fusion HOW",
+            f"how to combine the rankings: {', '.join(FUSIONS)} (as configured)",
             choices=FUSIONS,
-            metavar="HOW",
-            help=f"how to combine the rankings: {', '.join(FUSIONS)} (as configured)",
         ),
         add_repeated(
-            *("--weight", "KIND=W", "multiply the score of a surface kind; may be repeated"),
+            "--weight KIND=W",
+            "multiply the score of a surface kind; may be repeated",
             kind=make_type(_read_weight, "KIND=W with a number W"),
         ),
-        flag("--rerank", "--rerank-text", "let the configured reranker reorder the best"),
+        flag("--rerank --rerank-text", "let the configured reranker reorder the best"),
     ),
     group(
         "what to answer",
         take_argument(
-            *("discover", "level", "--disclose"),
-            choices=LEVELS,
-            metavar="LEVEL",
-            help="metadata (the default), body (--disclose alone), or bundled: with the files that"
+            "discover.level",
+            "--disclose LEVEL",
+            "metadata (the default), body (--disclose alone), or bundled: with the files that"
             " go with it",
+            choices=LEVELS,
         ),
         EXPAND,
         flag("--fresh", "wait until every change made so far is included"),
         WAIT,
         take_argument(
-            *("discover", "budget_ms"),
-            metavar="N",
-            help="give the best answer possible within N ms",
+            "discover.budget_ms", "--budget-ms N", "give the best answer possible within N ms"
         ),
     ),
 )
 QUERY = (
-    argument("query", nargs="+", metavar="QUERY", help="what is needed, in words; - reads stdin"),
+    argument("query QUERY", "what is needed, in words; - reads stdin", nargs="+"),
     *QUERY_SHAPE,
     PLACE,
-    argument(
-        "--since", default="", metavar="WHEN", help="only since WHEN: 7d, 12h, 30m, 2w or a date"
-    ),
+    argument("--since WHEN", "only since WHEN: 7d, 12h, 30m, 2w or a date", default=""),
 )
 
 

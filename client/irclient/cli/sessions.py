@@ -23,8 +23,8 @@ _HASH = 10
 
 
 @command(
-    argument("file", metavar="FILE", help="its path, or the end of one: src/parser.py"),
-    take_argument("sessions", "limit", "-n", "--limit", metavar="N", help="at most N turns (20)"),
+    argument("file FILE", "its path, or the end of one: src/parser.py"),
+    take_argument("sessions.limit", "-n --limit N", "at most N turns (20)"),
 )
 def list_sessions(client: Client, options: argparse.Namespace) -> int:
     """List the sessions that touched a file, and what was asked in them.

@@ -104,12 +104,7 @@ def ping_daemon(client: Client, options: argparse.Namespace) -> int:
 
 
 @command(
-    argument(
-        "topic",
-        nargs="*",
-        metavar="TOPIC",
-        help=f"only these: {', '.join(TOPICS)} (all)",
-    ),
+    argument("topic TOPIC", f"only these: {', '.join(TOPICS)} (all)", nargs="*"),
 )
 def print_events(client: Client, options: argparse.Namespace) -> int:
     """Print the daemon's events as they happen.

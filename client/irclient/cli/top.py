@@ -19,8 +19,8 @@ _WITHIN_S = 2.0
 
 
 @command(
-    argument("--every", type=SECONDS, default=1.0, metavar="S", help="refresh every S seconds (1)"),
-    argument("--count", type=int, metavar="N", help="end after N refreshes"),
+    argument("--every S", "refresh every S seconds (1)", type=SECONDS, default=1.0),
+    argument("--count N", "end after N refreshes", type=int),
 )
 def watch_daemon(client: Client, options: argparse.Namespace) -> int:
     """Show the daemon at work, live.

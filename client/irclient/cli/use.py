@@ -37,11 +37,11 @@ _MOMENTS = ("moment", "agent", "told", "silent", "bad events")
 
 def _add_item(meaning: str) -> Add:
     """Return the option --item of an action, which overrides the one before the action."""
-    return argument("--item", metavar="REF", default=argparse.SUPPRESS, help=meaning)
+    return argument("--item REF", meaning, default=argparse.SUPPRESS)
 
 
 @command(
-    take_argument("usage", "item", metavar="REF", help="only this item (CORPUS/ID)"),
+    take_argument("usage.item", "--item REF", "only this item (CORPUS/ID)"),
     unless="show, if none is given",
 )
 def report_usage(client: Client, options: argparse.Namespace) -> int:
@@ -81,7 +81,7 @@ def _show(client: Client, options: argparse.Namespace) -> int:
     "forget",
     add_exclusive(
         _add_item("of this item (CORPUS/ID)"),
-        take_argument("usage_forget", "session", metavar="ID", help="of this session (AGENT:ID)"),
+        take_argument("usage_forget.session", "--session ID", "of this session (AGENT:ID)"),
         flag("--all", "everything"),
         required=True,
     ),
@@ -96,8 +96,8 @@ def _forget(client: Client, options: argparse.Namespace) -> int:
 
 @report_usage.action(
     "import",
-    argument("file", metavar="FILE", help="JSON, one use a line; - for standard input"),
-    argument("-c", "--corpus", metavar="CORPUS", help="of uses that name none"),
+    argument("file FILE", "JSON, one use a line; - for standard input"),
+    argument("-c --corpus CORPUS", "of uses that name none"),
     NO_WAIT,
 )
 def _import(client: Client, options: argparse.Namespace) -> int:
@@ -108,7 +108,7 @@ def _import(client: Client, options: argparse.Namespace) -> int:
 
 @report_usage.action(
     "rollback",
-    argument("corpus", metavar="CORPUS", nargs="?", help="only this corpus"),
+    argument("corpus CORPUS", "only this corpus", nargs="?"),
     NO_WAIT,
 )
 def _roll_back(client: Client, options: argparse.Namespace) -> int:
@@ -117,7 +117,7 @@ def _roll_back(client: Client, options: argparse.Namespace) -> int:
 
 
 @command(
-    take_argument("gaps", "least", metavar="N", help="list gaps of at least N prompts (2)"),
+    take_argument("gaps.least", "--least N", "list gaps of at least N prompts (2)"),
 )
 def report_gaps(client: Client, options: argparse.Namespace) -> int:
     """Report what was needed and not found, and how to fix it.
@@ -144,18 +144,13 @@ def report_gaps(client: Client, options: argparse.Namespace) -> int:
 
 @command(
     argument(
-        "--agent",
+        "--agent AGENT",
+        "claude (the default) or codex",
         choices=("claude", "codex"),
         default="claude",
-        metavar="AGENT",
-        help="claude (the default) or codex",
     ),
     argument(
-        "--context-tokens",
-        type=int,
-        default=0,
-        metavar="N",
-        help="the context's size (200000, for codex 272000)",
+        "--context-tokens N", "the context's size (200000, for codex 272000)", type=int, default=0
     ),
 )
 def report_listing(client: Client, options: argparse.Namespace) -> int:
@@ -181,13 +176,9 @@ def report_listing(client: Client, options: argparse.Namespace) -> int:
 
 
 @command(
-    argument("session", metavar="SESSION", help="as the hook names it: AGENT:ID"),
+    argument("session SESSION", "as the hook names it: AGENT:ID"),
     argument(
-        "reference",
-        nargs="*",
-        default=(),
-        metavar="CORPUS/ID",
-        help="record these as shown, too; a name will do",
+        "reference CORPUS/ID", "record these as shown, too; a name will do", nargs="*", default=()
     ),
 )
 def list_impressions(client: Client, options: argparse.Namespace) -> int:

@@ -36,13 +36,13 @@ _FILE = """\
 
 
 @command(
-    argument("--port", type=PORT_NUMBER, metavar="N", help=f"the port ({PORT}; 0: any)"),
+    argument("--port N", f"the port ({PORT}; 0: any)", type=PORT_NUMBER),
     add_exclusive(
         flag("--print-url", "print the link instead of opening a browser"),
         flag("--no-link", "only serve, for another irc web to open"),
     ),
     add_repeated(
-        *("--host-name", "NAME[:PORT]"),
+        "--host-name NAME[:PORT]",
         "answer under this name, too: of a tunnel (localhost:9000) or a proxy; repeatable",
     ),
 )

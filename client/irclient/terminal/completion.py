@@ -13,7 +13,7 @@ from irclient.errors import Unavailable
 from irclient.terminal.help import argument, walk_actions
 
 SHELLS = ("bash", "zsh", "fish")
-SHELL = argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
+SHELL = argument("shell SHELL", ", ".join(SHELLS), choices=SHELLS)
 
 _ASK = "irc completion corpora 2>/dev/null"
 _CORPORA = {

@@ -10,6 +10,7 @@ import argparse
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
+from itertools import takewhile
 from textwrap import dedent
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
@@ -80,6 +81,7 @@ def make_parser(name: str, about: str, epilog: str) -> Parser:
         description=about,
         epilog=epilog,
         formatter_class=_Formatter,
+        allow_abbrev=False,
     )
 
 
@@ -129,6 +131,7 @@ class Command:
             description=self.about,
             epilog=f"examples:\n{_indent(self.examples)}",
             formatter_class=_Formatter,
+            allow_abbrev=False,
         )
         page.set_defaults(run=self.run, page=page)
         for add in self._options:
@@ -143,8 +146,10 @@ class Command:
             for action, (act, options) in self.actions.items():
                 doc = act.__doc__ or ""
                 about = doc.partition("\n")[0] if self.describes_actions else None
-                parser = actions.add_parser(action, help=_make_phrase(doc), description=about)
-                parser.set_defaults(act=act)
+                parser = actions.add_parser(
+                    action, help=_make_phrase(doc), description=about, allow_abbrev=False
+                )
+                parser.set_defaults(act=act, page=parser)
                 for add in (*options, *of_actions):
                     add(parser)
         return page
@@ -158,24 +163,29 @@ def command(*options: Add, unless: str = "") -> Callable[[Callable[..., int]], C
 _NUMBERS: Mapping[Any, str] = {int: "a whole number", float: "a number"}
 
 
-def argument(*names: str, **details: Any) -> Add:
-    """Return a function that adds an argument, as `add_argument` does, to a parser."""
+def argument(form: str, meaning: str, **details: Any) -> Add:
+    """Return a function that adds an argument to a parser.
+
+    `form` is how it is written: the names of an option, or of a positional, and its metavar:
+    `-c --corpus CORPUS`, `file FILE`. `meaning` is its help; the details are of `add_argument`.
+    """
     kind: Any = details.get("type")
     if kind in _NUMBERS:
         details["type"] = make_type(kind, _NUMBERS[kind])
-    return lambda parser: parser.add_argument(*names, **details)
+    words = form.split()
+    names = list(takewhile(lambda word: word.startswith("-"), words)) or words[:1]
+    metavar = " ".join(words[len(names) :]) or None
+    return lambda parser: parser.add_argument(*names, metavar=metavar, help=meaning, **details)
 
 
-def flag(*words: str) -> Add:
-    """Return a function that adds an option without a value, given its names and help."""
-    *names, meaning = words
-    return argument(*names, action="store_true", help=meaning)
+def flag(form: str, meaning: str) -> Add:
+    """Return a function that adds an option without a value."""
+    return lambda parser: parser.add_argument(*form.split(), action="store_true", help=meaning)
 
 
-def add_repeated(*words: str, kind: Callable[[str], Any] = str) -> Add:
-    """Return a function that adds an option that may be repeated: its names, metavar and help."""
-    *names, metavar, meaning = words
-    return argument(*names, action="append", default=[], type=kind, metavar=metavar, help=meaning)
+def add_repeated(form: str, meaning: str, kind: Callable[[str], Any] = str) -> Add:
+    """Return a function that adds an option that may be repeated."""
+    return argument(form, meaning, action="append", default=[], type=kind)
 
 
 def make_type(

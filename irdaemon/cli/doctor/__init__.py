@@ -88,7 +88,7 @@ def examine(config: Config) -> Iterator[tuple[str, Finding]]:
 
 @command(
     flag("--json", "print the findings as JSON"),
-    argument("--config", metavar="FILE", help="check with this configuration"),
+    argument("--config FILE", "check with this configuration"),
 )
 def find_faults(options: argparse.Namespace) -> int:
     """Find what is wrong on this machine, and how to fix it.

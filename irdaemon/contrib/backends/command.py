@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from irdaemon.contrib.backends.state import BackendAdmin
 
 _OPTIONS = (
-    argument("url", nargs="?", metavar="URL", help="this one, not those of the configuration"),
-    argument("--config", metavar="FILE", help="read this configuration"),
+    argument("url URL", "this one, not those of the configuration", nargs="?"),
+    argument("--config FILE", "read this configuration"),
     flag("--json", "print data as JSON"),
 )
 
