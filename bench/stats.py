@@ -90,9 +90,9 @@ def count_code(path: Path) -> int:
 
 
 def documents(root: Path) -> Iterator[Path]:
-    """Yield what is written by hand for readers; protocol.md is generated, parity.md is a table."""
+    """Yield what is written by hand for readers: no generated pages, tables or lists of changes."""
     for path in [*root.glob("*.md"), *(root / "docs").glob("*.md")]:
-        if path.name not in ("CHANGELOG.md", "protocol.md", "parity.md"):
+        if path.name not in ("CHANGELOG.md", "cli.md", "protocol.md", "parity.md"):
             yield path
 
 
