@@ -57,7 +57,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """Facts of the whole corpus for an index of a part of it.
+    """Facts about a whole corpus, for an index that holds only part of it.
 
     `eligible` counts the records that the filters of the query let through.
     """
@@ -74,7 +74,7 @@ class Elsewhere(Protocol):
         ...
 
     def include_artifacts(self, artifact_ids: tuple[str, ...]) -> Elsewhere:
-        """Return the same corpus, of which every part has these artifacts for every query."""
+        """Return the same corpus with these artifacts in the part that any query gets."""
         ...
 
     def count_records(self, word: str) -> int:
@@ -86,7 +86,7 @@ class Elsewhere(Protocol):
         ...
 
     def rank(self, wanted: Wanted, leg: str, score: float) -> int:
-        """Return which place a score has among all records in a leg, from 1."""
+        """Return the rank of a score among all records in a leg, from 1."""
         ...
 
 
@@ -145,11 +145,11 @@ class CorpusIndex:
 
     @property
     def image(self) -> Image:
-        """Return what of it may be laid out in a file."""
+        """Return the part that may be laid out in a file."""
         return Image(self.rows, self.lexical, self.dense.graph)
 
     def on(self, image: Image) -> CorpusIndex:
-        """Return the same index on the image that was made of it."""
+        """Return the same index backed by the image made from it."""
         rows, lexical = image.rows, image.lexical
         return replace(
             self,
@@ -162,7 +162,7 @@ class CorpusIndex:
 
     @property
     def unembedded(self) -> int:
-        """Count the records whose vector is still to come."""
+        """Count the records that have no vector yet."""
         return self.n_records - self.n_embedded
 
     @property
@@ -171,7 +171,7 @@ class CorpusIndex:
         return bool(self.n_embedded)
 
     def count_eligible(self, mask: NDArray[np.bool_] | None) -> int:
-        """Count the records that a filter lets through, by its mask; None is no filter."""
+        """Count the records that a filter's mask lets through; None means no filter."""
         if self.whole:
             return self.whole.eligible
         return self.n_records if mask is None else int(np.count_nonzero(mask))
@@ -188,12 +188,12 @@ class CorpusIndex:
 
     @property
     def kinds(self) -> Sequence[str]:
-        """Return the kinds of surfaces there are, or were."""
+        """Return the kinds of surfaces that records have or had."""
         return self.whole.totals.kinds if self.whole else self.rows.kind_names
 
     @property
     def building(self) -> bool:
-        """Return whether much is still to come: the first whole scan, or most of the vectors.
+        """Return whether the first whole scan, or most of the vectors, are still missing.
 
         Where there is no embedder no vectors will come, and where a person has to ask for the first
         scan it does not come by itself.
@@ -224,7 +224,7 @@ class Snapshot:
         return self.corpora.get(name) or self.parts.get(name)
 
     def get_index(self, name: str) -> CorpusIndex:
-        """Return the index that `find_index` does. Raises KeyError where there is none."""
+        """Return the same as `find_index`. Raises KeyError for an unknown name."""
         return self.corpora[name] if name in self.corpora else self.parts[name]
 
     def list_indexes(self) -> tuple[CorpusIndex, ...]:
@@ -232,7 +232,7 @@ class Snapshot:
         return (*self.corpora.values(), *self.parts.values())
 
     def replace_index(self, index: CorpusIndex) -> Snapshot:
-        """Return the same state with another index of a corpus, or of a part that there is."""
+        """Return the same state with another index of an existing corpus or part."""
         if index.corpus in self.parts:
             return replace(self, parts={**self.parts, index.corpus: index})
         return replace(self, corpora={**self.corpora, index.corpus: index})
@@ -242,7 +242,7 @@ class Snapshot:
         return self.vocabulary if index.vocabulary is None else index.vocabulary
 
     def find_words(self, index: CorpusIndex) -> Mapping[str, int]:
-        """Return the vocabulary of a corpus as far as a query may know it.
+        """Return the part of a corpus' vocabulary that a query may know.
 
         Words that only projects hold which the query does not come from are in it as well.
         """
@@ -292,7 +292,7 @@ class KnownWords(Mapping[str, int]):
         return int(term)
 
     def get(self, word: str, default: Any = None) -> Any:
-        """Return the number of a word; of one that no record and no name holds, what is given."""
+        """Return the number of a word, or the default if no record and no name holds it."""
         if (term := self._vocabulary.get(word, -1)) < 0:
             return default
         indexes = self._indexes
@@ -331,7 +331,7 @@ def index_corpus(
     previous: CorpusIndex | None = None,
     graph: Graph | None = None,
 ) -> CorpusIndex:
-    """Return the index of a corpus as the ledger now has it, reusing what has not changed.
+    """Return the index of a corpus as it is now in the ledger, reusing what has not changed.
 
     `graph` takes the place of the previous index's.
     """
@@ -372,7 +372,7 @@ def drop_graphs(snapshot: Snapshot) -> Snapshot:
 
 
 def _is_floor_current(floor: Floor, space: Space, rows: Rows) -> bool:
-    """Return whether a floor is of this space and of (about) these artifacts."""
+    """Return whether a floor was found in this space and for roughly these artifacts."""
     same = (floor.embedder, floor.recipe) == (space.embedder, space.recipe)
     return same and measure_drift(floor, rows) <= DRIFT
 

@@ -2,7 +2,7 @@
 
 The ledger of the daemon that writes a corpus is the truth. A backend holds a function of it, which
 can be dropped and built again: what the index needs of every record, and the text that is
-disclosed. It is brought level by deltas, each one transaction with the generation that it makes.
+disclosed. Deltas keep it up to date, each one transaction that makes one generation.
 
 A backend narrows, the index scores: for a query it gives the records near the top of either leg by
 the raw scores of all of them, with the filters applied before, and the statistics of the whole
@@ -24,16 +24,16 @@ from irdaemon.types import Floor
 
 
 class OutOfStep(Conflict):
-    """A delta does not follow what the backend has; the corpus has to be sent whole."""
+    """A delta does not follow the backend's generation; send the whole corpus."""
 
 
 class LeaseLost(Unavailable):
-    """Another process writes the corpus, or did since; the message names it."""
+    """Another process writes the corpus now, or has written it since; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Facts of a whole corpus, as of one generation.
+    """Facts about a whole corpus, as of one generation.
 
     `ledger` is the identity of the ledger whose row numbers and term ids are used, `holder` who
     writes it (user@host). `mean_length` is the one that BM25 is computed with. `fields` has up to a
@@ -178,11 +178,11 @@ class IndexBackend(Protocol):
     # -- searching -----------------------------------------------------------------------------
 
     def read_totals(self) -> Mapping[str, Totals]:
-        """Return what is known of every corpus there is, by name."""
+        """Return the facts about every corpus, by name."""
         ...
 
     def find_candidates(self, corpus: str, wanted: Wanted) -> Found:
-        """Return the records of a corpus that a query needs."""
+        """Return the records that a query needs from a corpus."""
         ...
 
     def find_term_ids(self, corpus: str, words: Collection[str]) -> Mapping[str, int]:
@@ -203,7 +203,7 @@ class IndexBackend(Protocol):
         ...
 
     def rank(self, corpus: str, wanted: Wanted, leg: str, score: float) -> int:
-        """Count the records that a leg (dense or lexical) scores above `score`, without filters."""
+        """Count the records that a leg (dense or lexical) scores above `score`, unfiltered."""
         ...
 
     def read_texts(self, corpus: str, artifact_ids: Collection[str]) -> Mapping[str, StoredText]:
@@ -211,11 +211,11 @@ class IndexBackend(Protocol):
         ...
 
     def wait(self, corpus: str, generation: int, timeout_s: float) -> int:
-        """Wait until a corpus can be searched at a generation; return the one there is then."""
+        """Wait until a generation of a corpus can be searched; return the one then served."""
         ...
 
     def read_newest_generation(self, corpus: str) -> int:
-        """Return the generation that was written last, whether it can be searched yet or not."""
+        """Return the generation written last, searchable or not."""
         ...
 
     # -- writing -------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ class IndexBackend(Protocol):
         ...
 
     def list_row_numbers(self, corpus: str) -> Iterable[int]:
-        """Yield the row numbers of the artifacts there are, ascending."""
+        """Yield the row numbers of the stored artifacts, ascending."""
         ...
 
     def list_unembedded(self, corpus: str) -> Iterable[bytes]:

@@ -63,7 +63,7 @@ class Column:
         return mask
 
     def encode_value(self, value: Any) -> int:
-        """Return the code of a value, a new one if need be."""
+        """Return the code of a value, adding one for a new value."""
         key = (type(value).__name__, repr(value) if isinstance(value, (list, dict)) else value)
         if (code := self.code_of.get(key)) is None:
             self.values.append(value)
@@ -74,7 +74,7 @@ class Column:
 
 
 def _list_equals(scalar: Any) -> tuple[Any, ...]:
-    """Return the scalars of other types that equal this one: 1 and 1.0, but not true."""
+    """Return the scalars of other types that equal this one: 1 equals 1.0, but not true."""
     if isinstance(scalar, float) and scalar.is_integer():
         return scalar, int(scalar)
     if isinstance(scalar, int) and not isinstance(scalar, bool):
@@ -111,7 +111,7 @@ class Columns:
         return found or Column(np.zeros(len(self.rows.present), np.int32))
 
     def match_kinds(self, wanted: frozenset[str]) -> NDArray[np.bool_]:
-        """Return which records are surfaces of a wanted kind."""
+        """Return which records are surfaces of one of these kinds."""
         codes = [at for at, kind in enumerate(tuple(self.rows.kind_names)) if kind in wanted]
         return np.isin(self.rows.kinds.array, codes)
 
@@ -140,7 +140,7 @@ def _add_records(columns: Mapping[str, Column], rows: Rows, start: int) -> dict[
     end = len(rows.present)
     grown = {name: _lengthen(column, end) for name, column in columns.items()}
     owner, of_artifact = -1, dict[str, Any]()
-    # Of what is gone an image may hold no more than blanks.
+    # An image may have blanked the records of deleted artifacts.
     for position in (start + np.flatnonzero(rows.present[start:end])).tolist():
         if owner != (owner := int(rows.artifact_of.array[position])):
             of_artifact = rows.cards[owner].fields
@@ -158,7 +158,7 @@ def _lengthen(column: Column, end: int) -> Column:
 
 
 def _copy(column: Column) -> Column:
-    """Return a column whose values may grow by themselves.
+    """Return a copy of a column that grows independently.
 
     The writer may add some at any time: a value comes before its code, so it is copied after it.
     """
@@ -193,13 +193,13 @@ _LEAST_HASH = 4
 
 
 def _is_path(item: Any, operand: Any) -> bool:
-    """Return whether a path is another, or ends with its components."""
+    """Return whether a path equals another or ends with its components."""
     wanted = str(operand).replace("\\", "/").removeprefix("./").rstrip("/")
     return isinstance(item, str) and bool(wanted) and f"/{item}".endswith(f"/{wanted}")
 
 
 def _is_hash(item: Any, operand: Any) -> bool:
-    """Return whether two hashes are the same as far as both are given."""
+    """Return whether two hashes agree over the length of the shorter one."""
     if not isinstance(item, str) or len(wanted := str(operand).lower()) < _LEAST_HASH:
         return False
     return item.startswith(wanted) or wanted.startswith(item)
@@ -219,13 +219,13 @@ def mask_column(condition: Any, column: Column) -> NDArray[np.bool_]:
 
 
 def _list_wanted(condition: Any) -> Sequence[Any] | None:
-    """Return the scalars that a condition asks to be equal to; None for any other condition."""
+    """Return the scalars that a condition compares for equality; None for other conditions."""
     if not isinstance(condition, Mapping):
         condition = {"$eq": condition}
     if len(condition) != 1 or not condition.keys() <= {"$eq", "$in"}:
         return None
     operands = condition["$in"] if "$in" in condition else [condition["$eq"]]
-    # What does not equal itself (not a number) equals nothing else either.
+    # NaN equals nothing, not even itself.
     return operands if all(isinstance(o, _SCALARS) and o == o for o in operands) else None
 
 

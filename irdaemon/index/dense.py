@@ -1,8 +1,8 @@
 """The dense leg: cosines of a query with the records' vectors.
 
-Exact by matrix product; of thousands of vectors a prefix tells first which to score (see `prefix`);
-above a configurable number an HNSW graph (see `graph`), where its library is installed, proposes
-candidates, which are scored exactly, together with every vector that the graph has not. Filtered
+Exact by matrix product; with thousands of vectors a prefix chooses which to score (see `Prefix`);
+above a configurable number an HNSW graph (see `graph`), if its library is installed, proposes
+candidates, which are scored exactly, together with every vector missing from the graph. Filtered
 queries are always exact: hnswlib's filters cost more than the product over what passes.
 """
 
@@ -18,10 +18,10 @@ from irdaemon.index.graph import Graph, is_available, make_keys
 from irdaemon.index.growing import Growing
 from irdaemon.index.rows import Rows
 
-# The largest of many scores, found without sorting or partitioning all of them.
+# Find the largest of many scores without sorting or partitioning all of them.
 
 # A sample that holds about this many of the wanted scores gives the threshold for a first pass,
-# which lets through some times as many as are wanted, or this share of all.
+# which lets through a few times as many as wanted, or this share of all.
 _IN_SAMPLE = 16
 _WIDER = 4
 _SHARE = 64
@@ -31,7 +31,7 @@ _LOWEST = float("-inf")
 def find_top(scores: NDArray[np.float32], depth: int, above: float = _LOWEST) -> NDArray[np.int64]:
     """Return the places of the `depth` largest scores above a number, ascending.
 
-    And of all that tie with the last of them.
+    Scores that tie with the smallest of them are included.
     """
     found = _find_likely(scores, depth, above)
     if len(found) < depth:
@@ -43,13 +43,13 @@ def find_top(scores: NDArray[np.float32], depth: int, above: float = _LOWEST) ->
 
 
 def find_least(scores: NDArray[np.float32], depth: int) -> np.float32:
-    """Return the `depth`th largest of at least `depth` scores."""
+    """Return the `depth`-th largest of at least `depth` scores."""
     least: np.float32 = np.partition(scores, len(scores) - depth)[len(scores) - depth]
     return least
 
 
 def _find_likely(scores: NDArray[np.float32], depth: int, above: float) -> NDArray[np.int64]:
-    """Return every place from some score on: most often more than `depth`, else too few."""
+    """Return the places above a sampled threshold: usually more than `depth`, else too few."""
     step = max(_WIDER * depth, len(scores) // _SHARE) // _IN_SAMPLE
     sample = scores[::step] if step > 1 else scores[:0]
     if len(sample) <= _WIDER * _IN_SAMPLE:
@@ -71,9 +71,9 @@ Scored = tuple[NDArray[np.int64], NDArray[np.float32]]
 class Dense:
     """Score a query vector against the embedded records of `rows`.
 
-    With a graph, `position_of` gives where its vectors lie since the rows were last laid out (-1:
-    nowhere), `in_graph` tells of the records that there were then which it has, and `newer` lists
-    the positions that it has not. Without one there may be a `prefix`.
+    With a graph, `position_of` maps its vectors to positions since the rows were last laid out (-1:
+    gone), `in_graph` marks the records of that time that it holds, and `newer` lists the positions
+    that it lacks. Without a graph there may be a `prefix`.
     """
 
     rows: Rows
@@ -99,14 +99,14 @@ class Dense:
     def nearest(self, vector: NDArray[np.float32], depth: int) -> Scored:
         """Return the positions of the nearest `depth` records, and their exact cosines.
 
-        And of all that tie with the last of them.
+        Records that tie with the last are included.
         """
         positions, cosines = self._find_near(vector, depth)
         best = find_top(cosines, depth)
         return positions[best], cosines[best]
 
     def _find_near(self, vector: NDArray[np.float32], depth: int) -> Scored:
-        """Return positions that hold the nearest, and their cosines; else those of all records."""
+        """Return positions that include the nearest records, and their cosines, or all records."""
         if self.graph is not None:
             positions = self.candidates(vector, depth)
             return positions, self.score_at(vector, positions)
@@ -118,7 +118,7 @@ class Dense:
         return positions, cosines if len(positions) == len(embedded) else cosines[positions]
 
     def candidates(self, vector: NDArray[np.float32], depth: int) -> NDArray[np.int64]:
-        """Return positions that hold the nearest `depth` records: all of them, without a graph."""
+        """Return positions that include the nearest `depth` records; without a graph, all."""
         if self.graph is None or self.position_of is None or self.newer is None:
             return np.flatnonzero(self.rows.embedded)
         wanted = min(2 * depth, len(self.graph.keys))
@@ -131,7 +131,7 @@ class Dense:
 
 @dataclass(frozen=True, slots=True)
 class JoinedDense(Dense):
-    """Score a query vector against the records of two corpora, each as it is scored alone.
+    """Score a query vector against the records of two corpora, as each would be scored alone.
 
     Those of `second` lie behind those of `first`.
     """
@@ -166,7 +166,7 @@ class JoinedDense(Dense):
 def make_dense(rows: Rows, graph: Graph | None = None, previous: Dense | None = None) -> Dense:
     """Return the dense leg of `rows`, with a graph of them or of an earlier generation.
 
-    Of `previous`, an earlier generation's, is taken what still holds.
+    What still holds of `previous`, the leg of an earlier generation, is reused.
     """
     if graph is None or not len(rows.present):
         return Dense(rows, prefix=Prefix.from_rows(rows, previous.prefix if previous else None))
@@ -181,7 +181,7 @@ def make_dense(rows: Rows, graph: Graph | None = None, previous: Dense | None = 
 
 
 def _place_graph(rows: Rows, graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return where the vectors of a graph lie, -1 for those that are gone, and which it has."""
+    """Return the positions of a graph's vectors, -1 for deleted ones, and a mask of them."""
     keys = make_keys(rows)
     at = np.minimum(np.searchsorted(keys, graph.keys), len(keys) - 1)
     held = (keys[at] == graph.keys) & rows.embedded[at]
@@ -191,7 +191,7 @@ def _place_graph(rows: Rows, graph: Graph) -> tuple[NDArray[np.int64], NDArray[n
 
 
 def lacks_graph(dense: Dense, above: int) -> bool:
-    """Return whether a graph would help that cannot be built, as its library is not installed."""
+    """Return whether a graph would help but its library is not installed."""
     enough = above and int(np.count_nonzero(dense.rows.embedded)) >= above
     return bool(enough) and not is_available()
 
@@ -207,20 +207,14 @@ def graph_is_due(dense: Dense, above: int) -> bool:
     return 1 - common / max(len(dense.graph.keys), embedded) > _DRIFT
 
 
-# A first look at vectors by the strongest of their principal axes.
+# Scan vectors first by their strongest principal axes.
 #
-# The vectors of a corpus are turned so that as few numbers as possible hold most of their length;
-# the
-# first of those are kept a second time, side by side, where scanning them takes half the time.
-# What such a scan leaves open is known: over the records the rest of a cosine is spread like a
-# normal
-# distribution whose width follows from the axes. So the records that may belong to the nearest
-# are
-# scored exactly, with so much room that of the last of a hundred one in fifty is missed, and of
-# the
-# first ten two in a thousand. Where too many would be scored, or the vectors have no such axes,
-# all
-# are. bench/HISTORY.md has the figures.
+# The vectors of a corpus are rotated so that few numbers hold most of their length. A contiguous
+# copy of those numbers takes half the time to scan. The error of such a scan is known: over the
+# records, the rest of a cosine is normally distributed with a width that follows from the axes. So
+# all records that may be among the nearest are scored exactly, with a margin that misses one in
+# fifty of the last of a hundred, and two in a thousand of the first ten. If too many would have to
+# be scored, or the vectors have no such axes, all are scored. bench/HISTORY.md has the figures.
 
 WIDTH = 128
 # Below this many vectors the whole product costs no more.
@@ -228,11 +222,11 @@ FEWEST = 8_000
 # The axes are found in this many vectors, and again when there are twice as many as then.
 _SAMPLED = 10_000
 _GROWN = 2
-# A first look helps where it sees this share of the squared length.
+# A first scan helps if it covers this share of the squared length.
 _LEAST_SEEN = 0.65
-# How many deviations of what it does not see are allowed for.
+# The margin for the part that it does not cover, in standard deviations.
 _DEVIATIONS = 2.0
-# From this share of the records on, scoring all costs less than gathering those wanted.
+# Above this share of the records, scoring all of them costs less than gathering some.
 _MOST = 0.2
 _TURNED_AT_ONCE = 4_096
 _GATHERED_AT_ONCE = 128
@@ -242,10 +236,10 @@ _GATHERED_AT_ONCE = 128
 class Prefix:
     """The first WIDTH numbers of each record's turned vector.
 
-    `axes` turns a vector, a principal axis in each row, the strongest first; `power` is the mean
-    square of the vectors along each. `heads` has a row for each record, of which only those that
-    are `embedded` mean anything. `made_of` counts the vectors that there were when the axes were
-    found. Where those do not `help` there are no heads.
+    `axes` rotates a vector: one principal axis a row, the strongest first; `power` is the mean
+    square of the vectors along each. `heads` has a row for each record, valid only where the record
+    is `embedded`. `made_of` is the number of vectors that the axes were found in. Where the axes do
+    not `help` there are no heads.
     """
 
     axes: NDArray[np.float32]
@@ -276,7 +270,7 @@ class Prefix:
         return previous._extend(rows) if previous.helps else previous
 
     def _extend(self, rows: Rows) -> Prefix:
-        """Return the prefix with what has been embedded since."""
+        """Return the prefix with the records embedded since."""
         before, end = len(self.embedded), len(rows.embedded)
         heads = self.heads.append(Growing.from_array(np.zeros((end - before, WIDTH), np.float32)))
         came = rows.embedded.copy()
@@ -284,16 +278,16 @@ class Prefix:
         positions = np.flatnonzero(came)
         for start in range(0, len(positions), _TURNED_AT_ONCE):
             part = positions[start : start + _TURNED_AT_ONCE]
-            # In place: no earlier generation reads the head of what it knows as not embedded.
+            # In place: earlier generations know these records as not embedded, and skip them.
             heads.array[part] = rows.vectors.array[part] @ self.axes[:WIDTH].T
         return replace(self, heads=heads, embedded=rows.embedded)
 
     def near(
         self, rows: Rows, vector: NDArray[np.float32], depth: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]] | None:
-        """Return positions that hold the nearest `depth` records, ascending, and their cosines.
+        """Return positions that include the nearest `depth` records, ascending, and their cosines.
 
-        None where too many records would have to be scored to be as good as certain.
+        None if certainty would require scoring too many records.
         """
         if not self.helps:
             return None
@@ -325,7 +319,7 @@ def multiply_rows(
 ) -> NDArray[np.float32]:
     """Return the products of some rows with a vector.
 
-    A few at a time, so that what is gathered stays in the cache, and in memory that is there.
+    A few at a time, so that the gathered rows stay in the cache and in allocated memory.
     """
     found = np.empty(len(rows), np.float32)
     for start in range(0, len(rows), _GATHERED_AT_ONCE):
@@ -335,7 +329,7 @@ def multiply_rows(
 
 
 def _find_axes(rows: Rows) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the axes of the vectors there are, a row each, and the mean square along each."""
+    """Return the principal axes of the vectors, a row each, and the mean square along each."""
     embedded = np.flatnonzero(rows.embedded)
     sample = rows.vectors.array[embedded[:: max(1, len(embedded) // _SAMPLED)]]
     power, axes = np.linalg.eigh(sample.T @ sample / np.float32(len(sample)))

@@ -1,8 +1,7 @@
-"""HNSW graphs of vectors, by hnswlib: built aside, published whole, and never changed then.
+"""HNSW graphs of vectors, by hnswlib: built in the background, then published and never changed.
 
-hnswlib is an extra, `graph`, as there is no wheel of it: it is imported here alone, and only where
-there are vectors enough. Without it nothing builds or reads a graph, and the dense leg does without
-(see `dense`).
+hnswlib has no wheels and is therefore an extra, `graph`. Only this module imports it, and only for
+corpora with enough vectors. Without it the dense leg scores exactly (see `dense`).
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ _ADDED_AT_ONCE = 250
 class Graph:
     """A published HNSW graph over the vectors of some records, and their keys.
 
-    `index` is hnswlib's. A key is (ledger row number of the artifact, surface index), which stays
-    while its record does. `kept`: it is in a file, too.
+    `index` is hnswlib's. A key is (ledger row number of the artifact, surface index) and does not
+    change while its record exists. `kept`: it is also in a file.
     """
 
     index: Any
@@ -36,7 +35,7 @@ class Graph:
 
 
 def is_available() -> bool:
-    """Return whether graphs can be built here, checked each time."""
+    """Return whether hnswlib is installed; checked at each call."""
     try:
         _import_library()
     except ImportError:
@@ -58,7 +57,7 @@ def build_graph(rows: Rows, pause: Callable[[int, int], None] = lambda done, tod
 
 
 def save_graph(graph: Graph, path: str) -> None:
-    """Write a graph to a new file, and have it on the disk. Raises OSError."""
+    """Write a graph to a new file and sync it to disk. Raises OSError."""
     try:
         graph.index.save_index(path)
     except RuntimeError as error:  # hnswlib knows no other
@@ -68,7 +67,7 @@ def save_graph(graph: Graph, path: str) -> None:
 
 
 def load_graph(path: str, dim: int, keys: NDArray[np.int64]) -> Graph | None:
-    """Read the graph of these keys; None if the file does not hold it, or nothing here reads it."""
+    """Read the graph of these keys; None if the file holds another or hnswlib is missing."""
     if not is_available():
         return None
     index = _import_library().Index(space="ip", dim=dim)

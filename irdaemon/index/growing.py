@@ -17,8 +17,8 @@ _ROOM = 1.5
 class Growing:
     """The first `size` rows of a buffer that may hold more.
 
-    Appending writes behind what any snapshot sees, so it costs what is appended; now and then the
-    buffer is copied into a larger one. Only the newest of a line of these may be appended to.
+    Appending writes beyond what any snapshot sees, so it costs only what is appended; now and then
+    the buffer is copied into a larger one. Only the newest of a series may be appended to.
     """
 
     buffer: NDArray[Any]
@@ -31,7 +31,7 @@ class Growing:
 
     @property
     def array(self) -> NDArray[Any]:
-        """Return the rows there are."""
+        """Return the rows as an array."""
         return self.buffer[: self.size]
 
     def take(self, positions: NDArray[np.integer] | list[int]) -> NDArray[Any]:
@@ -51,16 +51,16 @@ class Growing:
         return Growing(buffer, size)
 
     def cut(self, size: int) -> Growing:
-        """Return the first rows, to append to beside their line: that copies them first."""
+        """Return the first rows as a new series: appending to it copies them first."""
         return Growing(self.buffer[:size], size)
 
     @property
     def closed(self) -> Growing:
-        """Return the same rows to append to beside their line: that copies them first."""
+        """Return the same rows as a new series: appending to it copies them first."""
         return self.cut(self.size)
 
     def keep(self, kept: NDArray[np.bool_]) -> Growing:
-        """Return the rows that `kept` selects, in a buffer of their own with room behind them."""
+        """Return the rows that `kept` selects, in a new buffer with spare room."""
         size = int(np.count_nonzero(kept))
         buffer = _make_room(size, self.buffer)
         np.compress(kept, self.array, axis=0, out=buffer[:size])
@@ -68,7 +68,7 @@ class Growing:
 
 
 def _make_room(size: int, like: NDArray[Any]) -> NDArray[Any]:
-    """Return a buffer for more than a number of rows; its unwritten part takes no memory."""
+    """Return a buffer with spare room; its unwritten part takes no memory."""
     return np.empty((int(size * _ROOM), *like.shape[1:]), like.dtype)
 
 
@@ -81,7 +81,7 @@ class Ragged:
 
     @classmethod
     def from_lengths(cls, lengths: NDArray[np.int64], *values: NDArray[Any]) -> Ragged:
-        """Take over rows of these lengths; there may be several values for each place."""
+        """Take over rows of these lengths; each place may have several values."""
         ends = np.cumsum(lengths, dtype=np.int64)
         return cls(Growing.from_array(ends), tuple(map(Growing.from_array, values)))
 
@@ -91,7 +91,7 @@ class Ragged:
         return np.diff(self.ends.array, prepend=0)
 
     def find_row(self, number: int) -> slice:
-        """Return where the values of a row lie."""
+        """Return the slice that holds the values of a row."""
         ends = self.ends.buffer
         return slice(ends.item(number - 1) if number else 0, ends.item(number))
 
@@ -105,18 +105,18 @@ class Ragged:
         return [values.buffer[place] for values in self.values]
 
     def find_rows(self, start: int, end: int) -> slice:
-        """Return where the values of neighbouring rows lie."""
+        """Return the slice that holds the values of neighbouring rows."""
         ends = self.ends.buffer
         return slice(ends.item(start - 1) if start else 0, ends.item(end - 1) if end else 0)
 
     def number_rows(self, start: int, end: int) -> tuple[slice, NDArray[np.int64]]:
-        """Return where the values of neighbouring rows lie, and for each its row's number."""
+        """Return the slice of neighbouring rows' values, and the row number of each value."""
         place = self.find_rows(start, end)
         lengths = np.diff(self.ends.array[start:end], prepend=place.start)
         return place, np.repeat(np.arange(start, end), lengths)
 
     def locate_rows(self, rows: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the places of the values of several rows, and for each its place in `rows`."""
+        """Return the places of several rows' values, and for each its row's index in `rows`."""
         ends = self.ends.array
         starts = np.where(rows > 0, ends[rows - 1], 0)
         lengths = ends[rows] - starts
@@ -133,7 +133,7 @@ class Ragged:
 
     @property
     def closed(self) -> Ragged:
-        """Return the same rows to append to beside their line: that copies them first."""
+        """Return the same rows as a new series: appending to it copies them first."""
         return Ragged(self.ends.closed, tuple(values.closed for values in self.values))
 
     def keep(
@@ -148,14 +148,14 @@ class Ragged:
         return Ragged(ends, tuple(keep_values(values, inside) for values in self.values))
 
 
-# Rows of any kind, packed into one array of bytes: read one at a time, and weighing no object.
+# Rows of any kind, packed into one array of bytes: read one at a time, without an object each.
 
 Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
 class Packed(Generic[Row]):
-    """Rows that `make` makes of their values. Reading one takes 2 microseconds."""
+    """Rows that `make` builds from their packed values. Reading one takes 2 microseconds."""
 
     make: Callable[..., Row]
     rows: Ragged
@@ -173,7 +173,7 @@ class Packed(Generic[Row]):
         return self.rows.ends.size
 
     def __getitem__(self, number: int) -> Row:
-        ends = self.rows.ends.buffer  # as Ragged.find_row does it, which is one call more for each
+        ends = self.rows.ends.buffer  # inlined from Ragged.find_row: one call fewer a row
         start = ends.item(number - 1) if number else 0
         values = self.rows.values[0].buffer[start : ends.item(number)]
         return self.make(*msgpack.unpackb(values.data))
@@ -187,13 +187,13 @@ class Packed(Generic[Row]):
         return Packed(self.make, self.rows.keep(kept))
 
 
-# Rows of two corpora, those of the second behind those of the first: neither is copied. They are
-# read a few at a time, and not appended to.
+# Rows of two corpora, the second's after the first's, without a copy. They are read a few at a time
+# and not appended to.
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedGrowing(Growing):
-    """The rows of a Growing, and those of another one behind them."""
+    """The rows of one Growing, followed by those of another."""
 
     behind: Growing
 
@@ -214,7 +214,7 @@ class JoinedGrowing(Growing):
 
 @dataclass(frozen=True, slots=True)
 class JoinedRagged(Ragged):
-    """The rows of a Ragged, and those of another one behind them: only to be read one by one."""
+    """The rows of one Ragged, followed by those of another; read one by one."""
 
     behind: Ragged
 
@@ -226,7 +226,7 @@ class JoinedRagged(Ragged):
 
 @dataclass(frozen=True, slots=True)
 class JoinedPacked(Packed[Row]):
-    """The rows of a Packed, and those of another one behind them."""
+    """The rows of one Packed, followed by those of another."""
 
     behind: Packed[Row]
 

@@ -1,11 +1,11 @@
-"""Images: a corpus' index laid out in files, so that a start maps it in place of building it.
+"""Images: a corpus' index laid out in files, so that a start maps it instead of building it.
 
-An image is a copy of what the ledger gave and never the truth. It is used only with the ledger it
+An image is a copy of the ledger's content and never the truth. It is used only with the ledger it
 was made from, in a state no older than its own (a ledger may come back from a backup, or lose its
-last moment in a power cut), for the same vector space; what the ledger has had since is added as
-after any change. Anything odd about a file, and the index is built from the ledger as ever.
+last moment in a power cut), for the same vector space; newer content of the ledger is added as
+after any change. If anything about a file is odd, the index is built from the ledger.
 
-Pages of an image that are not used stay on disk: it also keeps the memory of a large corpus low.
+Unused pages of an image stay on disk, which also keeps the memory of a large corpus low.
 """
 
 from __future__ import annotations
@@ -30,13 +30,11 @@ from irdaemon.index.lexical import Lexical, Postings, Segments, TermCounts
 from irdaemon.index.rows import FLAGS, PACKED, PLAIN, RAGGED, Rows
 from irdaemon.index.spool import Spool
 
-# Arrays in a file: one after another, each with room behind it, to be mapped as they lie.
+# Arrays in a file, each followed by spare room, to be mapped as they are.
 #
-# The file is `MAGIC`, the length of the header, the header (msgpack: facts, and where each array
-# is),
-# then the arrays, each from a page on. The room behind an array is a hole: it takes no disk, and
-# what
-# is written there after mapping goes to memory, for the mapping is private.
+# The file is `MAGIC`, the length of the header, the header (msgpack: facts, and the place of each
+# array), then the arrays, each at the start of a page. The room after an array is a hole: it takes
+# no disk, and what is written there after mapping stays in memory, as the mapping is private.
 
 _MAGIC = b"irdaemon layout 1\n"
 _LENGTH_BYTES = 8
@@ -46,7 +44,7 @@ _WRITTEN_AT_ONCE = 4 << 20
 
 
 class _Place(NamedTuple):
-    """The place of an array: it may grow to `room` rows, after `offset` bytes."""
+    """The place of an array at byte `offset`; it may grow to `room` rows."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -55,12 +53,12 @@ class _Place(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Return the first byte behind the array and its room."""
+        """Return the first byte after the array and its room."""
         return self.offset + self.room * self._row_bytes
 
     @property
     def used(self) -> int:
-        """Return the first byte behind the array itself."""
+        """Return the first byte after the array itself."""
         return self.offset + self.shape[0] * self._row_bytes
 
     @property
@@ -70,7 +68,7 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """An array that is made part by part, while it is written."""
+    """An array that is produced part by part while it is written."""
 
     dtype: np.dtype[Any]
     size: int
@@ -94,11 +92,11 @@ def write_layout(
     arrays: _Arrays,
     note_written: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write facts and arrays to a new file, and have it on the disk. Raises OSError.
+    """Write facts and arrays to a new file and sync it to disk. Raises OSError.
 
     `note_written` is called now and then.
     """
-    # The places stand in the header whose length they depend on: so first without an offset.
+    # The header holds offsets that depend on its own length: so first without an offset.
     length = len(_pack_header(facts, _place_arrays(arrays, 0)))
     start = _round_to_page(len(_MAGIC) + _LENGTH_BYTES + length + 16 * len(arrays))
     places = _place_arrays(arrays, start)
@@ -122,7 +120,7 @@ def _split(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """A file's facts and its arrays, mapped as they lie."""
+    """A file's facts and its mapped arrays."""
 
     facts: Mapping[str, Any]
     arrays: Mapping[str, Growing]
@@ -130,10 +128,10 @@ class Mapped:
     places: Mapping[str, _Place]
 
     def release(self, kept: Collection[str] = ()) -> None:
-        """Give back the pages of all arrays but those `kept`; the next use maps them again.
+        """Release the pages of all arrays but those `kept`; the next use maps them again.
 
-        What was appended behind an array since stays, and so does the page that it begins in.
-        Nothing may have been changed in the arrays themselves.
+        Rows appended after an array stay in memory, with the page that they begin in. The arrays
+        themselves must not have been changed.
         """
         if not hasattr(mmap, "MADV_DONTNEED"):
             return
@@ -144,7 +142,7 @@ class Mapped:
 
 
 def map_layout(path: str) -> Mapped:
-    """Map a file. Raises OSError, ValueError for another file."""
+    """Map a file. Raises OSError, or ValueError for a file of another kind."""
     with open(path, "rb") as file:
         facts, places = _read_header(file, path)
         memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
@@ -153,9 +151,10 @@ def map_layout(path: str) -> Mapped:
 
 
 def blank_layout(path: str, name: str, parts: Iterable[slice]) -> None:
-    """Overwrite parts of an array of bytes in a file with zeros, and have that on the disk.
+    """Overwrite parts of an array of bytes in a file with zeros, and sync that to disk.
 
-    Who has mapped the file sees it, too. Raises OSError, ValueError for another file.
+    Existing mappings of the file see the zeros. Raises OSError, or ValueError for a file of another
+    kind.
     """
     with open(path, "r+b") as file:
         _, places = _read_header(file, path)
@@ -210,7 +209,7 @@ def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-# Lay out again once this share of the records is not in the image.
+# Write a new image once this share of the records is missing from the last.
 _DRIFT = 0.1
 
 
@@ -234,9 +233,9 @@ class Image:
 
 
 class Images:
-    """Keep one image for each corpus of `above` records or more, in a directory of their own.
+    """Keep one image for each corpus of at least `above` records, in one directory.
 
-    Fewer are read from the ledger as soon as an image is mapped. `spool` is for what is in none.
+    Reading fewer from the ledger is as fast as mapping. `spool` holds what is in no image yet.
     """
 
     def __init__(self, directory: str, above: int = 5_000):
@@ -252,7 +251,7 @@ class Images:
         return rows.n_records >= self._above and (new_graph or drifted)
 
     def save(self, origin: Origin, generation: int, image: Image) -> None:
-        """Lay an index out in place of the last one. Raises OSError, leaving that as it was."""
+        """Replace the image by one of this index. Raises OSError and keeps the old one."""
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         token = secrets.token_hex(8)
         made = self._make_path(origin.corpus, token)
@@ -268,10 +267,10 @@ class Images:
         self._remove_all_but(origin.corpus, token)
 
     def load(self, origin: Origin, generation: int) -> Image | None:
-        """Map the image of an origin; None where there is none that can be used.
+        """Map the image of an origin; None if no usable one exists.
 
-        Those that cannot are deleted: a ledger that is behind one may catch up with it without
-        being the same.
+        Unusable images are deleted: a ledger that is behind one may catch up with it without being
+        the same.
         """
         for path in sorted(self._directory.glob(f"{origin.corpus}@*.rows")):
             with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
@@ -284,17 +283,17 @@ class Images:
         return None
 
     def release(self) -> None:
-        """Give back the memory of the images' pages: what is used again is mapped again."""
+        """Release the memory of the images' pages; the next use maps them again."""
         for mapped in tuple(self._mapped.values()):
-            # Without a graph a query needs vectors from everywhere: mapping all of those again
-            # would take as long as ten answers.
+            # Without a graph a query reads vectors everywhere: mapping them all again would take
+            # as long as ten answers.
             mapped.release(kept=() if mapped.facts["graph"] else ("vectors",))
         self.spool.release()
 
     def blank(self, corpus: str, gone: Callable[[int], Sequence[int]]) -> None:
-        """Overwrite in the image of a corpus what it shows of artifacts that are gone.
+        """Overwrite the texts of deleted artifacts in the image of a corpus.
 
-        `gone` returns their ledger's row numbers, from the last tombstone on that the image has
+        `gone` returns their ledger row numbers after a tombstone, here the last that the image has
         applied. No query may read them any more. Raises OSError.
         """
         for path in map(str, self._directory.glob(f"{corpus}@*.rows")):
@@ -307,7 +306,7 @@ class Images:
                     blank_layout(path, f"{name}.0", _find_rows(arrays, name, ~kept))
 
     def drop(self, corpus: str) -> None:
-        """Delete the image of a corpus, if there is one."""
+        """Delete the image of a corpus, if any."""
         self._mapped.pop(corpus, None)
         self._remove_all_but(corpus, "")
 
@@ -324,7 +323,7 @@ class Images:
 def _find_rows(
     arrays: Mapping[str, Growing], name: str, gone: NDArray[np.bool_]
 ) -> Iterator[slice]:
-    """Yield where the rows lie that are gone and not blanked yet."""
+    """Yield the places of the rows that are deleted and not blanked yet."""
     rows = Ragged(arrays[f"{name}.ends"], (arrays[f"{name}.0"],))
     for place in map(rows.find_row, np.flatnonzero(gone).tolist()):
         if rows.values[0].array[place].any():
@@ -332,9 +331,9 @@ def _find_rows(
 
 
 def _choose_vectors(mapped: Growing, has_graph: bool) -> Growing:
-    """Return vectors as they are mapped, or in memory where every query goes through all of them.
+    """Return vectors mapped, or in memory if every query scans all of them.
 
-    That is quicker there; where there is a graph or a prefix a query needs a few.
+    Scanning is faster in memory; with a graph or a prefix a query reads only a few.
     """
     few_needed = has_graph or mapped.size >= FEWEST
     return mapped if few_needed else Growing.from_array(mapped.array.copy())

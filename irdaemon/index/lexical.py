@@ -1,13 +1,13 @@
-"""The lexical leg: Okapi BM25 over the corpus' records, brought level by what changed.
+"""The lexical leg: Okapi BM25 over the corpus' records, updated by what changed.
 
 The score of a record is the sum over query terms of idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b *
 length / mean)), with idf = ln(1 + (N - df + 0.5) / (df + 0.5)) (Robertson and Zaragoza 2009,
 Lucene's idf). Statistics are those of the whole corpus, also for a filtered query.
 
-Everything but idf is kept beside each posting, in a base and, for newer records, a small tail that
-each change rebuilds; idf is counted at the query, without what is gone. So a change costs what
-the tail costs, and scores are those of a fresh build: the one number that postings hold of the
-corpus is its mean length, in steps of 2%, and when that moves on the base is built again.
+Everything but idf is stored with each posting, in a base and, for newer records, a small tail that
+each change rebuilds; idf is computed at the query, without deleted records. So a change costs only
+its tail, and scores equal those of a fresh build: the only corpus statistic inside postings is the
+mean length, in steps of 2%, and when it moves a step the base is built again.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Postings:
     def from_places(
         cls, term_ids: NDArray[np.int32], records: NDArray[np.int32], values: NDArray[np.float32]
     ) -> Postings:
-        """Build them from one (term, record, value) for each place, records ascending."""
+        """Build postings from one (term, record, value) for each place, records ascending."""
         if _are_few(term_ids):
             return SomePostings.build_for(np.unique(term_ids), term_ids, records, values)
         order = _order_by_term(term_ids)
@@ -51,9 +51,9 @@ class Postings:
 
     @classmethod
     def in_parts(cls, counts: NDArray[np.int64], parts: Iterable[Places]) -> Postings:
-        """Build them from parts of neighbouring records, ascending; `counts` are of all of them.
+        """Build postings from parts of neighbouring records, ascending; `counts` covers them all.
 
-        Sorting a part at a time takes a fraction of the memory that sorting all at once does.
+        Sorting one part at a time takes a fraction of the memory of sorting all at once.
         """
         n_terms = len(counts)
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
@@ -63,7 +63,7 @@ class Postings:
         for term_ids, of, given in parts:
             order = _order_by_term(term_ids)
             held = np.bincount(term_ids, minlength=n_terms)
-            # Where a term's places begin among all, less where they do in this part.
+            # The offset of a term's places among all, minus their offset in this part.
             offset = free - np.cumsum(held) + held
             places = offset[term_ids[order]] + np.arange(len(order))
             records[places], values[places] = of[order], given[order]
@@ -72,7 +72,7 @@ class Postings:
 
     @property
     def dense_starts(self) -> NDArray[np.int64]:
-        """Return where the records of each term start, by id, and where the last ones end."""
+        """Return the start of each term's records, by id, and the end of the last."""
         return self.starts
 
     def get_postings(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
@@ -112,7 +112,7 @@ class SomePostings(Postings):
 
     @property
     def dense_starts(self) -> NDArray[np.int64]:
-        """Return where the records of each term start, by id, and where the last ones end."""
+        """Return the start of each term's records, by id, and the end of the last."""
         counts = np.zeros(int(self.terms[-1]) + 1 if len(self.terms) else 0, np.int64)
         counts[self.terms] = np.diff(self.starts)
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
@@ -128,10 +128,9 @@ class SomePostings(Postings):
 
 @dataclass(frozen=True, slots=True)
 class Segments(Postings):
-    """The postings of neighbouring records in parts, of which part i ends before record `ends[i]`.
+    """The postings of neighbouring records in parts; part i ends before record `ends[i]`.
 
-    Those of a large corpus that is being built: what comes is added to the last parts, and the
-    others stay as they are.
+    For a large corpus that is being built: new records change only the last parts.
     """
 
     parts: tuple[Postings, ...]
@@ -144,7 +143,7 @@ class Segments(Postings):
 
     @property
     def dense_starts(self) -> NDArray[np.int64]:
-        """Return where the records of each term start, by id, and where the last ones end."""
+        """Return the start of each term's records, by id, and the end of the last."""
         starts = np.zeros(max(len(part.dense_starts) for part in self.parts), np.int64)
         for part in self.parts:
             theirs = part.dense_starts
@@ -161,7 +160,7 @@ class Segments(Postings):
         return np.concatenate(records), np.concatenate(values)
 
     def merge(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float32]]]:
-        """Yield the records and values of all parts by term, of some terms at a time."""
+        """Yield the records and values of all parts by term, some terms at a time."""
         starts = self.dense_starts
         first, theirs = 0, [part.dense_starts for part in self.parts]
         while first < len(starts) - 1:
@@ -173,7 +172,7 @@ class Segments(Postings):
             for part, of in zip(self.parts, theirs, strict=True):
                 bounds = of[np.minimum(np.arange(first, last + 1), len(of) - 1)]
                 held, place = np.diff(bounds), slice(int(bounds[0]), int(bounds[-1]))
-                # Where a term's places begin among all, less where they do in this part.
+                # The offset of a term's places among all, minus their offset in this part.
                 places = np.repeat(free - (bounds[:-1] - bounds[0]), held)
                 places += np.arange(len(places))
                 records[places], values[places] = part.records[place], part.values[place]
@@ -183,7 +182,7 @@ class Segments(Postings):
 
 
 def count_terms(parts: Iterable[NDArray[np.int32]], n_terms: int = 0) -> NDArray[np.int64]:
-    """Return how often each term occurs in all parts together, by id, of `n_terms` at least."""
+    """Return how often each term occurs in all parts, by id, for at least `n_terms` terms."""
     counts = np.zeros(n_terms, np.int64)
     for term_ids in parts:
         held = np.bincount(term_ids, minlength=len(counts))
@@ -196,9 +195,9 @@ _LAST_TERM = np.iinfo(np.int32).max
 
 
 def _are_few(term_ids: NDArray[np.int32]) -> bool:
-    """Return whether room for each known term would be most of what an index takes.
+    """Return whether an array over all known terms would be most of an index' memory.
 
-    A vocabulary is that of all corpora, and of every project.
+    A vocabulary is shared by all corpora and projects.
     """
     return bool(len(term_ids)) and int(term_ids.max()) > len(term_ids)
 
@@ -217,7 +216,7 @@ class TermCounts:
         return counts
 
     def count_one(self, term: int) -> int:
-        """Return how many records hold a term, by its id; -1 stands for no term."""
+        """Return how many records hold a term, by its id; -1 is no term."""
         return int(self.values[term]) if 0 <= term < len(self.values) else 0
 
     @property
@@ -244,7 +243,7 @@ class FewTermCounts(TermCounts):
         return np.where(self.terms[places] == terms, self.values[places], 0)
 
     def count_one(self, term: int) -> int:
-        """Return how many records hold a term, by its id; -1 stands for no term."""
+        """Return how many records hold a term, by its id; -1 is no term."""
         return int(self.count(np.array([term], np.int64))[0])
 
     @property
@@ -267,7 +266,7 @@ class JoinedTermCounts(TermCounts):
         return self.first.count(terms) + self.second.count(terms)
 
     def count_one(self, term: int) -> int:
-        """Return how many records hold a term, by its id; -1 stands for no term."""
+        """Return how many records hold a term, by its id; -1 is no term."""
         return self.first.count_one(term) + self.second.count_one(term)
 
     @property
@@ -297,16 +296,16 @@ K1 = Tuning().k1
 B = Tuning().b
 
 _MEAN_STEP = 1.02
-# The tail is taken into the base at this many records, or this share of all.
+# The tail is merged into the base at this many records, or this share of all.
 _TAIL = 1_000
 _TAIL_SHARE = 0.02
-# Postings of more records than that are made in parts, of a thirty-second or more.
+# Postings of more records are built in parts of at least a thirty-second.
 _AT_ONCE, _PARTS = 512, 32
-# From so many records on a base that grows is one of segments, of an eighth of them or less.
+# From this many records on, a growing base consists of segments of at most an eighth.
 _SEGMENTED, _SEGMENTS = 4_096, 8
 # numpy counts a copy of twice the size.
 _COUNTED = 1 << 20
-# Below the step of 32-bit numbers of this size: no count lies above.
+# Below the step of 32-bit floats of this size; no count is larger.
 _LEAST_LEFT = 1e-7
 
 
@@ -328,7 +327,7 @@ class Lexical:
 
     @classmethod
     def from_rows(cls, rows: Rows, previous: Lexical | None = None) -> Lexical:
-        """Return the index of `rows`, on the base of the previous one where that still holds."""
+        """Return the index of `rows`, on the previous base if that is still valid."""
         mean, end = _measure_mean(rows), len(rows.present)
         same_rows = previous is not None and previous.rows.epoch == rows.epoch
         if previous is not None and same_rows and _is_base_current(previous, mean, end):
@@ -344,7 +343,7 @@ class Lexical:
             counts = TermCounts(_update_df(previous, rows))
         made = cls.build_on(rows, mean, base, based, counts)
         if rows.spool:
-            rows.spool.release()  # it was read to make postings of, and hardly any query needs it
+            rows.spool.release()  # read only to build postings; hardly any query needs it
         return made
 
     @classmethod
@@ -361,9 +360,9 @@ class Lexical:
         return self.counts.dense
 
     def join(self, rows: Rows, more: Lexical) -> Lexical:
-        """Return the index of `rows`, which are its own and behind them those of another one.
+        """Return the index of `rows`, which are this index' rows followed by another's.
 
-        The two have one vocabulary, and this one's mean length is taken for both.
+        The two share a vocabulary; this index' mean length is used for both.
         """
         counts = JoinedTermCounts(self.counts.values, self.counts, more.counts)
         end, mean = len(self.rows.present), self.mean_length
@@ -378,7 +377,7 @@ class Lexical:
     def score_all(self, terms: Sequence[int], k1: float = K1, b: float = B) -> NDArray[np.float32]:
         """Score every record against the ids of a query's terms; unknown ids add nothing.
 
-        Other numbers than postings are made with cost several times as much: their values are
+        A `k1` or `b` other than that of the postings costs several times as much: values have to be
         turned back into counts.
         """
         scores = np.zeros(len(self.rows.present), np.float32)
@@ -388,7 +387,7 @@ class Lexical:
                 if (k1, b) != (K1, B):
                     lengths = self.rows.lengths.array[records]
                     counts = _restore_counts(values, _make_norm(lengths, self.mean_length))
-                    # A term may be noted with a count of zero; with a k1 of zero so is the rest.
+                    # A stored count may be zero; with a k1 of zero all values are.
                     norm = np.maximum(_make_norm(lengths, self.mean_length, k1, b), _LEAST_LEFT)
                     values = _saturate(counts, norm, k1)
                 np.add.at(scores, records, weight * values)
@@ -397,7 +396,7 @@ class Lexical:
         return scores
 
     def compute_idf(self, terms: NDArray[np.integer]) -> NDArray[np.float32]:
-        """Return the idf of terms, by id; one that no record holds weighs as much as any can."""
+        """Return the idf of terms, by id; a term that no record holds has the highest."""
         df = self.counts.count(terms)
         idf: NDArray[np.float32] = np.log1p((self.n - df + 0.5) / (df + 0.5)).astype(np.float32)
         return idf
@@ -414,16 +413,16 @@ class Lexical:
     def find_holders(self, term: int) -> list[NDArray[np.int32]]:
         """Return the positions of the records that hold a term, by its id.
 
-        Those of the base and those of the tail, each ascending.
+        First those of the base, then those of the tail, each ascending.
         """
         return [postings.get_postings(term)[0] for postings in self.segments]
 
     def holds(self, term: int) -> bool:
-        """Return whether any record holds a term, by its id; -1 stands for no term."""
+        """Return whether any record holds a term, by its id; -1 is no term."""
         return bool(self.counts.count_one(term))
 
     def split_score(self, position: int, terms: Sequence[int]) -> list[float]:
-        """Return what each term adds to one record's score."""
+        """Return the contribution of each term to one record's score."""
         counts = self.rows.count_terms(position)
         length = float(self.rows.lengths.array[position])
         return [
@@ -454,7 +453,7 @@ def _saturate(counts: NDArray[np.float32], norm: Any, k1: float = K1) -> NDArray
 
 
 def _restore_counts(saturated: NDArray[np.float32], norm: Any) -> Any:
-    """Return the counts that `_saturate` made these values of."""
+    """Return the counts that `_saturate` turned into these values."""
     return saturated * norm / np.maximum(K1 + 1 - saturated, _LEAST_LEFT)
 
 
@@ -472,7 +471,7 @@ def _is_base_current(previous: Lexical, mean: float, end: int) -> bool:
 def make_postings(
     rows: Rows, start: int, end: int, mean: float
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
-    """Return for each posting of some neighbouring records its term, its record and its value."""
+    """Return term, record and value of each posting of some neighbouring records."""
     place, of = rows.terms.number_rows(start, end)
     term_ids, counts = (values.array[place] for values in rows.terms.values)
     norm = _make_norm(rows.lengths.array[start:end], mean).astype(np.float32)
@@ -480,9 +479,9 @@ def make_postings(
 
 
 def _extend_base(rows: Rows, mean: float, previous: Lexical | None) -> Segments:
-    """Return a base of all records, on that of an index of the same rows and mean length.
+    """Return a base of all records, extending that of an index of the same rows and mean length.
 
-    Its last parts are made again with what is new as long as all of that is no large one.
+    Small parts at its end are rebuilt together with the new records.
     """
     assert rows.spool is not None
     parts, ends = list[Postings](), list[int]()
@@ -528,7 +527,7 @@ def _count_all_terms(ids: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def _update_df(previous: Lexical, rows: Rows) -> NDArray[np.int64]:
-    """Return the counts of before, with what has come and without what went."""
+    """Return the previous counts plus new records, minus deleted ones."""
     before = len(previous.rows.present)
     went = np.flatnonzero(previous.rows.present & ~rows.present[:before])
     came = np.flatnonzero(rows.present[before:]) + before
@@ -539,7 +538,7 @@ def _update_df(previous: Lexical, rows: Rows) -> NDArray[np.int64]:
 
 
 def _count_some_terms(rows: Rows, records: NDArray[np.int64], n_terms: int) -> NDArray[np.int64]:
-    """Count the terms of some records, a part of them at a time: places take much room."""
+    """Count the terms of some records, part by part to save memory."""
     ids = rows.terms.values[0].array
     parts = (records[at : at + _AT_ONCE] for at in range(0, len(records), _AT_ONCE))
     return count_terms((ids[rows.terms.locate_rows(part)[0]] for part in parts), n_terms)

@@ -7,9 +7,9 @@ A text names an artifact when it is the name, or contains it as an identifier: w
 quotes. A long text quotes many a common word (`text`, `summary`) that is some artifact's name too.
 Letter case does not matter.
 
-Short of that, a query that holds the words of a name speaks for it: coverage is the share of a
-name's words, weighted by idf, that the query has, as if the name had a little more to it. So a name
-of several rare words is stronger evidence than one of a single common word.
+Short of that, a query that holds the words of a name is evidence for it: coverage is the share of a
+name's words, weighted by idf, that the query has, with a constant added to the name's weight. So a
+name of several rare words is stronger evidence than one of a single common word.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _QUOTED = re.compile(r"[`'\"]([^`'\"\n]{2,100})[`'\"]")
 _IDENTIFIER = re.compile(r"@?\w[\w@./:+-]*[\w+]")
 _UNLIKE_PROSE = re.compile(r"[-_./:@+]|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _LONGEST_NAME = 200
-# What a text may call by name beyond these is not looked up: each is, in every corpus.
+# Further candidates in a text are not looked up: each costs a search in every corpus.
 _MOST_NAMES = 256
 # The idf of a word that one record in twenty holds.
 _MORE_TO_IT = 3.0
@@ -50,18 +50,18 @@ class NameKeys:
 
     @classmethod
     def build(cls, rows: Rows) -> NameKeys:
-        """Sort the keys of all artifacts there are."""
+        """Sort the keys of all present artifacts."""
         called = rows.called.array
         order = np.argsort(called, kind="stable")
         return cls(called[order], order.astype(np.int32), rows.epoch)
 
     def hold(self, rows: Rows) -> bool:
-        """Return whether they serve for these rows: those that came since are few."""
+        """Return whether these keys are still good for the rows: few artifacts are newer."""
         came = rows.called.size - len(self.keys)
         return self.epoch == rows.epoch and came <= max(_UNSORTED, _UNSORTED_SHARE * len(self.keys))
 
     def find_owners(self, rows: Rows, key: int) -> list[int]:
-        """Return the artifacts whose name may have a key, those that came since among them."""
+        """Return the artifacts whose name may have a key, newer ones included."""
         first = int(self.keys.searchsorted(key))
         found: list[int] = []
         if first < len(self.keys) and self.keys[first] == key:
@@ -82,16 +82,16 @@ class Names:
 
     @classmethod
     def build(cls, rows: Rows, lexical: Lexical, previous: Names | None = None) -> Names:
-        """Return the names of `rows`, on the sorted keys of the previous ones where they serve."""
+        """Return the names of `rows`, reusing the previous sorted keys if they are still good."""
         held = previous is not None and previous.keys.hold(rows)
         return cls(rows, lexical, previous.keys if previous and held else NameKeys.build(rows))
 
     def measure_coverage(
         self, terms: Sequence[int], positions: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """Return for records, by position, how much of their names (0 to below 1) terms cover.
+        """Return how much of each record's name (0 to below 1) terms cover, by position.
 
-        Of the artifact's name and the symbol's it is the one that is covered more.
+        Of the artifact's and the symbol's name the one covered more counts.
         """
         owners = self.rows.artifact_of.array[positions]
         covered = self._compute_coverage(terms, self.rows.names, owners)
@@ -109,7 +109,7 @@ class Names:
         wanted = (ids[:, np.newaxis] == np.array(terms, np.int32)).any(axis=1)
         touched = np.zeros(len(rows), np.bool_)
         touched[of[wanted]] = True
-        if touched.any():  # of most names the query has no word
+        if touched.any():  # most names share no word with the query
             theirs = touched[of]
             weights, of = self.lexical.compute_idf(ids[theirs]), of[theirs]
             whole = np.bincount(of, weights, minlength=len(rows))
@@ -129,12 +129,12 @@ class Names:
 
 @lru_cache(maxsize=8)
 def hash_names(text: str) -> Mapping[str, int]:
-    """Return what a text may call by name, folded, with the number of each; see `hash_name`."""
+    """Return the names that a text may contain, folded, with their hashes; see `hash_name`."""
     return {name: hash_name(name) for name in map(str.casefold, find_names(text))}
 
 
 def find_names(text: str) -> Iterator[str]:
-    """Yield what a text may call by name; see above."""
+    """Yield the names that a text may contain; see above."""
     if len(text) <= _LONGEST_NAME:
         yield text.strip()
     if len(text) <= _LONGEST_NAME:

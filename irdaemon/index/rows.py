@@ -1,8 +1,8 @@
-"""A corpus in columns: what the ledger holds of it, laid out for scoring.
+"""A corpus in columns: its ledger content, laid out for scoring.
 
-`sync` gives the next rows by appending what is new and marking what is gone, so a change costs
-what it changes. Ledger row numbers only grow and are never reused, and the ledger records which
-artifacts went; when too many are marked, the rows are laid out again.
+`sync` returns the next rows by appending new records and marking deleted ones, so a change costs in
+proportion to its size. Ledger row numbers only grow and are never reused, and the ledger records
+which artifacts were deleted; when too many are marked, the rows are laid out again.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from irdaemon.source.asset_types import FIELD, find_asset_type
 from irdaemon.strategy.code import SYMBOL
 from irdaemon.text import tokenize_name
 
-# Rows of what is gone are carried along until they are this many, and this share of all.
+# Deleted rows are kept until they are this many, and this share of all.
 _MOST_GONE = 256
 _GONE_SHARE = 0.2
-# Up to this many vectors are read one by one; for more, all of the embedder's are read.
+# Up to this many vectors are read one by one; above, all of the embedder's are read.
 _LOOKED_UP = 1_000
 _READ_AT_ONCE = 2_000
 _NO_FIELDS = b"\x80"
@@ -47,9 +47,9 @@ _BY_ARTIFACT = ("numbers", "cards", "called", "names")
 _BY_RECORD = ("shown", "kinds", "terms", "symbols", "lengths", "surfaces", "vectors")
 FLAGS = ("alive", "present", "embedded")
 _GROWING = (*_BY_ARTIFACT, *_BY_RECORD, "artifact_of")
-# The others take a few bytes a row.
+# The other columns take a few bytes a row.
 _LARGE = ("cards", "shown", "terms", "vectors")
-# Columns of ragged rows, with how many values a row has, and of packed ones; the others are plain.
+# Columns of ragged rows, with the values of a place, and of packed ones; the others are plain.
 RAGGED = {"terms": 2, "names": 1, "symbols": 1}
 
 
@@ -70,9 +70,9 @@ class Card(NamedTuple):
         return fields
 
     def get_field(self, name: str) -> Any:
-        """Return a stored filter field, None where there is none; most are told without unpacking.
+        """Return a stored filter field, or None; mostly without unpacking.
 
-        A name that is nowhere in the bytes is the name of no field.
+        A name that does not occur in the bytes is the name of no field.
         """
         return msgpack.unpackb(self.packed).get(name) if name.encode() in self.packed else None
 
@@ -95,7 +95,7 @@ class Shown(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """Return as much of the text as is kept of a record of any kind."""
+        """Return the part of the text that is kept for records of every kind."""
         return self.text[:SUMMARY_CHARS]
 
 
@@ -104,7 +104,7 @@ PLAIN = tuple(name for name in _GROWING if name not in RAGGED and name not in PA
 
 
 class Recounted(NamedTuple):
-    """Other counts of a record, by term id, and another vector."""
+    """New term counts of a record, by id, and a new vector."""
 
     terms: Mapping[int, float]
     vector: NDArray[np.float32]
@@ -112,7 +112,7 @@ class Recounted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Artifacts and records of one corpus, position by position, those that are gone among them.
+    """The artifacts and records of one corpus by position, deleted ones included.
 
     `numbers` are the ledger's row numbers of the artifacts, ascending; `artifact_of` gives each
     record's artifact position. `alive` (of artifacts) and `present` (of records) are false for what
@@ -201,12 +201,12 @@ class Rows:
 
     @property
     def n_artifacts(self) -> int:
-        """Count the artifacts there are."""
+        """Count the artifacts that are alive."""
         return int(np.count_nonzero(self.alive))
 
     @property
     def n_records(self) -> int:
-        """Count the records there are."""
+        """Count the records that are present."""
         return int(np.count_nonzero(self.present))
 
     @property
@@ -215,12 +215,12 @@ class Rows:
         return int(np.count_nonzero(self.embedded))
 
     def list_owners(self) -> list[int]:
-        """Return the positions of the artifacts there are, ascending."""
+        """Return the positions of the artifacts that are alive, ascending."""
         positions: list[int] = np.flatnonzero(self.alive).tolist()
         return positions
 
     def list_positions(self) -> list[int]:
-        """Return the positions of the records there are, ascending."""
+        """Return the positions of the records that are present, ascending."""
         positions: list[int] = np.flatnonzero(self.present).tolist()
         return positions
 
@@ -242,10 +242,10 @@ class Rows:
     # -- the next ones ---------------------------------------------------------------------------
 
     def sync(self, ledger: Ledger, corpus: str, embedder: str) -> Rows:
-        """Return these rows brought level with the ledger, vectors included."""
+        """Return these rows updated from the ledger, vectors included."""
         gone, last_tombstone = ledger.index_rows.list_tombstones(corpus, self.last_tombstone)
         rows = self._drop_gone(gone)
-        # Part by part: of a large corpus the ledger's rows take several times what is kept.
+        # Part by part: a large corpus' ledger rows take several times the memory of the columns.
         while artifacts := ledger.index_rows.list_artifacts(corpus, rows.last, _READ_AT_ONCE):
             records = ledger.index_rows.list_records(corpus, rows.last, artifacts[-1][0])
             dim, vocabulary = self.vectors.buffer.shape[1], ledger.terms.get_table()
@@ -285,10 +285,9 @@ class Rows:
         )
 
     def join(self, more: Rows) -> Rows:
-        """Return these rows and those of another corpus behind them: to search, not to go on from.
+        """Return these rows followed by those of another corpus, to search but not to append to.
 
-        Neither those that these grow into nor what they share are touched. What is large is not
-        copied.
+        Large columns are shared, not copied; neither corpus is changed.
         """
         small = {name: getattr(self, name).closed for name in _GROWING if name not in _LARGE}
         base = replace(self, **small, kind_names=list(self.kind_names))
@@ -301,13 +300,13 @@ class Rows:
         )
 
     def drop_vectors(self, dim: int) -> Rows:
-        """Return the same rows in an empty vector space of a dimension."""
+        """Return the same rows without vectors, for a space of another dimension."""
         n = len(self.present)
         vectors = Growing.from_array(np.zeros((n, dim), np.float32))
         return replace(self, vectors=vectors, embedded=np.zeros(n, np.bool_))
 
     def _drop_gone(self, gone: Sequence[int]) -> Rows:
-        """Mark artifacts as gone, by row number; those that were never here do not matter."""
+        """Mark artifacts as deleted, by row number; unknown numbers are ignored."""
         numbers = self.numbers.array
         at = np.searchsorted(numbers, gone)
         found = at[at < len(numbers)]
@@ -352,7 +351,7 @@ class Rows:
         return gone > max(_MOST_GONE, _GONE_SHARE * everything)
 
     def _compact(self) -> Rows:
-        """Return the rows without what is gone, in arrays of their own."""
+        """Return the rows without the deleted ones, in new arrays."""
         position = np.cumsum(self.alive, dtype=np.int32) - 1
         kept: dict[str, Any] = {
             **{name: getattr(self, name).keep(self.alive) for name in _BY_ARTIFACT},
@@ -361,7 +360,7 @@ class Rows:
                 for name in _BY_RECORD
                 if name != "terms"
             },
-            # Where they lay in an image, too: in memory they would take most of what there is.
+            # Also if they were in an image: in memory they would take most of the space.
             "terms": self.terms.keep(self.present, self.spool.keep if self.spool else Growing.keep),
         }
         return replace(
@@ -377,7 +376,7 @@ class Rows:
 
     def _add_vectors(self, ledger: Ledger, embedder: str) -> Rows:
         dim = self.vectors.buffer.shape[1]
-        if not dim:  # no query can be embedded for them
+        if not dim:  # no query can be embedded in this space
             return self
         waiting: dict[bytes, list[int]] = {}
         for position in np.flatnonzero(self.present & ~self.embedded).tolist():
@@ -393,7 +392,7 @@ class Rows:
                 )
             rows = [row for row, (digest, _) in enumerate(part) for _ in waiting[digest]]
             positions = [position for digest, _ in part for position in waiting[digest]]
-            # In place: no generation reads the vector of a record that it knows as not embedded.
+            # In place: earlier generations know these records as not embedded, and skip them.
             read = np.frombuffer(packed, np.float32).reshape(-1, dim)
             self.vectors.array[positions] = read[rows]
             embedded[positions] = True
@@ -401,13 +400,13 @@ class Rows:
 
 
 def hash_name(name: str) -> int:
-    """Return a number for a name, the same in either letter case; others seldom share it."""
+    """Return a hash of a name, the same in either letter case."""
     digest = blake2b(name.casefold().encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 
 
 def _number_symbols(records: Sequence[tuple[Any, ...]], vocabulary: Mapping[str, int]) -> Ragged:
-    """Return the term ids of the name of each record's symbol; none for one without."""
+    """Return the term ids of each record's symbol name; none for a record without a symbol."""
     names = [_read_symbol(row[4]) if row[1] == SYMBOL else "" for row in records]
     ids = [[vocabulary[t] for t in tokenize_name(n) if t in vocabulary] if n else [] for n in names]
     lengths = np.array([len(each) for each in ids], np.int64)
@@ -417,7 +416,7 @@ def _number_symbols(records: Sequence[tuple[Any, ...]], vocabulary: Mapping[str,
 
 
 def list_symbol_words(records: Iterable[tuple[Any, ...]]) -> set[str]:
-    """Return the words of the symbols that records, as the ledger gives them, are about."""
+    """Return the words of the symbol names of ledger records."""
     symbols = (_read_symbol(row[4]) for row in records if row[1] == SYMBOL)
     return {word for symbol in symbols for word in tokenize_name(symbol)}
 

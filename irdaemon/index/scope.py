@@ -1,4 +1,4 @@
-"""Scope: what a query that comes from a project is answered from.
+"""Scope: the part of the index that answers a query from a project.
 
 A corpus is stored in parts, the person's and one for each project. Which of them a query sees is
 decided before anything is scored: the two that it sees become one index, whose statistics (idf,
@@ -14,16 +14,15 @@ from irdaemon.index import DRIFT, Columns, CorpusIndex, Names, Snapshot, measure
 from irdaemon.index.dense import Dense, JoinedDense
 from irdaemon.types import Floor
 
-# Joined indexes are kept: six kinds of a few projects.
+# How many joined indexes are kept: six kinds of a few projects.
 _KEPT = 24
 
 
 def join_indexes(own: CorpusIndex | None, part: CorpusIndex, corpus: str) -> CorpusIndex:
-    """Return one index, under the name of a corpus, of the person's part and a project's.
+    """Return one index of the person's part of a corpus and a project's.
 
-    The rows of the smaller stand behind those of the larger, whose mean length and embedder are
-    taken for both. What is large is shared. The two indexes, and what they grow into, stay as they
-    are.
+    The smaller one's rows follow the larger one's, whose mean length and embedder are used for
+    both. Large arrays are shared; neither index is changed.
     """
     if own is None:
         return replace(part, corpus=corpus)
@@ -62,7 +61,7 @@ def _join(own: CorpusIndex, part: CorpusIndex) -> CorpusIndex:
 
 
 def _find_last_reconcile(own: CorpusIndex, part: CorpusIndex) -> float | None:
-    """Return when the older of the last whole scans ended, None while one is still to come."""
+    """Return when the older of the last whole scans ended; None if one never ran."""
     if own.by_hand and own.last_reconcile is None and not own.n_records:
         return part.last_reconcile
     both = own.last_reconcile, part.last_reconcile
@@ -70,7 +69,7 @@ def _find_last_reconcile(own: CorpusIndex, part: CorpusIndex) -> float | None:
 
 
 def _choose_floors(own: CorpusIndex, part: CorpusIndex, joined: CorpusIndex) -> Mapping[str, Floor]:
-    """Return the floors that fit what was joined: the part's, found in it, else the person's."""
+    """Return the floors of a joined index: those found in the project's part, else the person's."""
     floors = {
         mode: floor
         for mode, floor in own.floors.items()
@@ -86,21 +85,20 @@ def _choose_floors(own: CorpusIndex, part: CorpusIndex, joined: CorpusIndex) -> 
 
 
 class Scopes:
-    """The corpora as projects see them, kept as long as neither the person's nor theirs change.
+    """The corpora as projects see them, kept while neither part changes.
 
-    Any thread may ask: at worst two make the same.
+    Any thread may ask; at worst two threads build the same.
     """
 
     def __init__(self, kept: int = _KEPT):
         self._most = kept
-        # The two indexes stay with what was made of them: so no other has their identity.
+        # Keep both indexes with the joined one, so that no other object can have their id.
         self._kept: dict[str, tuple[CorpusIndex | None, CorpusIndex, CorpusIndex]] = {}
 
     def scope_snapshot(self, snapshot: Snapshot, parts: Mapping[str, str]) -> Snapshot:
         """Return a snapshot with the parts, by the name of the corpus that each belongs to.
 
-        A kind that only the project has is a corpus of its own. Parts that are not there are left
-        out.
+        A kind that only the project has becomes a corpus. Missing parts are left out.
         """
         indexes = {
             corpus: self._join(snapshot.corpora.get(corpus), part, corpus)
@@ -110,7 +108,7 @@ class Scopes:
         return replace(snapshot, corpora={**snapshot.corpora, **indexes})
 
     def forget(self, parts: Iterable[str]) -> None:
-        """Release what was made of parts that are served no longer, by their names."""
+        """Release the joined indexes of parts that are no longer served, by their names."""
         for name in parts:
             self._kept.pop(name, None)
 
@@ -118,7 +116,7 @@ class Scopes:
         kept = self._kept.pop(part.corpus, None)
         if kept is None or kept[0] is not own or kept[1] is not part or kept[2].corpus != corpus:
             kept = own, part, join_indexes(own, part, corpus)
-        self._kept[part.corpus] = kept  # the last that was asked for
+        self._kept[part.corpus] = kept  # now the most recently used
         for name in list(self._kept)[: -self._most]:
             self._kept.pop(name, None)
         return kept[2]

@@ -1,10 +1,9 @@
-"""A spool: arrays of a corpus that is being built, in files without a name.
+"""A spool: arrays of a corpus that is being built, in unnamed files.
 
-Until a corpus is laid out in an image (see `image`), what takes most of its memory and is read a
-little at a time lies here: it is written to a file, and mapped from there. The system keeps its
-pages while it has room for them, and they are no part of the process until they are read. Such a
-file is gone with the last array that is mapped from it. Where nothing can be written, arrays stay
-in memory.
+Until a corpus has an image (see `image`), the arrays that take most of its memory and are read a
+little at a time are written to a file and mapped from there. The system caches their pages while it
+has room; they do not count as the process' memory until they are read. A file goes away with the
+last array mapped from it. If nothing can be written, arrays stay in memory.
 """
 
 from __future__ import annotations
@@ -22,23 +21,23 @@ from numpy.typing import NDArray
 
 from irdaemon.index.growing import Growing, Ragged
 
-# A file has room for so many times the rows that it needs: what is not written takes no disk.
+# A file has room for this many times the rows it needs: unwritten room takes no disk.
 _ROOM = 1.5
 _LEAST_BYTES = 1 << 16
 _KEPT_AT_ONCE = 1 << 20
-# Less than this stays mapped: to read pages again takes a quarter of the time of a build of 5,000.
+# Less than this stays mapped: reading pages again takes a quarter of a build of 5,000.
 _RELEASED_FROM_BYTES = 64 << 20
 
 
 class SpoolFile:
-    """A file without a name, closed when nothing uses it any more."""
+    """An unnamed file, closed when nothing uses it any more."""
 
     def __init__(self, directory: str):
         with tempfile.TemporaryFile(dir=directory) as file:
             self.descriptor = os.dup(file.fileno())
 
     def __del__(self) -> None:
-        """Close the file; what is mapped of it stays mapped."""
+        """Close the file; its mappings stay valid."""
         with suppress(AttributeError):  # it could not be made
             os.close(self.descriptor)
 
@@ -52,18 +51,18 @@ class SpoolFile:
 
 @dataclass(frozen=True, slots=True)
 class Spool:
-    """A directory for files that have no name there, and what is mapped of them."""
+    """A directory for unnamed files, and the arrays mapped from them."""
 
     directory: str
     _maps: WeakSet[mmap.mmap] = field(default_factory=WeakSet)
 
     def make_ragged(self, like: Ragged) -> Ragged:
-        """Return no rows, to which rows like those of another are to be appended."""
+        """Return empty rows of the type of another's, to append to."""
         values = tuple(Spooled.make(self, each.buffer.dtype) for each in like.values)
         return Ragged(like.ends.cut(0), values)
 
     def keep(self, rows: Growing, kept: NDArray[np.bool_]) -> Growing:
-        """Return the rows of one number each that `kept` selects, in a file of their own."""
+        """Return the rows of one number each that `kept` selects, in a new file."""
         made = Spooled.make(self, rows.buffer.dtype)
         for start in range(0, rows.size, _KEPT_AT_ONCE):
             part = slice(start, start + _KEPT_AT_ONCE)
@@ -72,7 +71,7 @@ class Spool:
         return made
 
     def put(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return an array as it lies in a file of its own; as it is where that cannot be."""
+        """Return an array mapped from a new file, or the array itself if none can be written."""
         if array.nbytes < _LEAST_BYTES:
             return array
         try:
@@ -88,7 +87,7 @@ class Spool:
         return SpoolFile(self.directory)
 
     def map(self, file: SpoolFile, dtype: np.dtype[Any], size: int) -> NDArray[Any]:
-        """Map the first rows of a file, to be read. Raises OSError, also where it is empty."""
+        """Map the first rows of a file for reading. Raises OSError, also for an empty file."""
         with suppress(ValueError):
             memory = mmap.mmap(file.descriptor, size * dtype.itemsize, access=mmap.ACCESS_READ)
             self._maps.add(memory)
@@ -96,7 +95,7 @@ class Spool:
         raise OSError("nothing can be mapped")
 
     def release(self) -> None:
-        """Give back the pages of all that is mapped, if it is much; reading maps them again."""
+        """Release the pages of all mappings, if they are large; reading maps them again."""
         maps = tuple(self._maps)
         is_much = sum(map(len, maps)) >= _RELEASED_FROM_BYTES
         if is_much and hasattr(mmap, "MADV_DONTNEED"):
@@ -106,14 +105,14 @@ class Spool:
 
 @dataclass(frozen=True, slots=True)
 class Spooled(Growing):
-    """Rows of one number each in a file, which what is appended is written to."""
+    """Rows of one number each, appended to a file."""
 
     spool: Spool
     file: SpoolFile
 
     @classmethod
     def make(cls, spool: Spool, dtype: np.dtype[Any]) -> Growing:
-        """Return no rows of a type; in memory where no file can be made."""
+        """Return empty rows of a type, in memory if no file can be made."""
         nothing = np.empty(0, dtype)
         try:
             return cls(nothing, 0, spool, spool.open())
@@ -121,7 +120,7 @@ class Spooled(Growing):
             return Growing(nothing, 0)
 
     def append(self, more: Growing) -> Growing:
-        """Return these rows and `more`; in memory from the first that cannot be written."""
+        """Return these rows and `more`, in memory once a write has failed."""
         if not more.size:
             return self
         size, dtype = self.size + more.size, self.buffer.dtype
