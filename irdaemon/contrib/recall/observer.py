@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -21,18 +20,15 @@ from irdaemon.contrib.recall.failures import Cure, FailedCommand, find_cure
 from irdaemon.contrib.recall.files import Looker
 from irdaemon.contrib.recall.store import DoneRun, DoneTurn, RecallStore
 from irdaemon.contrib.recall.verdicts import Judge
+from irdaemon.contrib.usage.session_log import SessionLog, SessionObserver, has_sessions
 from irdaemon.discovery.impressions import ClientSession
-from irdaemon.engine.observer import GivenAnswer, Observer
+from irdaemon.engine.observer import GivenAnswer
 from irdaemon.engine.state import State
 from irdaemon.ledger import KnownProject, Upsert
-from irdaemon.ledger.files import is_corrupt, set_aside
 from irdaemon.source.redact import Redactor
 from irdaemon.source.sessions.artifacts import parse_time
 from irdaemon.types import Artifact, CommandRun, Refused
 
-log = logging.getLogger(__name__)
-
-_TRIED_AGAIN_AFTER_S = 10.0
 # The most commands of a turn; programs may run more.
 _MOST_RUNS = 300
 _LONGEST_COMMAND = 300
@@ -44,7 +40,7 @@ def make_options(config: Config) -> str:
     return config.recall_path if config.recall.enabled else ""
 
 
-class RecallObserver(Observer):
+class RecallObserver(SessionObserver):
     """Record what turns did in the file at `path`; with "" record nothing."""
 
     def __init__(self, state: State):
@@ -54,9 +50,11 @@ class RecallObserver(Observer):
         self.judge = Judge(self.path, self.looker)
         # (session, turn), the oldest first.
         self._told: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._store: RecallStore | None = None
-        self._failed_at = float("-inf")
-        self._incomplete: set[str] = set()
+        self.notes = (
+            SessionLog(RecallStore, self.path, "what sessions did", state.clock, self.judge.reopen)
+            if self.path
+            else None
+        )
 
     def list_roots(self) -> Iterator[str]:
         """Yield the roots of the projects that are read and present."""
@@ -132,29 +130,13 @@ class RecallObserver(Observer):
             addon.note_answer(given)
 
     def _has_turns(self, name: str) -> bool:
-        corpus = self._state.corpora.get(name)
-        return corpus is not None and _has_sessions(corpus)
+        return has_sessions(self._state.corpora.get(name))
 
     # -- by the writer ---------------------------------------------------------------------------
 
-    def close(self) -> None:
-        """Close the files."""
-        self.judge.reopen()
-        if self._store is not None:
-            self._store.close()
-            self._store = None
-
-    def must_read_all(self, corpus: Corpus) -> bool:
-        """Return whether the file lacks transcripts of a corpus."""
-        if not (self.path and _has_sessions(corpus)):
-            return False
-        whole: list[bool] = []
-        self._write(lambda store: whole.append(store.is_whole(corpus.name)))
-        return whole == [False] or corpus.name in self._incomplete
-
     def note_read(self, corpus: Corpus, upsert: Upsert) -> None:
         """Record what a session's turns did."""
-        if not (self.path and _has_sessions(corpus)):
+        if (log := self.find_log(corpus)) is None:
             return
         runs = {each.turn_id: each.runs for each in upsert.turns}
         artifacts = (each.artifact for each in upsert.artifacts)
@@ -164,67 +146,18 @@ class RecallObserver(Observer):
             if "worked_until" in each.raw or runs.get(each.artifact_id)
         ]
         if turns or not upsert.partial:
-            self._keep(
-                corpus.name,
-                lambda store: store.put_turns(corpus.name, upsert.entry.key, turns, upsert.partial),
-            )
-
-    def note_gone(self, corpus: Corpus, keys: Sequence[str]) -> None:
-        """Forget sessions whose files are gone."""
-        if self.path and keys and _has_sessions(corpus):
-            self._keep(corpus.name, lambda store: store.forget_entries(corpus.name, keys))
-
-    def note_all_read(self, corpus: Corpus) -> None:
-        """Record that every transcript of a corpus was read."""
-        if self.path and self._write(lambda store: store.set_whole(corpus.name)):
-            self._incomplete.discard(corpus.name)
+            place = corpus.name, upsert.entry.key
+            log.keep(corpus.name, lambda store: store.put_turns(*place, turns, upsert.partial))
 
     def forget_corpus(self, name: str) -> None:
         """Forget what the sessions of a removed corpus did."""
-        if self.path and os.path.exists(self.path):
-            self._write(lambda store: store.forget_corpus(name))
+        if self.notes is not None and os.path.exists(self.path):
+            self.notes.write(lambda store: store.forget_corpus(name))
 
-    def _keep(self, corpus: str, write: Callable[[RecallStore], Any]) -> None:
-        if not self._write(write):
-            self._incomplete.add(corpus)
-
-    def _write(self, write: Callable[[RecallStore], Any]) -> bool:
-        """Write with the file open, recreated if damaged; return whether it succeeded."""
-        if 0 <= self._state.clock() - self._failed_at < _TRIED_AGAIN_AFTER_S:
-            return False
-        try:
-            write(self._open())
-            return True
-        except (sqlite3.Error, OSError) as error:
-            self._fail(error)
-            return False
-
-    def _open(self) -> RecallStore:
-        if self._store is not None and not os.path.exists(self.path):
-            self._store.close()
-            self._store = None
-        if self._store is None:
-            try:
-                self._store = RecallStore(self.path)
-            except sqlite3.DatabaseError as error:
-                if isinstance(error, sqlite3.OperationalError) and not is_corrupt(error):
-                    raise
-                log.warning("%s; it was moved to %s", error, set_aside(self.path, "corrupt"))
-                self.judge.reopen()
-                self._store = RecallStore(self.path)
-        return self._store
-
-    def _fail(self, error: sqlite3.Error | OSError) -> None:
-        self._failed_at = self._state.clock()
-        log.warning("what sessions did is not recorded: %s", error)
-        if self._store is not None:
-            with suppress(sqlite3.Error):
-                self._store.close()
-            self._store = None
-        if isinstance(error, sqlite3.DatabaseError) and is_corrupt(error):
-            self.judge.reopen()
-            with suppress(OSError):
-                set_aside(self.path, "corrupt")
+    def close(self) -> None:
+        """Close the files."""
+        self.judge.reopen()
+        super().close()
 
 
 def clean_runs(runs: Sequence[CommandRun]) -> tuple[DoneRun, ...]:
@@ -270,7 +203,3 @@ def make_turn(artifact: Artifact, runs: tuple[DoneRun, ...] = ()) -> DoneTurn:
 
 def _is_turn(hit: Hit) -> bool:
     return "session_id" in hit.fields
-
-
-def _has_sessions(corpus: Corpus) -> bool:
-    return getattr(corpus.source, "has_turns", False)

@@ -7,15 +7,11 @@ damaged or of another format is set aside and made again.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from irdaemon.ledger.files import open_private
-from irdaemon.ledger.schema import hold_transaction
-from irdaemon.ledger.store import open_to_read
+from irdaemon.contrib.usage.session_log import SessionStore
 
 FORMAT = 3
 TABLES = """
@@ -57,13 +53,8 @@ CREATE TABLE whole (corpus TEXT PRIMARY KEY) WITHOUT ROWID;
 PRAGMA user_version = 3;
 COMMIT;
 """
-_BUSY_MS = 2_000
 # What that kept of commands could hold a secret; it is otherwise as this one.
 _FORMAT_WITH_SECRETS = 2
-
-
-class OtherFormat(sqlite3.DatabaseError):
-    """The file is of a version that this one does not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,29 +165,14 @@ class TouchingTurn:
     is_write: bool
 
 
-class RecallStore:
+class RecallStore(SessionStore):
     """One connection to the file. Raises sqlite3.Error or OSError where it cannot be used."""
 
-    def __init__(self, path: str, *, read_only: bool = False, create: bool = True):
-        self.path = path
-        self._db = (
-            open_to_read(path, shared=True)
-            if read_only
-            else open_private(path, TABLES, create=create)
-        )
-        self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-        if not read_only:
-            self._drop_secrets()
-        if self._read_format() != FORMAT:
-            self._db.close()
-            raise OtherFormat(f"{path} is of another format")
+    format, tables = FORMAT, TABLES
 
-    def _read_format(self) -> int:
-        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
-
-    def _drop_secrets(self) -> None:
+    def migrate(self, held: int) -> None:
         """Forget the runs of a file of the format before: they are read again, its files stay."""
-        if self._read_format() != _FORMAT_WITH_SECRETS:
+        if held != _FORMAT_WITH_SECRETS:
             return
         with self.transaction():
             self._db.execute("DELETE FROM runs")
@@ -204,14 +180,6 @@ class RecallStore:
             self._db.execute(f"PRAGMA user_version = {FORMAT}")
         # They are still in the log beside the file until that is folded into it.
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._db.close()
-
-    def transaction(self) -> AbstractContextManager[None]:
-        """Do everything inside the block in one transaction."""
-        return hold_transaction(self._db)
 
     # -- turns, by the writer --------------------------------------------------------------------
 
@@ -301,16 +269,6 @@ class RecallStore:
         with self.transaction():
             for table in ("turns", "whole"):
                 self._db.execute(f"DELETE FROM {table} WHERE corpus = ?", (corpus,))
-
-    def is_whole(self, corpus: str) -> bool:
-        """Return whether all transcripts of a corpus were read into this file."""
-        held = self._db.execute("SELECT 1 FROM whole WHERE corpus = ?", (corpus,))
-        return held.fetchone() is not None
-
-    def set_whole(self, corpus: str) -> None:
-        """Note that all transcripts of a corpus were read."""
-        with self.transaction():
-            self._db.execute("INSERT OR IGNORE INTO whole VALUES (?)", (corpus,))
 
     # -- states, beside the writer ---------------------------------------------------------------
 
@@ -464,10 +422,6 @@ class RecallStore:
                 " turn ORDER BY at, turns.id LIMIT ?)",
                 (excess,),
             )
-
-    def count(self, table: str) -> int:
-        """Count the rows of a table: turns, files, commits or runs."""
-        return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
 def _bound(directory: str) -> tuple[str, str]:

@@ -1,24 +1,24 @@
 """Notes: collect what was offered and what transcripts say was used, and store both.
 
 Except for `note` everything belongs to the writer's thread, which calls `tick` every second or so.
-Failures here stop nothing else: a damaged file is set aside and created again, answers wait while
-the disk is full, and missed transcripts are read again.
+Failures here stop nothing else: answers wait while the disk is full, and missed transcripts are
+read again.
 """
 
 from __future__ import annotations
 
 import hmac
-import logging
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from irclient.errors import Unavailable
 from irdaemon.contrib.usage.offers import NotedAnswer, Offers
+from irdaemon.contrib.usage.session_log import SessionLog
 from irdaemon.contrib.usage.store import (
     KEPT_BYTES,
     KEPT_DAYS,
@@ -28,7 +28,7 @@ from irdaemon.contrib.usage.store import (
     read_usage,
 )
 from irdaemon.ledger import Upsert
-from irdaemon.ledger.files import is_corrupt, list_set_aside, set_aside
+from irdaemon.ledger.files import list_set_aside
 from irdaemon.source.redact import Redactor
 from irdaemon.source.sessions.transcript import strip_injected
 from irdaemon.types import Refused, SessionTurn
@@ -80,10 +80,7 @@ def _make_key(path: str) -> bytes:
     return key
 
 
-log = logging.getLogger(__name__)
-
 _PRUNED_EVERY_S = 600.0
-_TRIED_AGAIN_AFTER_S = 10.0
 _FUTURE_S = 60.0
 
 
@@ -96,18 +93,15 @@ class UsageOptions:
     text: bool = False
 
 
-class UsageNotes:
-    """An engine's records of use."""
+class UsageNotes(SessionLog[UsageStore]):
+    """An engine's log of use."""
 
     def __init__(self, options: UsageOptions, clock: Callable[[], float]):
+        super().__init__(self._open_store, options.path, "use", clock)
         self.options = options
-        self._clock = clock
         self._offers = Offers()
-        self._store: UsageStore | None = None
         self._key: DigestKey | None = None
-        self._failed_at = self._pruned_at = float("-inf")
-        self._incomplete: set[str] = set()
-        self.problem = ""
+        self._pruned_at = float("-inf")
         # Note an answer, which the writer thread stores. Any thread may.
         self.note = self._offers.note
 
@@ -115,112 +109,64 @@ class UsageNotes:
 
     def tick(self, corpora: Collection[str]) -> None:
         """Store waiting records, and regularly drop old ones and those of removed corpora."""
-        now = self._clock()
-        if 0 <= now - self._failed_at < _TRIED_AGAIN_AFTER_S:
+        if not self._store_offers():
             return
-        if waiting := self._offers.take_all():
-            done = self._write(lambda store: store.put_offers(self._make_offers(waiting)))
-            if not done:
-                self._offers.put_back(waiting)
-                return
+        now = self._clock()
         if not 0 <= now - self._pruned_at < _PRUNED_EVERY_S:
             self._pruned_at = now
-            self._write(lambda store: _prune(store, corpora, now))
+            self.write(lambda store: _prune(store, corpora, now))
 
     def read(self, corpus: str, upsert: Upsert) -> None:
         """Store the turns of a session that was read."""
         if not upsert.turns and upsert.partial:
             return
-        place = corpus, upsert.entry.key
-        latest = upsert.entry.mtime_ns / 1e9
-        done = self._write(
-            lambda store: store.put_turns(
-                place,
-                [self._make_turn(place, turn, latest) for turn in upsert.turns],
-                upsert.partial,
-            )
-        )
-        if not done:
-            self._incomplete.add(corpus)
+        place, latest = (corpus, upsert.entry.key), upsert.entry.mtime_ns / 1e9
 
-    def forget_sessions(self, corpus: str, keys: Sequence[str]) -> None:
-        """Forget sessions whose files are gone."""
-        if keys and not self._write(lambda store: store.forget_entries(corpus, keys)):
-            self._incomplete.add(corpus)
+        def put_turns(store: UsageStore) -> None:
+            turns = [self._make_turn(place, turn, latest) for turn in upsert.turns]
+            store.put_turns(place, turns, upsert.partial)
 
-    def must_read_all(self, corpus: str) -> bool:
-        """Return whether transcripts of a corpus are missing here and must all be read again."""
-        whole = [True]
-        self._write(lambda store: whole.append(store.is_whole(corpus)))
-        return not whole[-1] or corpus in self._incomplete
-
-    def note_all_read(self, corpus: str) -> None:
-        """Record that all transcripts of a corpus were read."""
-        if self._write(lambda store: store.set_whole(corpus, True)):
-            self._incomplete.discard(corpus)
+        self.keep(corpus, put_turns)
 
     def close(self) -> None:
         """Store waiting records, and close the file."""
-        if waiting := self._offers.take_all():
-            self._write(lambda store: store.put_offers(self._make_offers(waiting)))
-        if self._store is not None:
-            self._store.close()
-            self._store = None
+        self._failed_at = float("-inf")
+        self._store_offers()
+        super().close()
 
-    def _write(self, write: Callable[[UsageStore], Any]) -> bool:
-        """Write with the file open, recreated if damaged; return whether it succeeded."""
-        try:
-            write(self._open())
-            self.problem = ""
+    def _store_offers(self) -> bool:
+        """Store waiting answers; return whether none waits any more."""
+        waiting = self._offers.take_all()
+        if not waiting or self.write(
+            lambda store: store.put_offers(map(self._make_offer, waiting))
+        ):
             return True
-        except (sqlite3.Error, OSError) as error:
-            self._note_failure(error)
-            return False
+        self._offers.put_back(waiting)
+        return False
 
-    def _open(self) -> UsageStore:
-        if self._store is not None and not os.path.exists(self.options.path):
-            self._store.close()
-            self._store = None
+    def _open_store(self, path: str) -> UsageStore:
         if self._key is None:
             self._key = DigestKey(self.options.key_path)
-        if self._store is None:
-            self._store = _open_or_create(self.options.path)
-        return self._store
-
-    def _note_failure(self, error: sqlite3.Error | OSError) -> None:
-        self._failed_at = self._clock()
-        if str(error) != self.problem:
-            log.warning("use is not recorded: %s", error)
-        self.problem = str(error)
-        if self._store is not None:
-            with suppress(sqlite3.Error):
-                self._store.close()
-            self._store = None
-        if isinstance(error, sqlite3.DatabaseError) and is_corrupt(error):
-            with suppress(OSError):
-                set_aside(self.options.path, "corrupt")
+        return UsageStore(path)
 
     def _hash(self, text: str) -> bytes:
         assert self._key is not None  # made with the file
         return self._key.digest_text(text)
 
-    def _make_offers(self, answers: Iterable[NotedAnswer]) -> list[Offer]:
-        return [
-            Offer(
-                at=each.at,
-                op=each.op,
-                client=each.session.client,
-                session=each.session.name,
-                digest=self._hash(each.answer.query),
-                generation=each.answer.generation,
-                variant=each.variant,
-                reason=each.answer.reason,
-                floors=each.list_floors(),
-                items=tuple(each.list_items()),
-                text=_redact(each.answer.query) if self.options.text else None,
-            )
-            for each in answers
-        ]
+    def _make_offer(self, noted: NotedAnswer) -> Offer:
+        return Offer(
+            at=noted.at,
+            op=noted.op,
+            client=noted.session.client,
+            session=noted.session.name,
+            digest=self._hash(noted.answer.query),
+            generation=noted.answer.generation,
+            variant=noted.variant,
+            reason=noted.answer.reason,
+            floors=noted.list_floors(),
+            items=tuple(noted.list_items()),
+            text=_redact(noted.answer.query) if self.options.text else None,
+        )
 
     def _make_turn(self, place: tuple[str, str], turn: SessionTurn, latest: float) -> KeptTurn:
         """Return a turn for storage; a future time is replaced by the time of reading."""
@@ -272,18 +218,6 @@ class UsageNotes:
             facts |= {each: store.count(each) for each in ("offers", "turns", "uses")}
             facts |= {"bytes": store.measure_size(), "since": store.find_oldest_offer()}
         return facts
-
-
-def _open_or_create(path: str) -> UsageStore:
-    """Open the file; set aside a damaged one or one of another format."""
-    try:
-        return UsageStore(path)
-    except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError) and not is_corrupt(error):
-            raise
-        kept = set_aside(path, "corrupt")
-        log.warning("the log of use could not be opened (%s); it was moved to %s", error, kept)
-        return UsageStore(path)
 
 
 def _prune(store: UsageStore, corpora: Collection[str], now: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from irclient.counts import format_count
@@ -21,8 +21,9 @@ from irdaemon.contrib.usage.learning import (
 from irdaemon.contrib.usage.names import ItemNames
 from irdaemon.contrib.usage.notes import UsageNotes, UsageOptions
 from irdaemon.contrib.usage.offers import NotedAnswer
+from irdaemon.contrib.usage.session_log import SessionObserver, has_sessions
 from irdaemon.contrib.usage.taught import list_uses
-from irdaemon.engine.observer import GivenAnswer, Observer
+from irdaemon.engine.observer import GivenAnswer
 from irdaemon.engine.publish import JobContext
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
@@ -40,12 +41,14 @@ def make_options(config: Config) -> UsageOptions | None:
     return UsageOptions(config.usage_path, config.usage_key_path, config.usage.text)
 
 
-class UsageObserver(Observer):
+class UsageObserver(SessionObserver):
     """Record use, if `notes` is not None, and keep what jobs are to learn and to forget.
 
     `imported` are uses from elsewhere for a job to learn, by corpus; `unlearned` is what a job is
     to forget: corpus and artifact, session, or "" for all.
     """
+
+    notes: UsageNotes | None
 
     def __init__(self, state: State):
         self._state = state
@@ -93,37 +96,14 @@ class UsageObserver(Observer):
         if self.notes is not None:
             self.notes.tick(self._state.corpora)
 
-    def close(self) -> None:
-        """Store waiting records, and close the file."""
-        if self.notes is not None:
-            self.notes.close()
-
-    def must_read_all(self, corpus: Corpus) -> bool:
-        """Return whether the log lacks transcripts of a corpus."""
-        return (
-            self.notes is not None
-            and _has_sessions(corpus)
-            and self.notes.must_read_all(corpus.name)
-        )
-
     def note_read(self, corpus: Corpus, upsert: Upsert) -> None:
         """Store the turns of a session that was read."""
-        if self.notes is not None and _has_sessions(corpus):
-            self.notes.read(corpus.name, upsert)
-
-    def note_gone(self, corpus: Corpus, keys: Sequence[str]) -> None:
-        """Forget sessions whose files are gone."""
-        if self.notes is not None and _has_sessions(corpus):
-            self.notes.forget_sessions(corpus.name, keys)
-
-    def note_all_read(self, corpus: Corpus) -> None:
-        """Record that the log has every transcript of a corpus."""
-        if self.notes is not None:
-            self.notes.note_all_read(corpus.name)
+        if log := self.find_log(corpus):
+            log.read(corpus.name, upsert)
 
     def note_scan(self, corpus: Corpus, report: Report) -> None:
         """Request that what deleted sessions taught be forgotten."""
-        if report.removed and _has_sessions(corpus):
+        if report.removed and has_sessions(corpus):
             for name in self._state.ledger.prompts.list_corpora():
                 self._state.request(Job("learn", name))
 
@@ -134,10 +114,6 @@ class UsageObserver(Observer):
         if self.notes is None or self._state.options.on_battery():
             return []
         return [Job("learn", name) for name in find_learnable(self._state)]
-
-
-def _has_sessions(corpus: Corpus) -> bool:
-    return getattr(corpus.source, "has_turns", False)
 
 
 # The jobs of use: learning from it, going back, and forgetting what was learned.

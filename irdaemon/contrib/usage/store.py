@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import msgpack
 
 from irdaemon.contrib.usage.offers import ConsideredItem
-from irdaemon.ledger.files import open_private
-from irdaemon.ledger.schema import hold_transaction
-from irdaemon.ledger.store import open_to_read
+from irdaemon.contrib.usage.session_log import SessionStore
 
 # The tables of the log of use, and their rows as values.
 
@@ -130,33 +127,14 @@ def read_offer(row: tuple[Any, ...]) -> Offer:
 KEPT_DAYS = 90
 KEPT_BYTES = 50 * 1024 * 1024
 _DAY = 24 * 60 * 60
-_BUSY_MS = 2_000
 # Of what is oldest, so much goes at once where the file is too large.
 _SHARE_DROPPED = 0.1
 
 
-class OtherFormat(sqlite3.DatabaseError):
-    """The file has a format that this version does not know."""
-
-
-class UsageStore:
+class UsageStore(SessionStore):
     """One connection to the file. Raises sqlite3.Error or OSError where it cannot be used."""
 
-    def __init__(self, path: str, *, read_only: bool = False, create: bool = True):
-        self.path = path
-        self._db = open_to_read(path) if read_only else open_private(path, TABLES, create=create)
-        self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-        if self._select_one("PRAGMA user_version") != FORMAT:
-            self._db.close()
-            raise OtherFormat(f"{path} is of another format")
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._db.close()
-
-    def transaction(self) -> AbstractContextManager[None]:
-        """Do everything inside the block in one transaction."""
-        return hold_transaction(self._db)
+    format, tables = FORMAT, TABLES
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -202,18 +180,6 @@ class UsageStore:
                     f"DELETE FROM {table} WHERE corpus NOT IN (SELECT value FROM json_each(?))",
                     (names,),
                 )
-
-    def is_whole(self, corpus: str) -> bool:
-        """Return whether all transcripts of a corpus were read into this file."""
-        return bool(self._select_one("SELECT count(*) FROM whole WHERE corpus = ?", corpus))
-
-    def set_whole(self, corpus: str, whole: bool) -> None:
-        """Record whether all transcripts of a corpus were read."""
-        with self.transaction():
-            statement = "INSERT OR IGNORE INTO whole VALUES (?)"
-            self._db.execute(
-                statement if whole else "DELETE FROM whole WHERE corpus = ?", (corpus,)
-            )
 
     def forget_all(self, now: float) -> int:
         """Forget everything so far; return how many rows."""
@@ -410,10 +376,6 @@ class UsageStore:
             found.setdefault(turn, []).append((how, what))
         return found
 
-    def count(self, table: str) -> int:
-        """Count the rows of a table: offers, turns or uses."""
-        return self._select_one(f"SELECT count(*) FROM {table}")
-
     def find_oldest_offer(self) -> float | None:
         """Return the time of the oldest stored answer; None if there is none."""
         (at,) = self._db.execute("SELECT min(at) FROM offers").fetchone()
@@ -422,9 +384,6 @@ class UsageStore:
     def measure_size(self) -> int:
         """Return the size of the file in bytes, without its log."""
         return self._select_one("PRAGMA page_count") * self._select_one("PRAGMA page_size")
-
-    def _select_one(self, statement: str, *values: Any) -> int:
-        return int(self._db.execute(statement, values).fetchone()[0])
 
 
 @contextmanager

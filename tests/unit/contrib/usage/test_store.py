@@ -65,7 +65,7 @@ def test_a_session_about_a_project_that_opts_out_later_leaves_nothing(store):
 
 def test_a_corpus_that_is_taken_out_goes(store):
     store.put_turns(ENTRY, [turn("S:1", PDF)], partial=False)
-    store.set_whole("sessions", True)
+    store.set_whole("sessions")
     store.keep_corpora(["sessions"])
     assert store.list_turns()
     assert store.is_whole("sessions")
