@@ -167,7 +167,54 @@ class Found:
     eligible: int
 
 
-class IndexBackend(Protocol):
+class CopyTarget(Protocol):
+    """What corpora are copied into: see IndexBackend."""
+
+    def read_totals(self) -> Mapping[str, Totals]:
+        """Return the facts about every corpus, by name."""
+        ...
+
+    def count_frequencies(self, corpus: str, terms: Collection[int]) -> Mapping[int, int]:
+        """Return how many records hold each of some terms, by id; 0 may be left out."""
+        ...
+
+    def list_row_numbers(self, corpus: str) -> Iterable[int]:
+        """Yield the row numbers of the stored artifacts, ascending."""
+        ...
+
+    def list_unembedded(self, corpus: str) -> Iterable[bytes]:
+        """Yield the digests of the records that have no vector."""
+        ...
+
+    def take_lease(self, corpus: str, holder: str) -> int:
+        """Take or renew the lease to write a corpus, for 15 s; return its fence, which grows.
+
+        Raises LeaseLost, naming the holder, where another has it.
+        """
+        ...
+
+    def release(self, corpus: str, holder: str) -> None:
+        """Give up the lease of a corpus."""
+        ...
+
+    def apply(self, delta: IndexDelta) -> int:
+        """Apply a delta in one transaction; return the corpus' generation afterwards.
+
+        One that is there already changes nothing. Raises OutOfStep where it does not follow what
+        there is, LeaseLost where its fence is not the newest.
+        """
+        ...
+
+    def drop(self, corpus: str, fence: int) -> None:
+        """Remove a corpus. Raises LeaseLost."""
+        ...
+
+    def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+class IndexBackend(CopyTarget, Protocol):
     """An engine that keeps corpora for any number of processes.
 
     Every method raises Unavailable, naming the server without its password, where that does not
@@ -175,22 +222,12 @@ class IndexBackend(Protocol):
     not. Any thread may use it.
     """
 
-    # -- searching -----------------------------------------------------------------------------
-
-    def read_totals(self) -> Mapping[str, Totals]:
-        """Return the facts about every corpus, by name."""
-        ...
-
     def find_candidates(self, corpus: str, wanted: Wanted) -> Found:
         """Return the records that a query needs from a corpus."""
         ...
 
     def find_term_ids(self, corpus: str, words: Collection[str]) -> Mapping[str, int]:
         """Return the term ids of the words that the corpus' ledger knows."""
-        ...
-
-    def count_frequencies(self, corpus: str, terms: Collection[int]) -> Mapping[int, int]:
-        """Return how many records hold each of some terms, by id; 0 may be left out."""
         ...
 
     def list_words_like(
@@ -216,41 +253,4 @@ class IndexBackend(Protocol):
 
     def read_newest_generation(self, corpus: str) -> int:
         """Return the generation written last, searchable or not."""
-        ...
-
-    # -- writing -------------------------------------------------------------------------------
-
-    def take_lease(self, corpus: str, holder: str) -> int:
-        """Take or renew the lease to write a corpus, for 15 s; return its fence, which grows.
-
-        Raises LeaseLost, naming the holder, where another has it.
-        """
-        ...
-
-    def release(self, corpus: str, holder: str) -> None:
-        """Give up the lease of a corpus."""
-        ...
-
-    def apply(self, delta: IndexDelta) -> int:
-        """Apply a delta in one transaction; return the corpus' generation afterwards.
-
-        One that is there already changes nothing. Raises OutOfStep where it does not follow what
-        there is, LeaseLost where its fence is not the newest.
-        """
-        ...
-
-    def drop(self, corpus: str, fence: int) -> None:
-        """Remove a corpus. Raises LeaseLost."""
-        ...
-
-    def list_row_numbers(self, corpus: str) -> Iterable[int]:
-        """Yield the row numbers of the stored artifacts, ascending."""
-        ...
-
-    def list_unembedded(self, corpus: str) -> Iterable[bytes]:
-        """Yield the digests of the records that have no vector."""
-        ...
-
-    def close(self) -> None:
-        """Close the connections."""
         ...

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from irdaemon.contrib.backends.state import split_batches
 from irdaemon.index import CorpusIndex, Whole
 from irdaemon.index.backend import (
+    CopyTarget,
     Found,
     IndexBackend,
     IndexDelta,
@@ -108,7 +109,7 @@ def make_totals(index: CorpusIndex, origin: CopyOrigin, generation: int) -> Tota
 
 
 def ask_held(
-    backend: IndexBackend, index: CorpusIndex, origin: CopyOrigin, n_terms: int
+    backend: CopyTarget, index: CorpusIndex, origin: CopyOrigin, n_terms: int
 ) -> CopyState:
     """Ask a backend what it has of a corpus; nothing, where that is of another ledger or space.
 

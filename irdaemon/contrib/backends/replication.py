@@ -32,7 +32,7 @@ from irdaemon.contrib.backends.remote import (
 from irdaemon.discovery.disclose import BODY_CHARS, Bounds, disclose
 from irdaemon.engine.state import Served, State
 from irdaemon.index import CorpusIndex
-from irdaemon.index.backend import IndexBackend, LeaseLost, OutOfStep, Totals
+from irdaemon.index.backend import CopyTarget, LeaseLost, OutOfStep, Totals
 from irdaemon.ledger import Ledger
 from irdaemon.runtime.deadline import limit_time
 
@@ -45,7 +45,7 @@ _FIRST_RETRY_S, _LAST_RETRY_S = 1.0, 30.0
 _ANSWERS_WITHIN_S, _ARTIFACTS_A_SECOND = 15.0, 50
 _CLOSED_WITHIN_S = 1.0
 
-Open = Callable[[BackendAddress], IndexBackend]
+Open = Callable[[BackendAddress], CopyTarget]
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class Replication:
     open_backend: Open
     _copies: dict[str, _Copy] = field(default_factory=dict)
     _dropping: dict[str, _Copy] = field(default_factory=dict)
-    _backends: dict[BackendAddress, IndexBackend] = field(default_factory=dict)
+    _backends: dict[BackendAddress, CopyTarget] = field(default_factory=dict)
 
     def tick(self, now: float) -> None:
         """Renew leases, and bring every copy level that is not, unless it is to be tried later."""
@@ -126,7 +126,7 @@ class Replication:
             if name not in self._copies and name not in self._dropping:
                 self._copies[name] = _Copy(name, address, CopyFacts(address.shown))
 
-    def _get_backend(self, copy: _Copy) -> IndexBackend:
+    def _get_backend(self, copy: _Copy) -> CopyTarget:
         """Return the backend of a copy. Raises ConfigError where it cannot be used."""
         if copy.address not in self._backends:
             self._backends[copy.address] = self.open_backend(copy.address)
@@ -231,9 +231,7 @@ def _has_rows(ledger: Ledger, index: CorpusIndex) -> bool:
     return bool(ledger.read_identity()) and (scanned is not None or index.last_reconcile is None)
 
 
-def _is_level(
-    backend: IndexBackend, index: CorpusIndex, held: CopyState, origin: CopyOrigin
-) -> bool:
+def _is_level(backend: CopyTarget, index: CorpusIndex, held: CopyState, origin: CopyOrigin) -> bool:
     """Return whether a backend that has rows of an index has all of it already."""
     own, there = make_copy_state(index, held.generation), backend.read_totals().get(index.corpus)
     return (
