@@ -83,14 +83,14 @@ class Ledger:
         self.preferences = Preferences(self._store)
 
     def close(self) -> None:
-        """Store when the last scans ended, and close the file."""
-        with suppress(sqlite3.Error):  # a file that is damaged or gone; it matters little
+        """Save when the last scans ended, and close the file."""
+        with suppress(sqlite3.Error):  # the file is damaged or gone; these times do not matter then
             self.corpora.save_scans()
         self._store.close()
 
     @contextmanager
     def open_view(self) -> Iterator[Ledger]:
-        """Give a read-only view that any thread may use and that waits for no writer."""
+        """Open a read-only view that any thread may use and that waits for no writer."""
         if self.path == IN_MEMORY:
             yield self
             return
@@ -123,18 +123,18 @@ class Ledger:
         return check(self._store)
 
     def repair(self) -> int:
-        """Drop what `check` finds, and mark its entries to be read again; return how many.
+        """Drop the rows that `check` reports and mark their entries to be read again; count these.
 
-        Only for a ledger whose file is sound and from which no index in memory was built.
+        The file must be sound, and no index may have been built from it.
         """
         return repair(self._store)
 
     def was_moved(self) -> bool:
-        """Return whether the path no longer leads to the file that is open."""
+        """Return whether the path no longer leads to the open file."""
         return self._store.was_moved()
 
     def put_back(self) -> None:
-        """Restore a ledger file that was moved or deleted from the one still open."""
+        """Restore a moved or deleted ledger file from the open connection."""
         self._store.put_back()
 
     # -- generations, jobs, upkeep ---------------------------------------------------------------
@@ -169,7 +169,7 @@ class Ledger:
         return self.read_generation()
 
     def log_job(self, kind: str, corpus: str, report: str, started: float, took_ms: float) -> None:
-        """Keep a row about a finished job; the last thousand stay."""
+        """Log a finished job; the last thousand are kept."""
         with self._store.transaction():
             inserted = self._store.run(
                 "INSERT INTO jobs(kind, corpus, report, started, took_ms) VALUES (?, ?, ?, ?, ?)",
@@ -179,7 +179,7 @@ class Ledger:
             self._store.run("DELETE FROM jobs WHERE id <= ?", (oldest,))
 
     def find_last_job(self, kind: str) -> float | None:
-        """Return when the last known job of a kind began; None if there was none."""
+        """Return when the last logged job of a kind began, or None."""
         row = self._store.fetch_one("SELECT max(started) FROM jobs WHERE kind = ?", (kind,))
         return row[0] if row else None
 
@@ -201,7 +201,7 @@ class Ledger:
     def count_forgotten(self) -> tuple[int, int]:
         """Return how often data was forgotten, and replaced, since the file was rewritten.
 
-        The file may still contain the old data legibly.
+        Its old content may still be legible in the file.
         """
         return self._store.count_forgotten()
 
@@ -217,7 +217,7 @@ class Ledger:
         self.fold_log()
 
     def has_log_grown(self) -> bool:
-        """Return whether the write-ahead log holds more than `fold_log` left of it."""
+        """Return whether the write-ahead log has grown since `fold_log`."""
         return self._store.has_log_grown()
 
     def fold_log(self) -> bool:

@@ -95,7 +95,7 @@ class Secrets:
 
     def list_all(self, corpus: str | None = None) -> list[SecretLocation]:
         """Return where secrets are, in one corpus or in all, by path and line."""
-        from irclient.results import SecretLocation  # a child that reads never needs it
+        from irclient.results import SecretLocation  # reader processes never need it
 
         rows = self._store.fetch_all(
             "SELECT corpus, secrets.path, line, kind FROM secrets"
@@ -155,7 +155,7 @@ class Entries:
         return KnownEntry(*row) if row else None
 
     def list_paths(self, corpus: str) -> dict[str, bool]:
-        """Return the paths of all known entries, each with whether any there holds an artifact."""
+        """Return the paths of all known entries, and for each whether an entry has artifacts."""
         return {
             path: bool(holds)
             for path, holds in self._store.fetch_all(
@@ -166,7 +166,7 @@ class Entries:
         }
 
     def count_heads(self, corpus: str) -> int:
-        """Count the entries of which only the head was read."""
+        """Count the entries whose head alone was read."""
         return self._store.read_number(
             "SELECT count(*) FROM entries WHERE corpus = ? AND substr(stamp, 1, ?) = ?",
             (corpus, len(mark_head("")), mark_head("")),
@@ -196,9 +196,9 @@ class Entries:
     def put(self, corpus: str, upsert: Upsert, now: float) -> tuple[int, int]:
         """Store one read entry whole: its stamp, its artifacts, their records and terms.
 
-        Returns how many artifacts were written and how many removed. Of an artifact of an unchanged
-        version only the links are updated; one that another entry holds is left to it. The entry's
-        failure, if any, is dropped.
+        Returns how many artifacts were written and how many removed. If an artifact's version is
+        unchanged, only its links are updated; an artifact held by another entry stays there. The
+        entry's failure, if any, is dropped.
         """
         with self._store.transaction():
             held = self._find_held_elsewhere(corpus, upsert)
@@ -225,7 +225,7 @@ class Entries:
                     "DELETE FROM pins WHERE corpus = ? AND artifact_id = ?",
                     [(corpus, artifact_id) for artifact_id in removed],
                 )
-            # Of its own head an entry loses nothing: there is no text to erase.
+            # An entry's head is part of its body: replacing it leaves no text to erase.
             if replaced and known and known[2] != mark_head(upsert.entry.stamp):
                 self._store.note_replaced()
             if removed or replaced:
@@ -330,7 +330,7 @@ class Entries:
     def _pack_counts(self, terms: RecordTerms, table: TermTable | None) -> tuple[bytes, bytes]:
         """Return the ids of terms (int32), new ones included, and their counts (float32)."""
         if isinstance(terms, TabledTerms):
-            assert table is not None  # it comes with what a reader counted
+            assert table is not None  # only a reader process' counts come with a table
             places = np.frombuffer(terms.places, np.int32)
             return self._terms.give_table_ids(table, places).tobytes(), terms.counts
         return self._pack_ids(terms), np.array(list(terms.values()), np.float32).tobytes()
@@ -339,7 +339,7 @@ class Entries:
         return np.array(self._terms.give_ids(terms), np.int32).tobytes()
 
     def forget(self, corpus: str, keys: Iterable[str]) -> int:
-        """Remove entries with all they hold; return how many artifacts were removed."""
+        """Remove entries and everything they hold; return how many artifacts were removed."""
         pairs = [(corpus, key) for key in keys]
         if not pairs:
             return 0
@@ -362,14 +362,14 @@ class Entries:
         return removed
 
     def _mark_yielding_entries(self, corpus: str) -> None:
-        """Mark entries that left an artifact to another one, which may be gone now."""
+        """Mark the entries that left an artifact to another entry, which may be gone now."""
         self._store.run(
             "UPDATE entries SET stamp = '', cursor = NULL WHERE corpus = ? AND instr(skipped, ?)",
             (corpus, HELD_ELSEWHERE),
         )
 
     def count_skipped(self, corpus: str) -> dict[str, int]:
-        """Count what the readings of a corpus skipped, by reason."""
+        """Count what was skipped while a corpus was read, by reason."""
         total = Counter[str]()
         statement = "SELECT skipped FROM entries WHERE corpus = ? AND skipped != '{}'"
         for text in self._store.fetch_column(statement, (corpus,)):
@@ -378,8 +378,8 @@ class Entries:
 
 
 _COLUMNS = "key, path, stamp, racy, recipe, cursor"
-# Paths under a top sort between "top/" and "top0", the character after the slash; the first two
-# comparisons are what the index is searched by.
+# Paths under a top sort between "top/" and "top0" ("0" follows "/"); the index serves the first two
+# comparisons.
 _UNDER = "corpus = ? AND path >= ? AND path < ? AND (path = ? OR path >= ?)"
 _EVERYWHERE = "corpus = ?"
 
@@ -393,7 +393,7 @@ def _make_condition(corpus: str, top: str) -> tuple[str, tuple[str, ...]]:
 
 
 def is_authoritative(path: str, scan: Scan) -> bool:
-    """Return whether a path that a scan did not find is gone."""
+    """Return whether a path that a scan did not find counts as gone."""
     covered = any(is_within(path, top) for top in scan.covered)
     return covered and not any(is_within(path, problem.path) for problem in scan.problems)
 
@@ -439,7 +439,7 @@ class Failures:
         return row == (1,)
 
     def drop_absent(self, corpus: str, found: Iterable[str], scan: Scan) -> None:
-        """Drop the failures of entries that, by a scan, are gone."""
+        """Drop the failures of entries that a scan found to be gone."""
         present = set(found)
         known = self._store.fetch_all("SELECT key, path FROM failures WHERE corpus = ?", (corpus,))
         absent = (key for key, path in known if key not in present and is_authoritative(path, scan))

@@ -1,7 +1,7 @@
 """The ledger as a file: copied whole, set aside, replaced in one step.
 
-A write-ahead log belongs to the file it was written beside. Left behind for another one it would
-be played into that, so it never stays where its file goes.
+A write-ahead log belongs to its database. SQLite would replay a leftover log into another database
+of the same name, so a log always moves with its file.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from glob import escape, glob
 # Corrupt ledgers are kept for inspection; a disk that corrupts many must not fill up.
 _KEPT = 3
 _COPY_PREFIX = ".ledger-"
-# What `mkstemp` makes of that, and what SQLite lays beside it.
+# The names that `mkstemp` makes of that, and those of SQLite's files beside it.
 _COPY = re.compile(rf"({re.escape(_COPY_PREFIX)}[a-z0-9_]{{8}})(-journal|-wal|-shm)?$")
 
 
 def set_aside(path: str, why: str) -> str:
-    """Rename a ledger to PATH.WHY-TIME, its log with it, and return that; the oldest go."""
+    """Rename a ledger and its log to PATH.WHY-TIME and return that; the oldest are deleted."""
     aside = _name_aside(path, why)
     os.rename(path, aside)
     with contextlib.suppress(FileNotFoundError):
@@ -36,10 +36,10 @@ def set_aside(path: str, why: str) -> str:
 
 
 def replace_ledger(path: str, copy: str) -> str | None:
-    """Put a copy in a closed ledger's place; return where that one lies now, None for no ledger.
+    """Put a copy in a closed ledger's place; return the old one's new path, None for no ledger.
 
-    The path leads to the one or to the other at every moment, save where the old one's log cannot
-    be folded into it: such a ledger is corrupt.
+    At every moment the path leads to one of the two, unless the log of the old one cannot be folded
+    into it: such a ledger is corrupt.
     """
     if not os.path.lexists(path):
         drop_log(path)
@@ -76,17 +76,17 @@ def _drop_oldest(path: str, why: str) -> None:
 
 
 def list_set_aside(path: str, why: str = "*") -> list[str]:
-    """Return what was set aside of a ledger, oldest first."""
+    """Return the files set aside for a ledger, oldest first."""
     found = glob(f"{escape(path)}.{why}-*Z")
     return sorted(found, key=lambda name: name.rpartition("-")[2])
 
 
 @contextlib.contextmanager
 def copy_database(source: sqlite3.Connection, directory: str) -> Iterator[str]:
-    """Copy a database into a new private file of a directory, on the disk, and give its path.
+    """Copy a database into a new private file in a directory, synced to disk; yield its path.
 
-    The copy is of one moment, while others may write, and needs no log beside it. Unless it
-    was moved it is removed in the end; that of a process that was killed by `drop_dead_copies`.
+    The copy is consistent while others write, and needs no log. Unless moved it is removed at the
+    end of the block; `drop_dead_copies` removes those of killed processes.
     """
     drop_dead_copies(directory)
     descriptor, path = _make_locked_file(directory)
@@ -103,13 +103,13 @@ def copy_database(source: sqlite3.Connection, directory: str) -> Iterator[str]:
 
 
 def _make_locked_file(directory: str) -> tuple[int, str]:
-    """Make a file that is locked while this process lives, as `drop_dead_copies` must know."""
+    """Make a file that this process keeps locked, as `drop_dead_copies` checks."""
     while True:
         descriptor, path = tempfile.mkstemp(dir=directory, prefix=_COPY_PREFIX)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         if os.fstat(descriptor).st_nlink:
             return descriptor, path
-        os.close(descriptor)  # taken for a dead one before it was locked
+        os.close(descriptor)  # removed as a dead copy before it was locked
 
 
 def drop_dead_copies(directory: str) -> None:
@@ -135,7 +135,7 @@ def _drop_if_dead(path: str) -> None:
 
 
 def move_into_place(temporary: str, path: str, *, replace: bool) -> None:
-    """Give a finished file its name in one step. Raises FileExistsError unless it may replace."""
+    """Rename a finished file in one step. Raises FileExistsError unless it may replace."""
     if os.path.lexists(path) and not replace:
         raise FileExistsError(path)
     os.replace(temporary, path)
@@ -194,13 +194,13 @@ def _create_private(path: str, tables: str) -> None:
     os.replace(unfinished, path)
 
 
-# Tell a corrupt file from a full disk, by the codes of SQLite and of the system.
+# Distinguish a corrupt file from a full disk by the error codes of SQLite and the system.
 #
-# SQLite keeps no checksum: what damage makes of a row is met by whatever decodes it, as an error of
-# Python's. Whether damage was its cause only a check of the ledger can say.
+# SQLite keeps no checksums: a damaged row shows as a Python error where it is decoded. Only a check
+# of the ledger can say whether damage was the cause.
 
 _CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-# The disk or the moment is the cause: the content of the file is whole.
+# The disk or bad timing is the cause: the content of the file is intact.
 _TRANSIENT = {
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR,
@@ -231,7 +231,7 @@ _NO_TEXT = "Could not decode to UTF-8"
 def is_corrupt(error: BaseException) -> bool:
     """Return whether SQLite calls the file corrupt, or finds it shorter than its header says.
 
-    Text that is not UTF-8 is as sure a sign.
+    Text that is not UTF-8 also proves corruption.
     """
     no_text = isinstance(error, sqlite3.Error) and str(error).startswith(_NO_TEXT)
     return no_text or _get_code(error) in _CORRUPT or _is_truncated(error)

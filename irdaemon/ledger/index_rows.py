@@ -1,4 +1,4 @@
-"""The rows that an index is built from: new ones, and those deleted since."""
+"""The rows from which an index is built: new ones, and those deleted since."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from irdaemon.ledger.store import Store
 
-# Vectors, keyed by what was embedded and by whom.
+# Vectors, keyed by text digest and embedder.
 
 ALL_ROWS = (0, 2**63 - 1)
-# Vectors that no record needs from the embedder its corpus has or is served by.
+# Vectors that no record needs from its corpus' present or served embedder.
 UNUSED = (
     "NOT EXISTS (SELECT 1 FROM records JOIN artifacts ON artifacts.id = records.artifact"
     " JOIN corpora ON corpora.name = artifacts.corpus WHERE records.digest = vectors.digest"
@@ -22,14 +22,14 @@ UNUSED = (
 
 
 class Vectors:
-    """Keep one vector per (text digest, embedder id), whichever records share the text."""
+    """Keep one vector per (text digest, embedder id), shared by records with equal text."""
 
     def __init__(self, store: Store):
         self._store = store
 
     def put(self, embedder: str, digests: Sequence[bytes], vectors: NDArray[np.float32]) -> None:
         """Store the vectors of texts, one float32 row per digest."""
-        # An endpoint may answer with what is no number; next to such a vector nothing would rank.
+        # An endpoint may return NaN; with such a vector no ranking would work.
         numbers = np.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0)
         rows = [(d, embedder, v.tobytes()) for d, v in zip(digests, numbers, strict=True)]
         self._store.write_many("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
@@ -47,7 +47,7 @@ class Vectors:
         return int(row[0]) // 4 if row else 0
 
     def iterate(self, embedder: str) -> Iterator[tuple[bytes, bytes]]:
-        """Yield (digest, vector) of an embedder: faster than `get` from some thousands on."""
+        """Yield (digest, vector) of an embedder; for thousands of vectors faster than `get`."""
         return self._store.iterate_rows(
             "SELECT digest, vector FROM vectors WHERE embedder = ?", (embedder,)
         )
@@ -60,8 +60,8 @@ class Vectors:
         Newest first: what was just edited is found first. Only rows between the two numbers, both
         excluded.
         """
-        # CROSS makes SQLite go through the records from the newest on and stop at the limit; left
-        # to itself it goes through all artifacts and sorts.
+        # CROSS makes SQLite read records from the newest and stop at the limit; otherwise it
+        # would read all artifacts and sort.
         return [
             (number, digest, text, prompts)
             for number, digest, text, prompts in self._store.fetch_all(
@@ -76,12 +76,12 @@ class Vectors:
         ]
 
     def drop_unused(self) -> int:
-        """Drop vectors that no record needs from the embedder its corpus has or is served by."""
+        """Drop vectors that no record needs from its corpus' present or served embedder."""
         return self._store.write(f"DELETE FROM vectors WHERE {UNUSED}")
 
 
 SUMMARY_CHARS = 400
-# Of a document's chunks all of it, as these are usually cut: any of it may be what matched.
+# A chunk of usual size is kept whole: any part of it may be what matched.
 _CHUNK_CHARS = 1_200
 
 
@@ -96,7 +96,7 @@ class RecordText(NamedTuple):
 
 
 class IndexRows:
-    """Give artifacts and records in the order of their row numbers, and tombstones."""
+    """Read artifacts and records in the order of their row numbers, and tombstones."""
 
     def __init__(self, store: Store):
         self._store = store
@@ -120,7 +120,7 @@ class IndexRows:
         return numbers, max((each for _, each in tombstones), default=last)
 
     def drop_tombstones(self, corpus: str, last: int) -> None:
-        """Drop the tombstones up to `last`, which every index that is kept has applied."""
+        """Drop the tombstones up to `last`, once every stored index has applied them."""
         self._store.write("DELETE FROM gone WHERE corpus = ? AND id <= ?", (corpus, last))
 
     def list_artifacts(
@@ -130,7 +130,7 @@ class IndexRows:
 
         At most `limit` of them (-1: all) and none beyond the row `last`, in the order of rows.
         """
-        # The plus keeps SQLite from going through the whole corpus for the few beyond.
+        # The plus keeps SQLite from reading the whole corpus to find the few new rows.
         return self._store.fetch_all(
             "SELECT id, artifact_id, name, pointer, fields, content, name_terms FROM artifacts"
             " WHERE +corpus = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?",
@@ -156,7 +156,7 @@ class IndexRows:
             held = statement.format("", " instr(text, ?) AND")
             yield from self._store.select_in(held, artifacts, literal)
             return
-        folded = literal.casefold()  # SQLite folds ASCII alone
+        folded = literal.casefold()  # SQLite folds only ASCII
         for artifact, surface, text in self._store.select_in(
             statement.format(", text", ""), artifacts
         ):

@@ -1,7 +1,7 @@
 """Links between artifacts: an edge belongs to the artifact it leads from, and goes with it.
 
-An edge by name (see `irdaemon.strategy.edges.BY_NAME`) holds what it names in one spelling, so that
-it is found from either end; whether anything of that name is held is found out when it is asked.
+An edge by name (see `irdaemon.strategy.edges.BY_NAME`) holds a normalized name, so that it is found
+from either end; whether an artifact has that name is checked at each query.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from irdaemon.ledger.schema import HAS_LINK_NAME, LINK_NAME
 from irdaemon.ledger.store import Store
 from irdaemon.types import Edge
 
-# As ARTIFACT_COLUMNS, without the body: a turn's lies on many pages, and a link leads from many.
+# ARTIFACT_COLUMNS without the body: many artifacts may link, and a turn's body fills many pages.
 _LINKED_COLUMNS = "artifacts.corpus, artifact_id, name, pointer, NULL, '', 0.0, fields"
 
 
@@ -26,7 +26,7 @@ class ArtifactLinks:
     # -- storing ---------------------------------------------------------------------------------
 
     def put(self, artifact: int, edges: Sequence[Edge]) -> None:
-        """Store the edges of an artifact that has none yet, inside the caller's transaction."""
+        """Store the edges of an artifact that has none yet, in the caller's transaction."""
         self._store.run_many(
             "INSERT INTO links(artifact, place, type, corpus, target) VALUES (?, ?, ?, ?, ?)",
             [
@@ -36,7 +36,7 @@ class ArtifactLinks:
         )
 
     def update(self, entry: int, artifacts: Iterable[Decomposed]) -> None:
-        """Store the edges of an entry's artifacts where they differ from those that are held."""
+        """Store the edges of an entry's artifacts where they differ from the stored ones."""
         rows = dict(
             self._store.fetch_all("SELECT artifact_id, id FROM artifacts WHERE entry = ?", (entry,))
         )
@@ -57,7 +57,7 @@ class ArtifactLinks:
     # -- from an artifact ------------------------------------------------------------------------
 
     def list_edges(self, corpus: str, artifact_id: str) -> list[Edge]:
-        """Return the edges of an artifact in their order, none of one that is not held."""
+        """Return the edges of an artifact in order; none for an unknown artifact."""
         rows = self._store.fetch_all(
             "SELECT type, links.corpus, target FROM links"
             " JOIN artifacts ON artifacts.id = links.artifact"
@@ -67,7 +67,7 @@ class ArtifactLinks:
         return [_make_edge(*row) for row in rows]
 
     def find_named(self, name: str, corpora: Sequence[str], limit: int) -> list[StoredArtifact]:
-        """Return the artifacts of some corpora that are called by a link's name, by id; no body."""
+        """Return the artifacts of some corpora that have a link's name, by id, without bodies."""
         return self._find_linked(
             f"SELECT {_LINKED_COLUMNS} FROM artifacts"
             f" WHERE {LINK_NAME} = ? AND {HAS_LINK_NAME} AND {_make_condition(corpora)}"
@@ -82,7 +82,7 @@ class ArtifactLinks:
     ) -> list[StoredArtifact]:
         """Return artifacts of some corpora whose edges of a type name a target, newest first.
 
-        They come without their body.
+        Their bodies are left out.
         """
         return self._find_linked(
             f"SELECT {_LINKED_COLUMNS} FROM links JOIN artifacts ON artifacts.id = links.artifact"
@@ -92,7 +92,7 @@ class ArtifactLinks:
         )
 
     def list_ids_leading_to(self, corpus: str, edge: Edge) -> list[str]:
-        """Return the ids of a corpus' artifacts that have such an edge, as they were stored."""
+        """Return the ids of a corpus' artifacts that have such an edge, in storage order."""
         return self._store.fetch_column(
             "SELECT artifact_id FROM links JOIN artifacts ON artifacts.id = links.artifact"
             " WHERE target = ? AND type = ? AND links.corpus = ? AND artifacts.corpus = ?"
@@ -101,7 +101,7 @@ class ArtifactLinks:
         )
 
     def count_most_leading(self, corpus: str, type: str) -> int:
-        """Return how many artifacts of a corpus lead to the target that most of them lead to."""
+        """Return the number of a corpus' artifacts that lead to its most linked target."""
         return self._store.read_number(
             "SELECT count(DISTINCT artifact) AS n FROM links"
             " JOIN artifacts ON artifacts.id = links.artifact"

@@ -1,4 +1,4 @@
-"""The items that a person wants never or first, those that faded, and the counts of moments."""
+"""Muted and pinned items, faded items, and the counts of moments."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _DAY_S = 24 * 60 * 60.0
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """The wish that an item be offered never (`mute`) or first (`pin`), and since when.
+    """A person's wish never to see an item (`mute`) or to see it first (`pin`), and since when.
 
-    `corpus` is that of references, also for what a project has of it. It holds from places at
-    `root` or below it, "" for everywhere. `name` is what the item was called then.
+    `corpus` is the one in references, also for a project's part of it. It applies at and below
+    `root`, "" for everywhere. `name` is what the item was called then.
     """
 
     corpus: str
@@ -34,10 +34,10 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class Fading:
-    """The results of an item's offers since a time (Unix seconds), while it had this content.
+    """The results of offering an item since a time (Unix seconds), with its present content.
 
-    `sessions` were offered it in vain, 0 where it has not faded; `best_score` is the best it had
-    in one of these offers.
+    `sessions` counts those that were offered it in vain, 0 if it has not faded; `best_score` is its
+    best score in those offers.
     """
 
     corpus: str
@@ -53,7 +53,7 @@ Counted = tuple[str, str, str]
 
 
 class Preferences:
-    """Keep the rows of preferences, of fading, and of counts; none goes with its corpus."""
+    """Keep preferences, fading and counts; they outlive their corpus."""
 
     def __init__(self, store: Store):
         self._store = store
@@ -67,7 +67,7 @@ class Preferences:
         return [Preference(*row) for row in rows]
 
     def put(self, preference: Preference) -> None:
-        """Keep a preference in place of another for the same item and root."""
+        """Store a preference in place of another for the same item and root."""
         self._store.write(
             "INSERT OR REPLACE INTO preferences VALUES (?, ?, ?, ?, ?, ?)",
             (
@@ -81,7 +81,7 @@ class Preferences:
         )
 
     def forget(self, preference: Preference) -> None:
-        """Drop what is kept for the item and root of a preference."""
+        """Drop the preference for an item and root."""
         with self._store.transaction():
             self._store.note_forgotten()
             self._store.run(
@@ -90,7 +90,7 @@ class Preferences:
             )
 
     def list_fading(self) -> list[Fading]:
-        """Return how the offers went of every item that has faded once."""
+        """Return the offer results of every item that has ever faded."""
         rows = self._store.fetch_all(
             "SELECT corpus, artifact_id, content, since, sessions, evidence FROM fading"
             " ORDER BY sessions DESC, corpus, artifact_id"
@@ -98,7 +98,7 @@ class Preferences:
         return [Fading(*row) for row in rows]
 
     def put_fading(self, changed: Iterable[Fading]) -> None:
-        """Keep how offers went, in place of what was known of the same items."""
+        """Store offer results in place of earlier ones of the same items."""
         self._store.write_many(
             "INSERT OR REPLACE INTO fading VALUES (?, ?, ?, ?, ?, ?)",
             [
@@ -108,13 +108,13 @@ class Preferences:
         )
 
     def forget_fading(self, items: Iterable[tuple[str, str]]) -> None:
-        """Drop the fading of items."""
+        """Forget that items faded."""
         self._store.write_many(
             "DELETE FROM fading WHERE corpus = ? AND artifact_id = ?", list(items)
         )
 
     def add_counts(self, counts: Mapping[Counted, int], at: float) -> None:
-        """Add to the counts of a day (UTC), and drop those of 90 days ago."""
+        """Add to the counts of a day (UTC), and drop those older than 90 days."""
         day, oldest = (
             time.strftime("%Y-%m-%d", time.gmtime(each)) for each in (at, at - KEPT_DAYS * _DAY_S)
         )
@@ -135,16 +135,15 @@ class Preferences:
         return {(agent, moment, outcome): n for agent, moment, outcome, n in rows}
 
 
-# Projects that are known: where each lies, how it became known, when it was last asked from.
+# Known projects: the root of each, how it became known, when it last sent a query.
 
 
 @dataclass(frozen=True, slots=True)
 class KnownProject:
-    """A project that is known, and why; times are Unix seconds, 0 for never.
+    """A known project, and why it is known; times are Unix seconds, 0 for never.
 
-    `since` is when it became known, `asked_at` when something was last asked from it, `aside_at`
-    when it was put aside because others were asked from more, and `gone_at` when it was first
-    not found where it was.
+    `since` is when it became known, `asked_at` when it last sent a query, `aside_at` when it was
+    put aside in favour of busier projects, and `gone_at` when it was first missing.
     """
 
     project: Project
@@ -156,13 +155,13 @@ class KnownProject:
 
 
 class KnownProjects:
-    """Keep a row for each project that is known, by its root."""
+    """Keep a row for each known project, by its root."""
 
     def __init__(self, store: Store):
         self._store = store
 
     def list_all(self) -> list[KnownProject]:
-        """Return the projects that are known, the one that was last asked from first."""
+        """Return the known projects, the most recently active first."""
         rows = self._store.fetch_all(
             "SELECT root, name, marks, why, since, asked_at, aside_at, gone_at"
             " FROM known_projects ORDER BY asked_at DESC, root"
@@ -173,7 +172,7 @@ class KnownProjects:
         ]
 
     def put(self, known: KnownProject) -> bool:
-        """Keep a project, in place of what was kept of it; return whether its root can be kept."""
+        """Store a project in place of its old row; return whether its root can be stored."""
         project = known.project
         if make_storable(project.root) != project.root:
             return False
@@ -193,7 +192,7 @@ class KnownProjects:
         return True
 
     def record_queries(self, asked: Mapping[str, float]) -> None:
-        """Note when something was last asked from projects, by their roots."""
+        """Record when projects last sent a query, by their roots."""
         if asked:
             self._store.write_many(
                 "UPDATE known_projects SET asked_at = max(asked_at, ?) WHERE root = ?",

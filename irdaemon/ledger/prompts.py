@@ -1,11 +1,11 @@
-"""Expected prompts: what somebody types who needs an artifact, counted into its first record.
+"""Expected prompts: what a person who needs an artifact types, counted into its first record.
 
-Each has a provenance. What the author states and what the knowledge pack has come with the artifact
-and are kept in its row, `stated`; what a person, an agent or use gave is kept in a table, in the
+Each has a provenance. Prompts by the author and from the knowledge pack come with the artifact and
+are kept in its row, `stated`; those from a person, an agent or from use are kept in a table, in the
 state that is served and the one before it. A gate, by corpus and provenance, says whether they
 count. A record that prompts count for keeps, packed in its column `prompts`: [[prompt, weight],
-...], the share of its vector that is theirs, the key of what was taken off them, and the term ids
-and counts of its own text, with which it is as it was.
+...], their share of its vector, the key of the common vector subtracted from them, and the term ids
+and counts of its own text, by which the prompts can be taken out again.
 """
 
 from __future__ import annotations
@@ -38,21 +38,22 @@ from irdaemon.ledger.terms import Terms
 from irdaemon.text import tokenize
 from irdaemon.types import Use
 
-# Provenances: the first two come with the artifact, the others are kept beside it.
+# Provenances: the first two come with the artifact, the others are kept in a table.
 AUTHOR, PACK, PERSON, AGENT, USE = "author", "pack", "person", "agent", "use"
 STATED = (AUTHOR, PACK)
 KEPT = (PERSON, AGENT, USE)
 PROVENANCES = (*STATED, *KEPT)
 
 _SERVED, _BEFORE = 1, 0
-# Prompts that show what all have in common, and of how many artifacts half of that is believed.
+# How many prompts are sampled for what all have in common, and from how many artifacts on half of
+# it is subtracted.
 _SAMPLE, _FEW_ARTIFACTS = 200, 10
 
 
 class HeldPrompts(NamedTuple):
-    """The prompts of one provenance that are held of an artifact.
+    """The prompts of one provenance that are held for an artifact.
 
-    `is_outdated` is whether they were written for another text than it has now.
+    `is_outdated`: they were written for another version of its text.
     """
 
     artifact_id: str
@@ -68,14 +69,14 @@ class ExpectedPrompts:
     def __init__(self, store: Store, terms: Terms):
         self._store = store
         self._terms = terms
-        # By corpus, until something else is served of it: each artifact that is stored wants them.
+        # Cached by corpus until other prompts are served: every stored artifact needs them.
         self._common: dict[str, Common] = {}
         self._gates = Gates(store)
         self._links = ArtifactLinks(store)
         self._lost = store.lost_transactions
 
     def drop_cached(self) -> None:
-        """Read again what was read of gates, and of what prompts have in common."""
+        """Drop the cached gates and the cached common vectors."""
         self._common.clear()
         self._gates.drop_cached()
         self._lost = self._store.lost_transactions
@@ -87,9 +88,9 @@ class ExpectedPrompts:
     def list_all(
         self, corpus: str, provenance: str = USE, *, before: bool = False
     ) -> dict[str, Expected]:
-        """Return what is served of a corpus by artifact id, or what was served before that.
+        """Return the served prompts of a corpus by artifact id, or those served before them.
 
-        Of what comes with an artifact there is no state before.
+        Prompts that come with an artifact have no previous state.
         """
         if provenance in STATED:
             held = self._list_stated(corpus)
@@ -106,7 +107,7 @@ class ExpectedPrompts:
         return {id: Expected(tuple(prompts), rates[id]) for id, prompts in found.items()}
 
     def list_held(self, corpus: str) -> Iterator[HeldPrompts]:
-        """Yield what is held of a corpus' artifacts, by provenance, whether it counts or not."""
+        """Yield the held prompts of a corpus' artifacts by provenance, counting or not."""
         yield from self._list_stated(corpus)
         rows = self._store.fetch_all(
             f"SELECT DISTINCT p.artifact_id, name, provenance, written_for, {OWN_CONTENT}"
@@ -131,7 +132,7 @@ class ExpectedPrompts:
                 yield HeldPrompts(artifact_id, name, provenance, expected)
 
     def find_by_provenance(self, corpus: str, artifact_id: str) -> dict[str, Expected]:
-        """Return what is served of one artifact by its provenance, whether it counts or not."""
+        """Return the served prompts of one artifact by provenance, counting or not."""
         row = self._store.fetch_one(
             "SELECT stated FROM artifacts WHERE corpus = ? AND artifact_id = ?",
             (corpus, artifact_id),
@@ -149,18 +150,18 @@ class ExpectedPrompts:
         return found
 
     def find_counting(self, corpus: str, artifact_id: str) -> dict[str, Expected]:
-        """Return what counts for an artifact by its provenance."""
+        """Return the prompts that count for an artifact, by provenance."""
         gates = self.read_gates(corpus)
         found = self.find_by_provenance(corpus, artifact_id)
         return {name: each for name, each in found.items() if gates.get(name, Gate()).is_open}
 
     def find_expected(self, corpus: str, artifact_id: str) -> tuple[Expected | None, str]:
-        """Return what counts for an artifact, None for nothing, and the key of what is common."""
+        """Return the prompts that count for an artifact, or None, and their common vector's key."""
         counting = self.find_counting(corpus, artifact_id)
         return merge(counting.values()), self.find_common(corpus).key if USE in counting else ""
 
     def count(self, corpus: str, provenance: str = USE) -> tuple[int, int]:
-        """Return of how many artifacts of a corpus prompts are served, and how many prompts."""
+        """Count a corpus' artifacts with served prompts, and those prompts."""
         if provenance in STATED:
             held = self.list_all(corpus, provenance).values()
             return len(held), sum(len(each.prompts) for each in held)
@@ -172,12 +173,12 @@ class ExpectedPrompts:
         return (int(row[0]), int(row[1])) if row else (0, 0)
 
     def read_state(self, corpus: str) -> dict[str, Any]:
-        """Return what was last noted of a corpus' learning, {} where nothing was."""
+        """Return the stored state of a corpus' learning, or {}."""
         row = self._store.fetch_one("SELECT learning FROM corpora WHERE name = ?", (corpus,))
         return json.loads(row[0]) if row and row[0] else {}
 
     def put_state(self, corpus: str, state: Mapping[str, Any]) -> None:
-        """Keep plain data about a corpus' learning, in place of what was noted before."""
+        """Store plain data about a corpus' learning in place of the previous."""
         self._store.write(
             "UPDATE corpora SET learning = ? WHERE name = ?", (json.dumps(state), corpus)
         )
@@ -187,15 +188,15 @@ class ExpectedPrompts:
     def read_gates(self, corpus: str) -> Mapping[str, Gate]:
         """Return the gates of a corpus that were ever set, by provenance.
 
-        A project's part of a corpus has those of the corpus.
+        A project's part of a corpus has the gates of the corpus.
         """
         self._drop_lost()
         return self._gates.read(corpus)
 
     def set_gate(self, corpus: str, provenance: str, gate: Gate) -> dict[str, int]:
-        """Have the prompts of a provenance count or not, in a corpus and in its parts.
+        """Make the prompts of a provenance count or not, in a corpus and in its parts.
 
-        Returns by the names of these how many artifacts change.
+        Returns by corpus or part how many artifacts change.
         """
         with self._store.transaction():
             was = self.read_gates(corpus).get(provenance, Gate())
@@ -216,7 +217,7 @@ class ExpectedPrompts:
         provenance: str = USE,
         written_for: Mapping[str, str] = {},
     ) -> int:
-        """Serve this of a provenance from now on and keep what was served.
+        """Serve these prompts of a provenance from now on and keep the previous ones.
 
         `written_for` has by artifact id the content that prompts were written for, where that is
         known. Returns how many artifacts change.
@@ -238,7 +239,7 @@ class ExpectedPrompts:
         provenance: str,
         written_for: Mapping[str, str],
     ) -> int:
-        """Serve this of some artifacts beside what is served of the others; else as `publish`."""
+        """Serve these prompts of some artifacts, keeping those of others; else like `publish`."""
         held = self.list_written_for(corpus, provenance)
         together = {**self.list_all(corpus, provenance), **expected}
         return self.publish(corpus, together, provenance, {**held, **written_for})
@@ -265,7 +266,7 @@ class ExpectedPrompts:
         return set(provenances)
 
     def roll_back(self, corpus: str, provenance: str = USE) -> int:
-        """Serve what was served before, once; return how many artifacts change."""
+        """Serve the previous prompts again, once; return how many artifacts change."""
         with self._store.transaction():
             was = self.list_all(corpus, provenance)
             before = self.list_all(corpus, provenance, before=True)
@@ -279,10 +280,9 @@ class ExpectedPrompts:
     def forget(
         self, corpus: str, artifact_id: str = "", session: str = "", provenance: str = USE
     ) -> int:
-        """Forget what is held of an artifact, from a session, or at all, in both states.
+        """Forget the prompts of an artifact, of a session, or all, in both states.
 
-        Of use, what was brought from elsewhere is forgotten, too. Returns how many artifacts
-        change.
+        Imported uses are forgotten as well. Returns how many artifacts change.
         """
         with self._store.transaction():
             was = self.list_all(corpus, provenance)
@@ -302,9 +302,9 @@ class ExpectedPrompts:
             return self._rewrite_changed(corpus, was, self.list_all(corpus, provenance), provenance)
 
     def forget_corpora(self, is_meant: Callable[[str], bool]) -> None:
-        """Forget, for good, all that was given for the corpora whose names are meant.
+        """Forget for good all prompts given for the corpora whose names match.
 
-        They may be forgotten themselves by then.
+        The corpora themselves may already be forgotten.
         """
         with self._store.transaction():
             names = self._store.fetch_column("SELECT DISTINCT corpus FROM expected_prompts")
@@ -315,9 +315,9 @@ class ExpectedPrompts:
                 self.drop_cached()
 
     def find_own_counts(self, corpus: str, artifact_id: str) -> tuple[str, dict[int, float]] | None:
-        """Return an artifact's first text, and the counts that it gives by itself, by term id.
+        """Return an artifact's first text and its own term counts, by term id.
 
-        None for an artifact that is not held, or without a record.
+        None for an unknown artifact or one without a record.
         """
         row = self._store.fetch_one(
             "SELECT text, terms, counts, prompts FROM records"
@@ -335,7 +335,7 @@ class ExpectedPrompts:
         )
 
     def keep_only(self, corpus: str, pairs: Collection[tuple[str, str]]) -> int:
-        """Forget, in both states, what use taught not of an (artifact, session) of these."""
+        """Forget, in both states, prompts from use of any other (artifact, session)."""
         with self._store.transaction():
             was = self.list_all(corpus)
             held = self._store.fetch_all(
@@ -357,14 +357,14 @@ class ExpectedPrompts:
     # -- uses from elsewhere ---------------------------------------------------------------------
 
     def import_uses(self, corpus: str, uses: Iterable[Use]) -> None:
-        """Keep uses that were brought from elsewhere; one that is there already stays one."""
+        """Store imported uses; duplicates are stored once."""
         self._store.write_many(
             "INSERT OR IGNORE INTO imported_uses VALUES (?, ?, ?, ?, ?)",
             [(corpus, u.prompt, json.dumps(u.gold), u.session, u.at) for u in uses],
         )
 
     def list_imported(self, corpus: str) -> list[Use]:
-        """Return the uses that were brought from elsewhere, the oldest first."""
+        """Return the imported uses, the oldest first."""
         return [
             Use(prompt, tuple(json.loads(gold)), session, at, corpus)
             for prompt, gold, session, at in self._store.fetch_all(
@@ -375,7 +375,7 @@ class ExpectedPrompts:
         ]
 
     def list_corpora(self) -> list[str]:
-        """Return the corpora of which anything that use taught is kept."""
+        """Return the corpora that have prompts from use."""
         return self._store.fetch_column(
             "SELECT DISTINCT corpus FROM expected_prompts WHERE provenance = ?", (USE,)
         )
@@ -426,7 +426,7 @@ class ExpectedPrompts:
         return sum(self._rewrite(corpus, id) for id in sorted(artifact_ids))
 
     def _rewrite(self, corpus: str, artifact_id: str) -> int:
-        """Rewrite an artifact as a new row, its first record with what now counts for it."""
+        """Rewrite an artifact as a new row, its first record with the prompts that now count."""
         found = self._store.fetch_one(
             f"SELECT id, {ARTIFACT_ROW} FROM artifacts WHERE corpus = ? AND artifact_id = ?",
             (corpus, artifact_id),
@@ -453,8 +453,8 @@ class ExpectedPrompts:
     ) -> tuple[bytes, bytes, bytes, bytes | None]:
         """Return digest, term ids, counts and `prompts` of a record, inside a transaction.
 
-        `own` are the term ids (int32) and counts (float32) that its text gives, `common` is the key
-        of what is taken off its prompts.
+        `own` are the term ids (int32) and counts (float32) of its text, `common` is the key of the
+        vector subtracted from its prompts.
         """
         data = text.encode("utf-8", "replace")
         if expected is None:
@@ -475,17 +475,17 @@ class ExpectedPrompts:
         )
 
     def find_common(self, corpus: str) -> Common:
-        """Return what is common to the prompts that use taught of a corpus."""
+        """Return what the prompts from use have in common in a corpus."""
         self._drop_lost()
         if corpus not in self._common:
             self._common[corpus] = find_common(self.list_all(corpus))
         return self._common[corpus]
 
     def count_added(self, expected: Expected) -> dict[int, float]:
-        """Return what prompts add to a record's counts, by term id, new ones included.
+        """Return the counts that prompts add to a record, by term id, new terms included.
 
-        A word counts once a prompt; the form that it was typed in is not kept. What is not meant
-        adds nothing.
+        A word counts once a prompt; the form in which it was typed is not kept. Near misses add
+        nothing.
         """
         counts: dict[str, float] = {}
         for prompt in expected.prompts:
@@ -495,10 +495,10 @@ class ExpectedPrompts:
 
 
 def merge(parts: Collection[Expected]) -> Expected | None:
-    """Return the prompts of several provenances as one, at the highest rate; None of none.
+    """Merge the prompts of several provenances at the highest rate; None if there are none.
 
-    A word of a prompt counts what it did at its own rate. What one says is near and means another
-    is no prompt, whoever else says so.
+    A word of a prompt counts as much as at its own rate. A near miss of one provenance is not a
+    prompt of any other.
     """
     if len(parts) < 2:
         return next(iter(parts), None)
@@ -516,9 +516,9 @@ def merge(parts: Collection[Expected]) -> Expected | None:
 
 
 def find_common(expected: Mapping[str, Expected]) -> Common:
-    """Return what prompts have in common: a sample of them, by content.
+    """Return a sample of prompts that shows what they have in common, by content.
 
-    From few artifacts what their prompts have in common is what they are about.
+    With few artifacts, what the prompts have in common is the artifacts' subject.
     """
     texts = {prompt.text for each in expected.values() for prompt in each.prompts}
     sample = sorted(texts, key=lambda text: blake2b(text.encode("utf-8", "replace")).digest())
@@ -527,9 +527,9 @@ def find_common(expected: Mapping[str, Expected]) -> Common:
 
 
 def unpack_prompts(packed: bytes) -> tuple[list[tuple[str, float]], float, str]:
-    """Return the prompts that a record keeps, with their weights, and their vectors' share.
+    """Return a record's prompts with their weights, their share of its vector, and the common key.
 
-    The last is the key of what is taken off them.
+    The key names the vector that is subtracted from the prompts.
     """
     prompts, share, common = msgpack.unpackb(packed)[:3]
     return [(text, weight) for text, weight in prompts], share, common
@@ -547,7 +547,7 @@ def _unpack_counts(packed: bytes) -> NDArray[np.float32]:
 
 
 class Gate(NamedTuple):
-    """Whether prompts of a provenance count in a corpus, why, and since when (Unix seconds)."""
+    """Whether the prompts of a provenance count in a corpus, why, and since when (Unix seconds)."""
 
     is_open: bool = True
     report: Mapping[str, Any] = {}
@@ -555,11 +555,11 @@ class Gate(NamedTuple):
 
 
 class Gates:
-    """Keep the gates of each corpus, which its parts have as well."""
+    """Keep the gates of each corpus, which also apply to its parts."""
 
     def __init__(self, store: Store):
         self._store = store
-        # They are needed for each artifact that is stored.
+        # Every stored artifact needs them.
         self._held: dict[str, Mapping[str, Gate]] = {}
 
     def drop_cached(self) -> None:
@@ -580,7 +580,7 @@ class Gates:
         return self._held[base]
 
     def put(self, corpus: str, provenance: str, gate: Gate) -> None:
-        """Keep a gate in place of the one before, inside the caller's transaction."""
+        """Store a gate in place of the previous one, in the caller's transaction."""
         self._store.run(
             "INSERT OR REPLACE INTO prompt_gates VALUES (?, ?, ?, ?, ?)",
             (corpus, provenance, gate.is_open, json.dumps(dict(gate.report)), gate.at),

@@ -1,4 +1,4 @@
-"""The shapes in which the ledger takes and gives its rows."""
+"""The types of what the ledger stores and returns."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class TabledTerms:
-    """Term counts whose terms stand in a TermTable: their `places` (int32), and `counts` (float32).
+    """Term counts by `places` (int32) in a TermTable, and the `counts` (float32).
 
     The terms are distinct.
     """
@@ -55,7 +55,7 @@ class TabledTerms:
     counts: bytes
 
 
-# What a record keeps of its terms.
+# The terms of a record.
 RecordTerms = Mapping[str, int] | TabledTerms
 
 
@@ -81,7 +81,7 @@ class Record:
 class ExpectedPrompt:
     """An expected prompt for an artifact: its redacted text, and its weight (up to 1).
 
-    One with a negative weight is near and means another. `session` and `at` are of a use.
+    One with a negative weight is a near miss. `session` and `at` are set for a use.
     """
 
     text: str
@@ -94,18 +94,18 @@ class ExpectedPrompt:
 class PromptRate:
     """The weight of expected prompts beside a record's own text.
 
-    Each of a prompt's words counts `words` of one in the text; the vector is, to a share of
-    `share`, that of the prompts.
+    A word of a prompt counts `words` as much as one of the text; `share` of the vector is that of
+    the prompts.
     """
 
     words: float
     share: float
 
 
-# Where no uses say how much prompts count. Of six rates that bench/prompts.py measured on metatool
-# and bfcl, and judged on apibench and metatool-multi, all gain alike.
+# The rate where no uses tell a better one. Six rates that bench/prompts.py measured on metatool and
+# bfcl, and judged on apibench and metatool-multi, gain about the same.
 EXPECTED_RATE = PromptRate(words=0.5, share=0.5)
-# What a near miss weighs beside a prompt.
+# The weight of a near miss, relative to a prompt.
 MISS_WEIGHT = -0.5
 
 
@@ -118,7 +118,7 @@ class Expected:
 
     @classmethod
     def from_prompts(cls, prompts: Iterable[str], misses: Iterable[str] = ()) -> Expected:
-        """Make it of prompts and near misses, each once."""
+        """Make them of prompts and near misses, each once."""
         meant = {text: 1.0 for text in prompts}
         weights = {**{text: MISS_WEIGHT for text in misses}, **meant}
         return cls(tuple(ExpectedPrompt(text, weight=each) for text, each in weights.items()))
@@ -128,9 +128,9 @@ class Expected:
 class Decomposed:
     """An artifact with its plan's fields and its records: what one upsert stores.
 
-    Equal `content` means the same text wherever it lies; an equal `version` means that nothing an
-    upsert would store has changed, but for `edges`, which no version counts. `stated` has by
-    provenance the expected prompts that come with it.
+    Equal `content` means the same text at any path; an equal `version` means that an upsert would
+    store the same, apart from `edges`, which the version does not cover. `stated` are the expected
+    prompts that come with it, by provenance.
     """
 
     artifact: Artifact
@@ -165,11 +165,11 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Upsert:
-    """One read entry with all that was made of it; see Reading for `partial` and `cursor`.
+    """One read entry and its decomposed artifacts; see Reading for `partial` and `cursor`.
 
     `projects` maps the directories it is about to whether they had opted out. `turns` are not
-    stored in the ledger. One that `is_head` is stored with the stamp of one: so it stays stale.
-    `table` is what TabledTerms of its records name terms in.
+    stored in the ledger. A head (`is_head`) is stored with a stamp that keeps it stale. `table`
+    holds the terms that TabledTerms of its records refer to.
     """
 
     entry: Entry
@@ -186,12 +186,12 @@ class Upsert:
 
     @property
     def stamp(self) -> str:
-        """Return the stamp that the entry is stored with."""
+        """Return the stamp with which the entry is stored."""
         return mark_head(self.entry.stamp) if self.is_head else self.entry.stamp
 
 
 def mark_head(stamp: str) -> str:
-    """Return the stamp of an entry of which only the head was read: no source gives such a one."""
+    """Return the stamp of an entry whose head alone was read; no source makes such a stamp."""
     return _HEAD + stamp
 
 
@@ -210,7 +210,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class StoredArtifact:
-    """An artifact as the ledger keeps it."""
+    """An artifact as stored in the ledger."""
 
     corpus: str
     artifact_id: str
@@ -223,7 +223,7 @@ class StoredArtifact:
 
     @classmethod
     def unpack(cls, row: tuple[Any, ...]) -> StoredArtifact:
-        """Make it of a row of ARTIFACT_COLUMNS."""
+        """Make an artifact from a row of ARTIFACT_COLUMNS."""
         *kept, fields = row
         return cls(*(*kept, msgpack.unpackb(fields)))
 
@@ -283,9 +283,9 @@ def make_record_id(artifact_id: str, kind: str, surface_index: int) -> str:
 
 
 def hash_content(surfaces: Iterable[Surface], written: Iterable[Surface] = ()) -> str:
-    """Hash what is searched of an artifact, wherever it lies: equal hashes are copies.
+    """Hash the searched text of an artifact, whatever its path: equal hashes are copies.
 
-    What was `written` of it, its synopsis, is hashed behind its own: see OWN_CONTENT.
+    Its synopsis, `written`, is hashed after its own text: see OWN_CONTENT.
     """
     own, others = (
         [[each.kind, each.text, each.lexical] for each in some] for some in (surfaces, written)
@@ -293,19 +293,19 @@ def hash_content(surfaces: Iterable[Surface], written: Iterable[Surface] = ()) -
     return f"{_hash(own)} {_hash(others)}" if others else _hash(own)
 
 
-# What of a content says nothing of a synopsis, in SQL.
+# The part of a content hash that does not depend on a synopsis, in SQL.
 OWN_CONTENT = "substr(content, 1, 64)"
 
 
 def hash_version(artifact: Artifact, fields: Mapping[str, Any], recipe: str) -> str:
-    """Hash everything an upsert would store; an equal version needs none."""
+    """Hash everything an upsert would store; an equal version needs no upsert."""
     place = [artifact.name, artifact.pointer, artifact.digest, artifact.body]
     # A strategy may use metadata in its surfaces that it does not hand on as a field.
     return _hash([_normalize(artifact.raw), *place, artifact.metadata, fields, recipe])
 
 
 def pack(value: Any) -> bytes:
-    """Pack fields; what msgpack does not know, and keys it would not unpack, become strings."""
+    """Pack fields; types that msgpack lacks, and keys that it would not unpack, become strings."""
     packed: bytes = msgpack.packb(
         _key_by_text(value), default=_make_plain, unicode_errors="replace"
     )
@@ -319,7 +319,7 @@ def _key_by_text(value: Any) -> Any:
 
 
 def make_storable(text: str) -> str:
-    """Replace what UTF-8 cannot hold: half a surrogate pair, as JSON allows it."""
+    """Replace lone surrogates, which JSON allows and UTF-8 cannot hold."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -344,7 +344,7 @@ def _hash(value: Any) -> str:
 
 
 def _order(value: Any) -> Any:
-    """Return plain data in one order: a mapping as its items by key, huge numbers as text."""
+    """Return plain data in canonical order: mappings as sorted items, huge numbers as text."""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
@@ -356,7 +356,7 @@ def _order(value: Any) -> Any:
 
 
 def pack_stated(stated: Mapping[str, Expected]) -> bytes | None:
-    """Pack what comes with an artifact: {provenance: [rate, [[prompt, weight], ...]]}."""
+    """Pack an artifact's own prompts: {provenance: [rate, [[prompt, weight], ...]]}."""
     packed = {
         provenance: [
             [each.rate.words, each.rate.share],
@@ -374,7 +374,7 @@ def hash_stated(stated: Mapping[str, Expected]) -> str:
 
 
 def unpack_stated(packed: bytes) -> dict[str, Expected]:
-    """Return what `pack_stated` packed."""
+    """Return the prompts that `pack_stated` packed."""
     return {
         provenance: Expected(
             tuple(ExpectedPrompt(text, weight=weight) for text, weight in prompts),

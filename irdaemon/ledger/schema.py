@@ -1,7 +1,7 @@
 """The ledger's tables, as migrations: ordered functions, each run once, in one transaction.
 
-SQLite's `user_version` counts those that have run; it is the ledger's format version and moves
-apart from the package's. A ledger written by a later version is refused, never guessed at.
+SQLite's `user_version` counts those that have run; it is the ledger's format version, independent
+of the package's. A ledger of a later format is refused.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class LedgerError(IRError):
 def create_tables(connection: sqlite3.Connection) -> None:
     """Create the first format.
 
-    An entry is what a source scans, with how far it was read; the artifacts read from it, and
-    their records, go with it. Vectors belong to texts, not to records: a rename or another recipe
-    finds them again. Term ids are per ledger and never reused.
+    An entry is what a source scans, with the position up to which it was read; its artifacts and
+    their records are deleted with it. Vectors belong to texts, not to records: a rename or another
+    recipe finds them again. Term ids are per ledger and never reused.
     """
     for statement in _TABLES:
         connection.execute(statement)
@@ -131,13 +131,13 @@ def add_floors(connection: sqlite3.Connection) -> None:
 
 
 def add_served(connection: sqlite3.Connection) -> None:
-    """Remember whose vectors serve each corpus' queries: the embedder's name and id."""
+    """Remember which embedder's vectors serve each corpus' queries, by name and id."""
     connection.execute("ALTER TABLE corpora ADD COLUMN served_name TEXT NOT NULL DEFAULT ''")
     connection.execute("ALTER TABLE corpora ADD COLUMN served TEXT NOT NULL DEFAULT ''")
 
 
 def add_gone(connection: sqlite3.Connection) -> None:
-    """Add a tombstone for every artifact row that is deleted, for indexes that hold it."""
+    """Add a tombstone for every deleted artifact row, for the indexes that hold it."""
     connection.execute(
         "CREATE TABLE gone ("
         "id INTEGER PRIMARY KEY AUTOINCREMENT, corpus TEXT NOT NULL, artifact INTEGER NOT NULL)"
@@ -149,7 +149,7 @@ def add_gone(connection: sqlite3.Connection) -> None:
 
 
 def add_secrets(connection: sqlite3.Connection) -> None:
-    """Keep where secrets lie, the projects entries are about, and what was last disclosed."""
+    """Keep the places of secrets, the projects of entries, and what was last disclosed."""
     for statement in _ABOUT_SECRETS:
         connection.execute(statement)
 
@@ -186,7 +186,7 @@ def add_tries(connection: sqlite3.Connection) -> None:
 
 
 def add_spec(connection: sqlite3.Connection) -> None:
-    """Keep what a corpus was made of, as JSON, so that another program can open it by its name."""
+    """Keep the spec of a corpus, as JSON, so that another program can open it by its name."""
     connection.execute("ALTER TABLE corpora ADD COLUMN spec TEXT NOT NULL DEFAULT ''")
 
 
@@ -194,7 +194,7 @@ def add_spec(connection: sqlite3.Connection) -> None:
 LINK_NAME = (
     "lower(replace(replace(replace(replace(name, '_', '-'), '.', '-'), '--', '-'), '--', '-'))"
 )
-# An artifact without name terms has no name that is searched: that of a turn is its first words.
+# An artifact without name terms has no searched name: a turn's name is its first words.
 HAS_LINK_NAME = "name_terms != x''"
 _WITHOUT_LINKS = ("files", "reports")
 
@@ -202,7 +202,7 @@ _WITHOUT_LINKS = ("files", "reports")
 def add_links(connection: sqlite3.Connection) -> None:
     """Keep the links of artifacts.
 
-    What may have some is read again, as it is now: nothing of it is embedded again.
+    Artifacts that may have links are read again; unchanged text is not embedded again.
     """
     connection.execute(
         """CREATE TABLE links (
@@ -226,10 +226,10 @@ def add_links(connection: sqlite3.Connection) -> None:
 
 
 def add_learned(connection: sqlite3.Connection) -> None:
-    """Keep the prompts that led to a use of an artifact, those served and those served before.
+    """Keep the prompts that led to a use of an artifact, the served ones and the previous ones.
 
-    Uses that were brought from elsewhere are kept as they are, to be learned from again. A record
-    that prompts count for also keeps them, beside what its own text gives: `learned`.
+    Imported uses are kept unchanged, to be learned from again. A record that prompts count for also
+    keeps them, beside the counts of its own text: `learned`.
     """
     connection.execute(
         """CREATE TABLE learned (
@@ -261,7 +261,7 @@ def add_learned(connection: sqlite3.Connection) -> None:
 
 
 def add_known_projects(connection: sqlite3.Connection) -> None:
-    """Keep the projects that are known, which bring parts of corpora, and when each was asked."""
+    """Keep the known projects, which add parts to corpora, and when each last sent a query."""
     connection.execute(
         """CREATE TABLE known_projects (
             root TEXT PRIMARY KEY,
@@ -277,11 +277,11 @@ def add_known_projects(connection: sqlite3.Connection) -> None:
 
 
 def add_provenance(connection: sqlite3.Connection) -> None:
-    """Keep expected prompts by where they are from; those learned from use become some of them.
+    """Keep expected prompts by provenance, those learned from use among them.
 
     Prompts that come with an artifact are kept in its row, `stated`. `written_for` is the content
-    that prompts were written for, "" where that is not known. They outlive their corpus: no source
-    has them again when it comes back.
+    that prompts were written for, "" if unknown. They outlive their corpus: no source could bring
+    them back.
     """
     connection.execute(
         """CREATE TABLE expected_prompts (
@@ -323,9 +323,9 @@ def add_provenance(connection: sqlite3.Connection) -> None:
 
 
 def add_preferences(connection: sqlite3.Connection) -> None:
-    """Keep what is to be offered never and first, what faded, and how often moments came.
+    """Keep muted and pinned items, faded items, and the counts of moments.
 
-    A preference is the person's own word, and outlives its corpus.
+    A preference is a person's decision, and outlives its corpus.
     """
     connection.execute(
         """CREATE TABLE preferences (
@@ -378,7 +378,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
 )
 
 
-# The present format of a ledger.
+# The current ledger format.
 FORMAT = len(MIGRATIONS)
 
 
@@ -404,6 +404,6 @@ def hold_transaction(connection: sqlite3.Connection) -> Iterator[None]:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        if connection.in_transaction:  # a full disk makes SQLite roll back by itself
+        if connection.in_transaction:  # on a full disk SQLite has already rolled back
             connection.execute("ROLLBACK")
         raise

@@ -21,13 +21,13 @@ from irdaemon.ledger.schema import LedgerError, hold_transaction, migrate
 
 IN_MEMORY = ":memory:"
 Values = Sequence[Any]
-# SQLite calls a full disk an I/O error where it needs a file of its own beside the ledger's.
+# SQLite reports a full disk as an I/O error where it needs a temporary file.
 _LITTLE_ROOM = 512 * 1024
 _BUSY_MS = 5_000
 READ_ONLY = "its file system is read-only: make it writable; the kernel's log (dmesg) may say why"
 _ROWS_AT_ONCE = 2_000
 _KEYS_AT_ONCE = 500
-# Of SQLite's virtual machine, between two questions whether to go on: about a millisecond.
+# Instructions of SQLite's virtual machine between two checks for `stop`: about a millisecond.
 _STEPS_BETWEEN = 10_000
 _FORGOTTEN, _REPLACED = "forgotten", "replaced"  # names of counters
 
@@ -58,9 +58,9 @@ class Store:
         return self._file != _identify_file(self.path)
 
     def put_back(self) -> None:
-        """Restore a file that was moved or deleted from the open connection, and go on with it.
+        """Restore a moved or deleted file from the open connection, and continue with it.
 
-        A file that has taken its place is set aside.
+        A file now in its place is set aside.
         """
         os.makedirs(os.path.dirname(os.path.abspath(self.path)), mode=0o700, exist_ok=True)
         with copy_database(self._db, os.path.dirname(os.path.abspath(self.path))) as copy:
@@ -69,7 +69,7 @@ class Store:
             if os.path.exists(self.path):
                 set_aside(self.path, "displaced")
             move_into_place(copy, self.path, replace=True)
-        # Only now: to close a file gives up what locks this process has on it.
+        # Only now: closing a file drops all locks that this process has on it.
         self._db = _connect(self.path, read_only=False)
         self._file = _identify_file(self.path)
 
@@ -101,14 +101,14 @@ class Store:
         return row
 
     def read_number(self, statement: str, values: Values = (), default: int = 0) -> int:
-        """Run a query and return the number that its first row begins with."""
+        """Run a query and return the first number of its first row."""
         row = self.fetch_one(statement, values)
         return int(row[0]) if row else default
 
     def select_in(
         self, statement: str, keys: Sequence[Any], *values: Any
     ) -> Iterator[tuple[Any, ...]]:
-        """Run a query that ends in `IN` for any number of keys, behind its other values."""
+        """Run a query that ends in `IN` for any number of keys, after its other values."""
         for start in range(0, len(keys), _KEYS_AT_ONCE):
             part = keys[start : start + _KEYS_AT_ONCE]
             yield from self.fetch_all(
@@ -138,13 +138,13 @@ class Store:
         return self._db.executemany(statement, rows).rowcount
 
     def release_memory(self) -> None:
-        """Free the memory of the pages that SQLite caches for this connection."""
+        """Free the page cache of this connection."""
         self._db.execute("PRAGMA shrink_memory")
 
     def vacuum(self, stop: Callable[[], bool] | None) -> None:
-        """Write the file again; `stop` is asked now and then whether to leave it as it is.
+        """Rewrite the file, unless `stop`, called now and then, returns true.
 
-        Copies that were left unfinished hold what was forgotten since as well, and go first.
+        Unfinished copies may hold forgotten text as well, and are deleted first.
         """
         self._drop_dead_copies()
         self._db.set_progress_handler(stop, _STEPS_BETWEEN)
@@ -158,18 +158,18 @@ class Store:
             drop_dead_copies(os.path.dirname(os.path.abspath(self.path)))
 
     def has_log_grown(self) -> bool:
-        """Return whether the write-ahead log holds more than `fold_log` left of it."""
+        """Return whether the write-ahead log has grown since `fold_log`."""
         return self.path != IN_MEMORY and self._measure_log() != self._folded_size
 
     def fold_log(self) -> bool:
-        """Empty the write-ahead log, waiting for no reader; return whether none was in the way."""
+        """Empty the write-ahead log without waiting for readers; return whether that worked."""
         self._db.execute("PRAGMA busy_timeout = 0")
         try:
             ((busy, _, _),) = self.fetch_all("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
             self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
         if not busy:
-            # The first write into an empty log waits for the disk: better now than at a change.
+            # The first write to an empty log syncs to disk: better now than at a change.
             with self.transaction():
                 self.run("UPDATE counters SET value = value WHERE name = 'generation'")
             self._folded_size = self._measure_log()
@@ -207,17 +207,17 @@ class Store:
             self.lost_transactions += 1
             raise
 
-    # -- what the file may still hold of what was forgotten --------------------------------------
+    # -- forgotten text that the file may still hold ---------------------------------------------
     #
-    # SQLite overwrites what is deleted. But where it moved rows from page to page before, it left
-    # copies in parts of pages that nothing uses; only writing the file again is sure to leave none.
+    # SQLite overwrites deleted rows. But when it moved rows between pages before, it left copies in
+    # unused parts of pages; only rewriting the file removes them all.
 
     def note_forgotten(self) -> None:
-        """Note, within the caller's transaction, that something was forgotten."""
+        """Record, in the caller's transaction, that something was forgotten."""
         self._count(_FORGOTTEN, 1)
 
     def note_replaced(self) -> None:
-        """Note, within the caller's transaction, that an edit replaced something."""
+        """Record, in the caller's transaction, that an edit replaced something."""
         self._count(_REPLACED, 1)
 
     def count_forgotten(self) -> tuple[int, int]:
@@ -226,7 +226,7 @@ class Store:
         return kept.get(_FORGOTTEN, 0), kept.get(_REPLACED, 0)
 
     def settle(self, done: tuple[int, int]) -> None:
-        """Subtract from these counts what a rewritten file no longer holds."""
+        """Subtract from these counts what a rewrite of the file has removed."""
         with self.transaction():
             for name, times in zip((_FORGOTTEN, _REPLACED), done, strict=True):
                 self._count(name, -times)
@@ -240,7 +240,7 @@ class Store:
 
 
 def _migrate(db: sqlite3.Connection) -> None:
-    """Bring an open ledger to the present format; one where that fails is closed."""
+    """Migrate an open ledger to the current format; close it if that fails."""
     try:
         migrate(db)
     except BaseException:
@@ -251,16 +251,16 @@ def _migrate(db: sqlite3.Connection) -> None:
 def _connect(path: str, read_only: bool) -> sqlite3.Connection:
     if path == IN_MEMORY:
         db = sqlite3.connect(path, isolation_level=None)
-        db.execute("PRAGMA temp_store = MEMORY")  # nor is anything sorted in a file
+        db.execute("PRAGMA temp_store = MEMORY")  # and sort in memory
     elif read_only:
         db = open_to_read(path)
     else:
         _make_private(path)
-        # The one writer is opened on the main thread and works on its own.
+        # The writer is opened on the main thread and works on another.
         db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
-        # What is forgotten is overwritten, not left in free pages.
+        # Deleted content is overwritten, not left in free pages.
         db.execute("PRAGMA secure_delete = ON")
     db.execute("PRAGMA foreign_keys = ON")
     db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
@@ -268,7 +268,7 @@ def _connect(path: str, read_only: bool) -> sqlite3.Connection:
 
 
 def suggest_cure(path: str) -> str:
-    """Return what to do where a file cannot be opened, read or written."""
+    """Return what to do about a file that cannot be opened, read or written."""
     try:
         room = os.statvfs(os.path.dirname(os.path.abspath(path)))
     except OSError:
@@ -280,9 +280,9 @@ def suggest_cure(path: str) -> str:
 
 
 def is_read_only(path: str) -> bool:
-    """Return whether the file system that a file lies on takes no writes any more.
+    """Return whether a file's file system no longer accepts writes.
 
-    Only a try tells: one that was made so by an error of its disk does not say so.
+    Only a write tells: a file system remounted after a disk error does not report it.
     """
     try:
         with tempfile.TemporaryFile(dir=os.path.dirname(os.path.abspath(path))):
@@ -292,7 +292,7 @@ def is_read_only(path: str) -> bool:
 
 
 def _identify_file(path: str) -> tuple[int, int] | None:
-    """Return the identity of a file, by which another of its name differs; None without one."""
+    """Return the identity (device, inode) of a file; None if it is missing."""
     try:
         status = os.stat(path)
     except OSError:
@@ -304,25 +304,23 @@ def _make_private(path: str) -> None:
     _make_directory(os.path.dirname(os.path.abspath(path)))
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        if (
-            os.fstat(descriptor).st_mode & 0o077
-        ):  # a copy; the files that SQLite makes beside it follow
+        if os.fstat(descriptor).st_mode & 0o077:  # SQLite gives its other files the same mode
             os.fchmod(descriptor, 0o600)
     finally:
         os.close(descriptor)
 
 
 def _make_directory(path: str) -> None:
-    """Make a directory for its owner alone, and those above it that are missing likewise."""
+    """Make a private directory, and missing ones above it."""
     if not os.path.isdir(path):
         _make_directory(os.path.dirname(path))
         os.makedirs(path, mode=0o700, exist_ok=True)
 
 
 def open_to_read(path: str, *, shared: bool = False) -> sqlite3.Connection:
-    """Open a database that must be there, and that nothing may write through this connection.
+    """Open an existing database read-only.
 
-    A `shared` one may be used by any thread, one at a time.
+    A `shared` connection may be used by any thread, one at a time.
     """
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     return sqlite3.connect(

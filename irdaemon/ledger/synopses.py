@@ -1,6 +1,6 @@
-"""Synopses that a model wrote: records like others, kept when their artifact is read again.
+"""Synopses written by a model: records like others, kept when their artifact is read again.
 
-A new one is handed in and the artifact's entry marked to be read again, which stores it.
+Handing in a new one marks the artifact's entry to be read again, which stores the synopsis.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _DAY, _ASKED = "synopsis_day", "synopses_asked"
 
 
 class Synopses:
-    """The synopses of every corpus: those handed in and not stored yet, else those stored."""
+    """The synopses of every corpus: those handed in but not yet stored, else the stored ones."""
 
     def __init__(self, store: Store):
         self._store = store
@@ -25,7 +25,7 @@ class Synopses:
     def find(
         self, corpus: str, artifact_id: str, kind: str
     ) -> tuple[str, Mapping[str, Any]] | None:
-        """Return the text of an artifact's synopsis and its metadata; None where it has none."""
+        """Return the text and metadata of an artifact's synopsis, or None."""
         if (corpus, artifact_id) in self._handed_in:
             return self._handed_in[corpus, artifact_id]
         row = self._store.fetch_one(
@@ -38,7 +38,7 @@ class Synopses:
     def hand_in(
         self, corpus: str, artifact_id: str, text: str, metadata: Mapping[str, Any]
     ) -> None:
-        """Have an artifact read again, and this be its synopsis then."""
+        """Set an artifact's synopsis and mark it to be read again."""
         self._handed_in[corpus, artifact_id] = (text, metadata)
         self._store.write(
             "UPDATE entries SET stamp = '', cursor = NULL WHERE id ="

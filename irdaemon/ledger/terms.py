@@ -1,4 +1,4 @@
-"""The vocabulary: one id per term, shared by all corpora. Ids are never given out twice."""
+"""The vocabulary: one id per term, shared by all corpora. Ids are never reused."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from numpy.typing import NDArray
 
 from irdaemon.ledger.store import Store
 
-# Words and their numbers, in a tenth of the memory of a dict.
+# Words and their numbers in a tenth of the memory of a dict.
 #
-# Numbers count up from 0. Most words are packed into one byte string, by number,
-# and found through a table of hashes. Words added or looked up since the last packing are in a dict
-# beside it, so that a long build finds its words as fast as ever.
+# Numbers count up from 0. Most words are packed into one byte string by number and found through a
+# hash table. Words added or looked up since the last packing are also in a dict, so that a long
+# build finds its words quickly.
 
 _BETWEEN = b"\n"
 _FREE = -1
 _LOAD = 0.5
 _WORDS_AT_ONCE = 10_000
 _NO_NUMBERS = np.empty(0, np.int64)
-# Fewer that are not packed stay where they are; more are packed while a build still runs.
+# Fewer unpacked words are left unpacked; more are packed even during a build.
 _WORTH_PACKING = 2_000
 _MOST_BESIDE = 100_000
 
 
 class PackedWords(NamedTuple):
-    """Words without their objects: `text` holds them, each with a line's end behind it.
+    """Words without a Python object each: `text` holds them, each followed by a newline.
 
-    Word n ends at `ends[n]`. `slots` has at some place behind a word's hash its number.
+    Word n ends at `ends[n]`. `slots` holds its number at the first free place from its hash on.
     """
 
     text: bytes
@@ -58,7 +58,7 @@ class PackedWords(NamedTuple):
         return len(self.ends)
 
     def find(self, word: str) -> int:
-        """Return the number of a word, -1 for one that is not here."""
+        """Return the number of a word, -1 if unknown."""
         text, ends, slots = self
         mask = len(slots) - 1
         place = hash(word) & mask
@@ -75,8 +75,8 @@ class PackedWords(NamedTuple):
     def find_like(self, initials: Collection[str], lengths: range, mark: str) -> Iterator[str]:
         """Yield the words that may begin with one of the letters and have a length.
 
-        A `mark` before a word does not count. Lengths are compared in bytes, so that a few words
-        with other letters than ASCII are too long or too short.
+        A `mark` before a word does not count. Lengths are compared in bytes, so some words with
+        non-ASCII letters are too long or too short.
         """
         ends = np.asarray(self.ends).astype(np.int64)
         starts = np.concatenate([[0], ends])[: len(ends)]
@@ -99,10 +99,10 @@ class PackedWords(NamedTuple):
 
 
 def _encode(words: Iterable[str]) -> tuple[bytes, NDArray[np.uint32], NDArray[np.int64]]:
-    """Return the text of words, where each ends in it, and their hashes."""
+    """Return the words as one text, the end of each, and their hashes."""
     text, lengths, hashes = bytearray(), [_NO_NUMBERS], [_NO_NUMBERS]
     each = iter(words)
-    # Part by part: the objects of all words would take ten times what is kept.
+    # Part by part: objects for all words at once would take ten times the memory.
     while part := list(islice(each, _WORDS_AT_ONCE)):
         encoded = [word.encode("utf-8", "surrogatepass") + _BETWEEN for word in part]
         text += b"".join(encoded)
@@ -113,7 +113,7 @@ def _encode(words: Iterable[str]) -> tuple[bytes, NDArray[np.uint32], NDArray[np
 
 
 def _make_slots(hashes: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return a table of open addressing: each number stands at the first free place."""
+    """Return an open-addressing table with each number at the first free place."""
     slots = np.full(1 << max(4, int(len(hashes) / _LOAD).bit_length()), _FREE, np.int32)
     _fill_slots(slots, np.arange(len(hashes), dtype=np.int32), hashes)
     return slots
@@ -122,11 +122,11 @@ def _make_slots(hashes: NDArray[np.int64]) -> NDArray[np.int32]:
 def _fill_slots(
     slots: NDArray[np.int32], numbers: NDArray[np.int32], hashes: NDArray[np.int64]
 ) -> None:
-    """Put numbers at the first free places behind their hashes."""
+    """Put numbers at the first free places from their hashes on."""
     places = hashes & (len(slots) - 1)
     while len(numbers):
         free = slots[places] == _FREE
-        slots[places[free]] = numbers[free]  # of several that want one place the last has it
+        slots[places[free]] = numbers[free]  # of several candidates for a place the last wins
         left = slots[places] != numbers
         numbers, places = numbers[left], (places[left] + 1) & (len(slots) - 1)
 
@@ -143,7 +143,7 @@ class Vocabulary(Mapping[str, int]):
 
     @classmethod
     def from_numbers(cls, numbers: Mapping[str, int]) -> Vocabulary:
-        """Return the vocabulary of words that have their numbers already: 0, 1, 2 and so on."""
+        """Return the vocabulary of words that already have the numbers 0, 1, 2 and so on."""
         return cls(sorted(numbers, key=numbers.__getitem__))
 
     def __len__(self) -> int:
@@ -158,7 +158,7 @@ class Vocabulary(Mapping[str, int]):
         return isinstance(word, str) and self.get(word, _FREE) != _FREE
 
     def get(self, word: str, default: Any = None) -> Any:
-        """Return the number of a word; of one that is not here, what is given for it."""
+        """Return the number of a word, or the default."""
         packed, beside = self._parts
         if (number := beside.get(word)) is not None:
             return number
@@ -169,18 +169,18 @@ class Vocabulary(Mapping[str, int]):
         """Yield the words in the order of their numbers."""
         packed, beside = self._parts
         yield from packed.iterate()
-        # As they were added; what was only looked up is packed.
+        # In the order of addition; words that were only looked up are packed already.
         yield from (word for word, number in tuple(beside.items()) if number >= len(packed))
 
     def find_like(self, initials: Collection[str], lengths: range, mark: str) -> Iterator[str]:
-        """Yield the words that may begin with one of the letters and have a length, and others.
+        """Yield at least the words that begin with one of the letters and have a length.
 
-        What is certain of them is left to the caller; a `mark` before a word does not count.
+        The caller checks them; a `mark` before a word does not count.
         """
         packed, beside = self._parts
         yield from packed.find_like(initials, lengths, mark)
         first = len(packed)
-        if self._size == first:  # what is beside was only looked up
+        if self._size == first:  # the dict holds only looked-up words
             return
         yield from [
             word
@@ -191,7 +191,7 @@ class Vocabulary(Mapping[str, int]):
     # -- for the writer --------------------------------------------------------------------------
 
     def find(self, word: str) -> int | None:
-        """Return the number of a word, None for a new one, and have it at hand from now on."""
+        """Return the number of a word, or None, and cache it."""
         packed, beside = self._parts
         if (known := beside.get(word)) is not None:
             return known
@@ -201,7 +201,7 @@ class Vocabulary(Mapping[str, int]):
         return number
 
     def find_all(self, words: Sequence[str]) -> list[Any]:
-        """Return what `find` does for each of many words, most of which are at hand."""
+        """Return the results of `find` for many words, most of them cached."""
         numbers = list(map(self._parts[1].get, words))
         if None not in numbers:
             return numbers
@@ -217,31 +217,31 @@ class Vocabulary(Mapping[str, int]):
         return number
 
     def pack(self, above: int = 0) -> bool:
-        """Put what is beside the packed words among them; return whether that was worth it.
+        """Pack the words of the dict; return whether there were enough of them.
 
-        It is from `above` words on, and from some thousands on.
+        Enough are more than `above` and some thousands.
         """
         packed, beside = self._parts
         if len(beside) < max(above, _WORTH_PACKING):
             return False
         new = (word for word, number in beside.items() if number >= len(packed))
-        # What was only looked up is there already.
+        # Words that were only looked up are packed already.
         self._parts = packed.extend(new) if self._size > len(packed) else packed, {}
         return True
 
 
-# No id lies far beyond the number of terms, but where the ledger is damaged.
+# Only in a damaged ledger is an id far beyond the number of terms.
 _IN_ORDER = (
     "SELECT term, id FROM terms WHERE id BETWEEN 0 AND (SELECT 2 * count(*) FROM terms) ORDER BY id"
 )
-_BLANK = "\0"  # no analysis gives a term that begins so
+_BLANK = "\0"  # no analyzer makes a term that begins so
 _NO_ID = -1
 
 
 class TermTable(list[str]):
-    """The terms that a reader has told of, which records name by their places here.
+    """The terms that a reader process has sent, to which records refer by place.
 
-    `ids` are those of the first ones that `vocabulary` was asked for, -1 of the others.
+    `ids` are the term ids looked up in `vocabulary` so far, -1 for the others.
     """
 
     def __init__(self) -> None:
@@ -259,9 +259,9 @@ class Terms:
         self._lost = -1
 
     def get_table(self) -> Vocabulary:
-        """Return the term -> id table."""
+        """Return the mapping of terms to ids."""
         if self._lost != self._store.lost_transactions:
-            # Ids of a transaction that was rolled back do not exist: read the table again.
+            # Ids given in a transaction that was rolled back are invalid: read the table again.
             self._table = self._read()
             self._lost = self._store.lost_transactions
         return self._table
@@ -270,7 +270,7 @@ class Terms:
         return Vocabulary(self._read_words())
 
     def _read_words(self) -> Iterator[str]:
-        """Yield the terms in the order of their ids, a blank for each that a damage took."""
+        """Yield the terms in the order of their ids, a blank for each lost to damage."""
         following = 0
         for term, number in self._store.iterate_rows(_IN_ORDER):
             if number > following:
@@ -279,7 +279,7 @@ class Terms:
             following = number + 1
 
     def give_ids(self, terms: Iterable[str]) -> list[int]:
-        """Return the ids of terms, new ones included, inside the caller's transaction."""
+        """Return the ids of terms, adding new ones, in the caller's transaction."""
         table, terms = self.get_table(), list(terms)
         numbers = table.find_all(terms)
         if None in numbers:
@@ -292,9 +292,9 @@ class Terms:
         return numbers
 
     def give_table_ids(self, table: TermTable, places: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the ids of a table's terms at distinct places, as `give_ids`.
+        """Return the ids of a table's terms at distinct places, like `give_ids`.
 
-        What was asked for before needs no look-up.
+        Known ids are not looked up again.
         """
         if table.vocabulary is not (vocabulary := self.get_table()):
             table.ids, table.vocabulary = np.empty(0, np.int32), vocabulary
@@ -308,11 +308,11 @@ class Terms:
         return ids
 
     def pack(self) -> None:
-        """Keep the table in as little memory as can be, until many terms are looked up again."""
+        """Pack the table into little memory, until many terms are looked up again."""
         self.get_table().pack()
 
     def find_words(self, ids: Collection[int]) -> dict[str, int]:
-        """Return the words of some ids, with these, without reading the others; no blank ones."""
+        """Return the words of some ids by id, reading only those; blank ones are left out."""
         found = self._store.select_in("SELECT term, id FROM terms WHERE id IN", sorted(ids))
         return {word: number for word, number in found if not word.startswith(_BLANK)}
 
@@ -322,9 +322,9 @@ class Terms:
         self._table = Vocabulary.from_numbers(vocabulary)
 
     def blank_unused(self, used: NDArray[np.bool_]) -> None:
-        """Forget the words of the ids that are not `used`, by number. Their ids stay taken.
+        """Forget the words of ids that are not `used`. The ids are not reused.
 
-        The table handed out before stays as it is: readers may be using it.
+        A table returned before is not changed: readers may be using it.
         """
         unused = [
             (f"{_BLANK}{number}", number)
