@@ -20,9 +20,8 @@ from irdaemon.engine.state import State, get_known
 from irdaemon.ingest.scan import MARKER, OptOuts
 from irdaemon.ledger.rows import make_storable
 from irdaemon.runtime.deadline import check_clock
-from irdaemon.source.expected import Expected, SeenPath
 from irdaemon.source.opening import is_within, resolve_path
-from irdaemon.source.tree import Symlinks, is_editor_file
+from irdaemon.source.tree import Expected, SeenPath, Symlinks, is_editor_file
 
 MOST_PATHS = 1_000
 # A walk of more is not a walk of documents; what was seen until then is reported.

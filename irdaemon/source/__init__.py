@@ -55,7 +55,7 @@ SOURCES: dict[str, str] = {
     "dependencies": "irdaemon.source.dependencies:Dependencies",
     "sessions": "irdaemon.source.sessions:Sessions",
     "files": "irdaemon.source.files:Files",
-    "code": "irdaemon.source.code:CodeFiles",
+    "code": "irdaemon.source.files:CodeFiles",
     "reports": "irdaemon.source.reports:Reports",
     "mapping": "irdaemon.source.mapping:InMemory",
     "records": "irdaemon.source.mapping:Records",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 from irclient.errors import QueryError
-from irdaemon.source.options import check_options, get_string, get_strings
+from irdaemon.source.options import read_options
 from irdaemon.types import Artifact, Entry, Problem, Reading, Root, Scan, SourceError
 
 _PARTS = ("name", "description", "text")
@@ -96,7 +96,7 @@ def _simplify_object(value: object) -> object:
 
 # Records: the results of a user's own function.
 
-_OPTIONS = {"fetcher": str, "id_key": str, "text_key": str, "metadata_keys": list}
+_OPTIONS = {"fetcher": "", "id_key": "id", "text_key": "text", "metadata_keys": []}
 
 Record = Mapping[str, Any]
 Fetcher = Callable[[], Iterable[Record]]
@@ -114,11 +114,11 @@ class Records:
     limits: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        given = check_options("records", options, _OPTIONS)
-        self._fetcher = get_string(given, "fetcher", "")
-        self._id_key = get_string(given, "id_key", "id")
-        self._text_key = get_string(given, "text_key", "text")
-        self._metadata_keys = get_strings(given, "metadata_keys")
+        given = read_options("records", options, _OPTIONS)
+        self._fetcher: str = given["fetcher"]
+        self._id_key: str = given["id_key"]
+        self._text_key: str = given["text_key"]
+        self._metadata_keys: tuple[str, ...] = given["metadata_keys"]
         self._fetched: dict[str, Record] = {}
         self._function: Fetcher | None = None
         module, _, attribute = self._fetcher.partition(":")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, TypeGuard
 from irdaemon.source.frontmatter import get_table
 from irdaemon.source.mapping import simplify, stamp_content, write_canonical_json
 from irdaemon.source.opening import is_within, read_regular, resolve_path
-from irdaemon.source.options import check_options, get_number
+from irdaemon.source.options import RootSource, read_options
 from irdaemon.source.tree import (
     EVERYTHING,
     Symlinks,
@@ -25,10 +25,8 @@ from irdaemon.source.tree import (
 )
 from irdaemon.types import Artifact, Entry, Problem, Reading, Root, Scan, SourceError
 
-_OPTIONS = {"max_bytes": int}
 
-
-class McpTools:
+class McpTools(RootSource):
     """Serve the tools in JSON dumps: `tools/list` answers, their results, bare lists or pages.
 
     Roots are dumps or directories of them (`*.json`). A dump's file name without suffix names the
@@ -40,9 +38,9 @@ class McpTools:
     limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        given = check_options("mcp_tools", options, _OPTIONS)
-        self._roots = roots
-        self._max_bytes = get_number(given, "max_bytes", 8_000_000)
+        super().__init__(roots)
+        given = read_options("mcp_tools", options, {"max_bytes": 8_000_000})
+        self._max_bytes: int = given["max_bytes"]
         self._memory: dict[str, Artifact] | None = None
 
     @classmethod
@@ -51,10 +49,6 @@ class McpTools:
         source = cls((), {})
         source._memory = {tool.artifact_id: tool for tool in make_artifacts(tools, server)}
         return source
-
-    def roots(self) -> tuple[Root, ...]:
-        """Return the given dumps and directories."""
-        return self._roots
 
     def scan(self, under: str | None = None) -> Scan:
         """Enumerate the dumps, or the tools in memory."""

@@ -7,73 +7,55 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from types import UnionType
+from typing import Any, ClassVar
 
 from irclient.errors import QueryError
+from irdaemon.types import Root
+
+# By the type of an option's default.
+_TYPES: Mapping[type, tuple[str, type | tuple[type, ...]]] = {
+    str: ("a string", str),
+    int: ("a whole number", int),
+    bool: ("true or false", bool),
+    list: ("a list of strings", list),
+    tuple: ("a string or a list of strings", (str, list)),
+}
 
 
-def check_options(
-    kind: str, options: Mapping[str, object], valid: Mapping[str, type | UnionType]
-) -> dict[str, object]:
-    """Return the options of a source of this kind, each known by name and of its type.
+class RootSource:
+    """A source with roots and options."""
 
-    A whole number passes for a float; true and false do not pass for numbers. Raises QueryError
-    naming the first wrong option and the valid ones.
+    limits: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, roots: tuple[Root, ...]):
+        self._roots = roots
+
+    def roots(self) -> tuple[Root, ...]:
+        """Return the given directories and files."""
+        return self._roots
+
+
+def read_options(
+    kind: str, options: Mapping[str, object], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the options of a source of this kind, lists as tuples, with the default of each other.
+
+    The type of an option is that of its default; that of a tuple is a string or a list of them.
+    Raises QueryError naming the first wrong option and the valid ones.
     """
+    read = dict(defaults)
     for name, value in options.items():
-        if name not in valid:
-            raise QueryError(f"{kind}: unknown option {name!r}", _list_valid(name, valid))
-        if not _has_type(value, valid[name]):
-            raise QueryError(
-                f"{kind}: option {name!r} must be {_describe_type(valid[name])}, not {value!r}",
-                _list_valid(name, valid),
-            )
-    return dict(options)
-
-
-def get_number(options: Mapping[str, object], name: str, default: int) -> int:
-    """Return a checked option that is a whole number, or its default."""
-    value = options.get(name, default)
-    return value if isinstance(value, int) else default
-
-
-def get_switch(options: Mapping[str, object], name: str, default: bool) -> bool:
-    """Return a checked option that is true or false, or its default."""
-    value = options.get(name, default)
-    return value if isinstance(value, bool) else default
-
-
-def get_string(options: Mapping[str, object], name: str, default: str) -> str:
-    """Return a checked option that is a string, or its default."""
-    value = options.get(name, default)
-    return value if isinstance(value, str) else default
-
-
-def get_strings(
-    options: Mapping[str, object], name: str, default: tuple[str, ...] = ()
-) -> tuple[str, ...]:
-    """Return a checked option that is a string or a list of them, or its default."""
-    value = options.get(name, default)
-    if isinstance(value, str):
-        return (value,)
-    return tuple(value) if isinstance(value, list | tuple) else default
-
-
-def _has_type(value: object, wanted: type | UnionType) -> bool:
-    if isinstance(value, bool) and wanted is not object:
-        return wanted is bool
-    if isinstance(value, int) and wanted is float:
-        return True
-    if isinstance(value, list) and not all(isinstance(item, str) for item in value):
-        return False
-    return isinstance(value, wanted)
-
-
-def _describe_type(wanted: type | UnionType) -> str:
-    names = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
-    names[list] = "a list of strings"
-    parts = wanted.__args__ if isinstance(wanted, UnionType) else (wanted,)
-    return " or ".join(names.get(part, part.__name__) for part in parts)
+        if name not in defaults:
+            raise QueryError(f"{kind}: unknown option {name!r}", _list_valid(name, defaults))
+        said, types = _TYPES[type(defaults[name])]
+        has_type = isinstance(value, types) and isinstance(value, bool) is (types is bool)
+        if isinstance(value, list) and not all(isinstance(item, str) for item in value):
+            has_type = False
+        if not has_type:
+            reason = f"{kind}: option {name!r} must be {said}, not {value!r}"
+            raise QueryError(reason, _list_valid(name, defaults))
+        read[name] = [value] if types == (str, list) and isinstance(value, str) else value
+    return {name: tuple(each) if isinstance(each, list) else each for name, each in read.items()}
 
 
 def _list_valid(name: str, valid: Mapping[str, object]) -> str:

@@ -11,10 +11,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, TypeGuard
 
 from irdaemon.source.opening import follow_link, is_within, list_entries, read_regular, resolve_path
-from irdaemon.source.options import check_options, get_number
+from irdaemon.source.options import RootSource, read_options
 from irdaemon.source.tree import check_root, is_directory, resolve_root
 from irdaemon.types import Problem, Root, SourceError
 
@@ -44,13 +44,11 @@ def list_control_files(store: str) -> tuple[str, ...]:
     return os.path.join(store, "installed_plugins.json"), settings
 
 
-class PluginSource:
+class PluginSource(RootSource):
     """The roots and options of a source that reads directories, plugin stores among them.
 
     A project brings no plugins: where its source is `within` one, no root is a store.
     """
-
-    limits: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
@@ -60,10 +58,11 @@ class PluginSource:
         max_depth: int,
         max_bytes: int,
     ):
-        given = check_options(kind, options, {"max_depth": int, "max_bytes": int})
-        self._roots = roots
-        self._depth = get_number(given, "max_depth", max_depth)
-        self._max_bytes = get_number(given, "max_bytes", max_bytes)
+        super().__init__(roots)
+        defaults = {"max_depth": max_depth, "max_bytes": max_bytes}
+        given = read_options(kind, options, defaults)
+        self._depth: int = given["max_depth"]
+        self._max_bytes: int = given["max_bytes"]
         self._project = roots[0].within if roots else ""
 
     def roots(self) -> tuple[Root, ...]:

@@ -6,14 +6,15 @@ import os
 from collections.abc import Mapping
 from typing import ClassVar
 
-from irdaemon.source.expected import Expected, SeenPath
 from irdaemon.source.files.document import read_text
 from irdaemon.source.opening import is_within, resolve_path
-from irdaemon.source.options import check_options, get_number, get_strings, get_switch
+from irdaemon.source.options import RootSource, read_options
 from irdaemon.source.tree import (
     EVERYTHING,
     PRUNED,
+    Expected,
     LeftOut,
+    SeenPath,
     Symlinks,
     Walk,
     check_root,
@@ -25,7 +26,7 @@ from irdaemon.source.tree import (
 )
 from irdaemon.types import Entry, Problem, Reading, Root, Scan
 
-_OPTIONS = {"exclude": list, "recursive": bool, "max_bytes": int}
+_OPTIONS = {"exclude": [], "recursive": True, "max_bytes": 2_000_000}
 _VENDORED = PRUNED | {"vendor", "vendored", "third_party", "site-packages", "dist", "build"}
 # A project lies two or three levels below the root: group/project, group/kind/project.
 _PROJECT_LEVELS = (2, 3)
@@ -36,7 +37,7 @@ _BELOW = "below a docs folder"
 _DOCS = (("docs",), ("misc", "docs"))
 
 
-class Reports:
+class Reports(RootSource):
     """Enumerate and read the Markdown below `*/*/docs`, `*/*/misc/docs` and one level deeper.
 
     Left out are files named in capitals (README.md, CHANGELOG.md), hidden and vendored
@@ -48,15 +49,11 @@ class Reports:
     limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        given = check_options("reports", options, _OPTIONS)
-        self._roots = roots
-        self._left_out = _VENDORED | frozenset(get_strings(given, "exclude"))
-        self._recursive = get_switch(given, "recursive", True)
-        self._max_bytes = get_number(given, "max_bytes", 2_000_000)
-
-    def roots(self) -> tuple[Root, ...]:
-        """Return the given directories."""
-        return self._roots
+        super().__init__(roots)
+        given = read_options("reports", options, _OPTIONS)
+        self._left_out = _VENDORED | frozenset(given["exclude"])
+        self._recursive: bool = given["recursive"]
+        self._max_bytes: int = given["max_bytes"]
 
     def scan(self, under: str | None = None) -> Scan:
         """Enumerate reports, by a walk of the few levels above the docs of projects."""

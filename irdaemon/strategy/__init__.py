@@ -15,8 +15,7 @@ from irclient.errors import QueryError
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.strategy.chunked import Chunked, WholeText, text_of
 from irdaemon.strategy.code import Code
-from irdaemon.strategy.kinds import ClaudeTurn, Rule, Skill
-from irdaemon.strategy.package import Dependency, Package
+from irdaemon.strategy.kinds import ClaudeTurn, Dependency, Package, Rule, Skill
 from irdaemon.strategy.recipe import identify_parts, make_spec
 from irdaemon.text import ANALYZER
 from irdaemon.types import IndexPlan

@@ -14,7 +14,7 @@ from itertools import compress
 from typing import Any
 
 from irclient.errors import QueryError
-from irdaemon.strategy.package import strip_requirement
+from irdaemon.strategy.kinds import strip_requirement
 from irdaemon.text.cues import CueTable
 from irdaemon.types import Artifact, Edge
 

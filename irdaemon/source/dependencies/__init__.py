@@ -13,10 +13,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from irclient.errors import QueryError
 from irdaemon.source.dependencies.cargo import find_cargo, read_cargo
@@ -33,9 +33,8 @@ from irdaemon.source.dependencies.workspace import (
     ProjectFiles,
 )
 from irdaemon.source.opening import is_within, read_status, resolve_path
-from irdaemon.source.options import check_options, get_number, get_string
-from irdaemon.source.packages.manifest import Manifest
-from irdaemon.source.packages.readme import find_prose
+from irdaemon.source.options import RootSource, read_options
+from irdaemon.source.packages.manifest import Manifest, find_prose
 from irdaemon.source.tree import check_root, make_stamp, shorten_path
 from irdaemon.types import Artifact, Entry, Reading, Root, Scan, SourceError
 
@@ -76,24 +75,18 @@ README_CHARS = 4_000
 _DESCRIPTION_CHARS = 2_000
 _MOST_KEYWORDS = 20
 _FIELDS = tuple(each.name for each in fields(Dependency))
-_VALID: dict[str, type] = {"environment": str, "max": int}
 
 
-class Dependencies:
+class Dependencies(RootSource):
     """Find and read the direct dependencies of the projects at the roots.
 
     Options: `environment`, the Python environment of a project without one of its own; `max`, the
     most dependencies of an ecosystem (20,000).
     """
 
-    limits: ClassVar[tuple[str, ...]] = ()
-
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        given = check_options("dependencies", options, _VALID)
-        self._roots = roots
-        self._options = Options(
-            get_string(given, "environment", ""), get_number(given, "max", Options().max)
-        )
+        super().__init__(roots)
+        self._options = Options(**read_options("dependencies", options, asdict(Options())))
         self._is_brief = False
         self._notes: list[str] = []  # also its brief copies'
         if self._options.max < 1:
@@ -107,10 +100,6 @@ class Dependencies:
         brief = copy(self)
         brief._is_brief = True
         return brief
-
-    def roots(self) -> tuple[Root, ...]:
-        """Return the roots of the projects."""
-        return self._roots
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -36,8 +36,7 @@ from irdaemon.source.opening import (
     resolve_path,
 )
 from irdaemon.source.packages import python
-from irdaemon.source.packages.manifest import Manifest, merge_manifests
-from irdaemon.source.packages.readme import hash_bytes, read_readme
+from irdaemon.source.packages.manifest import Manifest, hash_bytes, merge_manifests, read_readme
 from irdaemon.types import SourceError
 
 # A project's own environment, by the name that every tool gives it.

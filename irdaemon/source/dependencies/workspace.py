@@ -16,8 +16,7 @@ from typing import Literal, TypeVar
 
 from irdaemon.source.ignores import Ignores
 from irdaemon.source.opening import is_text, is_within, list_entries, open_regular, read_regular
-from irdaemon.source.packages.manifest import MANIFEST_LIMIT, Manifest, clean_text
-from irdaemon.source.packages.readme import read_readme
+from irdaemon.source.packages.manifest import MANIFEST_LIMIT, Manifest, clean_text, read_readme
 from irdaemon.source.tree import PRUNED, find_inside, is_repository
 from irdaemon.types import Problem, Refused, SourceError
 

@@ -1,14 +1,14 @@
-"""Files: text documents, PDFs and images below directories, chosen by patterns, and single ones."""
+"""Files: text documents, program texts, PDFs and images below directories, chosen by patterns."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from irdaemon.source.asset_types import IMAGES, PDFS, get_suffix
-from irdaemon.source.expected import PRUNED_REASON, Expected, SeenPath
+from irdaemon.source.asset_types import CODE, IMAGES, PDFS, get_suffix
 from irdaemon.source.files.asset import (
     MAX_BYTES,
     is_caption,
@@ -20,11 +20,14 @@ from irdaemon.source.files.asset import (
 from irdaemon.source.files.document import read_text
 from irdaemon.source.ignores import Ignores, compile_patterns, ignore_case
 from irdaemon.source.opening import is_within, resolve_path
-from irdaemon.source.options import check_options, get_number, get_strings, get_switch
+from irdaemon.source.options import RootSource, read_options
 from irdaemon.source.tree import (
     EVERYTHING,
     PRUNED,
+    PRUNED_REASON,
+    Expected,
     LeftOut,
+    SeenPath,
     Symlinks,
     Walk,
     check_root,
@@ -44,16 +47,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Files"]
 
-OPTIONS = {"pattern": str | list, "exclude": str | list, "gitignore": bool, "max_bytes": int}
-_NO_PATTERNS: Mapping[str, GitIgnoreSpec] = {}
 _TEXTS = (
     "**/*.md", "**/*.markdown", "**/*.mdx", "**/*.rst", "**/*.txt", "**/*.adoc", "**/*.asciidoc",
     "**/*.org", "**/README",
 )  # fmt: skip
 _BY_DEFAULT = (*_TEXTS, *(f"**/*{ignore_case(suffix)}" for suffix in sorted(PDFS | IMAGES)))
+DEFAULTS = {"pattern": _BY_DEFAULT, "exclude": (), "gitignore": True, "max_bytes": 2_000_000}
 
 
-class Files:
+class Files(RootSource):
     """Enumerate and read the files of directory trees, and roots that are files themselves.
 
     PDFs and images are read where the extras for them are installed. Options: `pattern`, a glob or
@@ -66,29 +68,19 @@ class Files:
     """
 
     limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
+    kind: ClassVar[str] = "files"
+    defaults: ClassVar[Mapping[str, object]] = DEFAULTS
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        self._configure(roots, check_options("files", options, OPTIONS), _BY_DEFAULT)
-
-    def _configure(
-        self,
-        roots: tuple[Root, ...],
-        given: Mapping[str, object],
-        by_default: tuple[str, ...],
-        unwanted: Mapping[str, GitIgnoreSpec] = _NO_PATTERNS,
-    ) -> None:
-        """Set checked options; `unwanted` has patterns of files to leave out, by reason."""
-        self._roots = roots
-        self._unwanted = unwanted
-        self._wanted = compile_patterns(get_strings(given, "pattern", by_default))
-        self._excluded = compile_patterns(get_strings(given, "exclude"))
-        self._gitignore = get_switch(given, "gitignore", True)
-        self._max_bytes = get_number(given, "max_bytes", 2_000_000)
-        self._max_asset_bytes = get_number(given, "max_bytes", MAX_BYTES)
-
-    def roots(self) -> tuple[Root, ...]:
-        """Return the given directories and files."""
-        return self._roots
+        super().__init__(roots)
+        given = read_options(self.kind, options, self.defaults)
+        # Patterns of files to leave out, by reason.
+        self._unwanted: Mapping[str, GitIgnoreSpec] = {}
+        self._wanted = compile_patterns(given["pattern"])
+        self._excluded = compile_patterns(given["exclude"])
+        self._gitignore: bool = given["gitignore"]
+        self._max_bytes: int = given["max_bytes"]
+        self._max_asset_bytes: int = self._max_bytes if "max_bytes" in options else MAX_BYTES
 
     def scan(self, under: str | None = None) -> Scan:
         """Enumerate matching files; of those, only the ignore files are opened."""
@@ -290,3 +282,67 @@ class FileFinder:
         # The directory is real already, and it is slow to resolve a whole path.
         real = resolve_path(path) if os.path.islink(path) else path
         self.files.setdefault(real, make_entry(real, scope, status))
+
+
+# Program texts, without those that a program wrote: they are recognised by their names in a scan,
+# and by their texts when they are read: they say so, or have lines that no person writes.
+
+_CODE = tuple(f"**/*{ignore_case(suffix)}" for suffix in sorted(CODE))
+_UNWANTED = {
+    "generated": compile_patterns(
+        (
+            "*.generated.*", "*_generated.*", "*.gen.go", "*.gen.ts", "*_pb2.py", "*_pb2_grpc.py",
+            "*.pb.go", "*_pb.js", "*_pb.d.ts", "*.pb.cc", "*.pb.h", "*.g.dart", "*.g.cs",
+            "*.designer.cs", "zz_generated.*",
+        )
+    ),
+    "minified": compile_patterns(("*.min.*", "*-min.js", "*-min.css", "*.bundle.js", "*.chunk.js")),
+}  # fmt: skip
+_HEAD_LINES = 20
+_IN_COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|<!--|\"\"\"|''')")
+_NOTICE = re.compile(
+    r"@generated\b|<auto-generated|\bcode generated\b.*\bdo not edit"
+    r"|generated by the protocol buffer"
+    r"|\b(?:auto(?:matically|-)? ?generated|generated by)\b.*\b(?:do not|don't) (?:edit|modify)",
+    re.IGNORECASE,
+)
+# Characters: a text by a person has 40 to a line, one of a minifier thousands.
+_LONG_LINES = 250
+_SHORTEST = 2_000
+
+
+class CodeFiles(Files):
+    """Enumerate and read the program texts of directory trees, and roots that are files.
+
+    Options: those of files, `pattern` by default the suffixes of program texts; `generated`
+    (false), also read generated and minified files.
+    """
+
+    kind: ClassVar[str] = "code"
+    defaults: ClassVar[Mapping[str, object]] = {
+        **DEFAULTS,
+        "pattern": _CODE,
+        "generated": False,
+    }
+
+    def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
+        super().__init__(roots, options)
+        self._generated = bool(options.get("generated"))
+        self._unwanted = {} if self._generated else _UNWANTED
+
+    def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
+        """Read one file; a generated or minified one is skipped."""
+        reading = super().read(entry, cursor)
+        reasons = [detect_machine_text(artifact.raw) for artifact in reading.artifacts]
+        why = next(filter(None, reasons), "")
+        return Reading((), skipped={why: 1}) if why and not self._generated else reading
+
+
+def detect_machine_text(raw: object) -> str:
+    """Return "generated" or "minified" for a text by a program, "" for one by a person."""
+    text = str(raw.get("text") or "") if isinstance(raw, Mapping) else ""
+    if len(text) >= _SHORTEST and len(text) > _LONG_LINES * (text.count("\n") + 1):
+        return "minified"
+    head = text.split("\n", _HEAD_LINES)[:_HEAD_LINES]
+    has_notice = any(_IN_COMMENT.match(line) and _NOTICE.search(line[:500]) for line in head)
+    return "generated" if has_notice else ""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from irdaemon.runtime import toml
 from irdaemon.source.author_prompts import find_author_prompts, hides_text
-from irdaemon.source.expected import Expected, SeenPath, explain_skip
 from irdaemon.source.frontmatter import Front, decode, split_front
 from irdaemon.source.ignores import Ignores
 from irdaemon.source.opening import find_target, follow_link, is_within, read_regular
@@ -29,10 +28,13 @@ from irdaemon.source.skills.skill_finder import rank_scope
 from irdaemon.source.tree import (
     EVERYTHING,
     PRUNED,
+    Expected,
+    SeenPath,
     Symlinks,
     Walk,
     check_root,
     confine_change,
+    explain_skip,
     find_inside,
     is_directory,
     is_regular,

@@ -10,26 +10,22 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from glob import escape, glob
-from typing import ClassVar
 
 from irclient.errors import QueryError
-from irdaemon.source.expected import Expected
 from irdaemon.source.opening import follow_link, is_within, read_regular, resolve_path
-from irdaemon.source.options import check_options, get_number, get_strings
+from irdaemon.source.options import RootSource, read_options
 from irdaemon.source.packages import cargo, gomod, npm, python
 from irdaemon.source.packages.manifest import (
     MANIFEST_LIMIT,
-    Manifest,
-    find_organisation,
-    parse_ini,
-    read_text,
-)
-from irdaemon.source.packages.readme import (
     README_CHARS,
+    Manifest,
     Readme,
+    find_organisation,
     find_prose,
     hash_bytes,
+    parse_ini,
     read_readme,
+    read_text,
 )
 from irdaemon.source.packages.walk import (
     PYTHON,
@@ -39,6 +35,7 @@ from irdaemon.source.packages.walk import (
     is_distribution,
     scan_packages,
 )
+from irdaemon.source.tree import Expected
 from irdaemon.types import Artifact, Entry, Reading, Root, Scan, SourceError
 
 # Where packages usually live on a machine.
@@ -88,10 +85,8 @@ def _match_paths(directory: str, pattern: str) -> list[str]:
 
 __all__ = ["Packages", "list_known_places"]
 
-_VALID: dict[str, type] = {"exclude": list, "max_depth": int}
 
-
-class Packages:
+class Packages(RootSource):
     """Find and read packages below the roots.
 
     Options: `exclude`, a list of fnmatch patterns of directory names to leave out; `max_depth`,
@@ -103,20 +98,14 @@ class Packages:
     itself changes. Two entries share a `path` when a directory holds manifests of two families.
     """
 
-    limits: ClassVar[tuple[str, ...]] = ()
-
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        self._roots = roots
-        given = check_options("packages", options, _VALID)
-        self._limits = WalkLimits(get_strings(given, "exclude"), get_number(given, "max_depth", 8))
+        super().__init__(roots)
+        given = read_options("packages", options, {"exclude": [], "max_depth": 8})
+        self._limits = WalkLimits(**given)
         if self._limits.max_depth < 0:
             raise QueryError(
                 "packages: option 'max_depth' is below 0", "0 looks at the roots alone"
             )
-
-    def roots(self) -> tuple[Root, ...]:
-        """Return the directories to watch."""
-        return self._roots
 
     def scan(self, under: str | None = None) -> Scan:
         """Enumerate packages by the stats of their manifests and READMEs."""

@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from itertools import islice
 
-from irdaemon.source.expected import Expected, SeenPath, get_directory
 from irdaemon.source.opening import is_within, list_entries
 from irdaemon.source.packages import cargo, python
-from irdaemon.source.packages.readme import choose_readme, is_readme
+from irdaemon.source.packages.manifest import choose_readme, is_readme
 from irdaemon.source.tree import (
     PRUNED,
+    Expected,
+    SeenPath,
     Symlinks,
     Walk,
+    get_directory,
     is_directory,
     is_regular,
     make_entry,

@@ -28,8 +28,7 @@ from irdaemon.source.redact.assignments import (
 from irdaemon.source.redact.formats import find_formatted, list_cues
 from irdaemon.source.redact.private import find_key_blocks, remove_private
 from irdaemon.source.redact.requests import KEYWORD
-from irdaemon.source.redact.spans import Span
-from irdaemon.source.redact.spelling import decode
+from irdaemon.source.redact.spelling import Span, decode
 from irdaemon.text.cues import CueTable
 
 __all__ = ["LEVELS", "FoundSecret", "Redactor", "make_recipe"]

@@ -30,8 +30,16 @@ from irdaemon.source.redact.requests import (
     is_sentence,
     is_word,
 )
-from irdaemon.source.redact.spans import Effort, Span
-from irdaemon.source.redact.spelling import EQUALS, GREATER, LESS, LINE_ENDS, NEWLINE, QUOTE
+from irdaemon.source.redact.spelling import (
+    EQUALS,
+    GREATER,
+    LESS,
+    LINE_ENDS,
+    NEWLINE,
+    QUOTE,
+    Effort,
+    Span,
+)
 
 _WORDS = ("pass", "pwd", "secret", "token", "contrase", "key")
 _NAME = re.compile(

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import compress
 
-from irdaemon.source.redact.spans import Effort, Span, find_token_end
-from irdaemon.source.redact.spelling import EQUALS, QUOTE, begins_word
+from irdaemon.source.redact.spelling import EQUALS, QUOTE, Effort, Span, begins_word, find_token_end
 
 _BASE64 = r"(?:[A-Za-z0-9+/]|\\{1,63}(?:/|u002[bBfF])|%2[bBfF])"
 _PADDING = r"(?:=|\\{1,63}u003[dD]|%3[dD])"

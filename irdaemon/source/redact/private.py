@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from irdaemon.source.redact.spans import Span
-from irdaemon.source.redact.spelling import GREATER, LESS, NEWLINE, QUOTE
+from irdaemon.source.redact.spelling import GREATER, LESS, NEWLINE, QUOTE, Span
 
 _KIND = "Private Key"
 # Within this an END belongs to a BEGIN whatever stands between them.

@@ -6,8 +6,7 @@ import base64
 import re
 from collections.abc import Callable, Iterator
 
-from irdaemon.source.redact.spans import Span
-from irdaemon.source.redact.spelling import LINE_ENDS, QUOTE
+from irdaemon.source.redact.spelling import LINE_ENDS, QUOTE, Span
 
 KEYWORD = "Secret Keyword"
 _HEADER, _COOKIE, _IN_URL = "Authorization Header", "Cookie", "Basic Auth Credentials"

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, BinaryIO, ClassVar, Protocol
 
-from irdaemon.source.expected import PRUNED_REASON, Expected, SeenPath
 from irdaemon.source.frontmatter import decode
 from irdaemon.source.opening import follow_link, is_within, open_regular, read_regular, resolve_path
-from irdaemon.source.options import check_options, get_number, get_switch
+from irdaemon.source.options import RootSource, read_options
 from irdaemon.source.sessions import aider, claude, codex, copilot, cursor, gemini, pi
 from irdaemon.source.sessions.artifacts import Stream, make_reading, make_turn_id
 from irdaemon.source.sessions.stores import find_scan_target, is_store, list_sessions, read_stored
@@ -34,6 +33,9 @@ from irdaemon.source.sessions.transcript import (
 )
 from irdaemon.source.tree import (
     PRUNED,
+    PRUNED_REASON,
+    Expected,
+    SeenPath,
     Symlinks,
     Walk,
     check_root,
@@ -46,18 +48,13 @@ from irdaemon.types import Entry, Problem, Reading, Root, Scan, SourceError
 
 __all__ = ["Sessions", "list_known_places"]
 
-_OPTIONS: dict[str, type] = {
-    "titles": bool,
-    "subagents": bool,
-    "since_days": int,
-    "max_line_bytes": int,
-}
+_OPTIONS = {"titles": True, "subagents": False, "since_days": 0, "max_line_bytes": LINE_LIMIT}
 # Beside a session's file: outputs too large for it, and notes. Neither is a transcript.
 _NOT_SESSIONS = frozenset({"tool-results", "memory"})
 _DAY = 24 * 60 * 60
 
 
-class Sessions:
+class Sessions(RootSource):
     """Enumerate sessions and read their turns.
 
     A root is a directory, or a file of sessions. Each session in a database is an entry of its
@@ -71,18 +68,10 @@ class Sessions:
     has_turns: ClassVar[bool] = True
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        given = check_options("sessions", options, _OPTIONS)
-        self._roots = roots
-        self._wanted = SessionFilter(
-            get_switch(given, "titles", True),
-            get_switch(given, "subagents", False),
-            get_number(given, "max_line_bytes", LINE_LIMIT),
-        )
-        self._since_days = get_number(given, "since_days", 0)
-
-    def roots(self) -> tuple[Root, ...]:
-        """Return the given places."""
-        return self._roots
+        super().__init__(roots)
+        given = read_options("sessions", options, _OPTIONS)
+        self._since_days: int = given.pop("since_days")
+        self._wanted = SessionFilter(**given)
 
     def scan(self, under: str | None = None) -> Scan:
         """Enumerate sessions: all, or those that a change at `under` can affect."""
@@ -292,14 +281,14 @@ class _SessionReader:
 
     def read_whole(self) -> Reading:
         """Read a file from its start."""
-        sniffed = LineReader(self.file, limit=self.wanted.line_bytes)
+        sniffed = LineReader(self.file, limit=self.wanted.max_line_bytes)
         stream = self._recognise(sniffed)
         if stream is None:
             sniffed.skipped.update({"unrecognised": 1} if sniffed.end else {})
             return Reading((), skipped=sniffed.skipped)
         if stream.kind == "subagent" and not self.wanted.subagents:
             return Reading((), skipped={"subagent": 1})
-        reader = LineReader(self.file, limit=self.wanted.line_bytes)
+        reader = LineReader(self.file, limit=self.wanted.max_line_bytes)
         start = Start(is_subagent=stream.kind == "subagent", path=stream.path)
         read = DIALECTS[stream.agent].read_transcript(reader, start)
         return self._make_reading(stream, reader, read, partial=False)
@@ -317,7 +306,7 @@ class _SessionReader:
         if not self._stands(cursor):
             return None
         stream = Stream(self.entry.path, self.entry.scope, cursor.agent, cursor.kind)
-        reader = LineReader(self.file, cursor.resume, self.wanted.line_bytes)
+        reader = LineReader(self.file, cursor.resume, self.wanted.max_line_bytes)
         is_inner = stream.kind == "subagent"
         start = Start(True, is_inner, cursor.session, cursor.place, stream.path)
         read = DIALECTS[stream.agent].read_transcript(reader, start)
@@ -337,7 +326,7 @@ class _SessionReader:
 
     def _digest_line(self, offset: int) -> bytes:
         self.file.seek(offset)
-        return digest_line(self.file.readline(self.wanted.line_bytes + 1))
+        return digest_line(self.file.readline(self.wanted.max_line_bytes + 1))
 
     def _make_reading(
         self, stream: Stream, reader: LineReader, read: Transcript, *, partial: bool

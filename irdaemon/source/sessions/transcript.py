@@ -541,7 +541,7 @@ class SessionFilter:
 
     titles: bool = True
     subagents: bool = False
-    line_bytes: int = LINE_LIMIT
+    max_line_bytes: int = LINE_LIMIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 from irdaemon.source import frontmatter as f
 from irdaemon.source import lenient_yaml
 from irdaemon.source.author_prompts import find_author_prompts, hides_text
-from irdaemon.source.expected import Expected, SeenPath, explain_skip, get_directory
 from irdaemon.source.markdown import find_paragraph
 from irdaemon.source.opening import (
     find_target,
@@ -24,22 +23,28 @@ from irdaemon.source.opening import (
     read_regular,
 )
 from irdaemon.source.plugin_store import PluginSource, explain_unused, find_plugin, find_store
-from irdaemon.source.skills.eval_files import UNREAD, EvalFiles, find_skill_around
 from irdaemon.source.skills.skill_finder import (
     CODEX_FILE,
     RANKS,
     SKILL_NAMES,
+    UNREAD,
+    EvalFiles,
     SkillFinder,
     SkillTop,
+    find_skill_around,
     list_known_places,
     rank_scope,
 )
 from irdaemon.source.tree import (
     EVERYTHING,
     PRUNED,
+    Expected,
+    SeenPath,
     Symlinks,
     confine_change,
+    explain_skip,
     find_inside,
+    get_directory,
     make_scan,
     resolve_root,
 )

@@ -145,5 +145,5 @@ def test_the_common_size_limits_reach_the_sources_that_know_them_unless_a_corpus
     made = {corpus.name: corpus for corpus in make_corpora(parse_config(text, "/c.toml"))}
     assert made["plain"].source._max_bytes == 10
     assert made["own"].source._max_bytes == 30
-    assert made["sessions"].source._wanted.line_bytes == 20
+    assert made["sessions"].source._wanted.max_line_bytes == 20
     assert made["plain"].quota == Quota(1_000_000, 1_800 * MB)

@@ -3,8 +3,7 @@
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.source.code import CodeFiles
-from irdaemon.source.files import Files
+from irdaemon.source.files import CodeFiles, Files
 from irdaemon.types import Root
 
 WRITTEN = "def plant(seeds):\n    return len(seeds)\n"

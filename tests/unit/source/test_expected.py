@@ -1,6 +1,6 @@
 """What a corpus should hold, by paths alone."""
 
-from irdaemon.source.expected import SeenPath, explain_skip, get_directory, get_path
+from irdaemon.source.tree import SeenPath, explain_skip, get_directory, get_path
 
 
 def seen(relative, top="/root"):

@@ -1,19 +1,20 @@
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.source.options import check_options, get_number, get_strings, get_switch
+from irdaemon.source.options import read_options
 
-VALID = {"max_bytes": int, "exclude": list, "pattern": str | list, "deep": bool, "ratio": float}
+DEFAULTS = {"max_bytes": 7, "exclude": [], "pattern": ("*.md",), "deep": True, "name": ""}
 
 
 def test_known_options_of_the_right_type_pass_through():
-    given = {"max_bytes": 3, "exclude": ["a"], "pattern": "*.md", "deep": True, "ratio": 1}
-    assert check_options("files", given, VALID) == given
+    given = {"max_bytes": 3, "pattern": ["*.md", "*.rst"], "deep": False, "name": "a"}
+    read = read_options("files", given, DEFAULTS)
+    assert read == {**given, "exclude": (), "pattern": ("*.md", "*.rst")}
 
 
 def test_an_unknown_option_is_refused_and_the_nearest_valid_one_is_named():
     with pytest.raises(QueryError, match="unknown option 'max_byte'") as caught:
-        check_options("files", {"max_byte": 3}, VALID)
+        read_options("files", {"max_byte": 3}, DEFAULTS)
     assert "did you mean 'max_bytes'?" in caught.value.hint
     assert "exclude" in caught.value.hint
 
@@ -31,15 +32,12 @@ def test_an_unknown_option_is_refused_and_the_nearest_valid_one_is_named():
 )
 def test_an_option_of_another_type_is_refused_saying_what_it_must_be(name, value, wanted):
     with pytest.raises(QueryError, match=f"{name!r} must be {wanted}"):
-        check_options("files", {name: value}, VALID)
+        read_options("files", {name: value}, DEFAULTS)
 
 
 def test_a_missing_option_takes_its_default():
-    assert get_number({}, "max_bytes", 7) == 7
-    assert get_switch({}, "deep", True) is True
-    assert get_strings({}, "pattern", ("*.md",)) == ("*.md",)
+    assert read_options("files", {}, DEFAULTS) == {**DEFAULTS, "exclude": ()}
 
 
 def test_one_string_stands_for_a_list_of_one():
-    assert get_strings({"pattern": "*.md"}, "pattern") == ("*.md",)
-    assert get_strings({"pattern": ["*.md", "*.rst"]}, "pattern") == ("*.md", "*.rst")
+    assert read_options("files", {"pattern": "*.md"}, DEFAULTS)["pattern"] == ("*.md",)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from irclient.errors import QueryError
 from irdaemon.strategy.chunked import Chunked, chunk_text, count_words, halve_chunks
-from irdaemon.strategy.package import Package
+from irdaemon.strategy.kinds import Package
 from irdaemon.types import FIRST_LINE
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.requirements import Requirement
 
-from irdaemon.strategy.package import Dependency, Package, describe_dependencies, strip_requirement
+from irdaemon.strategy.kinds import Dependency, Package, describe_dependencies, strip_requirement
 
 
 def kinds(plan):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from irdaemon.source.packages import Packages
-from irdaemon.strategy.package import strip_requirement
+from irdaemon.strategy.kinds import strip_requirement
 from irdaemon.types import Root, SourceError
 from tests.support.installed import read_only_artifact, write
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from irdaemon.source.redact import LEVELS, Redactor
-from irdaemon.source.redact.spans import EFFORT
+from irdaemon.source.redact.spelling import EFFORT
 from irdaemon.types import Refused
 from tests.support.planted import (
     BEGIN,
