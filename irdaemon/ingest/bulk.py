@@ -1,8 +1,8 @@
-"""Reading in bulk: many stale entries are read by child processes, ahead of what is stored.
+"""Bulk reading: child processes read many stale entries ahead of the writer.
 
-What is read comes in the order of the entries, so that a ledger is the same however many processes
-read for it. An entry that two processes did not survive is a failure; where none is of any use, all
-are read here.
+Results are returned in the order of the entries, so that the ledger does not depend on the number
+of processes. An entry that kills two processes is a failure; if no process works, all entries are
+read here.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from irdaemon.types import Entry, SourceError
 
 Read = Upsert | SourceError | None
 COMMAND = (sys.executable, "-P", "-m", "irdaemon.ingest.reader_process")
-# Fewer entries are read here before a process has started.
+# Fewer entries are read here sooner than a process starts.
 FEWEST = 256
 # Entries of one request: some tens of milliseconds of work.
 AT_ONCE = 32
-# Requests that are made, for each process, ahead of what is stored.
+# Requests a process that are made ahead of the writer.
 _AHEAD = 6
 _PATIENCE_S = 0.05
 # Requests whose entries are stored in one transaction, if so many are answered by then: the terms
@@ -55,10 +55,10 @@ class ReadRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReadReply:
-    """What reading the entries of a request gave, in their order, pickled.
+    """The results of reading a request's entries, in order, pickled.
 
-    `table` names the table that the terms of their records stand in, `new` are those that it has
-    got since the reader's last reply. A reader begins a new table when one is full.
+    `table` names the table that their records' terms refer to, `new` are its terms since the
+    reader's last reply. A reader begins a new table when one is full.
     """
 
     table: tuple[int, int] = (0, 0)
@@ -75,9 +75,9 @@ class BulkReader:
         self._corpus, self._pickled = corpus, pickle.dumps(corpus)
         self._batches = _cut(entries)
         self._scan, self._most = next(_numbers), _AHEAD * workers
-        self._asked: dict[int, int] = {}  # requests that count, with the number of their batch
+        self._asked: dict[int, int] = {}  # requests under way, with the number of their batch
         self._replies: dict[int, tuple[ReadReply, TermTable] | None] = {}
-        # By the reader's pid the name of its present table, and the table.
+        # The name and the contents of each reader's current table, by its pid.
         self._tables: dict[int, tuple[tuple[int, int], TermTable]] = {}
         self._at = self._next = 0
         self._due_at = 0.0
@@ -86,7 +86,7 @@ class BulkReader:
         self._parallel.count = workers
 
     def read(self) -> list[tuple[Entry, Read]]:
-        """Return the next entries with what reading them gave; none while few are there."""
+        """Return the next entries with their results; none while few are ready."""
         self._ask()
         wanted = min(_TOGETHER, len(self._batches) - self._at)
         wait = 0.0 if self._count_ready() >= wanted else _PATIENCE_S
@@ -102,19 +102,19 @@ class BulkReader:
         return [each for _ in range(min(ready, _TOGETHER)) for each in self._take_batch()]
 
     def _count_ready(self) -> int:
-        """Count the next batches that are read."""
+        """Count the next batches that are ready."""
         at = self._at
         while at in self._replies:
             at += 1
         return at - self._at
 
     def _take_batch(self) -> list[tuple[Entry, Read]]:
-        """Return the entries of the next batch, which is read; none where it is to be read anew."""
+        """Return the entries of the next batch, which is ready; none if it must be read again."""
         if self._at not in self._replies:
             return []
         batch, reply = self._batches[self._at], self._replies.pop(self._at)
         if reply is None and len(batch) > 1 and self._parallel.is_of_use:
-            # One of them ended two processes: by themselves the others are read.
+            # One of them killed two processes: read the others one by one.
             self._batches[self._at : self._at + 1] = [(each,) for each in batch]
             self.discard_read()
             return []
@@ -123,7 +123,7 @@ class BulkReader:
         return list(zip(entries, self._unpack_reply(batch, reply), strict=True))
 
     def put_first(self, keys: Collection[str]) -> None:
-        """Have some entries read next, of those that no process was asked for yet."""
+        """Read some entries next, if no process was asked for them yet."""
         waiting = [each for batch in self._batches[self._next :] for each in batch]
         first = tuple(each for each in waiting if each[0].key in keys)
         if first:
@@ -131,14 +131,14 @@ class BulkReader:
             self._batches[self._next :] = [first, *_cut(others)]
 
     def discard_read(self) -> None:
-        """Have read again what was read ahead: it may have changed since."""
+        """Discard what was read ahead, to read it again: it may have changed."""
         self._parallel.forget()
         self._asked.clear()
         self._replies.clear()
         self._next = self._at
 
     def close(self) -> None:
-        """Leave the processes to the next scan."""
+        """Keep the processes for the next scan."""
         self._parallel.forget()
         if not _idle:
             _idle.append(self._parallel)
@@ -154,7 +154,7 @@ class BulkReader:
             self._next += 1
 
     def _open_reply(self, data: bytes) -> tuple[ReadReply, TermTable]:
-        """Return a reply with the table that it names, which has got its new terms."""
+        """Return a reply with its table, after adding the reply's new terms."""
         reply: ReadReply = pickle.loads(data)
         reader = reply.table[0]
         if reader not in self._tables or self._tables[reader][0] != reply.table:
@@ -185,7 +185,7 @@ def _cut(
 
 
 def _start_readers(workers: int) -> Parallel:
-    """Return new processes, the first of which is asked nothing, to see that it answers."""
+    """Return new processes, after an empty request that shows that they answer."""
     parallel = Parallel(COMMAND, workers)
     parallel.ask(next(_numbers), pickle.dumps(ReadRequest(0, b"", ())))
     return parallel
@@ -198,15 +198,15 @@ def _make_failure(entry: Entry) -> SourceError:
     )
 
 
-# Fewer bodies are read soon enough: their heads are not read first.
+# Fewer bodies are read quickly enough without reading their heads first.
 _FEWEST_HEADS = 500
 
 
 def make_head_corpus(corpus: Corpus, new: int, workers: int) -> Corpus | None:
-    """Return a corpus by whose source the heads of its `new` entries are read.
+    """Return the corpus with a source that reads the heads of its `new` entries.
 
-    None where they are few, where child processes cannot read them, where its source reads none,
-    and where what is stored also goes elsewhere, or is of a project.
+    None if they are few, if child processes cannot read them, if its source reads no heads, and if
+    the corpus has a backend or belongs to a project.
     """
     make = getattr(corpus.source, "make_head_source", None)
     if not make or not workers or new < _FEWEST_HEADS or not _suits_children(corpus):
@@ -217,11 +217,11 @@ def make_head_corpus(corpus: Corpus, new: int, workers: int) -> Corpus | None:
 def make_bulk_reader(
     corpus: Corpus, delta: Delta, from_start: bool, workers: int
 ) -> BulkReader | None:
-    """Return what reads the stale entries of a corpus in child processes.
+    """Return a reader of a corpus' stale entries in child processes.
 
-    None where they are few, where `workers` is 0, or where only this process can read them. Where
-    all of them are new, or only their heads are known, one more process reads: storing waits for
-    reading half of its time.
+    None if they are few, if `workers` is 0, or if only this process can read them. If all of them
+    are new, or only their heads are known, one more process reads: the writer would wait for it
+    half of the time.
     """
     if not workers or len(delta.stale) < FEWEST or not _suits_children(corpus):
         return None
@@ -233,7 +233,7 @@ def make_bulk_reader(
 
 
 def _suits_children(corpus: Corpus) -> bool:
-    """Return whether all that reads and decomposes a corpus is ours, and needs no ledger."""
+    """Return whether source and strategy of a corpus are built in and need no ledger."""
     parts = (type(corpus.source).__module__, type(corpus.strategy).__module__)
     ours = all(part.startswith(_OURS) for part in parts) and corpus.edge_extractor is None
     return ours and corpus.kind in _KINDS and not corpus.synopsis

@@ -48,16 +48,16 @@ from irdaemon.types import (
     SourceError,
 )
 
-# Redaction: what may be kept of a reading, decided before it is decomposed.
+# Redaction of a reading, before it is decomposed.
 #
-# An artifact about a project that opted out is left out; the others lose their private blocks and
-# secrets. The path and line of each secret are noted while its value is still known.
+# An artifact about a project that opted out is skipped; the others lose their private blocks and
+# secrets. The path and line of each secret are recorded while its value is still known.
 
 OPTED_OUT = "opted_out"
 # A file in which more lines than this hold a secret needs no exact list.
 _MOST_PLACES = 1_000
 _NEEDLE = 200
-# A shorter value may occur in a file by chance: it is searched together with what precedes it.
+# A shorter value may occur by chance: it is searched together with the text before it.
 _TELLING = 16
 
 
@@ -65,9 +65,9 @@ _TELLING = 16
 class Redacted:
     """The storable part of a reading, the places of its secrets, and the projects it is about.
 
-    `skipped` counts by reason what was left out; `projects` maps each directory to whether it had
-    opted out at this reading. `turns` are a session's, but for those about a project that has, and
-    those in which something private was said.
+    `skipped` counts what was left out, by reason; `projects` maps each directory to whether it had
+    opted out at this reading. `turns` are a session's, without those about such a project and those
+    with a private block.
     """
 
     artifacts: tuple[Artifact, ...]
@@ -96,7 +96,7 @@ def redact_reading(reading: Reading, entry: Entry, level: str, optouts: OptOuts)
 
 
 def redact_kept(text: str, level: str) -> str:
-    """Redact a text that an earlier version kept; "" where it may not be kept at all."""
+    """Redact a text stored by an earlier version; "" if it may not be kept at all."""
     try:
         return Redactor(level).redact_text(text)
     except Refused:
@@ -117,7 +117,7 @@ def _redact_artifact(artifact: Artifact, cleaner: Redactor) -> Artifact:
 
 
 def _forget_line(raw: Any, redacted: Any) -> Any:
-    """Return what is left of a raw text, without its line in the file where lines went."""
+    """Return a redacted raw text, without its line number in the file if lines were removed."""
     if not isinstance(raw, dict) or FIRST_LINE not in raw:
         return redacted
     if str(raw["text"]).count("\n") == str(redacted["text"]).count("\n"):
@@ -128,12 +128,12 @@ def _forget_line(raw: Any, redacted: Any) -> Any:
 def _locate_secrets(
     found: Iterable[FoundSecret], artifact: Artifact, entry: Entry
 ) -> Iterator[Secret]:
-    """Yield where each secret lies; line 0 where its file does not spell it as it was read."""
+    """Yield the place of each secret; line 0 if its file spells it differently."""
     kinds = {needle: each.kind for each in found if (needle := _make_needle(each))}
     if not kinds:
         return
     path = next(filter(os.path.isfile, (artifact.pointer, entry.path)), "")
-    # An entry's own path is real; what a directory holds may be linked by its name.
+    # An entry's own path is real; files in a directory may be links.
     places = list(_find_lines(path, kinds, by_name=path != entry.path)) if path else []
     yield from places
     for kind in set(kinds.values()) - {place.kind for place in places}:
@@ -146,7 +146,7 @@ def _make_needle(found: FoundSecret) -> str:
 
 
 def _find_lines(path: str, kinds: Mapping[str, str], *, by_name: bool) -> Iterator[Secret]:
-    """Yield the lines of a file that hold one of the needles, plain or as JSON spells it."""
+    """Yield the lines of a file that hold one of the needles, plain or escaped as in JSON."""
     spelled = {
         form.encode("utf-8", "replace"): kind
         for needle, kind in kinds.items()
@@ -167,17 +167,17 @@ def _find_lines(path: str, kinds: Mapping[str, str], *, by_name: bool) -> Iterat
         return
 
 
-# What an entry takes that exceeds a limit, and what then helps.
+# The limits that an entry may exceed, and the remedy for each.
 TOO_LARGE = "it takes more memory than it may"
 CURE = "exclude it, or split its content"
 
 
 @dataclass(frozen=True, slots=True)
 class ReadRules:
-    """What all readings of a scan have in common.
+    """What all readings of a scan share.
 
-    `synopses` are those of the ledger, for a corpus that has any; `count` makes of a surface's text
-    and of what it says besides what a record keeps as its terms.
+    `synopses` are those of the ledger, for a corpus that has any; `count` turns a surface's text
+    and its extra lexical text into the terms of a record.
     """
 
     optouts: OptOuts
@@ -191,7 +191,7 @@ def read_entry(
     known: KnownEntry | None,
     rules: ReadRules,
 ) -> Upsert | SourceError | None:
-    """Return what an entry holds, or why it cannot be read; None where it is gone."""
+    """Return the content of an entry, or why it cannot be read; None if it is gone."""
     cursor = known.cursor if known and known.recipe == corpus.recipe else None
     what = f"{entry.path or entry.key}: reading failed"
     try:
@@ -219,7 +219,7 @@ def read_entry(
     )
 
 
-# No hash: a head is stored once, and any reading of the whole replaces it.
+# No hash: a head is stored once, and reading the body replaces it.
 _OF_HEAD = "head"
 
 
@@ -255,7 +255,7 @@ def _decompose(
             tuple(_make_records(artifact.artifact_id, plan, rules.count)),
             hash_content(plain, written),
             _OF_HEAD if is_head else hash_version(artifact, plan.filter_fields, recipe),
-            # A turn is called after its first words, which name nothing.
+            # A turn's name is its first words, which are no real name.
             tuple(tokenize_name(artifact.name)) if getattr(corpus.strategy, "named", True) else (),
             () if is_head else find_edges(artifact, plan.filter_fields, corpus.edge_extractor),
             stated,
@@ -265,7 +265,7 @@ def _decompose(
 def _find_stated(corpus: Corpus, artifact: Artifact, plan: IndexPlan) -> dict[str, Expected]:
     """Return the expected prompts that come with an artifact, by provenance.
 
-    None where their words would leave this machine with a copy.
+    None for a corpus with a backend that learns nothing: the words would leave this machine.
     """
     if corpus.backend and not corpus.learns:
         return {}
@@ -293,7 +293,7 @@ def _make_records(
 
 @contextmanager
 def _as_source_error(what: str, *passed: type[Exception]) -> Iterator[None]:
-    """Turn any error of a source or strategy into a SourceError, except those `passed` on."""
+    """Turn any error of a source or strategy into a SourceError, except `passed` ones."""
     try:
         yield
     except passed:

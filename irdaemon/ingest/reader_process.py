@@ -1,7 +1,7 @@
-"""Read entries in a child process: what `bulk` starts, so that the writer need not read them.
+"""Read entries in a child process, started by `bulk`, so that the writer need not read them.
 
-An entry may take so much time of the processor and so much memory. One that stops in code which
-does not check for signals ends the process, as does one that waits forever.
+Processor time and memory of an entry are limited. An entry that hangs in code without signal
+checks, or waits forever, ends the process.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from irdaemon.text.counting import TermCounter
 from irdaemon.types import Entry, SourceError
 
 TIME_S, MEMORY = 10.0, 512 * MB
-# With what child processes of its own may take, each of which has a limit.
+# Includes the reader's own child processes, each of which has a limit.
 _WITH_WAITING_S = 60.0
-# A place in a table that a term has not got yet, and how many terms there is room for at first.
+# The place of a term that is not in the table yet, and the initial room for terms.
 _NO_PLACE, _TERMS_AT_FIRST = -1, 1 << 16
 _STATM = "/proc/self/statm"
 
 
 class _TimeUp(BaseException):
-    """An entry took its time: nothing that reads it is to catch this."""
+    """An entry took too long; no reading code may catch this."""
 
 
 class EntryReader:
-    """Read what requests name: the corpus and the opt-outs of one scan are those of all of it."""
+    """Read the entries of requests; corpus and opt-outs are the same for a whole scan."""
 
     def __init__(self) -> None:
         self._scan = 0
@@ -50,7 +50,7 @@ class EntryReader:
         self._table = ReaderTable()
 
     def answer(self, data: bytes) -> bytes:
-        """Return the reply to a request: what reading its entries gave, in their order."""
+        """Return the reply to a request: the results of reading its entries, in order."""
         request: ReadRequest = pickle.loads(data)
         if not request.entries:
             return pickle.dumps(ReadReply())
@@ -70,7 +70,7 @@ class EntryReader:
     def _read(
         self, corpus: Corpus, rules: ReadRules, entry: Entry, known: KnownEntry | None
     ) -> Upsert | SourceError | None:
-        """Read an entry within its limits, or return which it exceeds."""
+        """Read an entry within its limits, or return the limit that it exceeds."""
         place = entry.path or entry.key
         try:
             with _limit_time():
@@ -83,7 +83,7 @@ class EntryReader:
 
 @contextmanager
 def _limit_time() -> Iterator[None]:
-    """Raise _TimeUp where the block takes too long; end the process where that is of no use."""
+    """Raise _TimeUp if the block takes too long; end the process if that does not stop it."""
 
     def stop(number: int, frame: object) -> None:
         raise _TimeUp
@@ -101,7 +101,7 @@ def _limit_time() -> Iterator[None]:
 def _limit_memory() -> None:
     """Limit the memory that this process may still take; its children set their own limits.
 
-    macOS does not say how much that is, and takes no such limit: there its time alone is limited.
+    macOS neither reports its use nor enforces such a limit: there only time is limited.
     """
     with suppress(OSError, ValueError):
         with open(_STATM, encoding="ascii") as file:
@@ -111,12 +111,12 @@ def _limit_memory() -> None:
 
 
 class ReaderTable:
-    """The terms of what was read in one scan, each told of once; see TermTable."""
+    """The terms read in one scan, each sent once; see TermTable."""
 
     def __init__(self, counter: TermCounter | None = None) -> None:
         self.name = os.getpid(), time.monotonic_ns()
         self.counter = counter or TermCounter()
-        # The place in the table of each of the counter's numbers, and how many have one.
+        # The table place of each number of the counter, and how many have one.
         self._places = np.full(_TERMS_AT_FIRST, _NO_PLACE, np.int32)
         self._told, self._new = 0, list[str]()
 
@@ -126,13 +126,13 @@ class ReaderTable:
         return TabledTerms(self._place(numbers).tobytes(), counts.tobytes())
 
     def take_new(self) -> list[str]:
-        """Return the terms that have come to the table since the last call, by their places."""
+        """Return the terms added to the table since the last call, in the order of their places."""
         new, self._new = self._new, []
         self._told += len(new)
         return new
 
     def _place(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the places in the table of distinct terms, which has them from now on."""
+        """Return the table places of distinct terms, adding new ones."""
         names = self.counter.names
         if len(self._places) < len(names):
             room = np.full(len(names), _NO_PLACE, np.int32)
@@ -141,13 +141,13 @@ class ReaderTable:
         if len(new := numbers[places == _NO_PLACE]):
             start = self._told + len(self._new)
             self._new += map(names.__getitem__, new.tolist())
-            self._places[new] = np.arange(start, start + len(new))  # last: time may be up before
+            self._places[new] = np.arange(start, start + len(new))  # last, as time may be up before
             places = self._places[numbers]
         return places
 
 
 def _lighten(outcome: Upsert | SourceError | None) -> Upsert | SourceError | None:
-    """Leave out what is stored as records and fields anyway."""
+    """Leave out the parts that are stored as records and fields anyway."""
     if not isinstance(outcome, Upsert):
         return outcome
     light = (

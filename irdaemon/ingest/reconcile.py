@@ -1,11 +1,11 @@
-"""The write path: what a source has becomes what the ledger holds.
+"""The write path: bring the ledger up to date with a source.
 
 `reconcile` scans, compares (diff), reads what changed (`read`: redacted and decomposed), and stores
 it a few entries a transaction. A first scan of many entries reads their heads first, with names and
-descriptions, and stores them under a stamp that equals no other: whatever ends that scan, the next
-reads them whole. It never stops for one artifact: what cannot be read is a failure in the ledger.
-What is gone is forgotten only where the scan is authoritative; a root that is missing, unreadable
-or suddenly empty keeps all that was known of it until it is back or a person insists.
+descriptions, and stores them under a stamp that equals no other: however that scan ends, the next
+reads them whole. One artifact never stops it: an unreadable entry is a failure in the ledger.
+Missing entries are forgotten only where the scan is authoritative; a root that is missing,
+unreadable or suddenly empty keeps its entries until it is back or a person insists.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from irdaemon.source.opening import is_within
 from irdaemon.source.redact import Redactor
 from irdaemon.types import Entry, Problem, Refused, SourceError
 
-# Entries read and stored in one go: few enough that a change need not wait for the rest.
+# Entries stored in one transaction: few enough that a change need not wait for the rest.
 _AT_ONCE = 32
 _AT_ONCE_S = 0.05
-# An event should have reported a change of a file that is older than this.
+# If a changed file is older than this, an event should have reported it.
 _REPORTED_WITHIN_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class ScanObserver:
-    """The observer of a scan while it runs.
+    """The observer of a running scan.
 
     `advance` is called with (entries done, entries to do) before each transaction; it may raise,
-    and it may run another scan: an entry which that scan stored or forgot is left as it is then. It
+    and it may run another scan: an entry stored or forgotten by that scan is then left alone. It
     returns whether another scan of the corpus ran.
-    `read` is given what was read before it is stored, `forgotten` the keys of entries that go.
-    `show_heads` is called once every head is stored and before the bodies are read;
-    `pop_shown_heads` returns the keys of entries whose bodies are to be read next.
+    `read` gets each reading before it is stored, `forgotten` the keys of entries to be deleted.
+    `show_heads` is called when every head is stored, before bodies are read; `pop_shown_heads`
+    returns the keys of entries whose bodies are to be read next.
     """
 
     advance: Callable[[int, int], bool] = lambda done, todo: False
@@ -59,11 +59,11 @@ class ScanObserver:
 class Report:
     """The results of one reconcile.
 
-    `outdated`: something was stored by another recipe before. `refused` counts the new entries that
+    `outdated`: some entry had been stored by another recipe. `refused` counts the new entries that
     a limit kept out, `refusal` names the limit. `missed_events` counts the changed entries that are
-    old enough for an event to have reported them. `left_out` counts by reason what the source saw
-    and left out. `new_failures` are those not known before. `no_change`: a whole scan that found
-    all as the one before had left it.
+    old enough for an event to have reported them. `left_out` counts what the source left out, by
+    reason. `new_failures` are those not known before. `no_change`: a whole scan that found
+    everything as the last scan had left it.
     """
 
     written: int = 0
@@ -81,7 +81,7 @@ class Report:
 
     @property
     def changed(self) -> bool:
-        """Return whether anything that is searched has changed."""
+        """Return whether anything searchable has changed."""
         return bool(self.written or self.removed)
 
     def __str__(self) -> str:
@@ -101,7 +101,7 @@ def reconcile(
     clock: Callable[[], float],
     observer: ScanObserver = _UNOBSERVED,
 ) -> Report:
-    """Bring the ledger level with what the corpus' source has now."""
+    """Bring the ledger up to date with a corpus' source."""
     run = _Reconciliation(ledger, corpus, request, clock, observer)
     reported_before = clock() - _REPORTED_WITHIN_S
     if not request.under:
@@ -116,7 +116,7 @@ def reconcile(
     present = [entry.key for entry in (*scan.entries, *found.outside)]
     ledger.failures.drop_absent(corpus.name, present, scan)
     for entry in found.outside:
-        # Without a stamp: it is to be read as soon as it is inside, changed or not.
+        # Without a stamp, so that it is read as soon as it is inside, changed or not.
         run.store(replace(entry, stamp=""), refuse(entry))
     report.outdated = any(entry.recipe != corpus.recipe for entry in delta.known.values())
     report.unchanged, report.problems = delta.unchanged, scan.problems
@@ -132,7 +132,7 @@ def reconcile(
         delta = _leave_read(delta, now)
     run.store_stale(delta, reported_before, corpus)
     if not request.under:
-        observer.pop_shown_heads()  # what was shown last is whole now
+        observer.pop_shown_heads()  # the last shown heads have bodies now
         roots = list_present_roots(ledger, corpus, request)
         ended_otherwise = ledger.corpora.record_scan(corpus.name, scan.problems, roots, clock())
         kept_out = report.failed or report.refused
@@ -157,7 +157,7 @@ class _Reconciliation:
     def store_stale(self, delta: Delta, reported_before: float, corpus: Corpus) -> None:
         """Read and store the stale entries, a few a transaction.
 
-        `corpus` is the one, or what reads the heads of its entries: those are not done with that.
+        `corpus` is the corpus, or its variant that reads heads: such entries stay stale.
         """
         done, heads, held = 0, 0, self._count_held(delta)
         bulk = make_bulk_reader(corpus, delta, self.request.from_start, self.request.workers)
@@ -188,9 +188,9 @@ class _Reconciliation:
                         )
 
     def _count_held(self, delta: Delta) -> int:
-        """Count the artifacts of the corpus; 0 where the new entries leave its limit far off."""
+        """Count the artifacts of the corpus; 0 if the new entries stay far below its limit."""
         most, new = self.corpus.quota.artifacts, sum(e.key not in delta.known for e in delta.stale)
-        # No corpus holds more than the highest number a ledger gave out, and that is quickly read.
+        # No corpus holds more than the ledger's highest row number, which is quick to read.
         if not new or not most or self.ledger.artifacts.find_last_row() + new < most:
             return 0
         return self.ledger.artifacts.count(self.corpus.name)
@@ -198,11 +198,11 @@ class _Reconciliation:
     def _read(
         self, delta: Delta, bulk: BulkReader | None, start: int, held: int
     ) -> tuple[int, list[tuple[Entry, Read]]]:
-        """Read a few entries, those from `start` on, with `held` artifacts there already.
+        """Read a few entries from `start` on; the corpus holds `held` artifacts.
 
-        Without `bulk` they are read here, and for no longer than a moment. Returns how many were
-        looked at, and what was read: of new entries while the limits allow, and of none that a more
-        urgent scan stored or forgot since this one compared it.
+        Without `bulk` they are read here, for a short time. Returns how many were considered, and
+        the readings: new entries are read within the limits, and entries that a more urgent scan
+        has stored or forgotten meanwhile are skipped.
         """
         here = [(entry, None) for entry in delta.stale[start : start + _AT_ONCE]]
         until, looked_at = time.monotonic() + _AT_ONCE_S, 0
@@ -227,7 +227,7 @@ class _Reconciliation:
         return looked_at, outcomes
 
     def store(self, entry: Entry, outcome: Read, known: KnownEntry | None = None) -> int:
-        """Store what reading an entry gave; return how many artifacts were written."""
+        """Store the reading of an entry; return how many artifacts were written."""
         if isinstance(outcome, Upsert):
             if not outcome.is_head:
                 self.observer.read(outcome)
@@ -249,11 +249,11 @@ class _Reconciliation:
 
     def _fail(self, entry: Entry, error: SourceError, known: KnownEntry | None) -> None:
         self.report.failed += 1
-        # The head of what cannot be read whole would stay as if it were all.
+        # Otherwise the head of an unreadable entry would stay as if it were complete.
         if isinstance(error, Refused) or (known and known.is_head):
             self.forget(entry.key)
         reason = f"{error.message} ({error.hint})" if error.hint else error.message
-        reason = Redactor("all").redact_text(reason)  # it may quote what could not be read
+        reason = Redactor("all").redact_text(reason)  # it may quote the file
         path, now = entry.path or entry.key, self.clock()
         failure = Failure(self.corpus.name, path, entry.key, reason, entry.stamp, now)
         if self.ledger.failures.put(failure):
@@ -271,7 +271,7 @@ def _leave_read(before: Delta, now: Delta) -> Delta:
 
 
 def _is_root_lost(corpus: Corpus, path: str) -> bool:
-    """Return whether a root above a path is missing or empty: then its absence proves nothing."""
+    """Return whether a root above a path is missing or empty: its absence then proves nothing."""
     tops = set(corpus.resolve_roots().values())
     return any(is_within(path, top) and not _has_anything(top) for top in tops)
 

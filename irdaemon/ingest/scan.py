@@ -1,6 +1,6 @@
-"""Scanning: what a source has now, compared with what the ledger knows of it; nothing is written.
+"""Scanning: compare what a source has now with the ledger; nothing is written.
 
-A scan is authoritative as far as it can be: what a lost or suddenly empty root held is kept.
+A scan is authoritative except for lost or suddenly empty roots, whose entries are kept.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from irdaemon.source.opening import is_within
 from irdaemon.source.redact import Redactor
 from irdaemon.types import Entry, Problem, Refused, Scan, SourceError
 
-# Admission: which of the entries that a scan found may be read at all.
+# Admission: which entries of a scan may be read at all.
 #
 # Entries under an opt-out marker are skipped as if they were not there. Where a corpus does not
 # follow links out of its roots, entries behind such a link are refused with a reason.
@@ -49,20 +49,20 @@ class OptOuts:
 
 
 def find_marked_directory(path: str) -> str:
-    """Return the directory that a marker's path is about; any other path as it is."""
+    """Return the directory that a marker applies to; any other path unchanged."""
     return os.path.dirname(path) if os.path.basename(path) == MARKER else path
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A scan with the entries that may be read, and those outside the roots, which are refused."""
+    """A scan reduced to the entries that may be read, and the refused ones outside the roots."""
 
     scan: Scan
     outside: tuple[Entry, ...] = ()
 
 
 def admit(corpus: Corpus, scan: Scan, optouts: OptOuts) -> Admitted:
-    """Sort the entries of a scan into those to read, those to refuse, and those passed over."""
+    """Sort the entries of a scan into those to read, to refuse, and to skip."""
     # The path may be a directory itself: a package, a skill.
     open_entries = (e for e in scan.entries if not (e.path and optouts.covers(e.path)))
     entries = _drop_within(open_entries, corpus.ignored)
@@ -93,11 +93,11 @@ NAMELESS = "its name is not valid UTF-8"
 class ScanRequest:
     """A request to scan a corpus: the changed paths (none: all), and how thoroughly.
 
-    `full` reads every entry again, with `from_start` also what a file held at the last reading;
-    `prune` forgets what a missing or empty root no longer has;
-    `routine` is a scan that the schedule requested, in which nothing new is expected. `workers` is
-    how many child processes may read where there is much to read, and `heads` whether they may read
-    the heads of new entries first. What lies in one of `without` is held elsewhere.
+    `full` reads every entry again, with `from_start` also files that are otherwise read from their
+    last position; `prune` forgets the entries of missing or empty roots; `routine` marks a
+    scheduled scan, which expects nothing new. `workers` is the number of child processes for a
+    large scan, and `heads` whether they may read the heads of new entries first. Entries in one of
+    `without` belong to other corpora.
     """
 
     under: tuple[str, ...] = ()
@@ -141,13 +141,13 @@ def _scan_safely(source: Source, under: str | None = None) -> Scan:
         return source.scan(under)
     except SourceError:
         raise
-    except Exception as error:  # a source of the person's own may raise anything
-        reason = Redactor("all").redact_text(repr(error))  # it may quote what was being read
+    except Exception as error:  # a custom source may raise anything
+        reason = Redactor("all").redact_text(repr(error))  # it may quote the file
         raise SourceError(f"scanning {under or 'everything'} failed: {reason}") from error
 
 
 def _list_places(under: tuple[str, ...]) -> Iterable[str]:
-    """Return where to scan for what changed: a marker's coming or going is about its directory."""
+    """Return where to scan for changed paths: for a marker that is its directory."""
     return dict.fromkeys(find_marked_directory(_trim_to_nameable(path)) for path in under)
 
 
@@ -159,7 +159,7 @@ def _trim_to_nameable(path: str) -> str:
 
 
 def _drop_nameless(scan: Scan) -> Scan:
-    """Turn entries whose key or path is not valid UTF-8, which nothing stores, into problems."""
+    """Turn entries whose key or path is not valid UTF-8 into problems: they cannot be stored."""
     named = tuple(
         each for each in scan.entries if all(make_storable(t) == t for t in (each.key, each.path))
     )
@@ -170,7 +170,7 @@ def _drop_nameless(scan: Scan) -> Scan:
 
 
 def _mark_suspect_roots(ledger: Ledger, corpus: Corpus, request: ScanRequest, scan: Scan) -> Scan:
-    """Return the scan with every suspiciously empty root as a problem; with `prune`, none are."""
+    """Return the scan with every suspiciously empty root as a problem, unless `prune` is set."""
     roots = set(corpus.resolve_roots().values())
     if request.prune:
         whole = () if request.under else tuple(roots)
@@ -190,10 +190,10 @@ def _mark_suspect_roots(ledger: Ledger, corpus: Corpus, request: ScanRequest, sc
 
 
 def _find_lost_roots(ledger: Ledger, corpus: Corpus) -> dict[str, str]:
-    """Return roots of the last whole scan that are no more, with where they really were.
+    """Return the missing roots of the last whole scan, with their real paths.
 
-    A source that finds its own roots no longer names one that vanished, and where a link is gone
-    nothing else records what it led to: the ledger remembers both.
+    A source that finds its own roots does not name one that vanished, and only the ledger remembers
+    where a deleted link led to.
     """
     return {
         path: real
@@ -203,7 +203,7 @@ def _find_lost_roots(ledger: Ledger, corpus: Corpus) -> dict[str, str]:
 
 
 def list_present_roots(ledger: Ledger, corpus: Corpus, request: ScanRequest) -> dict[str, str]:
-    """Return the directories that are roots now, and those that are lost but not given up.
+    """Return the directories that are roots now, and lost ones that are not given up.
 
     A root that is a file can be deleted like any other: nothing is mounted there.
     """
@@ -212,9 +212,9 @@ def list_present_roots(ledger: Ledger, corpus: Corpus, request: ScanRequest) -> 
 
 
 def _was_lost_unseen(ledger: Ledger, corpus: str, root: str, seen: tuple[str, ...]) -> bool:
-    """Return whether a root without entries had some whose deletion was not seen.
+    """Return whether an empty root had entries whose deletion was not observed.
 
-    A deletion that was seen, at its own path below the root, is no reason for doubt.
+    A deletion that was observed, at its own path below the root, is no reason for doubt.
     """
     below = [path for path in seen if path != root and is_within(path, root)]
     seen_going = sum(ledger.entries.count_under(corpus, path) for path in below)
