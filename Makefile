@@ -3,11 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help run test lint bench bench-large bench-build bench-quality bench-daily bench-homes bench-projects bench-prompts pack bench-moments bench-learn bench-library bench-engines bench-paired peer peer-library release-check accept stats clean
+.PHONY: help run test test-slow lint bench bench-large bench-build bench-quality bench-daily bench-homes bench-projects bench-prompts pack bench-moments bench-learn bench-library bench-engines bench-paired peer peer-library release-check accept stats clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
 	@echo "make test   run the whole test suite"
+	@echo "make test-slow  run soaks, kill loops and a hundred examples of each property, for an hour"
 	@echo "make lint   ruff, its format, and mypy (strict)"
 	@echo "make bench  measure against floors and the peer in half an hour, write bench/results/"
 	@echo "make bench-large  measure a million records and 100,000 documents, and soak for ten minutes"
@@ -54,6 +55,11 @@ test: .venv/.tested examples/node/node_modules
 	@command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || \
 	  echo "the page was tried in no browser: sudo apt install chromium-headless-shell"
 	@test -e .venv/.graph || echo "no graph was tried: hnswlib is not installed"
+
+# Two runs: what is too slow for the suite, and a hundred examples of each property in place of a few.
+test-slow: .venv/.tested
+	@$(BIN)/python -m pytest -m slow $(ARGS)
+	@$(BIN)/python -m pytest -n 2 tests/unit tests/integration --hypothesis-profile=full $(ARGS)
 
 lint: .venv/.linted
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

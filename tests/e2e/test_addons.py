@@ -24,6 +24,7 @@ def arguments(op):
 
 @pytest.mark.parametrize("addon", ADDONS)
 def test_without_an_addon_all_else_goes_on_and_its_operations_name_it(home, addon):
+    home.forks = False  # it is read when the operations are imported
     home.skill("pdf-forms", "Fill and flatten PDF forms", "Use qpdf for this.")
     with Running(home, **{LEFT_OUT: addon}) as daemon, home.client() as client:
         daemon.wait_idle()

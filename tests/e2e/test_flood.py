@@ -128,6 +128,7 @@ def test_where_few_files_may_be_open_clients_are_served_and_the_status_says_so(h
     def limited():
         resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512))
 
+    home.forks = False
     with monkeypatch.context() as few:
         few.setattr(subprocess, "Popen", partial(subprocess.Popen, preexec_fn=limited))
         running = Running(home)

@@ -116,7 +116,7 @@ def test_front_ends_answer_as_the_daemon_that_writes_and_any_may_be_killed(site)
     laptop = with_skills(site.home("laptop"))
     site.started(laptop).wait_idle()
     copy = level(laptop)
-    assert copy["generation"] == status(laptop).generation
+    until(lambda: copy_of(laptop)["generation"] == status(laptop).generation)
     (one, _), (two, second) = site.front("one"), site.front("two")
     for text in QUERIES:
         for op in ("discover", "search"):
@@ -309,6 +309,7 @@ def test_a_front_end_without_a_backend_does_not_start(tmp_path):
 
 def test_without_a_backend_nothing_of_it_is_loaded_and_no_thread_is_started(tmp_path):
     home = with_skills(Home(tmp_path / "home"))
+    home.forks = False
     with Running(home) as daemon:
         daemon.wait_idle()
         tasks = Path(f"/proc/{daemon.process.pid}/task")

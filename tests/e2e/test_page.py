@@ -51,6 +51,7 @@ def test_a_changed_file_is_seen_without_loading_again(home, opened):
     expect(card.locator("dd").first).to_have_text("3")
 
 
+@pytest.mark.shared_daemon
 def test_the_answer_comes_as_one_types_and_the_address_holds_the_question(opened):
     tab = opened()
     seen = tab.see("try")
@@ -63,6 +64,7 @@ def test_the_answer_comes_as_one_types_and_the_address_holds_the_question(opened
     expect(again.locator("#max_k")).to_have_value("1")
 
 
+@pytest.mark.shared_daemon
 def test_a_click_on_a_candidate_asks_why_it_is_not_in_the_answer(opened):
     seen = opened().see("try#q=flatten+a+PDF+form")
     seen.get_by_role("button", name="changelog").click()
@@ -70,6 +72,7 @@ def test_a_click_on_a_candidate_asks_why_it_is_not_in_the_answer(opened):
     assert "item=skills" in seen.url
 
 
+@pytest.mark.shared_daemon
 def test_the_keyboard_is_enough(opened):
     seen = opened().see("now")
     seen.keyboard.press("ArrowDown")
@@ -104,6 +107,7 @@ def test_a_daemon_that_went_away_is_said_and_its_return_is_seen(home, daemon, op
         expect(seen.locator("body.stale")).to_have_count(0)
 
 
+@pytest.mark.shared_daemon
 def test_the_tabs_of_a_browser_share_one_stream(page, opened):
     tab = opened()
     tab.see("now")
@@ -117,6 +121,7 @@ def test_the_tabs_of_a_browser_share_one_stream(page, opened):
     assert [url for url in tab.asked if url.endswith("/events")] != []
 
 
+@pytest.mark.shared_daemon
 def test_a_link_that_is_used_again_is_told_to_the_one_who_was_let_in(page, opened):
     tab = opened()
     seen = tab.see("now")
@@ -128,6 +133,7 @@ def test_a_link_that_is_used_again_is_told_to_the_one_who_was_let_in(page, opene
     stranger.context.close()
 
 
+@pytest.mark.shared_daemon
 def test_the_page_is_there_after_loading_again_and_in_a_new_tab_and_its_address_tells_nothing(
     opened,
 ):
@@ -143,6 +149,7 @@ def test_the_page_is_there_after_loading_again_and_in_a_new_tab_and_its_address_
     assert seen.evaluate("document.cookie") == ""
 
 
+@pytest.mark.shared_daemon
 def test_a_link_leaves_the_address_bar_and_the_way_back(page, opened):
     tab = opened()
     seen = tab.context.new_page()
@@ -152,6 +159,7 @@ def test_a_link_leaves_the_address_bar_and_the_way_back(page, opened):
     assert seen.evaluate("history.length") == 2  # a blank tab, and the view
 
 
+@pytest.mark.shared_daemon
 def test_a_file_that_leads_to_the_page_lets_in(page, opened, tmp_path):
     seen = opened().context.new_page()
     file = tmp_path / "page.html"
@@ -161,6 +169,7 @@ def test_a_file_that_leads_to_the_page_lets_in(page, opened, tmp_path):
     expect(seen.locator("#state")).to_have_text("live")
 
 
+@pytest.mark.shared_daemon
 def test_a_server_at_another_port_is_sent_no_cookie_and_asks_in_vain(browser, page, opened):
     tab = opened()
     tab.see("now")
@@ -176,6 +185,7 @@ def test_a_server_at_another_port_is_sent_no_cookie_and_asks_in_vain(browser, pa
     assert [each["path"] for each in tab.context.cookies()] != ["/"]
 
 
+@pytest.mark.shared_daemon
 def test_the_data_of_a_view_is_seen_without_its_address(opened):
     tab = opened()
     seen = tab.see("now")
@@ -185,14 +195,17 @@ def test_the_data_of_a_view_is_seen_without_its_address(opened):
     expect(shown.value.locator("body")).to_contain_text('"generation"')
 
 
-@pytest.mark.parametrize("width", [360, 2560])
-def test_no_view_is_wider_than_the_screen(opened, width):
-    tab = opened(viewport={"width": width, "height": 900})
+@pytest.mark.shared_daemon
+def test_no_view_is_wider_than_the_screen(opened):
+    tab = opened()
     for view in (*VIEWS, "try#q=flatten+a+PDF+form"):
         seen = tab.see(view)
-        assert seen.evaluate("document.documentElement.scrollWidth") <= width
+        for width in (360, 2560):
+            seen.set_viewport_size({"width": width, "height": 900})
+            assert seen.evaluate("document.documentElement.scrollWidth") <= width, view
 
 
+@pytest.mark.shared_daemon
 def test_light_and_dark_are_the_systems(opened):
     grounds = {
         scheme: opened(color_scheme=scheme)
@@ -203,8 +216,9 @@ def test_light_and_dark_are_the_systems(opened):
     assert grounds["light"] != grounds["dark"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_view_has_a_serious_fault_of_accessibility(opened, scheme):
-    tab = opened(color_scheme=scheme)
+@pytest.mark.shared_daemon
+def test_no_view_has_a_serious_fault_of_accessibility(opened):
+    """With little to show; views full of data are in test_page_figures."""
+    tab = opened(color_scheme="dark")
     for view in (*VIEWS, "try#q=flatten+a+PDF+form"):
         assert serious_faults(tab.see(view)) == [], view

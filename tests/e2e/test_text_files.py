@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 
+import pytest
 from PIL import Image
 
 from tests.support.pdfs import encrypt, write_pdf
@@ -75,7 +76,13 @@ def test_what_documents_leave_out_is_counted_by_reason_in_the_status(home, daemo
     }
 
 
-def test_pdfs_and_images_that_arrive_are_found_and_no_parser_is_loaded(home, daemon):
+@pytest.fixture
+def own_imports(home):
+    """Have the daemon of a home import for itself."""
+    home.forks = False
+
+
+def test_pdfs_and_images_that_arrive_are_found_and_no_parser_is_loaded(own_imports, home, daemon):
     notes = home.path / "notes"
     notes.mkdir()
     home.irc("add", "notes", "files", str(notes))

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import threading
 import urllib.error
 import urllib.request
@@ -13,6 +12,8 @@ from http.cookiejar import CookieJar
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+
+from tests.support.forking import start_module
 
 PACKAGE = "chromium-headless-shell"
 REQUIRED = os.environ.get("IRDAEMON_BROWSER") == "required"
@@ -23,10 +24,9 @@ class Page:
 
     def __init__(self, home, *options, port="0"):
         self.home = home
-        command = [sys.executable, "-m", "irclient.quick", "web", "--print-url", *options]
-        command += ["--port", port] if port else []
-        quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        self.process = subprocess.Popen(command, env=home.env, text=True, **quiet)
+        words = ["web", "--print-url", *options, *(["--port", port] if port else [])]
+        quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+        self.process = start_module("irclient.quick", words, home.env, **quiet)
         self.first = self.process.stdout.readline().strip()
         self.base = self.first.partition("/?")[0]
         self.path = ""

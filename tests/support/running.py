@@ -1,7 +1,6 @@
 """A real daemon in a home of its own, driven by the real client and the real commands."""
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -11,12 +10,18 @@ from pathlib import Path
 
 from irclient import Client
 from irclient.errors import IRError, Unreachable
+from tests.support.forking import ROOT, make_environment, start_module
 
-ROOT = Path(__file__).parents[2]
+__all__ = ["ROOT"]
 
 
 class Home:
-    """A home directory with a runtime directory, skills, and the environment to run in it."""
+    """A home directory with a runtime directory, skills, and the environment to run in it.
+
+    What runs in it is forked with the product imported, unless a test says that this matters.
+    """
+
+    forks = True
 
     def __init__(self, path: Path):
         self.path = path
@@ -27,17 +32,8 @@ class Home:
         self.config.parent.mkdir(parents=True)
         self.config.write_text('embedder = "hashing"\n')
         self.socket = self.runtime / "irdaemon" / "irdaemon.sock"
-        paths = [str(ROOT), str(ROOT / "client"), os.environ.get("PYTHONPATH", "")]
-        outer = ("XDG_", "IRDAEMON_", "COLUMNS", "LINES")
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(outer)}
-        self.env = {
-            **kept,
-            "HOME": str(path),
-            "XDG_RUNTIME_DIR": str(self.runtime),
-            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-            # Compiling what a daemon imports takes as long as all else of its start.
-            "PYTHONDONTWRITEBYTECODE": "",
-        }
+        own = {"HOME": str(path), "XDG_RUNTIME_DIR": str(self.runtime)}
+        self.env = {**make_environment(), **own}
 
     def skill(self, name: str, description: str, body: str = "") -> Path:
         """Write a skill and return its SKILL.md."""
@@ -48,10 +44,19 @@ class Home:
 
     def run(self, module: str, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess:
         """Run `irc` (irclient.quick) or `irdaemon` and return what it did."""
-        command = [sys.executable, "-m", module, *words]
-        return subprocess.run(
-            command, env=self.env, capture_output=True, text=True, timeout=120, cwd=cwd
-        )
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with self.start(module, words, self.env, cwd=cwd, text=True, **pipes) as process:
+            try:
+                output, errors = process.communicate(timeout=120)
+            except BaseException:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+    def start(self, module, words, env, **how) -> subprocess.Popen:
+        if self.forks:
+            return start_module(module, words, env, **how)
+        return subprocess.Popen([sys.executable, "-m", module, *words], env=env, **how)
 
     def irc(self, *words: str) -> subprocess.CompletedProcess:
         return self.run("irclient.quick", *words)
@@ -69,10 +74,9 @@ class Running:
 
     def __init__(self, home: Home, *options: str, **environment: str):
         self.home = home
-        command = [sys.executable, "-m", "irdaemon", "start", *options]
-        self.process = subprocess.Popen(
-            command, env={**home.env, **environment}, stderr=subprocess.PIPE, text=True
-        )
+        env = {**home.env, **environment}
+        words = ["start", *options]
+        self.process = home.start("irdaemon", words, env, stderr=subprocess.PIPE, text=True)
 
     def __enter__(self) -> "Running":
         self.wait_serving()

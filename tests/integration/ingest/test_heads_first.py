@@ -23,12 +23,16 @@ from tests.support.corpora import LATER, contents, engine, skills, write_skill
 from tests.support.watched import Watched
 
 ROOT = Path(__file__).parents[3]
-MANY, SMALL = 520, 40
+MANY, SMALL = 180, 40
+FEWEST, FEWEST_HEADS = 60, 120
 BODY = " ".join(f"word{number}" for number in range(400))
 
 
 @pytest.fixture(autouse=True)
-def _processes():
+def _processes(monkeypatch):
+    """Have heads and processes for fewer entries than in use, and end the processes."""
+    monkeypatch.setattr(bulk, "FEWEST", FEWEST)
+    monkeypatch.setattr(bulk, "_FEWEST_HEADS", FEWEST_HEADS)
     yield
     while bulk._idle:
         bulk._idle.pop().end()
@@ -97,7 +101,7 @@ def test_what_replaces_its_own_head_leaves_nothing_to_erase(root):
 
 def test_what_was_asked_about_is_read_first(root):
     read, asked = [], [set()]
-    wanted = str(root / "skill-400")
+    wanted = str(root / "skill-150")
 
     def pop_shown_heads():
         return asked.pop() if asked else ()
@@ -114,14 +118,14 @@ def test_what_was_asked_about_is_read_first(root):
 
 
 def test_what_was_asked_about_while_heads_were_read_is_not_forgotten(root):
-    read, shown = [], [{str(root / "skill-400")}]
+    read, shown = [], [{str(root / "skill-150")}]
     look(
         Ledger(":memory:"),
         skills(root, strategy=Skill()),
         read=lambda upsert: read.append(upsert.entry.path),
         pop_shown_heads=lambda: shown.pop() if shown else (),
     )
-    assert read[SMALL] == str(root / "skill-400")
+    assert read[SMALL] == str(root / "skill-150")
 
 
 def test_a_scan_of_one_file_forgets_nothing_of_what_was_asked_about(root):
@@ -149,10 +153,10 @@ def test_an_edit_while_bodies_are_read_wins(root):
         if state != ["heads"] or not done:
             return False
         state.append("edited")
-        write_skill(root / "skill-500", "now something else")
+        write_skill(root / "skill-160", "now something else")
         write_skill(root / "skill-41", "now something else")
-        (root / "skill-501" / "SKILL.md").unlink()
-        for name in ("skill-500", "skill-501", "skill-41"):
+        (root / "skill-161" / "SKILL.md").unlink()
+        for name in ("skill-160", "skill-161", "skill-41"):
             reconcile(ledger, corpus, ScanRequest((str(root / name),)), lambda: LATER)
         return True
 
@@ -162,7 +166,7 @@ def test_an_edit_while_bodies_are_read_wins(root):
 
 
 def test_of_what_cannot_be_read_whole_the_head_does_not_stay(root):
-    ledger, broken = Ledger(":memory:"), root / "skill-300" / "SKILL.md"
+    ledger, broken = Ledger(":memory:"), root / "skill-140" / "SKILL.md"
     look(
         ledger,
         skills(root, strategy=Skill()),
@@ -184,7 +188,7 @@ def test_few_entries_and_later_scans_are_read_in_one_pass(root, tmp_path):
     def fail():
         raise AssertionError("heads were read")
 
-    for number in range(300):
+    for number in range(100):
         write_skill(tmp_path / "few" / f"skill-{number}", BODY)
     look(Ledger(":memory:"), skills(tmp_path / "few", strategy=Skill()), show_heads=fail)
     look(Ledger(":memory:"), skills(root, strategy=Skill()), workers=0, show_heads=fail)
@@ -207,7 +211,7 @@ from irdaemon.strategy import Skill
 root, path, phase, number = *sys.argv[1:4], int(sys.argv[4])
 ledger = Ledger(path)
 phases = ["bodies" if ledger.artifacts.count("s") == MANY else "heads"]
-bulk._FEWEST_HEADS = 50
+bulk._FEWEST_HEADS = bulk.FEWEST = 30
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
 def advance(done, todo):
@@ -227,12 +231,11 @@ look(ledger, skills(root, strategy=Skill()), advance=advance, show_heads=show_he
 @pytest.mark.parametrize(
     "deaths",
     [
-        [("heads", 100)],
-        [("between", 0)],
-        [("bodies", 200)],
-        [("heads", 100), ("heads", 300), ("between", 0), ("bodies", 100), ("bodies", 300)],
+        [("heads", 40)],
+        [("bodies", 80)],
+        [("heads", 40), ("heads", 100), ("between", 0), ("bodies", 60), ("bodies", 100)],
     ],
-    ids=["heads", "between", "bodies", "every-phase"],
+    ids=["heads", "bodies", "every-phase"],
 )
 def test_a_build_that_is_killed_in_a_phase_ends_as_if_it_had_not_been(root, tmp_path, deaths):
     path = str(tmp_path / "l.sqlite")

@@ -110,6 +110,11 @@ NAMED = {
 }
 
 
+@pytest.fixture(scope="module")
+def named_engine():
+    return engine_of(NAMED)
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
@@ -122,9 +127,11 @@ NAMED = {
     ],
 )
 @pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
-def test_an_artifact_called_by_its_name_comes_first_and_above_any_floor(text, named, mode):
+def test_an_artifact_called_by_its_name_comes_first_and_above_any_floor(
+    named_engine, text, named, mode
+):
     spec = ir.SelectSpec(min_score=0.99)
-    answer = engine_of(NAMED).discover(Query(text, mode=mode, k=1, select=spec))
+    answer = named_engine.discover(Query(text, mode=mode, k=1, select=spec))
     assert (names(answer), answer.abstained) == ([named], False)
     assert answer.results[0].score == 1.0
 

@@ -25,11 +25,18 @@ def test_the_best_match_comes_first_with_every_score_beside_it():
     assert 0 < best.score <= 1
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), st.sampled_from([None, 0.0, 0.2]))
-def test_the_scores_of_an_answer_fall_along_it(words, floor):
+@pytest.fixture(scope="module")
+def two_corpora():
     items = {f"t{n}": tool(" ".join(WORDS[n : n + 4])) for n in range(len(WORDS))}
-    engine = engine_of(items, more={f"m{n}": tool(word) for n, word in enumerate(WORDS)})
+    return engine_of(items, more={f"m{n}": tool(word) for n, word in enumerate(WORDS)})
+
+
+@given(
+    words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=6),
+    floor=st.sampled_from([None, 0.0, 0.2]),
+)
+def test_the_scores_of_an_answer_fall_along_it(two_corpora, words, floor):
+    engine = two_corpora
     spec = SelectSpec("top_k", max_k=10, min_score=floor)
     query = Query(" and ".join(words), select=spec)
     for answer in (

@@ -1,5 +1,6 @@
 """A damaged ledger is set aside and rebuilt, at a start and while queries go on."""
 
+import functools
 import os
 import sqlite3
 from contextlib import closing
@@ -24,13 +25,21 @@ from tests.support.hosts import Writing
 PAGE = 4096
 
 
-@pytest.fixture
-def path(tmp_path):
-    path = str(tmp_path / "ledger.sqlite")
-    first = engine(mapped(ITEMS), path=path)
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """Return the bytes of a ledger of ITEMS."""
+    path = tmp_path_factory.mktemp("sound") / "ledger.sqlite"
+    first = engine(mapped(ITEMS), path=str(path))
     look(first)
     first.ledger.close()
-    return path
+    return path.read_bytes()
+
+
+@pytest.fixture
+def path(sound, tmp_path):
+    path = tmp_path / "ledger.sqlite"
+    path.write_bytes(sound)
+    return str(path)
 
 
 def look(made):
@@ -46,10 +55,16 @@ def started(path, items=ITEMS):
     return made
 
 
-def is_whole(made, items=ITEMS):
-    fresh = engine(mapped(items))
+@functools.cache
+def build_fresh(items):
+    """Return what a ledger just built of these items holds."""
+    fresh = engine(mapped(dict(items)))
     look(fresh)
-    same = contents(made.ledger, "m") == contents(fresh.ledger, "m")
+    return contents(fresh.ledger, "m")
+
+
+def is_whole(made, items=ITEMS):
+    same = contents(made.ledger, "m") == build_fresh(tuple(items.items()))
     return same and made.search(Query("thing number 3")).n_retrieved > 0
 
 

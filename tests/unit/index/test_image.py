@@ -68,7 +68,7 @@ def kept(tmp_path):
     made.engine.ledger.close()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(steps, st.sampled_from([0, 2]), st.sampled_from([(0, 0.0), (256, 0.2)]))
 def test_answers_after_any_changes_and_restarts_are_those_of_a_fresh_build(
     steps, hnsw_above, thresholds

@@ -3,7 +3,7 @@
 import bm25s
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from irdaemon.config.corpus import Corpus
@@ -33,7 +33,6 @@ def scores_of(engine, query):
     return {cards[owner_of[at]].artifact_id: scores[at] for at in index.rows.list_positions()}
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.dictionaries(st.text("abc", min_size=1), texts, min_size=1, max_size=8), texts)
 def test_scores_are_those_of_bm25s_but_for_the_rounded_mean_length(items, query):
     ours = scores_of(built(items), query)
@@ -47,7 +46,6 @@ def test_scores_are_those_of_bm25s_but_for_the_rounded_mean_length(items, query)
     assert [ours[id] for id in items] == expected
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.dictionaries(st.text("abc", min_size=1), texts, min_size=1, max_size=8),
     texts,
@@ -94,7 +92,6 @@ def built(items):
 steps = st.lists(st.tuples(st.sampled_from("abcdef"), texts | st.none()), min_size=1, max_size=12)
 
 
-@settings(max_examples=40, deadline=None)
 @given(steps, texts, st.sampled_from([(0, 0.0, 0), (256, 0.2, 1_000), (0, 0.9, 1)]))
 def test_scores_after_any_changes_are_exactly_those_of_a_fresh_build(steps, query, thresholds):
     kept = rows._MOST_GONE, rows._GONE_SHARE, lexical._TAIL

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from irdaemon.ledger import Failure, Ledger, LedgerError, hash_version
@@ -47,7 +47,6 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(STEPS, max_size=25))
 def test_after_any_steps_the_ledger_holds_what_a_dict_would(steps):
     held, failed, store = {}, set(), ledger()

@@ -99,7 +99,7 @@ def test_of_a_long_text_that_is_underlined_only_the_beginning_is_a_heading():
     assert list_sections("x", "word " * 50_000 + "\n---\n") == [(0, ("word " * 60))]
 
 
-BOMBS = ("# h\n", "a\n=\n", "- a\n", "1. a\n", "```\n")
+BOMBS = ("# h\n", "- a\n", "```\n")
 DULL = ("#", "> ", "- ", "[", "[a](", "`", "*a ", "<", "|a|b|\n|-|-|\n", "&amp;")
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgpack
 import pytest
 import zmq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import irclient
@@ -211,7 +211,6 @@ def test_broken_or_huge_input_is_met_with_silence(peer, data):
     assert peer.asked == []
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.binary(max_size=400)
     | st.recursive(

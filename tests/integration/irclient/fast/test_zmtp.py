@@ -9,7 +9,7 @@ import time
 
 import pytest
 import zmq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from irclient.fast.zmtp import exchange, post
@@ -56,7 +56,6 @@ def peer_that(answers):
         thread.join(5)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=2_000))
 def test_what_is_sent_arrives_and_what_is_answered_is_returned(echo, data):
     assert exchange(echo, data, 5) == data[::-1]
@@ -89,7 +88,6 @@ def test_a_peer_that_says_nothing_costs_no_more_than_the_timeout():
         assert time.monotonic() - started < 0.3
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.binary(max_size=200))
 def test_a_peer_that_speaks_something_else_is_an_os_error(said):
     with (

@@ -35,8 +35,9 @@ async def answering(scope, receive, send):
 
 
 @pytest.fixture
-def serving():
+def serving(monkeypatch):
     """Return a function that serves with limits and returns the address."""
+    monkeypatch.setattr("irclient.mcp.listening._LOOKS_EVERY_S", 0.02)
     with contextlib.ExitStack() as ends:
 
         def serve(admission, at_once=4):

@@ -6,7 +6,7 @@ import sqlite3
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from irdaemon.source.sessions import DIALECTS, aider
@@ -32,7 +32,6 @@ RECORDS = st.dictionaries(KEYS, VALUES, max_size=6)
 
 @pytest.mark.parametrize("agent", DIALECTS)
 @given(records=st.lists(RECORDS, max_size=6))
-@settings(max_examples=60, deadline=None)
 def test_lines_of_any_shape_give_turns_or_none(agent, records):
     data = "".join(json.dumps(record) + "\n" for record in records).encode()
     dialect = DIALECTS[agent]
@@ -46,14 +45,12 @@ def test_lines_of_any_shape_give_turns_or_none(agent, records):
 @given(
     text=st.lists(st.sampled_from(["#### ask", "> out", "say", "", "# aider chat started at x"]))
 )
-@settings(max_examples=60, deadline=None)
 def test_a_history_of_any_shape_gives_no_more_turns_than_prompts(text):
     read = aider.read_transcript("\n".join(text), "/w", "w")
     assert len(read.turns) <= text.count("#### ask")
 
 
 @given(rows=st.lists(st.tuples(WORDS, RECORDS | VALUES), max_size=5))
-@settings(max_examples=60, deadline=None)
 def test_rows_of_any_shape_give_turns_or_none(rows):
     with sqlite3.connect(":memory:") as db:
         db.execute("CREATE TABLE cursorDiskKV (key, value)")

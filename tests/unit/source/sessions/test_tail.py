@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from irdaemon.source import sessions
@@ -354,7 +354,6 @@ def in_pieces(lines: list[str], breaks: list[int]) -> list[bytes]:
 BREAKS = st.lists(st.sampled_from([0, 0, 1, 1, 2]), min_size=25, max_size=25)
 
 
-@settings(max_examples=300, deadline=None)
 @given(claude_lines() | CODEX_LINES, BREAKS)
 def test_reading_in_steps_gives_what_reading_at_once_does(
     lines: list[str], breaks: list[int]
@@ -391,7 +390,6 @@ VALUES = JSON | st.sampled_from(
 RECORDS = st.dictionaries(NAMES, VALUES | st.dictionaries(NAMES, VALUES, max_size=5), max_size=8)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(RECORDS, max_size=6), st.sampled_from([user("u", None, "q"), EVENTS[0]]))
 def test_records_of_any_shape_are_read_without_failing(
     records: list[dict[str, object]], first: str
