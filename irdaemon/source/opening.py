@@ -201,11 +201,8 @@ def is_opened_again(file: BinaryIO) -> bool:
     So what a library opened by name is held against the descriptor of what was checked.
     """
     mine = os.fstat(file.fileno())
-    return any(_is_same(mine, other) for other in _list_descriptors() if other != file.fileno())
-
-
-def _list_descriptors() -> list[int]:
-    return [int(name) for name in os.listdir("/dev/fd")]
+    others = [int(name) for name in os.listdir("/dev/fd")]
+    return any(_is_same(mine, other) for other in others if other != file.fileno())
 
 
 def _is_same(status: os.stat_result, descriptor: int) -> bool:

@@ -107,7 +107,7 @@ class Reports(RootSource):
             if _find_project(_split_below(directory, top)):
                 for file in filter(is_regular, found):
                     if not _is_report(file.name):
-                        _count_pending_out(file.name, left_out)
+                        _count_left_out(file.name, left_out)
                         continue
                     try:
                         entry = self._make_entry(file, root.scope)
@@ -135,7 +135,7 @@ def _explain_file(seen: SeenPath) -> str | None:
     return _CAPITALS if seen.name.lower().endswith(_MARKDOWN) else "not Markdown"
 
 
-def _count_pending_out(name: str, left_out: LeftOut) -> None:
+def _count_left_out(name: str, left_out: LeftOut) -> None:
     if name.lower().endswith(_MARKDOWN):
         left_out.counts[_CAPITALS] += 1
     else:

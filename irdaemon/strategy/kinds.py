@@ -203,8 +203,10 @@ class Package:
         surfaces = [
             Surface(artifact_id, "description", described, "field", lexical=keywords),
             *self._make_readme_surfaces(artifact_id, readme),
-            *self._make_dep_surfaces(artifact_id, deps),
         ]
+        if self.embed_deps:
+            write = self.deps_template or describe_dependencies
+            surfaces.append(Surface(artifact_id, "deps", write(deps), "field"))
         return IndexPlan(fields, tuple(s for s in surfaces if s.text.strip()))
 
     def _make_readme_surfaces(self, artifact_id: str, readme: str) -> list[Surface]:
@@ -215,10 +217,6 @@ class Package:
             Surface(artifact_id, "readme_chunk", chunk, "chunk", place)
             for chunk, place in zip(chunks, places, strict=True)
         ]
-
-    def _make_dep_surfaces(self, artifact_id: str, deps: list[str]) -> list[Surface]:
-        write = self.deps_template or describe_dependencies
-        return [Surface(artifact_id, "deps", write(deps), "field")] if self.embed_deps else []
 
 
 # The kind of the surface of a package's own words.

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,12 +29,11 @@ from irdaemon.source.dependencies.workspace import (
     Dependency,
     Found,
     Options,
-    PackageText,
     ProjectFiles,
 )
 from irdaemon.source.opening import is_within, read_status, resolve_path
 from irdaemon.source.options import RootSource, read_options
-from irdaemon.source.packages.manifest import Manifest, find_prose
+from irdaemon.source.packages.manifest import Manifest, PackageText, Readme, find_prose
 from irdaemon.source.tree import check_root, make_stamp, shorten_path
 from irdaemon.types import Artifact, Entry, Reading, Root, Scan, SourceError
 
@@ -74,7 +73,6 @@ _BRIEF = "brief "
 README_CHARS = 4_000
 _DESCRIPTION_CHARS = 2_000
 _MOST_KEYWORDS = 20
-_FIELDS = tuple(each.name for each in fields(Dependency))
 
 
 class Dependencies(RootSource):
@@ -136,7 +134,9 @@ class Dependencies(RootSource):
         An entry of a brief scan is read without own words.
         """
         whole = not entry.stamp.startswith(_BRIEF)
-        return Reading((_make_artifact(entry, _parse_stamp(entry.stamp), whole=whole),))
+        found: dict[str, Any] = json.loads(entry.stamp.partition("|")[2])
+        dependency = Dependency(**{**found, "also": tuple(found["also"])})
+        return Reading((_make_artifact(entry, dependency, whole=whole),))
 
     def _find_all(self) -> Iterator[tuple[str, Found]]:
         """Yield the real path of each root with its findings, by ecosystem."""
@@ -170,7 +170,7 @@ def _make_entry(top: str, dependency: Dependency) -> Entry:
     key = f"{shorten_path(top)}#{dependency.ecosystem}/{dependency.name}"
     statuses = tuple(_list_statuses(dependency))
     newest = max((status.st_mtime_ns for status in statuses), default=0)
-    found = json.dumps({name: getattr(dependency, name) for name in _FIELDS})
+    found = json.dumps(asdict(dependency))
     return Entry(key, path, f"{make_stamp(*statuses)}|{found}", newest, "project")
 
 
@@ -183,18 +183,12 @@ def _list_statuses(dependency: Dependency) -> Iterator[os.stat_result]:
             continue
 
 
-def _parse_stamp(stamp: str) -> Dependency:
-    found: dict[str, Any] = json.loads(stamp.partition("|")[2])
-    return Dependency(**{**found, "also": tuple(found["also"])})
-
-
 def _make_artifact(entry: Entry, dependency: Dependency, *, whole: bool) -> Artifact:
     ecosystem, directory = dependency.ecosystem, dependency.directory
-    text = PackageText(Manifest(), "")
-    if directory:
-        text = ECOSYSTEMS[ecosystem].read(directory)
+    nothing = PackageText(Manifest(), "", Readme())
+    text = ECOSYSTEMS[ecosystem].read(directory) if directory else nothing
     manifest = text.manifest
-    readme = text.readme or manifest.readme
+    readme = text.readme.text or manifest.readme
     description = manifest.description or find_prose(readme)
     keywords = list(manifest.keywords[:_MOST_KEYWORDS])
     has_words = whole and directory and not dependency.own  # the project itself has its own
@@ -214,8 +208,8 @@ def _make_artifact(entry: Entry, dependency: Dependency, *, whole: bool) -> Arti
         pointer=text.pointer,
         metadata=_list_fields(dependency, manifest),
         body=None if text.pointer else _describe(dependency),
-        digest=text.digest,
-        flags=text.flags,
+        digest=text.readme.digest,
+        flags=text.readme.flags,
     )
 
 

@@ -14,7 +14,6 @@ from irdaemon.source.dependencies.workspace import (
     MOST_MEMBERS,
     VERSION,
     Dependency,
-    PackageText,
     ProjectFiles,
     Request,
     Workspace,
@@ -26,7 +25,13 @@ from irdaemon.source.dependencies.workspace import (
 )
 from irdaemon.source.opening import is_within, read_regular, resolve_path
 from irdaemon.source.packages.cargo import describe_crate
-from irdaemon.source.packages.manifest import MANIFEST_LIMIT, as_list, as_table, parse_toml
+from irdaemon.source.packages.manifest import (
+    MANIFEST_LIMIT,
+    PackageText,
+    as_list,
+    as_table,
+    parse_toml,
+)
 
 _MANIFEST, _LOCK = "Cargo.toml", "Cargo.lock"
 _NAME = re.compile(r"[A-Za-z_][\w-]{0,63}\Z", re.ASCII)

@@ -12,7 +12,6 @@ from irdaemon.source.dependencies.workspace import (
     MOST_EXPORTS,
     MOST_MEMBERS,
     Dependency,
-    PackageText,
     ProjectFiles,
     Request,
     Workspace,
@@ -27,7 +26,7 @@ from irdaemon.source.packages.gomod import (
     find_package_comment,
     list_directives,
 )
-from irdaemon.source.packages.manifest import MANIFEST_LIMIT, Manifest
+from irdaemon.source.packages.manifest import MANIFEST_LIMIT, Manifest, PackageText
 from irdaemon.types import SourceError
 
 _MANIFEST, _WORKSPACE = "go.mod", "go.work"

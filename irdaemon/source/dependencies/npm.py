@@ -14,7 +14,6 @@ from irdaemon.source.dependencies.workspace import (
     MOST_EXPORTS,
     VERSION,
     Dependency,
-    PackageText,
     ProjectFiles,
     Request,
     Workspace,
@@ -27,6 +26,7 @@ from irdaemon.source.lenient_yaml import load_yaml
 from irdaemon.source.opening import is_within, read_regular
 from irdaemon.source.packages.manifest import (
     MANIFEST_LIMIT,
+    PackageText,
     as_list,
     as_table,
     clean_text,

@@ -60,11 +60,10 @@ def parse_requirement(text: str) -> Requirement | None:
         wanted, _, marker = rest.lstrip()[1:].partition(" ;")
     else:
         wanted, _, marker = rest.partition(";")
-    return Requirement(match[0], _strip_brackets(wanted.strip()), marker.strip())
-
-
-def _strip_brackets(text: str) -> str:
-    return text[1:-1].strip() if text.startswith("(") and text.endswith(")") else text
+    wanted = wanted.strip()
+    if wanted.startswith("(") and wanted.endswith(")"):
+        wanted = wanted[1:-1].strip()
+    return Requirement(match[0], wanted, marker.strip())
 
 
 def find_pin(wanted: str) -> str:
@@ -218,10 +217,10 @@ def _take_address(found: RequirementsFile, line: str) -> None:
         return
     else:
         named = None
-    if named is None:
+    if named:
+        found.requirements.append(Requirement(named.name, address, marker.strip()))
+    else:
         found.unreadable += 1
-        return
-    found.requirements.append(Requirement(named.name, address, marker.strip()))
 
 
 # Tables of Poetry and Pipenv: a name, and its range or a table of its properties.

@@ -27,7 +27,6 @@ from irdaemon.source.dependencies.requirements import (
     is_version,
     normalize_name,
 )
-from irdaemon.source.dependencies.workspace import PackageText
 from irdaemon.source.opening import (
     is_within,
     list_entries,
@@ -36,7 +35,14 @@ from irdaemon.source.opening import (
     resolve_path,
 )
 from irdaemon.source.packages import python
-from irdaemon.source.packages.manifest import Manifest, hash_bytes, merge_manifests, read_readme
+from irdaemon.source.packages.manifest import (
+    Manifest,
+    PackageText,
+    Readme,
+    hash_bytes,
+    merge_manifests,
+    read_readme,
+)
 from irdaemon.types import SourceError
 
 # A project's own environment, by the name that every tool gives it.
@@ -139,16 +145,14 @@ def read_python(directory: str) -> PackageText:
     header, blank, body = data.decode("utf-8-sig", "replace").partition("\n\n")
     short = header[:_HEADER_CHARS] + blank + body[:_README_CHARS]
     manifest = python.parse_metadata(short)
-    return PackageText(
-        manifest, pointer, manifest.readme, list_exports(directory), digest=hash_bytes(data)
-    )
+    readme = Readme(manifest.readme, hash_bytes(data))
+    return PackageText(manifest, pointer, readme, list_exports(directory))
 
 
 def _read_package(directory: str) -> PackageText:
     manifests = (_parse_manifest(os.path.join(directory, name)) for name in python.MANIFESTS)
     manifest = merge_manifests(filter(None, manifests))
-    readme = read_readme(directory, by_name=False)
-    return PackageText(manifest, directory, readme.text, (), readme.digest, readme.flags)
+    return PackageText(manifest, directory, read_readme(directory, by_name=False))
 
 
 def _parse_manifest(path: str) -> Manifest | None:

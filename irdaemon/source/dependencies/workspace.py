@@ -16,7 +16,13 @@ from typing import Literal, TypeVar
 
 from irdaemon.source.ignores import Ignores
 from irdaemon.source.opening import is_text, is_within, list_entries, open_regular, read_regular
-from irdaemon.source.packages.manifest import MANIFEST_LIMIT, Manifest, clean_text, read_readme
+from irdaemon.source.packages.manifest import (
+    MANIFEST_LIMIT,
+    Manifest,
+    PackageText,
+    clean_text,
+    read_readme,
+)
 from irdaemon.source.tree import PRUNED, find_inside, is_repository
 from irdaemon.types import Problem, Refused, SourceError
 
@@ -90,21 +96,6 @@ class Found:
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class PackageText:
-    """The text of a dependency: its manifest, its README, and the names it exports.
-
-    `pointer` is the file or directory that shows it.
-    """
-
-    manifest: Manifest
-    pointer: str
-    readme: str = ""
-    exports: tuple[str, ...] = ()
-    digest: str = ""
-    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,8 +405,7 @@ def describe_directory(path: str, manifest: Manifest, exports: Iterable[str] = (
     directory = os.path.dirname(path)
     readme = read_readme(directory, by_name=False)
     pointer = directory if readme.digest else path
-    names = tuple(dict.fromkeys(exports))
-    return PackageText(manifest, pointer, readme.text, names, readme.digest, readme.flags)
+    return PackageText(manifest, pointer, readme, tuple(dict.fromkeys(exports)))
 
 
 def read_beginning(path: str, directory: str, limit: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from irdaemon.source.frontmatter import Front, decode, get_words, split_front
@@ -63,18 +64,11 @@ def _detect_unknown(data: bytes) -> str:
     sample = data[:_SAMPLE]
     if _NUL in sample:
         return "it has NUL bytes"
-    if _is_utf8(data):
+    with suppress(UnicodeDecodeError):
+        data.decode()
         return ""
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
     return "it has control characters" if controls > len(sample) * _MOST_CONTROLS else ""
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 # The date of a document, as ISO 8601: as it states it, else the change of its file.

@@ -291,12 +291,13 @@ class GuidanceFile:
         fields = {} if hides_text(self.parts.head) else self.parts.fields
         told = find_author_prompts((raw["name"], self.stem), fields)
         place = {"product": self.product, "scope": self.entry.scope, "plugin": self.plugin}
+        stated = {**place, **stated, "flags": list(flags)}
         return Artifact(
             artifact_id=self.entry.key,
             raw=raw,
             name=raw["name"],
             pointer=self.entry.path,
-            metadata=_drop_empty({**place, **stated, "flags": list(flags)}),
+            metadata={k: v for k, v in stated.items() if v or v is False},
             digest=self.digest,
             flags=flags,
             prompts=told.prompts,
@@ -378,11 +379,6 @@ class GuidanceSource(PluginSource):
         if self._decides_plugins(under):
             return EVERYTHING
         return confine_change(under, tuple(top.path for top in tops))
-
-
-def _drop_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields without empty ones; false is a value."""
-    return {key: value for key, value in fields.items() if value or value is False}
 
 
 def _narrow_tops(tops: tuple[GuidanceTop, ...], where: str, is_project: bool) -> list[GuidanceTop]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from glob import escape, glob
 
 from irclient.errors import QueryError
@@ -19,6 +19,7 @@ from irdaemon.source.packages.manifest import (
     MANIFEST_LIMIT,
     README_CHARS,
     Manifest,
+    PackageText,
     Readme,
     find_organisation,
     find_prose,
@@ -28,7 +29,6 @@ from irdaemon.source.packages.manifest import (
     read_text,
 )
 from irdaemon.source.packages.walk import (
-    PYTHON,
     WalkLimits,
     expect_packages,
     find_family,
@@ -225,18 +225,6 @@ _LOADERS: dict[str, Callable[[str], Manifest | None]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Package:
-    """A manifest with what surrounds it on disk."""
-
-    manifest: Manifest
-    ecosystem: str
-    fallback_name: str
-    pointer: str
-    readme: Readme
-    installed: bool
-
-
 def read_entry(entry: Entry) -> Reading:
     """Read the package of an entry; a manifest that defines no package gives no artifact."""
     package = _read_distribution(entry) if is_distribution(entry.path) else _read_directory(entry)
@@ -245,29 +233,22 @@ def read_entry(entry: Entry) -> Reading:
     return Reading((_make_artifact(entry, package),))
 
 
-def _read_distribution(entry: Entry) -> _Package:
+def _read_distribution(entry: Entry) -> PackageText:
     pointer = python.find_metadata(entry.path)
     data = read_regular(follow_link(pointer, by_name=True), MANIFEST_LIMIT)
     manifest = python.load_distribution(entry.path, data.decode("utf-8-sig", "replace"))
-    readme = Readme(manifest.readme, hash_bytes(data))
-    name = python.read_name(entry.path)
-    return _Package(manifest, PYTHON.ecosystem, name, pointer, readme, installed=True)
+    return PackageText(manifest, pointer, Readme(manifest.readme, hash_bytes(data)))
 
 
-def _read_directory(entry: Entry) -> _Package | None:
-    ecosystem = find_family(entry).ecosystem
-    manifest = _LOADERS[ecosystem](entry.path)
-    if manifest is None:
-        return None
-    readme = read_readme(entry.path)
-    name = os.path.basename(entry.path)
-    installed = "/node_modules/" in entry.path
-    return _Package(manifest, ecosystem, name, entry.path, readme, installed)
+def _read_directory(entry: Entry) -> PackageText | None:
+    manifest = _LOADERS[find_family(entry).ecosystem](entry.path)
+    return PackageText(manifest, entry.path, read_readme(entry.path)) if manifest else None
 
 
-def _make_artifact(entry: Entry, package: _Package) -> Artifact:
-    manifest = package.manifest
-    name = manifest.name or package.fallback_name
+def _make_artifact(entry: Entry, package: PackageText) -> Artifact:
+    manifest, is_installed = package.manifest, is_distribution(entry.path)
+    own = python.read_name(entry.path) if is_installed else os.path.basename(entry.path)
+    name = manifest.name or own
     readme = (package.readme.text or manifest.readme)[:README_CHARS]
     unnamed = () if manifest.name else ("unnamed",)
     return Artifact(
@@ -282,8 +263,8 @@ def _make_artifact(entry: Entry, package: _Package) -> Artifact:
         name=name,
         pointer=package.pointer,
         metadata={
-            "ecosystem": package.ecosystem,
-            "installed": package.installed,
+            "ecosystem": find_family(entry).ecosystem,
+            "installed": is_installed or "/node_modules/" in entry.path,
             "private": manifest.private,
             "path": entry.path,
             "scope": entry.scope,

@@ -311,6 +311,19 @@ class Readme:
     flags: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class PackageText:
+    """The text of a package: its manifest, its README, and the names it exports.
+
+    `pointer` is the file or directory that shows it.
+    """
+
+    manifest: Manifest
+    pointer: str
+    readme: Readme
+    exports: tuple[str, ...] = ()
+
+
 def is_readme(name: str) -> bool:
     """Return whether a file name is one of a README, in any case."""
     return name.lower() in _PREFERRED

@@ -349,15 +349,15 @@ METADATA = ("METADATA", "PKG-INFO")
 BESIDE = ("entry_points.txt", "direct_url.json")
 
 
-def _read_sibling_manifest(path: str) -> Manifest:
-    """Read the programs a distribution installs and where it was installed from.
+def load_distribution(path: str, source: str) -> Manifest:
+    """Read the distribution in `path` from the text of its metadata file.
 
-    A file that cannot be parsed flags the result `broken_manifest`.
+    The files beside it name the programs it installs and where it was installed from. One that
+    cannot be parsed flags the result `broken_manifest`.
     """
     commands = _read_file(_read_entry_points, os.path.join(path, "entry_points.txt"))
-    return merge_manifests(
-        (commands, _read_file(_read_direct_url, os.path.join(path, "direct_url.json")))
-    )
+    origin = _read_file(_read_direct_url, os.path.join(path, "direct_url.json"))
+    return merge_manifests((parse_metadata(source), commands, origin))
 
 
 def _read_file(reader: Callable[[str], Manifest], path: str) -> Manifest:
@@ -401,11 +401,6 @@ def find_metadata(path: str) -> str:
     if found is None:
         raise SourceError(f"{path}: has no METADATA", "reinstall or remove the distribution")
     return found
-
-
-def load_distribution(path: str, source: str) -> Manifest:
-    """Read the distribution in `path` from the text of its metadata file."""
-    return merge_manifests((parse_metadata(source), _read_sibling_manifest(path)))
 
 
 def parse_metadata(source: str) -> Manifest:

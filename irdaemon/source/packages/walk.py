@@ -137,12 +137,8 @@ class WalkLimits:
     exclude: tuple[str, ...] = ()
     max_depth: int = 8
 
-    def descends(self, entry: os.DirEntry[str]) -> bool:
-        """Return whether a sub-directory may hold packages of its own."""
-        return self.enters(os.path.dirname(entry.path), entry.name)
-
     def enters(self, parent: str, name: str) -> bool:
-        """Return the same for a name in a directory."""
+        """Return whether a sub-directory of a directory may hold packages of its own."""
         if name.startswith(".") or name in _VENDORED:
             return False
         if any(fnmatch(name, pattern) for pattern in self.exclude):
@@ -171,16 +167,13 @@ class PackageScan:
     walk: Walk
     found: list[Entry] = field(default_factory=list)
 
-    def scan_root(self, root: Root) -> None:
-        """Find everything in a root."""
-        if is_installed(root.path):
-            self.scan_installed(root)
-        else:
-            self.scan_tree(root.path, root.scope, self.limits.max_depth)
-
     def scan_tree(self, top: str, scope: str, depth: int) -> None:
         """Find the packages in a project tree, down to `depth` below its top."""
-        for directory, listing in self.walk.walk_directories(top, self.limits.descends, depth):
+
+        def descends(entry: os.DirEntry[str]) -> bool:
+            return self.limits.enters(os.path.dirname(entry.path), entry.name)
+
+        for directory, listing in self.walk.walk_directories(top, descends, depth):
             self.found += list_packages(directory, listing, scope)
 
     def scan_installed(self, root: Root, only: str = "") -> None:
@@ -223,7 +216,10 @@ def scan_packages(roots: tuple[Root, ...], limits: WalkLimits, under: str | None
     search = PackageScan(limits, Walk(Symlinks.from_roots(roots)))
     whole = [root for root in roots if is_within(root.path, under or "")]
     for root in whole:
-        search.scan_root(root)
+        if is_installed(root.path):
+            search.scan_installed(root)
+        else:
+            search.scan_tree(root.path, root.scope, limits.max_depth)
     if under is None:
         return search.make_scan(("",))
     holding = [root for root in roots if root not in whole and is_within(under, root.path)]

@@ -16,7 +16,13 @@ from irdaemon.source.opening import follow_link, is_within, open_regular, read_r
 from irdaemon.source.options import RootSource, read_options
 from irdaemon.source.sessions import aider, claude, codex, copilot, cursor, gemini, pi
 from irdaemon.source.sessions.artifacts import Stream, make_reading, make_turn_id
-from irdaemon.source.sessions.stores import find_scan_target, is_store, list_sessions, read_stored
+from irdaemon.source.sessions.stores import (
+    CURSOR_FILE,
+    find_scan_target,
+    is_store,
+    list_sessions,
+    read_stored,
+)
 from irdaemon.source.sessions.transcript import (
     LINE_LIMIT,
     Cursor,
@@ -128,7 +134,9 @@ class Sessions(RootSource):
                 found += self._scan_file(walk, root.path, root.scope)
             elif problem := check_root(root):
                 walk.problems.append(problem)
-        return _make_scan(found, covered, walk.problems)
+        kept = {entry.key: entry for entry in reversed(found)}
+        ordered = sorted(kept.values(), key=lambda entry: (entry.path, entry.key))
+        return Scan(tuple(ordered), covered, tuple(walk.problems))
 
     def _scan_within(self, walk: Walk, top: str, scope: str) -> list[Entry]:
         found: list[Entry] = []
@@ -176,12 +184,6 @@ def _may_hold(root: Root, path: str) -> bool:
     return is_within(path, top) and _NOT_SESSIONS.isdisjoint(path[len(top) :].split("/"))
 
 
-def _make_scan(found: list[Entry], covered: tuple[str, ...], problems: list[Problem]) -> Scan:
-    kept = {entry.key: entry for entry in reversed(found)}
-    ordered = sorted(kept.values(), key=lambda entry: (entry.path, entry.key))
-    return Scan(tuple(ordered), covered, tuple(problems))
-
-
 # The directory of an editor's own files, on Linux and on macOS.
 _CURSOR_EDITOR = ("{config}/Cursor", "{home}/Library/Application Support/Cursor")
 _OPENCODE_NAME = re.compile(r"opencode(-[\w.]+)?\.db")
@@ -211,7 +213,7 @@ def _list_candidates(home: str, env: Mapping[str, str]) -> Iterator[str]:
     yield os.path.join(home, ".cursor", "projects")
     for base in _CURSOR_EDITOR:
         editor = base.format(home=home, config=config)
-        yield os.path.join(editor, "User", "globalStorage", cursor.FILE_NAME)
+        yield os.path.join(editor, "User", "globalStorage", CURSOR_FILE)
     yield from _list_opencode(data, env)
     moved = env.get("GOOSE_PATH_ROOT")
     goose = os.path.join(moved, "data") if moved else os.path.join(data, "goose")

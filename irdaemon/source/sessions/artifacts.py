@@ -140,6 +140,7 @@ def _make_turn(stream: Stream, session: SessionInfo, turn: Turn) -> Artifact:
     setting = turn.opening.setting
     artifact_id = make_turn_id(stream, session, turn)
     answered = turn.outcome == "answered"
+    heading = "Answer" if answered else f"Answer ({turn.outcome})"
     raw = {
         "user_prompt": turn.prompts[0],
         "queued_prompts": turn.prompts[1:],
@@ -163,7 +164,7 @@ def _make_turn(stream: Stream, session: SessionInfo, turn: Turn) -> Artifact:
         name=session.title or _shorten_prompt(turn.prompt),
         pointer=stream.path,
         metadata=stream.metadata,
-        body=_write_body(turn),
+        body=f"## Prompt\n\n{turn.prompt}\n\n## {heading}\n\n{turn.full}".rstrip() + "\n",
         flags=(UNMARKED_END,) if turn.assumed else (),
         project=setting.cwd,
         uses=list_skills(turn.uses, turn.prompts),
@@ -180,11 +181,6 @@ def _describe_work(turn: Turn) -> dict[str, Any]:
     until = turn.worked_until or turn.opening.setting.timestamp
     work = {"file": list(touched), "file_written": written, "commit": commits}
     return {**{name: found for name, found in work.items() if found}, "worked_until": until}
-
-
-def _write_body(turn: Turn) -> str:
-    heading = "Answer" if turn.outcome == "answered" else f"Answer ({turn.outcome})"
-    return f"## Prompt\n\n{turn.prompt}\n\n## {heading}\n\n{turn.full}".rstrip() + "\n"
 
 
 def _make_title(stream: Stream, session: SessionInfo) -> Artifact:

@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from irdaemon.source.sessions.transcript import PATH_LENGTH, clean_text, find_text
+from irdaemon.source.sessions.calls import FileTouch, ToolCall
+from irdaemon.source.sessions.transcript import ID_LENGTH, PATH_LENGTH, clean_text, find_text
 from irdaemon.types import ItemUse
 
 # Tell which packages an edit added to a manifest: those that only its new lines name.
@@ -118,7 +119,7 @@ def _match(pattern: re.Pattern[str], text: str) -> list[str]:
 _LONGEST = 300
 _SKILL_TOOLS = frozenset({"skill", "activate_skill", "use_skill", "load_skill", "invoke_skill"})
 _AGENT_TOOLS = frozenset({"task", "agent", "spawn_agent", "delegate_to_agent"})
-SHELLS = frozenset(
+_SHELLS = frozenset(
     {
         "bash", "shell", "exec", "exec_command", "local_shell", "run_shell_command", "execute",
         "run_terminal_cmd", "run_terminal_command", "container.exec", "unified_exec", "powershell",
@@ -141,8 +142,8 @@ _BUILT_IN = frozenset(
         "analyze", "applypatch", "apply_patch", "str_replace_editor", "taskoutput", "taskstop",
     }
 )  # fmt: skip
-READS = ("read", "view", "open", "cat")
-PATHS = (
+_READS = ("read", "view", "open", "cat")
+_PATHS = (
     "file_path", "path", "filePath", "absolute_path", "target_file", "filename", "notebook_path",
 )  # fmt: skip
 _OWN_SERVERS = frozenset({"irdaemon", "irc"})
@@ -202,7 +203,7 @@ def _read_uses(tool: str, args: Mapping[str, Any]) -> Iterator[ItemUse]:
     elif kind == "slashcommand":
         command = clean_text(args.get("command"), _LONGEST).split()
         yield from read_command(command[0]) if command else ()
-    elif kind in SHELLS:
+    elif kind in _SHELLS:
         yield from read_shell_line(find_command_line(args))
     elif server and not _OWN_SERVERS.isdisjoint(server.lower().replace("plugin_", "").split("_")):
         yield from _read_question(base, args)
@@ -213,8 +214,8 @@ def _read_uses(tool: str, args: Mapping[str, Any]) -> Iterator[ItemUse]:
 
 def _read_file_use(kind: str, args: Mapping[str, Any]) -> Iterator[ItemUse]:
     """Yield the uses in reading or editing a file."""
-    path = find_text(args, PATHS)
-    if is_skill_file(path) and any(each in kind for each in READS):
+    path = find_text(args, _PATHS)
+    if is_skill_file(path) and any(each in kind for each in _READS):
         yield ItemUse("read", path)
     elif is_manifest(path):
         for old, new in _list_edits(args):
@@ -423,3 +424,96 @@ def _drop_prefix(words: list[str]) -> list[str]:
     while words and (words[0] in _PREFIXES or _ASSIGNED.match(words[0])):
         words.pop(0)
     return words
+
+
+# Tell by a tool call's name and arguments which files it touches and what it runs.
+#
+# As above, a call is judged by the kind of its name and by the usual names of arguments.
+
+_KEPT_OF_COMMAND = 4_000
+# The kinds of names of tools that write a file; others with a path only read it.
+_WRITES = ("write", "edit", "create", "replace", "delete", "insert", "patch", "move")
+_BOTH = frozenset({"str_replace_based_edit_tool", "text_editor", "str_replace_editor"})
+_DIRECTORIES = ("workdir", "cwd", "directory", "dir_path", "working_directory")
+_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.M)
+# Programs whose words are files that they show, after options and one word more for `sed`.
+_SHOW = frozenset("cat head tail less more nl bat wc".split())
+_SHOWS_OR_WRITES = re.compile(
+    rf"\b(?:{'|'.join(sorted(_SHOW))}|sed|tee)\b|(?:^|[^\d&>-])1?>>?\s*[^\s&>|]"
+)
+_SHOWN_WITH_VALUE = frozenset({"-c", "-e", "--lines", "--bytes"})
+_NO_FILE = re.compile(r"[*?$`{}<>|]|://|^[-+]?\d+[a-z,\d$p]*$|^/dev/")
+
+
+def read_tool_call(id: object, name: object, given: object) -> ToolCall | None:
+    """Return the effects of a tool call; None where it touches no file and runs nothing."""
+    kind = clean_text(name, ID_LENGTH).rpartition("__")[2].lower()
+    args = parse_arguments(given)
+    line = find_command_line(args) if kind in _SHELLS else ""
+    touches = tuple(dict.fromkeys(_find_touches(kind, args, line)))
+    if not (touches or line):
+        return None
+    directory = find_text(args, _DIRECTORIES)
+    moved = _find_directory(line)
+    at = moved if moved.startswith("/") or not directory else f"{directory}/{moved}".rstrip("/")
+    return ToolCall(clean_text(id, ID_LENGTH), touches, line[:_KEPT_OF_COMMAND], at)
+
+
+def _find_touches(kind: str, args: Mapping[str, Any], line: str) -> Iterator[FileTouch]:
+    if patch := find_patch(args) or (line if "*** Begin Patch" in line else ""):
+        for found in _PATCHED.finditer(patch):
+            yield FileTouch((found[1] or found[2]).strip()[:PATH_LENGTH], True)
+    elif line:
+        yield from _find_shown(line)
+    elif path := find_text(args, _PATHS):
+        if kind in _BOTH:
+            yield FileTouch(path, args.get("command") != "view")
+        elif any(each in kind for each in _WRITES):
+            yield FileTouch(path, True)
+        elif any(each in kind for each in _READS):
+            yield FileTouch(path, False)
+
+
+def _find_shown(line: str) -> Iterator[FileTouch]:
+    """Yield the files that a command line shows by the usual programs, or writes to."""
+    line = drop_heredocs(line)
+    # To split a line into words takes long, and most name no file in a way that is known.
+    for words in split_commands(line) if _SHOWS_OR_WRITES.search(line) else ():
+        program = words[0].rpartition("/")[2] if words else ""
+        if program == "cd":
+            continue
+        yield from _find_redirected(words)
+        if program in _SHOW:
+            yield from (FileTouch(word, False) for word in _list_files(words[1:]) if word)
+        elif program == "tee":
+            yield from (FileTouch(word, True) for word in _list_files(words[1:]) if word)
+        elif program == "sed":
+            is_write = any(word.startswith(("-i", "--in-place")) for word in words)
+            given = list(_list_files(words[1:]))  # the first is its script
+            yield from (FileTouch(word, is_write) for word in given[1:] if word)
+
+
+def _list_files(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words that may be files, up to a redirection."""
+    rest = iter(words)
+    for word in rest:
+        if ">" in word or word.startswith("<"):
+            return
+        if word in _SHOWN_WITH_VALUE:
+            next(rest, None)
+        elif word and not word.startswith("-"):
+            yield "" if _NO_FILE.search(word) else word
+
+
+def _find_redirected(words: Sequence[str]) -> Iterator[FileTouch]:
+    for at, word in enumerate(words):
+        found = re.fullmatch(r"1?>>?(.*)", word)
+        path = (found[1] or next(iter(words[at + 1 :]), "")) if found else ""
+        if path and not (path.startswith("&") or _NO_FILE.search(path)):
+            yield FileTouch(path, True)
+
+
+def _find_directory(line: str) -> str:
+    """Return where a command line goes before anything else, "" where it stays."""
+    found = re.match(r"\s*cd\s+(?:\"([^\"]+)\"|'([^']+)'|([^\s;&|]+))\s*(?:&&|;|$)", line)
+    return next((each for each in found.groups() if each), "") if found else ""

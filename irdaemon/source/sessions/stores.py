@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, BinaryIO, TypeVar
+from urllib.parse import quote
 
-from irdaemon.source.sessions import cursor
+from irdaemon.source.opening import is_opened_again, open_regular
 from irdaemon.source.sessions.artifacts import Stream, make_reading
-from irdaemon.source.sessions.database import (
-    StoredSession,
-    find_row,
-    format_time,
-    list_tables,
-    open_database,
-    parse_column,
-    select_columns,
-)
+from irdaemon.source.sessions.cursor import find_query
 from irdaemon.source.sessions.log import SessionLog
 from irdaemon.source.sessions.transcript import (
     PATH_LENGTH,
@@ -33,11 +29,127 @@ from irdaemon.source.sessions.transcript import (
     get_text,
     join_texts,
     list_blocks,
+    parse_bounded_json,
     strip_injected,
     strip_own,
 )
 from irdaemon.source.tree import shorten_path
 from irdaemon.types import Entry, Reading, SourceError
+
+# Open another program's SQLite database without leaving a trace in it or beside it.
+#
+# SQLite makes files beside a database in WAL mode as soon as it opens it, unless told that nothing
+# else writes. So one without a log is opened as immutable; one whose owner is at work has both
+# files already, and is read beside it. A log without its shared memory was left by a crash or a
+# copy: then only what had been written back is read.
+
+_MAGIC = b"SQLite format 3\0"
+_WRITE_VERSION = 18
+_WAL = 2
+_PATIENCE_S = 1.0
+
+
+_Value = TypeVar("_Value", dict[str, Any], list[Any])
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """A session in a database: a stamp that changes with it, and the time of its last change.
+
+    `updated` is in seconds, 0 where it is unknown.
+    """
+
+    id: str
+    stamp: str
+    updated: float = 0.0
+
+
+@contextmanager
+def open_database(path: str) -> Iterator[sqlite3.Connection]:
+    """Open a database by its real path for reading only, for as long as the block lasts.
+
+    Raises FileNotFoundError where it is gone, SourceError where it is no database or cannot be
+    read, an error of SQLite within the block included.
+    """
+    with open_regular(path) as file:
+        how = "mode=ro&immutable=1" if _is_at_rest(path, file) else "mode=ro&readonly_shm=1"
+        try:
+            with closing(_connect(f"file:{quote(path)}?{how}", path, file)) as connection:
+                yield connection
+        except sqlite3.Error as error:
+            hint = "it is read again once it has changed"
+            raise SourceError(f"{path}: SQLite cannot read it: {error}", hint) from error
+
+
+def _connect(address: str, path: str, file: BinaryIO) -> sqlite3.Connection:
+    """Open a database by SQLite, and check that it opened that very file.
+
+    SQLite opens by name and follows links, even one that was put there a moment ago.
+    """
+    connection = sqlite3.connect(address, uri=True, timeout=_PATIENCE_S)
+    try:
+        connection.execute("PRAGMA query_only = 1")
+        connection.text_factory = lambda data: data.decode("utf-8", "replace")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if not is_opened_again(file):
+            raise FileNotFoundError(errno.ENOENT, "something else was put in its place", path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def list_tables(connection: sqlite3.Connection) -> frozenset[str]:
+    """Return the names of a database's tables."""
+    rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    return frozenset(name for (name,) in rows)
+
+
+def select_columns(connection: sqlite3.Connection, table: str, *wanted: str) -> str:
+    """Return a list of columns to select, with NULL in place of those a table does not have."""
+    rows = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+    known = {name for (name,) in rows}
+    return ", ".join(name if name in known else f"NULL AS {name}" for name in wanted)
+
+
+def find_row(connection: sqlite3.Connection, table: str, id: str, *wanted: str) -> Any:
+    """Return columns of the row with an id; None where there is none."""
+    columns = select_columns(connection, table, *wanted)
+    return connection.execute(f"SELECT {columns} FROM {table} WHERE id = ?", (id,)).fetchone()
+
+
+def parse_column(text: object, kind: type[_Value], skipped: Counter[str]) -> _Value:
+    """Return the JSON value in a column; one of another type counts as skipped, and is empty."""
+    try:
+        value = parse_bounded_json(text) if isinstance(text, (str, bytes)) else None
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, kind):
+        return value
+    skipped["bad_row"] += 1
+    return kind()
+
+
+def format_time(value: object, per_second: int) -> str:
+    """Return a time as text: as it stands, or in ISO 8601 where it counts from 1970."""
+    if isinstance(value, str):
+        return value[:40]
+    if not isinstance(value, (int, float)) or value <= 0:
+        return ""
+    try:
+        return datetime.fromtimestamp(value / per_second, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def _is_at_rest(path: str, file: BinaryIO) -> bool:
+    """Return whether no process has a database in WAL mode open."""
+    head = file.read(_WRITE_VERSION + 1)
+    if not head.startswith(_MAGIC):
+        raise SourceError(f"{path}: not an SQLite database", "leave it out of the corpus")
+    in_wal_mode = head[_WRITE_VERSION] == _WAL
+    return in_wal_mode and not (os.path.exists(path + "-wal") and os.path.exists(path + "-shm"))
+
 
 # OpenCode's database: versions 1 have tables of messages and of their parts, versions 2 one table.
 
@@ -234,6 +346,95 @@ def _add_response(log: SessionLog, at: int, item: Mapping[str, Any]) -> None:
     log.add_result(at, item.get("id"), failed, text or result.get("error"))
 
 
+# Read the chats in the Cursor editor's database: a table of keys and JSON values.
+#
+# It can hold gigabytes, so only ranges of keys are asked for, and values one chat at a time.
+
+CURSOR_FILE = "state.vscdb"
+_CURSOR_TABLE = "cursorDiskKV"
+_CHAT, _BUBBLE = "composerData:", "bubbleId:"
+_PERSON, _AGENT = 1, 2
+_AT_WORK = "generating"
+
+
+def _list_cursor(connection: sqlite3.Connection) -> Iterator[StoredSession]:
+    """Yield every chat that has messages."""
+    query = "SELECT key FROM cursorDiskKV WHERE key >= ? AND key < ?"
+    keys = connection.execute(query, _make_range(_BUBBLE))
+    bubbles = Counter(key.split(":")[1] for (key,) in keys)
+    rows = connection.execute(
+        "SELECT key, CASE WHEN json_valid(text) THEN json_extract(text, '$.lastUpdatedAt') END,"
+        " CASE WHEN json_valid(text) THEN json_extract(text, '$.status') END,"
+        " CASE WHEN json_valid(text) THEN json_array_length(text, '$.conversation') END"
+        " FROM (SELECT key, CAST(value AS TEXT) text FROM cursorDiskKV"
+        " WHERE key >= ? AND key < ?) ORDER BY key",
+        _make_range(_CHAT),
+    )
+    for key, updated, status, inline in rows:
+        id = key.removeprefix(_CHAT)
+        if count := bubbles[id] + (inline or 0):
+            seconds = updated / 1000 if isinstance(updated, (int, float)) else 0.0
+            yield StoredSession(id, f"{count}-{updated}-{status}", seconds)
+
+
+def _read_cursor(
+    connection: sqlite3.Connection, id: str, skipped: Counter[str]
+) -> tuple[Transcript, bool] | None:
+    """Read a chat, and return whether an agent started it; None where it is gone."""
+    row = connection.execute(
+        "SELECT value FROM cursorDiskKV WHERE key = ?", (_CHAT + id,)
+    ).fetchone()
+    if row is None:
+        return None
+    chat = parse_column(row[0], dict, skipped)
+    title = get_text(chat, "name", TITLE_LENGTH).strip()
+    log = SessionLog(SessionInfo(id, custom_title=title), skipped)
+    for at, (key, bubble) in enumerate(_list_bubbles(connection, id, chat, skipped)):
+        _add_bubble(log, at, key, bubble)
+    if chat.get("status") == "aborted":
+        log.mark("stopped", len(log.steps))
+    # Nothing marks the end of a turn.
+    done = log.ends_with_text and chat.get("status") != _AT_WORK
+    return log.fold(assume_end=done), bool(chat.get("subagentInfo"))
+
+
+def _list_bubbles(
+    connection: sqlite3.Connection, id: str, chat: Mapping[str, Any], skipped: Counter[str]
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the messages of a chat in its order; older versions keep them within the chat."""
+    if inline := list_blocks(chat.get("conversation")):
+        return [(get_text(each, "bubbleId"), each) for each in inline]
+    prefix = f"{_BUBBLE}{id}:"
+    rows = connection.execute(
+        "SELECT key, value FROM cursorDiskKV WHERE key >= ? AND key < ? ORDER BY key",
+        _make_range(prefix),
+    )
+    found = {key.removeprefix(prefix): parse_column(value, dict, skipped) for key, value in rows}
+    headers = list_blocks(chat.get("fullConversationHeadersOnly"))
+    order = [get_text(header, "bubbleId") for header in headers]
+    return [(each, found[each]) for each in order if each in found]
+
+
+def _add_bubble(log: SessionLog, at: int, key: str, bubble: Mapping[str, Any]) -> None:
+    kind, text = bubble.get("type"), clean_text(bubble.get("text"))
+    if kind == _PERSON:
+        log.ask(at, key or str(at), find_query(text), format_time(bubble.get("createdAt"), 1000))
+    elif kind == _AGENT:
+        log.say(at, text, get_object(bubble, "modelInfo").get("modelName"))
+        if call := get_object(bubble, "toolFormerData"):
+            given = call.get("rawArgs") or call.get("params")
+            id = call.get("toolCallId") or f"#{at}"
+            log.call(at, [{"name": call.get("name"), "args": given, "id": id}], "args")
+            log.add_result(at, id, call.get("status") == "error", call.get("result"))
+    else:
+        log.skipped[f"record:{str(kind)[:40]}"] += 1
+
+
+def _make_range(prefix: str) -> tuple[str, str]:
+    """Return the bounds between which all keys with a prefix lie."""
+    return prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)
+
+
 _FILES = re.compile(r"state\.vscdb|sessions\.db|opencode(-[\w.]+)?\.db")
 _SIDE_FILE = re.compile(r"-(wal|journal|shm)$")
 # Between the path of a database and the id of a session in it.
@@ -260,7 +461,7 @@ STORES: dict[str, SessionStore] = {
         _read_opencode,
     ),
     "goose": SessionStore(({"sessions", "messages"},), _list_goose, _read_goose),
-    "cursor": SessionStore(({cursor.TABLE},), cursor.list_chats, cursor.read_chat),
+    "cursor": SessionStore(({_CURSOR_TABLE},), _list_cursor, _read_cursor),
 }
 
 
@@ -278,7 +479,7 @@ def find_scan_target(path: str) -> str:
     store = _SIDE_FILE.sub("", path)
     if not is_store(store):
         return path
-    waits = os.path.basename(store) == cursor.FILE_NAME and os.path.exists(store)
+    waits = os.path.basename(store) == CURSOR_FILE and os.path.exists(store)
     return "" if waits or path.endswith("-shm") else store
 
 

@@ -216,7 +216,8 @@ def make_skill(entry: Entry, plugin: str, file: SkillFile, project: str = "") ->
         flags += (UNREAD,)
     parent = os.path.basename(os.path.dirname(entry.path))
     place = {"parent": parent, "scope": entry.scope, "plugin": plugin, "flags": list(flags)}
-    description = _make_description(parts)
+    described = f.get_text(parts.fields, "description") or find_paragraph(parts.body)
+    description = f"{described} {f.get_text(parts.fields, 'when_to_use')}".strip()
     body = parts.body if file.is_whole else ""
     codex = _read_codex(entry.path, project) if file.is_whole else {}
     return Artifact(
@@ -230,11 +231,6 @@ def make_skill(entry: Entry, plugin: str, file: SkillFile, project: str = "") ->
         prompts=told.prompts,
         misses=told.misses,
     )
-
-
-def _make_description(parts: f.Front) -> str:
-    described = f.get_text(parts.fields, "description") or find_paragraph(parts.body)
-    return f"{described} {f.get_text(parts.fields, 'when_to_use')}".strip()
 
 
 def _find_skill_file(directory: str, project: str) -> str:

@@ -105,33 +105,12 @@ SKILL_NAMES = ("SKILL.md", "skill.md")
 # Codex keeps a skill's display texts beside it.
 CODEX_FILE = os.path.join("agents", "openai.yaml")
 
-# Below the home directory, agent by agent.
-_HOME = (
-    (".agents/skills", "user"),  # the path most agents share
-    (".agents/plugins", "plugin"),  # Goose
-    (".augment/skills", "user"),
-    (".cline/skills", "user"),
-    (".codeium/windsurf/skills", "user"),
-    (".continue/skills", "user"),
-    (".cursor/skills", "user"),
-    (".cursor/plugins", "plugin"),
-    (".factory/skills", "user"),  # Droid
-    (".gemini/skills", "user"),
-    (".gemini/extensions", "plugin"),
-    (".gemini/antigravity/skills", "user"),
-    (".junie/skills", "user"),
-    (".kilocode/skills", "user"),
-    (".kiro/skills", "user"),
-    (".openclaw/skills", "user"),
-    (".openhands/skills", "user"),
-    (".pi/agent/skills", "user"),
-    (".qwen/skills", "user"),
-    (".roo/skills", "user"),
-    (".trae/skills", "user"),
-    (".vibe/skills", "user"),
-    (".zencoder/skills", "user"),
-)
-
+# Below the home directory; the first is the path most agents share.
+_HOME = """.agents/skills .agents/plugins .augment/skills .cline/skills .codeium/windsurf/skills
+    .continue/skills .cursor/skills .cursor/plugins .factory/skills .gemini/skills
+    .gemini/extensions .gemini/antigravity/skills .junie/skills .kilocode/skills .kiro/skills
+    .openclaw/skills .openhands/skills .pi/agent/skills .qwen/skills .roo/skills .trae/skills
+    .vibe/skills .zencoder/skills""".split()
 _MOVABLE = (
     ("claude", "skills", "user"),
     ("claude", "plugins", "plugin"),
@@ -149,7 +128,11 @@ _MANAGED = (
     ("/Library/Application Support/ClaudeCode", ".claude/skills", "other"),
     ("/etc/codex", "skills", "other"),
 )
-_PLACES = (*_MOVABLE, *(("home", path, scope) for path, scope in _HOME), *_MANAGED)
+_PLACES = (
+    *_MOVABLE,
+    *(("home", path, "user" if path.endswith("skills") else "plugin") for path in _HOME),
+    *_MANAGED,
+)
 # User level first. Project directories are not among them: a daemon has no working directory, so
 # they come from its configuration.
 list_known_places = partial(list_places, _PLACES)

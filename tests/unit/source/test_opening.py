@@ -23,7 +23,7 @@ from irdaemon.source.opening import (
 )
 from irdaemon.source.redact import Redactor
 from irdaemon.source.sessions import Sessions
-from irdaemon.source.sessions import database as databases
+from irdaemon.source.sessions import stores as databases
 from irdaemon.source.skills import Skills
 from irdaemon.types import Refused, Root, SourceError
 from tests.support.corpora import mapped

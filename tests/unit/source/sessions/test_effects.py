@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from irdaemon.source.sessions.calls import normalize_path
-from irdaemon.source.sessions.log import read_tool_call
+from irdaemon.source.sessions.item_uses import read_tool_call
 from tests.support.claude_session import Session
 
 EDIT = {"file_path": "/home/u/app/p.py", "old_string": "1", "new_string": "2"}
