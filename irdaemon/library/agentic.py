@@ -31,7 +31,6 @@ Stage = Callable[..., object]
 _RETRIEVE = ("query", "top_k")
 _SELECT = ("chunks", "query", "selected_chunk_limit")
 _EVALUATE = ("query", "chunks")
-_REFORMULATE = ("query", "evaluation")
 
 
 def make_retriever(given: Any) -> Stage:
@@ -62,11 +61,6 @@ def make_evaluator(given: Any) -> Stage:
     if (built := _find_corpus(given)) is None:
         return _bind_arguments("evaluator", given, _EVALUATE)
     return lambda query, chunks: built.engine.judge_hits(query, _check_hits(chunks))
-
-
-def make_reformulation(given: Any) -> Stage | None:
-    """Return (query, evaluation) -> query of a callable; None where none is given."""
-    return None if given is None else _bind_arguments("reformulation", given, _REFORMULATE)
 
 
 def _find_corpus(given: Any) -> Built | None:
@@ -225,7 +219,9 @@ class AgenticRetrieval:
             make_retriever(self.retriever),
             make_selector(self.selector),
             make_evaluator(self.evaluator),
-            make_reformulation(self.reformulate),
+            None
+            if self.reformulate is None
+            else _bind_arguments("reformulation", self.reformulate, ("query", "evaluation")),
         )
         object.__setattr__(self, "_stages", stages)
 

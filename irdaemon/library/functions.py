@@ -395,7 +395,8 @@ def disclose(
     """
     if loader is not None and store is not None:
         raise QueryError("give a loader or a store, not both")
-    hits = chosen if isinstance(chosen, Sequence) else _get_hits(chosen)
+    given = chosen.results if isinstance(chosen, Selection) else chosen
+    hits = given.hits if isinstance(given, Choice) else given
     extent = expand if callable(expand) else parse_expand(expand)
     body_of = _choose_body_reader(loader, store)
     found = [(find_origin(hit), hit) for hit in hits]
@@ -494,10 +495,6 @@ def retrievers(**defaults: Any) -> Mapping[str, BoundSearch]:
     `defaults` are keywords of `search`. A corpus is opened when its retriever is asked for.
     """
     return BoundSearches(search, defaults)
-
-
-def _get_hits(chosen: Choice | Selection) -> Sequence[Hit]:
-    return chosen.results if isinstance(chosen, Selection) else chosen.hits
 
 
 # What a keyword of the functions above is called in a Query, where it has another name there.

@@ -208,7 +208,8 @@ class CorpusGraph:
         """Return the targets of an artifact's edges in their order, each once."""
         edges = self._built.engine.ledger.links.list_edges(self.source, node_id)
         wanted = (edge for edge in edges if edge_type in (None, edge.type))
-        return list(dict.fromkeys(_make_target(edge) for edge in wanted))
+        targets = ((e.corpus, e.target) if e.corpus else e.target for e in wanted)
+        return list(dict.fromkeys(targets))
 
     def edge_types(self, node_id: str) -> list[str]:
         """Return the types of an artifact's edges in their order, each once."""
@@ -271,10 +272,6 @@ def canonical_node_id(target: Target, *, source: str | None) -> tuple[str | None
         raise QueryError(f"a node of another corpus is (corpus, id), not {target!r:.60}")
     corpus, artifact_id = map(str, target)
     return corpus, artifact_id
-
-
-def _make_target(edge: Edge) -> NodeId:
-    return (edge.corpus, edge.target) if edge.corpus else edge.target
 
 
 SUMMARY_KINDS = ("description", "synopsis", "capability", "document")

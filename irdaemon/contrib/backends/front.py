@@ -248,7 +248,10 @@ class BackendStore:
         self._check_level(level)
         expansion = parse_expand(expand)
         found = [self._find_stored(reference) for reference in references]
-        return [disclose_stored(corpus, stored, level, expansion) for corpus, stored in found]
+        return [
+            _expand(_disclose(corpus, stored, level), stored, None, expansion)
+            for corpus, stored in found
+        ]
 
     def records(self, reference: str, place: str | None = "") -> list[dict[str, Any]]:
         """Return the records of one artifact, in plan order."""
@@ -456,7 +459,8 @@ def resolve_stored(index: CorpusIndex, wanted: str) -> str:
     cards = _list_cards(index, wanted)
     if any(card.artifact_id == wanted for card in cards):
         return wanted
-    found = [card for card in cards if _is_called(card, wanted)]
+    name = wanted.casefold()
+    found = [c for c in cards if c.name.casefold() == name or c.artifact_id.endswith(f"/{wanted}")]
     if len({card.content for card in found}) == 1:
         return min(found, key=lambda card: rank_scope(card.fields.get("scope"))).artifact_id
     if found:
@@ -478,21 +482,6 @@ def _list_cards(index: CorpusIndex, wanted: str) -> list[Card]:
         asked = Wanted((), (), None, 0, K1, B, names=names, including=(wanted,))
         index = index.elsewhere.fetch_part(asked)
     return [index.rows.cards[owner] for owner in index.rows.list_owners()]
-
-
-def _is_called(card: Card, wanted: str) -> bool:
-    same = card.name.casefold() == wanted.casefold()
-    return same or card.artifact_id.endswith(f"/{wanted}")
-
-
-def disclose_stored(
-    corpus: str, stored: StoredText, level: str, expand: Expand | None = None
-) -> Disclosure:
-    """Return the payload of an artifact at a level, `bundled` excepted, its first record expanded.
-
-    Its note is `as_indexed`, but for metadata.
-    """
-    return _expand(_disclose(corpus, stored, level), stored, None, expand)
 
 
 def disclose_stored_hit(hit: Hit, stored: StoredText, level: str, expand: Expand | None) -> Hit:

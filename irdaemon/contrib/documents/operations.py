@@ -64,8 +64,10 @@ def rank_documents(
 
 
 def _make_set(given: Any) -> DocumentSet:
-    documents = DocumentSet(redact_documents(inmemory.as_documents(given)))
-    check_size(documents, DocumentLimits())
+    each = enumerate(inmemory.as_documents(given), start=1)
+    documents, limits = DocumentSet([_redact(one, at) for at, one in each]), DocumentLimits()
+    _check("documents", len(documents.documents), limits.documents)
+    _check("bytes of documents", documents.bytes, limits.bytes)
     return documents
 
 
@@ -154,26 +156,12 @@ def _measure(document: Document) -> int:
     return len(document.text.encode("utf-8", "replace")) + len(meta.encode("utf-8", "replace"))
 
 
-def redact_documents(documents: Sequence[Document]) -> list[Document]:
-    """Return documents without secrets.
-
-    Raises QueryError, with the position from 1, for one that cannot be redacted.
-    """
-    return [_redact(each, at) for at, each in enumerate(documents, start=1)]
-
-
 def _redact(document: Document, place: int) -> Document:
     cleaner = Redactor(_REDACTION)
     try:
         return Document(cleaner.redact_text(document.text), cleaner.redact_value(document.meta))
     except Refused as error:
         raise QueryError(f"document {place}: {error.message}", error.hint) from error
-
-
-def check_size(documents: DocumentSet, limits: DocumentLimits) -> None:
-    """Raise LimitError for more documents at once than a client may have."""
-    _check("documents", len(documents.documents), limits.documents)
-    _check("bytes of documents", documents.bytes, limits.bytes)
 
 
 def _check(what: str, wanted: int, limit: int) -> None:

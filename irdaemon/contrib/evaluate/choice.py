@@ -214,18 +214,10 @@ SELECTION_MEASURES = (
 )
 
 
-def evaluate_selection(runs: Sequence[Run]) -> SelectionReport:
-    """Return how good what was committed is, with 95% intervals; see SelectionReport."""
-    return _report(runs, intervals(_list_values(runs)))
-
-
-def measure_selection(runs: Sequence[Run]) -> SelectionReport:
-    """Return how good what was committed is, without intervals, which take time."""
-    return _report(runs, {})
-
-
-def _report(runs: Sequence[Run], spreads: Mapping[str, Interval]) -> SelectionReport:
-    means = {name: _compute_mean(values) for name, values in _list_values(runs).items()}
+def evaluate_selection(runs: Sequence[Run], with_intervals: bool = True) -> SelectionReport:
+    """Return how good what was committed is; see SelectionReport. The 95% intervals take time."""
+    series = _list_values(runs)
+    means = {name: _compute_mean(values) for name, values in series.items()}
     full = [run for run in runs if run.case.gold]
     means["mean_committed"] = _compute_mean([len(run.committed) for run in full if run.committed])
     acted, abstention = means["acted"], means["abstention_accuracy"]
@@ -236,7 +228,7 @@ def _report(runs: Sequence[Run], spreads: Mapping[str, Interval]) -> SelectionRe
         n_gold=len(full),
         n_retrieved=sum(run.rank is not None for run in full),
         **rounded,
-        intervals=spreads,
+        intervals=intervals(series) if with_intervals else {},
         drift=list_drift(runs),
     )
 
@@ -419,8 +411,9 @@ def sweep_selector(
     """
     objective = _check_objective(objective)
     specs = Grid(tuple(max_k), tuple(rel), tuple(min_score)).specs
-    cells = (Cell(spec, measure_selection(_select_again(runs, spec))) for spec in specs)
-    return Sweep(tuple(cells), objective, list_drift(runs))
+    again = ((spec, _select_again(runs, spec)) for spec in specs)
+    cells = tuple(Cell(s, evaluate_selection(each, with_intervals=False)) for s, each in again)
+    return Sweep(cells, objective, list_drift(runs))
 
 
 def _check_objective(measure: str) -> str:

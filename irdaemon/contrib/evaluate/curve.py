@@ -32,7 +32,11 @@ def rank_by_bm25(
     """Return what BM25 alone ranks first for each case, over the records of all indexes."""
     bm25s = load_quiet("bm25s")  # with scipy behind it 28 MB and 0.15 s: for evaluation only
     documents = [words for index in indexes for words in _list_documents(index.rows)]
-    owners = [owner for index in indexes for owner in _list_owners(index.rows)]
+    owners = [
+        index.rows.cards[index.rows.artifact_of.array[at]].artifact_id
+        for index in indexes
+        for at in index.rows.list_positions()
+    ]
     retriever = bm25s.BM25(k1=K1, b=B, method="lucene")
     corpus = bm25s.tokenization.Tokenized(ids=documents, vocab=dict(vocabulary))
     if any(documents):
@@ -54,10 +58,6 @@ def _list_documents(rows: Rows) -> list[list[int]]:
         [term for term, count in rows.count_terms(at).items() for _ in range(int(count))]
         for at in rows.list_positions()
     ]
-
-
-def _list_owners(rows: Rows) -> list[str]:
-    return [rows.cards[rows.artifact_of.array[at]].artifact_id for at in rows.list_positions()]
 
 
 def _rank_owners(scores: np.ndarray, owners: Sequence[str]) -> list[tuple[str, float]]:

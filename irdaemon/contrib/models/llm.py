@@ -110,7 +110,10 @@ class ModelSelector:
     def _pick(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return the hits that the chooser names, in its order. Raises ValueError for garbage."""
         by_id = _key_by_id(hits)
-        lines = "\n".join(f"- {each}: {_shorten_hit(hit)}" for each, hit in by_id.items())
+        lines = "\n".join(
+            f"- {each}: {_join_lines(hit.summary or hit.name)[:_CHARS]}"
+            for each, hit in by_id.items()
+        )
         given = self._chooser(query=self._query, candidates=lines)
         if isinstance(given, str):
             given = [given]
@@ -183,10 +186,6 @@ def _key_by_id(hits: Sequence[Hit]) -> dict[str, Hit]:
         _join_lines(f"{hit.corpus}/{each}" if ids.count(each) > 1 else each): hit
         for hit, each in zip(hits, ids, strict=True)
     }
-
-
-def _shorten_hit(hit: Hit) -> str:
-    return _join_lines(hit.summary or hit.name)[:_CHARS]
 
 
 def _join_lines(text: str) -> str:

@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -232,7 +232,7 @@ def _read_claude(out: str) -> Answer:
 def _read_codex(out: str) -> Answer:
     """Return the last message among the events that `--json` prints, a line each."""
     text, tokens = None, 0
-    for event in _parse_lines(out):
+    for event in filter(None, map(_parse_object, out.splitlines())):
         item = event.get("item")
         if event.get("type") == "turn.completed":
             tokens += _add(event.get("usage"), "input_tokens", "output_tokens")
@@ -246,12 +246,6 @@ def _read_codex(out: str) -> Answer:
     if text is None:
         raise _make_unreadable(CODEX)
     return Answer(text, tokens)
-
-
-def _parse_lines(out: str) -> Iterator[Mapping[str, Any]]:
-    for line in out.splitlines():
-        if event := _parse_object(line):
-            yield event
 
 
 def _parse_object(text: str) -> Mapping[str, Any] | None:

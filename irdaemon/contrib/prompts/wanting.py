@@ -117,11 +117,12 @@ def describe_item(ledger: Ledger, corpus: Corpus, artifact_id: str) -> Item | No
         body = disclose_artifact(ledger, corpus, artifact_id, "body", None).body or ""
     except (IRError, SourceError):
         body = ""
-    if not body.strip():
-        records = ledger.artifacts.list_records(corpus.name, artifact_id)
-        body = "\n".join(str(record["text"]) for record in records)
-    if not about and (first := _read_first(ledger, corpus.name, artifact_id)) not in body:
-        about = first
+    records = ledger.artifacts.list_records(corpus.name, artifact_id)
+    texts = [str(record["text"]) for record in records]
+    body = body if body.strip() else "\n".join(texts)
+    # The first record of most kinds is their description.
+    if not about and texts and texts[0] not in body:
+        about = texts[0]
     text = redact(body[:_READ_CHARS])[:TEXT_CHARS]
     item = Item(
         corpus.name,
@@ -133,12 +134,6 @@ def describe_item(ledger: Ledger, corpus: Corpus, artifact_id: str) -> Item | No
         contents[artifact_id],
     )
     return item if item.text.strip() or item.about.strip() else None
-
-
-def _read_first(ledger: Ledger, corpus: str, artifact_id: str) -> str:
-    """Return the text of an artifact's first record, which for most kinds is its description."""
-    records = ledger.artifacts.list_records(corpus, artifact_id)
-    return str(records[0]["text"]) if records else ""
 
 
 def estimate_request(text: str, items: int, own_tokens: int) -> int:

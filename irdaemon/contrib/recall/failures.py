@@ -8,7 +8,7 @@ not identify it, there is no answer.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -125,7 +125,8 @@ def _make_cure(
 ) -> Cure:
     between, success = way
     commands = [run.command for run in between if run.key not in ("", past.key) and not run.failed]
-    files = list(dict.fromkeys(_list_written(between)))
+    # The last written file first.
+    files = list(dict.fromkeys(run.wrote for run in reversed(between) if run.wrote))
     first = store.find_command(past)
     if not files and (not commands or _list_switches(success.command) - _list_switches(first)):
         return Cure(
@@ -139,8 +140,3 @@ def _list_switches(command: str) -> set[str]:
     """Return a command line's options that may change what it does, such as `--fix`."""
     found = {word.partition("=")[0] for word in command.split() if word.startswith("--")}
     return found - _SPEAKING
-
-
-def _list_written(between: Sequence[DoneRun]) -> Iterator[str]:
-    """Yield the written files, the last one first."""
-    yield from (run.wrote for run in reversed(between) if run.wrote)

@@ -72,7 +72,7 @@ class RecallObserver(SessionObserver):
 
     def judge_hits(self, hits: Sequence[Hit]) -> Sequence[Hit]:
         """Return hits with a verdict on each session turn among them, without reading files."""
-        turns = [(hit.corpus, hit.artifact_id) for hit in hits if _is_turn(hit)]
+        turns = [(hit.corpus, hit.artifact_id) for hit in hits if "session_id" in hit.fields]
         if not (self.path and turns):
             return hits
         found = dict(zip(turns, self.judge.judge(turns, reads=False), strict=True))
@@ -199,7 +199,3 @@ def make_turn(artifact: Artifact, runs: tuple[DoneRun, ...] = ()) -> DoneTurn:
         tuple(raw.get("commit") or ()),
         runs,
     )
-
-
-def _is_turn(hit: Hit) -> bool:
-    return "session_id" in hit.fields

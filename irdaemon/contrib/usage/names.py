@@ -202,7 +202,9 @@ class JoinedLog:
         """
         for turn in self.turns:
             offers = self.list_offers(turn)
-            before = [each for each in self.of_session[turn.session] if each.at <= _find_end(turn)]
+            before = [
+                each for each in self.of_session[turn.session] if each.at <= turn.at + _CLOCKS_S
+            ]
             for how, what in turn.uses:
                 items = self._names.resolve_use(how, what)
                 if items or not is_built_in(how, what):
@@ -218,10 +220,6 @@ class JoinedLog:
             if -_CLOCKS_S <= offer.at - turn.at <= _AGENT_ASKED_WITHIN_S
         ]
         return [*own, *(each for each in asked if each not in own)]
-
-
-def _find_end(turn: KeptTurn) -> float:
-    return turn.at + _CLOCKS_S
 
 
 def _join(

@@ -8,13 +8,11 @@ the name is found anyway.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from irclient.errors import QueryError
@@ -24,7 +22,7 @@ from irdaemon.index.names import find_names
 from irdaemon.ledger import Expected, ExpectedPrompt, Ledger, PromptRate
 from irdaemon.types import Use
 
-# Uses from elsewhere: records as JSONL has them, one use a line.
+# Uses from elsewhere, as records.
 
 _HOW = 'a use is {"prompt": "...", "gold": ["id"], "session": "...", "at": "2026-01-31T12:00:00Z"}'
 _KEYS = ("prompt", "gold", "session", "at", "corpus")
@@ -36,29 +34,6 @@ def parse_uses(given: Iterable[Use | Mapping[str, Any]]) -> list[Use]:
         each if isinstance(each, Use) else _parse_use(each, f"use {number}")
         for number, each in enumerate(given, start=1)
     ]
-
-
-def read_uses(path: str) -> list[Use]:
-    """Return the uses in a JSONL file; blank lines are skipped.
-
-    Raises QueryError that names file and line of an invalid use, and for an unreadable file.
-    """
-    return list(_read(path))
-
-
-def _read(path: str) -> Iterator[Use]:
-    try:
-        lines = Path(path).read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise QueryError(f"{path}: {error}", "give a file of JSON, one use a line") from error
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            where = f"{path}, line {number}"
-            try:
-                record = json.loads(line)
-            except ValueError as error:
-                raise QueryError(f"{where}: not JSON: {error}", _HOW) from error
-            yield _parse_use(record, where)
 
 
 def _parse_use(record: Any, where: str) -> Use:

@@ -383,13 +383,9 @@ def measure_corpora(connection: Connection) -> tuple[CorpusSize, ...]:
             " FROM irdaemon.corpora AS c JOIN pg_class AS p"
             " ON p.oid = ('irdaemon.postings_' || c.space)::regclass ORDER BY c.place"
         ).fetchall()
-    return tuple(_make_size(row) for row in rows)
-
-
-def _make_size(row: tuple[Any, ...]) -> CorpusSize:
-    data, changed, postings, size, graph = row
-    return CorpusSize.from_totals(
-        load_totals(unpack_bytes(data)), float(changed), graph, postings, size
+    return tuple(
+        CorpusSize.from_totals(load_totals(unpack_bytes(data)), float(at), graph, postings, size)
+        for data, at, postings, size, graph in rows
     )
 
 

@@ -112,15 +112,11 @@ class SpaceTables:
         """Return its own part of a table, which takes COPY."""
         return sql.Identifier("irdaemon", f"{table}_{self.number}")
 
-    def choose_table(self, table: str) -> sql.Identifier:
-        """Return the table to read from and to change: one that is being made is not part yet."""
-        return self.name_part(table) if self.made else sql.Identifier("irdaemon", table)
-
     def run(self, statement: str, table: str, *values: Any) -> list[tuple[Any, ...]]:
         """Run a statement on a `{table}` of this space; return its rows, if it gives any."""
-        done = self.connection.execute(
-            sql.SQL(statement).format(table=self.choose_table(table)), values
-        )
+        # A part that is being made is not attached to its table yet.
+        name = self.name_part(table) if self.made else sql.Identifier("irdaemon", table)
+        done = self.connection.execute(sql.SQL(statement).format(table=name), values)
         return done.fetchall() if done.description else []
 
     def copy_columns(self, table: str, names: str, columns: Sequence[tuple[str, Any]]) -> None:

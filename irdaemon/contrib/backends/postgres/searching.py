@@ -109,8 +109,11 @@ def _fetch(view: CorpusView, records: Sequence[int], named: set[int], eligible: 
             {"space": view.space, "owners": owners},
             binary=True,
         )
-        there = end_view(view)
-    check_space(there)
+        slots = f"irdaemon.slots_{view.space}"
+        there: Any = connection.execute("SELECT to_regclass(%s)", (slots,))
+        connection.execute("COMMIT")
+    if there.fetchone()[0] is None:
+        raise SpaceGone
     rows = found.fetchall()
     return Found(
         totals=view.totals,
@@ -495,16 +498,3 @@ def open_view(connection: Connection, corpus: str, words: Sequence[str]) -> Corp
         {word: term for word, term, _ in counted},
         {term: df for _, term, df in counted},
     )
-
-
-def end_view(view: CorpusView) -> Any:
-    """End the transaction behind what is under way; return what `check_space` looks at."""
-    there = view.connection.execute("SELECT to_regclass(%s)", (f"irdaemon.slots_{view.space}",))
-    view.connection.execute("COMMIT")
-    return there
-
-
-def check_space(there: Any) -> None:
-    """Raise SpaceGone where the space that was read is not there."""
-    if there.fetchone()[0] is None:
-        raise SpaceGone

@@ -545,14 +545,12 @@ class CorpusSearch:
         asked = self._ask_dense(wanted) if dense else self._ask_lexical(wanted, terms)
         if asked is None:
             return 0
-        asked, limit = replace(asked, exact=True), 1_000
         _, most = asked.bounds if asked.bounds[0] else (0.0, np.inf)
-        points = self._rank([asked], self.state.match_visible(), limit, with_payload=not dense)[0]
+        legs, visible, limit = [replace(asked, exact=True)], self.state.match_visible(), 1_000
+        (points,) = self._rank(legs, visible, limit, with_payload=not dense)
         while len(points) == limit and points[-1].score * most > score:
             limit *= 10
-            points = self._rank([asked], self.state.match_visible(), limit, with_payload=not dense)[
-                0
-            ]
+            (points,) = self._rank(legs, visible, limit, with_payload=not dense)
         if dense:
             return sum(point.score > score + _ANOTHER for point in points)
         return int((self._score(points, wanted, terms) > score + _ANOTHER).sum())

@@ -281,7 +281,8 @@ class CorpusWriter:
     def apply(self, delta: IndexDelta) -> int:
         """Apply a delta; return the generation afterwards. Raises OutOfStep, LeaseLost."""
         there = self.states.get_own(self.corpus, delta.fence)
-        if delta.base and _has_delta(there, delta):
+        same = there.totals and there.load_totals().ledger == delta.totals.ledger
+        if delta.base and same and there.generation >= delta.totals.generation:
             return there.generation
         if delta.base and (not there.totals or there.generation != delta.base):
             raise OutOfStep(
@@ -397,9 +398,3 @@ def _match_older(state: CorpusState, attempt: int) -> Any:
     """Return the filter of the points of attempts before one."""
     older = match_range("attempt", lt=attempt)
     return models.Filter(must=[match_value("corpus", state.corpus), older])
-
-
-def _has_delta(there: CorpusState, delta: IndexDelta) -> bool:
-    if not there.totals or there.load_totals().ledger != delta.totals.ledger:
-        return False
-    return there.generation >= delta.totals.generation
