@@ -22,7 +22,6 @@ from irdaemon.contrib.evaluate import (
     cases as evaluated_cases,
     choice,
     curve,
-    generate,
     graded,
     ranking,
 )
@@ -43,14 +42,18 @@ from irdaemon.contrib.evaluate.choice import (
 )
 from irdaemon.contrib.evaluate.curve import SIZES, Ranker, curve_of_ranks as curve_of_ranks
 from irdaemon.contrib.evaluate.generate import (
+    ABOUT_CHARS,
     ABSTENTION_SHARE,
     QUERIES_EACH,
     Ask,
     CaseMaking,
     Itemised,
     ask_endpoint as ask_endpoint,
+    check_share,
+    describe_artifacts,
     generate_abstentions as generate_abstentions,
     gives_away as gives_away,
+    make_cases,
     mask_name as mask_name,
 )
 from irdaemon.contrib.evaluate.graded import (
@@ -121,8 +124,11 @@ def generate_cases(
     left out is warned of: artifacts with too little text, and those for which the model failed.
     Raises QueryError without `ask`.
     """
-    made = CaseMaking(mask_names, max_artifacts, corpus_name)
-    return generate.generate_cases(_open_items(source_or_corpus), _choose_model(ask), k, made)
+    making = CaseMaking(mask_names, max_artifacts, corpus_name)
+    made = make_cases(_open_items(source_or_corpus), _choose_model(ask), k, making)
+    if made.skipped:
+        warnings.warn(made.skipped, RuntimeWarning, stacklevel=2)
+    return made.cases
 
 
 def build_eval_set(
@@ -136,9 +142,18 @@ def build_eval_set(
     corpus_name: str = "",
 ) -> list[Case]:
     """Return cases as `generate_cases` does, and such that nothing answers: a share of them all."""
-    made = CaseMaking(mask_names, max_artifacts, corpus_name)
     items, asking = _open_items(source_or_corpus), _choose_model(ask)
-    return generate.build_eval_set(items, asking, k, abstention_share, made)
+    check_share(abstention_share)
+    cases = generate_cases(
+        items,
+        k,
+        ask=asking,
+        mask_names=mask_names,
+        max_artifacts=max_artifacts,
+        corpus_name=corpus_name,
+    )
+    about = "; ".join(text for _, text in describe_artifacts(items).values())[:ABOUT_CHARS]
+    return [*cases, *generate_abstentions(len(cases), asking, about, abstention_share)]
 
 
 def _open_items(given: Itemised | str) -> Itemised:

@@ -7,11 +7,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from irdaemon.contrib.evaluate.cases import Catalogue, corpus_signature
-from irdaemon.contrib.evaluate.choice import Grid
+from irdaemon.contrib.evaluate.cases import Catalogue, corpus_signature, query_id
+from irdaemon.contrib.evaluate.choice import (
+    Grid,
+    calibrate_min_score,
+    evaluate_selection,
+    sweep_selector,
+)
 from irdaemon.contrib.evaluate.curve import curve_of_ranks, rank_by_bm25
-from irdaemon.contrib.evaluate.ranking import Run, Searcher, evaluate_discovery
-from irdaemon.contrib.evaluate.report import Evaluating, compare, report
+from irdaemon.contrib.evaluate.ranking import (
+    METRICS,
+    PRIMARY_K,
+    Run,
+    Searcher,
+    ask_cases,
+    evaluate_discovery,
+    list_drift,
+    measure_run,
+    outcome,
+)
+from irdaemon.contrib.evaluate.report import compare
 from irdaemon.discovery.cases import Case
 from irdaemon.discovery.query import find_indexes, parse_query
 from irdaemon.engine import Engine
@@ -22,6 +37,9 @@ from irdaemon.types import Query
 # The gold is looked for so far down when asked how many stand before it.
 _DEEP = 1_000
 _TOLD_EVERY_S = 0.2
+_DRIFT_SHOWN = 20
+_RANKED_SHOWN = 10
+_CHARS_SHOWN = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +70,9 @@ def evaluate_corpora(
     snapshot = state.snapshot
     indexes = find_indexes(snapshot, query.corpora)
     catalogue = Catalogue.from_indexes(indexes)
-    asked = Evaluating(cases, query, wanted.grid, _make_progress(state, len(cases)))
-    measured, runs = report(engine, asked, catalogue)
+    wanted.grid.specs  # noqa: B018 - a grid that cannot be is refused before anything is asked
+    runs = ask_cases(engine, cases, query, _make_progress(state, len(cases)), catalogue)
+    measured = _measure(runs, query, wanted.grid)
     measured |= {
         "corpora": [index.corpus for index in indexes],
         "asked": {"k": query.k, "mode": query.mode, "max_k": query.select.max_k},
@@ -70,6 +89,47 @@ def evaluate_corpora(
     if wanted.curve:
         measured["curve"] = _draw_curve(engine, runs, indexes, query)
     return measured
+
+
+def _measure(runs: Sequence[Run], query: Query, grid: Grid) -> dict[str, Any]:
+    """Return discovery, selection, sweep, floor, drift and every case, as plain data."""
+    floor = calibrate_min_score(runs)
+    given = query.select.min_score
+    threshold = given if isinstance(given, float) else floor.floor
+    found = evaluate_discovery(runs, abstain_threshold=threshold).to_dict()
+    del found["per_query"]  # it is in the cases
+    chosen, told_floor = evaluate_selection(runs).to_dict(), floor.to_dict()
+    del told_floor["grid"]  # as long as the cases are many
+    for part in (found, chosen, told_floor):
+        del part["drift"]  # which is reported once
+    return {
+        "discovery": found,
+        "selection": chosen,
+        "floor": told_floor,
+        "sweep": sweep_selector(runs, grid.max_k, grid.rel, grid.min_score).to_dict()["cells"],
+        "drift": {
+            "cases": sum(bool(run.unknown) for run in runs),
+            "missing": list(list_drift(runs)[:_DRIFT_SHOWN]),
+        },
+        "cases": [_describe_run(run, number, threshold) for number, run in enumerate(runs)],
+    }
+
+
+def _describe_run(run: Run, number: int, threshold: float | None) -> dict[str, Any]:
+    """Return what became of one case, as plain data."""
+    values = measure_run(run, METRICS, [PRIMARY_K]) if run.case.gold else {}
+    return {
+        "id": query_id(number),
+        "query": run.case.query[:_CHARS_SHOWN],
+        "gold": run.case.relevance,
+        "outcome": outcome(run, threshold=threshold),
+        "rank": run.rank,
+        "top_score": run.top_score,
+        "confidence": run.confidence,
+        "ranked": run.ranked[:_RANKED_SHOWN],
+        "committed": list(run.committed),
+        "measures": {name: round(value, 4) for name, value in values.items()},
+    }
 
 
 def _make_progress(state: State, todo: int) -> Callable[[int], None]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -25,7 +24,7 @@ Ask = Callable[[str], str | Sequence[str]]
 QUERIES_EACH = 5
 ABSTENTION_SHARE = 0.15
 FEWEST_CHARS = 20
-_ABOUT_CHARS = 200
+ABOUT_CHARS = 200
 _MASKS = ("this capability", "the tool")
 _SEPARATORS = re.compile(r"[\s_-]+")
 # A bullet has white space after it, or could be nothing else: "-9 degrees" and "3.5 mm" have none.
@@ -84,43 +83,11 @@ class MadeCases:
         return "; ".join(told)
 
 
-def generate_cases(
-    artifacts: Itemised,
-    ask: Ask,
-    k: int = QUERIES_EACH,
-    making: CaseMaking | None = None,
-) -> list[Case]:
-    """Return up to `k` cases for each artifact with text enough.
-
-    An artifact for which the model fails is left out, as one with too little text is, and how many
-    were is warned of. Raises what the model raised where it fails for all, QueryError for a `k`
-    below 1.
-    """
-    made = make_cases(artifacts, ask, k, making or CaseMaking())
-    if made.skipped:
-        warnings.warn(made.skipped, RuntimeWarning, stacklevel=2)
-    return made.cases
-
-
-def build_eval_set(
-    artifacts: Itemised,
-    ask: Ask,
-    k: int = QUERIES_EACH,
-    abstention_share: float = ABSTENTION_SHARE,
-    making: CaseMaking | None = None,
-) -> list[Case]:
-    """Return the cases of `generate_cases`, and those that nothing answers, `share` of them all.
-
-    Raises QueryError for a share that is not from 0 to below 1, before the model is asked.
-    """
-    _check_share(abstention_share)
-    cases = generate_cases(artifacts, ask, k, making)
-    about = "; ".join(text for _, text in describe_artifacts(artifacts).values())[:_ABOUT_CHARS]
-    return [*cases, *generate_abstentions(len(cases), ask, about, abstention_share)]
-
-
 def make_cases(artifacts: Itemised, ask: Ask, k: int, making: CaseMaking) -> MadeCases:
-    """Return up to `k` cases for each artifact, with what was left out; see `generate_cases`."""
+    """Return up to `k` cases for each artifact with text enough, and what was left out.
+
+    Raises what the model raised where it fails for all, QueryError for a `k` below 1.
+    """
     if k < 1:
         raise QueryError(f"queries for each artifact must be 1 or more, not {k}")
     made, texts = MadeCases(), describe_artifacts(artifacts)
@@ -184,7 +151,7 @@ def generate_abstentions(
     Where there is no such text the model is not asked. Raises QueryError for a share that is
     not from 0 to below 1.
     """
-    _check_share(share)
+    check_share(share)
     wanted = math.ceil(share * n_gold / (1 - share))
     if wanted < 1:
         return []
@@ -193,7 +160,8 @@ def generate_abstentions(
     return [Case(query, metadata={"generator": "abstention"}) for query in queries]
 
 
-def _check_share(share: float) -> None:
+def check_share(share: float) -> None:
+    """Raise QueryError for a share that is not from 0 to below 1."""
     if not 0 <= share < 1:
         raise QueryError(f"a share of {share} is not from 0 to below 1", "0.15 is the usual one")
 

@@ -56,3 +56,22 @@ def test_names_and_the_number_of_artifacts_are_as_wanted(source):
 def test_a_model_may_be_the_address_of_an_endpoint(source):
     with pytest.raises(QueryError, match="'nonsense' is not an endpoint"):
         ir.eval_gen.generate_cases(source, ask="nonsense")
+
+
+def test_an_evaluation_set_has_its_share_of_cases_that_nothing_answers():
+    texts = {f"a{n}": (f"a{n}", f"It does thing number {n}.") for n in range(5)}
+
+    def ask(prompt):
+        return "one\ntwo\nthree"
+
+    cases = ir.eval_gen.build_eval_set(texts, 1, ask=ask, abstention_share=0.25)
+    outside = [case for case in cases if not case.gold]
+    assert (len(cases), len(outside)) == (7, 2)
+    assert {case.metadata["generator"] for case in outside} == {"abstention"}
+    with pytest.raises(QueryError, match="share"):
+        ir.eval_gen.build_eval_set(texts, ask=pytest.fail, abstention_share=1.0)
+
+
+def test_what_was_left_out_is_warned_of():
+    with pytest.warns(RuntimeWarning, match="1 artifact has too little text"):
+        assert ir.eval_gen.generate_cases({"x": ("n", "short")}, ask=echo) == []

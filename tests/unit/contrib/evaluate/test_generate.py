@@ -5,13 +5,16 @@ import pytest
 from irclient.errors import QueryError
 from irdaemon.contrib.evaluate.generate import (
     CaseMaking,
-    build_eval_set,
     describe_artifacts,
     generate_abstentions,
-    generate_cases,
     gives_away,
+    make_cases,
     mask_name,
 )
+
+
+def generate_cases(artifacts, ask, k=5, making=None):
+    return make_cases(artifacts, ask, k, making or CaseMaking()).cases
 
 
 def echo(prompt):
@@ -44,8 +47,8 @@ def test_generated_cases_leave_out_queries_that_give_the_name_away():
 
 
 def test_an_artifact_with_too_little_text_is_skipped_and_counted():
-    with pytest.warns(RuntimeWarning, match="1 artifact has too little text"):
-        assert generate_cases({"x": ("n", "short")}, lambda _: "q") == []
+    made = make_cases({"x": ("n", "short")}, lambda _: "q", 1, CaseMaking())
+    assert (made.cases, made.skipped) == ([], "1 artifact has too little text: skipped")
 
 
 def test_a_case_says_what_it_was_made_of_and_whether_the_name_was_masked():
@@ -58,7 +61,7 @@ def test_a_case_says_what_it_was_made_of_and_whether_the_name_was_masked():
 
 def test_names_stay_where_that_is_wanted():
     making = CaseMaking(mask_names=False)
-    cases = build_eval_set({"x": ("alpha", "alpha does many things.")}, echo, 1, 0.0, making)
+    cases = generate_cases({"x": ("alpha", "alpha does many things.")}, echo, 1, making)
     assert [case.metadata["masked"] for case in cases] == [False]
     assert "alpha does many things." in cases[0].query
 
@@ -67,20 +70,6 @@ def test_of_many_artifacts_the_first_by_id_are_taken():
     texts = {each: (each, "It does a thing or two.") for each in ("zeta", "alpha", "mu")}
     cases = generate_cases(texts, lambda _: "do it", making=CaseMaking(max_artifacts=2))
     assert [case.gold for case in cases] == [("alpha",), ("mu",)]
-
-
-def test_an_evaluation_set_has_its_share_of_cases_that_nothing_answers():
-    texts = {f"a{n}": (f"a{n}", f"It does thing number {n}.") for n in range(5)}
-
-    def ask(prompt):
-        return "one\ntwo\nthree"
-
-    cases = build_eval_set(texts, ask, k=1, abstention_share=0.25)
-    outside = [case for case in cases if not case.gold]
-    assert (len(cases), len(outside)) == (7, 2)
-    assert {case.metadata["generator"] for case in outside} == {"abstention"}
-    with pytest.raises(QueryError, match="share"):
-        build_eval_set(texts, never, abstention_share=1.0)
 
 
 @pytest.mark.parametrize(
@@ -129,9 +118,10 @@ def test_an_artifact_for_which_the_model_fails_is_left_out_and_the_others_stay()
         return "fill a form"
 
     asked = []
-    with pytest.warns(RuntimeWarning, match=r"failed for 1 of 3 artifacts.*slow"):
-        cases = generate_cases(texts, ask)
-    assert [case.gold for case in cases] == [("one",), ("three",)]
+    made = make_cases(texts, ask, 1, CaseMaking())
+    assert "failed for 1 of 3 artifacts" in made.skipped
+    assert "slow" in made.skipped
+    assert [case.gold for case in made.cases] == [("one",), ("three",)]
 
 
 def test_a_model_that_fails_for_all_is_an_error():
