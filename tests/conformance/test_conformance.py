@@ -43,7 +43,7 @@ def items(numbers):
 
 def two_corpora(backend):
     made = Copied(
-        engine(mapped(items(range(150)), "m"), mapped(items(range(300, 340)), "l")), backend
+        engine(mapped(items(range(80)), "m"), mapped(items(range(300, 320)), "l")), backend
     )
     made.scan()
     return made
@@ -91,7 +91,7 @@ def test_every_mode_and_fusion_gives_the_same_ranking(asked, mode, fusion):
 
 
 FILTERS = [
-    {"number": {"$gte": 100}},
+    {"number": {"$gte": 50}},
     {"even": True},
     {"number": 1},
     {"tags": "rebase"},
@@ -106,7 +106,7 @@ FILTERS = [
 
 
 @pytest.mark.parametrize("where", FILTERS)
-@pytest.mark.parametrize("text", ["merge a branch", "item3 potato soup"])
+@pytest.mark.parametrize("text", ["merge a branch and item3"])
 def test_a_filter_never_loses_a_match_and_lets_nothing_else_through(asked, text, where):
     query = Query(text, where=where, k=200, select=SelectSpec(min_score=None))
     here, there = asked.both(query, discovery.search)
@@ -170,7 +170,7 @@ def test_any_sequence_of_changes_equals_a_fresh_copy(backend):
 
 
 def test_a_delta_that_is_sent_again_changes_nothing(copied):
-    changed = mapped({**items(range(150)), "n/new": item(999)}, "m")
+    changed = mapped({**items(range(80)), "n/new": item(999)}, "m")
     copied.engine.reconfigure([changed, copied.engine.corpora["l"]])
     copied.engine.drain()
     sent = copied.delta("m")
@@ -178,7 +178,7 @@ def test_a_delta_that_is_sent_again_changes_nothing(copied):
     numbers = list(copied.backend.list_row_numbers("m"))
     assert copied.backend.apply(sent) == first
     assert list(copied.backend.list_row_numbers("m")) == numbers
-    assert copied.backend.read_totals()["m"].n_records == 151
+    assert copied.backend.read_totals()["m"].n_records == 81
 
 
 def test_a_delta_that_does_not_follow_what_there_is_is_refused(copied):
@@ -258,7 +258,7 @@ def test_a_generation_can_be_waited_for(asked):
     assert asked.backend.wait("m", generation + 1, 0.01) == generation
 
 
-@pytest.mark.parametrize("wanted", ["m/n/item-3", "m/n/item-140"])
+@pytest.mark.parametrize("wanted", ["m/n/item-3", "m/n/item-70"])
 def test_why_and_why_not_are_explained_the_same(asked, wanted):
     here, there = asked.explained("merge a branch into another", wanted)
     assert here["item"] == there["item"]

@@ -2,15 +2,15 @@
 
 import json
 import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.support.claude_session import Session
 from tests.support.hook_events import AGENTS, load_events, read_context, send
-from tests.support.running import Running, until
+from tests.support.running import Home, Running, until
 
-# A hook waits for no reply; what it noted is written a second or so later.
-_WRITTEN_WITHIN_S = 3.0
 FAILED = "Exit code 1\nModuleNotFoundError: No module named 'requests'"
 TOLD = (
     'in session "claude:past" ("make the tests pass"): it was gone after "uv add requests" and an'
@@ -62,15 +62,6 @@ def count(home, agent, outcome):
     return sum(e["n"] for e in found if (e["agent"], e["moment"], e["outcome"]) == key)
 
 
-def count_noted(home):
-    """Return how many answers are noted, once those of earlier hooks are written, too."""
-    counts = [home.answer("usage")["answers"]]
-    while len(counts) < 2 or counts[-1] != counts[-2]:
-        time.sleep(_WRITTEN_WITHIN_S)
-        counts.append(home.answer("usage")["answers"])
-    return counts[-1]
-
-
 @pytest.mark.parametrize("agent", AGENTS)
 def test_the_same_error_is_told_once_a_session_and_counted(home, agent):
     told, silent = count(home, agent, "told"), count(home, agent, "silent")
@@ -88,13 +79,17 @@ def test_what_was_told_is_in_the_report_on_use(home):
     until(lambda: home.answer("usage", "--item", "sessions/past:u1")["items"])
 
 
-def test_what_is_told_where_nothing_may_be_noted_is_not_in_the_report_on_use(home, tmp_path):
+def test_what_is_told_where_nothing_may_be_noted_is_not_in_the_report_on_use(tmp_path):
     (tmp_path / ".noirdaemon").touch()
-    before = count_noted(home)
-    assert TOLD in fail(home, "claude", "private", cwd=str(tmp_path))
-    assert TOLD in fail(home, "claude", "noted again")
-    until(lambda: home.answer("usage")["answers"] > before)
-    assert count_noted(home) == before + 1
+    with TemporaryDirectory(prefix="ir") as directory:
+        home = Home(Path(directory))
+        write_session(home, "past", FAILED)
+        with Running(home) as running:
+            running.wait_idle()
+            assert TOLD in fail(home, "claude", "private", cwd=str(tmp_path))
+            assert TOLD in fail(home, "claude", "noted")
+            until(lambda: home.answer("usage")["answers"])  # they are written in their order
+            assert home.answer("usage")["answers"] == 1
 
 
 def test_another_error_is_silence(home):

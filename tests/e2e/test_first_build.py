@@ -14,7 +14,7 @@ from tests.support.corpora import contents
 from tests.support.running import Running, until
 from tests.support.watched import Watched
 
-SKILLS = 600
+SKILLS = 520
 
 
 def write(home):
@@ -73,7 +73,7 @@ def test_a_daemon_that_is_killed_takes_its_readers_along_and_the_next_ends_the_b
     home, monkeypatch
 ):
     write(home)
-    for wait in (0.0, 0.2, 0.5):
+    for wait in (0.1, 0.4):
         with Running(home) as daemon:
             time.sleep(wait)
             mine = readers(daemon)

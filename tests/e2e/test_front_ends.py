@@ -221,6 +221,7 @@ def test_a_second_writer_of_a_corpus_is_refused_with_the_firsts_name(site):
     assert copy_of(laptop)["state"] == "level"
 
 
+@pytest.mark.slow  # it waits for a lease to end; that it is fenced is in tests/conformance
 def test_a_writer_that_is_stopped_for_longer_than_its_lease_writes_nothing_more(site):
     laptop = with_skills(site.home("laptop"))
     first = site.started(laptop)

@@ -48,13 +48,15 @@ def add_hostile(code, count, name="hostile"):
 # -- what is served where -------------------------------------------------------------------------
 
 
-def test_of_2000_random_questions_none_is_answered_with_an_item_of_another_project(home):
+@pytest.mark.parametrize("count", [200, pytest.param(2_000, marks=pytest.mark.slow)])
+def test_of_random_questions_none_is_answered_with_an_item_of_another_project(home, count):
+    """As in tests/integration/engine/test_scopes.py, by a daemon."""
     home.skill("deploy-it", "Deploy and release")
     roots = make_many(home.path / "code", 20)
     places = [None, None, *roots, *(root / ".claude" for root in roots)]
     with Running(home) as running, home.client() as client:
         read_all(home, running, roots)
-        for number, asked in enumerate(random_queries(1, 2_000)):
+        for number, asked in enumerate(random_queries(1, count)):
             place = places[number % len(places)]
             root = next((each for each in roots if place and place.is_relative_to(each)), None)
             ask = client.discover if number % 2 else client.search
@@ -67,7 +69,7 @@ def test_of_2000_random_questions_none_is_answered_with_an_item_of_another_proje
 def plain_answers(client, places):
     """Return what every kind of question is answered, without what may differ."""
     found = {}
-    for number, asked in enumerate(random_queries(2, 60)):
+    for number, asked in enumerate(random_queries(2, 30)):
         for place in places:
             ask = client.discover if number % 2 else client.search
             told = ask(replace(asked, place=str(place))).to_dict()

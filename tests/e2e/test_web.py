@@ -39,12 +39,14 @@ def page(home, daemon):
         yield served
 
 
+@pytest.mark.shared_daemon
 def test_the_figures_of_now_are_those_of_status(home, page):
     seen, said = page.data("/now.json")["status"], home.answer("status")
     assert seen["corpora"] == said["corpora"]
     assert (seen["generation"], seen["pid"]) == (said["generation"], said["pid"])
 
 
+@pytest.mark.shared_daemon
 def test_the_answer_of_try_is_that_of_explain(home, page):
     seen = page.data("/try.json?q=flatten+a+PDF+form")
     said = home.answer("explain", "flatten a PDF form")
@@ -57,18 +59,21 @@ def test_what_is_typed_on_the_page_is_noted_nowhere(home, page):
     assert home.answer("usage")["answers"] == 0
 
 
+@pytest.mark.shared_daemon
 def test_the_other_views_are_their_operations(home, page):
     assert page.data("/use.json")["usage"]["never_offered"] == home.answer("usage")["never_offered"]
     assert page.data("/gaps.json")["gaps"]["gaps"] == home.answer("gaps")["gaps"]
     assert page.data("/trouble.json")["failures"] == home.answer("status", "--failures")
 
 
+@pytest.mark.shared_daemon
 def test_a_link_works_once_and_a_second_irc_web_makes_another(page):
     assert page.get(page.link()).startswith("<!doctype html>")
     with pytest.raises(urllib.error.HTTPError, match="403"):
         page.get(page.first)
 
 
+@pytest.mark.shared_daemon
 def test_a_stranger_is_not_let_in(home, daemon, page):
     with Page(home) as other, pytest.raises(urllib.error.HTTPError, match="401"):
         other.get("/now.json")
