@@ -22,7 +22,7 @@ EXEMPT = {
     "irdaemon.library.models.make_llm_synthesizer": "ir.make_llm_synthesizer",
     "irdaemon.library.models.with_synopsis": "ir.with_synopsis",
     "irdaemon.strategy.chunked.Chunked.__init__": "ir.Chunked, whose parameters are in recipes",
-    "irdaemon.strategy.package.Package.__init__": "ir.Package, whose parameters are in recipes",
+    "irdaemon.strategy.kinds.Package.__init__": "ir.Package, whose parameters are in recipes",
     "irdaemon.contrib.evaluate.curve.distractor_robustness_curve": "of ir.eval",
     "irdaemon.library.evaluation.build_eval_set": "ir.eval_gen.build_eval_set",
     "irdaemon.library.evaluation.generate_cases": "ir.eval_gen.generate_cases",

@@ -79,7 +79,7 @@ class Reports(RootSource):
         return Reading((read_text(entry, place, self._max_bytes),))
 
     def expect_files(self) -> Expected:
-        """Return which files should be entries; see irdaemon.source.expected."""
+        """Return which files should be entries; see irdaemon.source.tree.Expected."""
         return Expected(_explain_file, self._explain_directory)
 
     def _explain_directory(self, seen: SeenPath) -> str | None:

@@ -105,7 +105,7 @@ class Files(RootSource):
         return Reading((read_text(entry, place, self._max_bytes),))
 
     def expect_files(self) -> Expected:
-        """Return which files should be entries; see irdaemon.source.expected."""
+        """Return which files should be entries; see irdaemon.source.tree.Expected."""
         wanted = self._make_filter(self._list_tops())
 
         def file(seen: SeenPath) -> str:

@@ -334,7 +334,7 @@ class GuidanceSource(PluginSource):
         return _cut_scan(finder, where)
 
     def expect_files(self) -> Expected:
-        """Return which files should be entries; see irdaemon.source.expected."""
+        """Return which files should be entries; see irdaemon.source.tree.Expected."""
         tops = {top.path: top for top in self._list_tops()}
 
         def file(seen: SeenPath) -> str | None:

@@ -115,7 +115,7 @@ class Packages(RootSource):
         return scan_packages(roots, self._limits, under)
 
     def expect_files(self) -> Expected:
-        """Return which files should be entries; see irdaemon.source.expected."""
+        """Return which files should be entries; see irdaemon.source.tree.Expected."""
         return expect_packages(self._limits)
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:

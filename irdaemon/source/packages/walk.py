@@ -276,7 +276,7 @@ def _may_affect_below(path: str) -> bool:
     return name == "Cargo.toml" or (name in MANIFESTS and not os.path.isfile(path))
 
 
-# Which manifests should be packages, by their paths alone; see irdaemon.source.expected.
+# Which manifests should be packages, by their paths alone; see irdaemon.source.tree.Expected.
 
 _UNENTERED = "hidden, dependencies, vendored or built"
 

@@ -98,7 +98,7 @@ class Sessions(RootSource):
         return self._scan((Root(where, root.scope),) if there else (), (where,))
 
     def expect_files(self) -> Expected:
-        """Return which files should be entries; see irdaemon.source.expected.
+        """Return which files should be entries; see irdaemon.source.tree.Expected.
 
         Databases are left out: only their tables tell which sessions they hold.
         """

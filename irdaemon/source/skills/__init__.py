@@ -103,7 +103,7 @@ class Skills(PluginSource):
         return Reading((make_skill(entry, plugin, file, self._project),), is_head=not file.is_whole)
 
     def expect_files(self) -> Expected:
-        """Return which files should be entries; see irdaemon.source.expected."""
+        """Return which files should be entries; see irdaemon.source.tree.Expected."""
 
         def file(seen: SeenPath) -> str | None:
             if seen.name not in SKILL_NAMES:

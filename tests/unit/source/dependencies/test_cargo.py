@@ -186,7 +186,7 @@ def test_what_a_crate_offers_at_its_top_level_is_read(root, cargo_home):
     text = read_cargo(str(home))
 
     assert text.manifest.description == "Serialize"
-    assert text.readme == "# Serde"
+    assert text.readme.text == "# Serde"
     assert text.exports[:4] == ("de", "Serialize", "run", "json")
     assert set(text.exports[4:]) == {"Deserialize", "parse", "Serializer"}
 

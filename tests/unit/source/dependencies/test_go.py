@@ -126,7 +126,7 @@ def test_a_module_is_read_by_its_package_comment_readme_and_exported_names(root,
 
     assert text.manifest.description == "Package x fills forms."
     assert text.manifest.deps == ("golang.org/x/text v0.14.0",)
-    assert text.readme == "# X"
+    assert text.readme.text == "# X"
     assert text.exports == ("Fill", "Form")
 
 

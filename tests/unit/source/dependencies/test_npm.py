@@ -368,5 +368,5 @@ def test_a_readme_that_is_a_link_to_another_file_is_not_read(tmp_path):
 
     text = read_npm(str(tmp_path))
 
-    assert text.readme == ""
+    assert text.readme.text == ""
     assert text.pointer == str(tmp_path / "package.json")

@@ -130,5 +130,5 @@ def test_a_package_of_the_project_is_read_by_its_manifest_and_readme(tmp_path):
 
     text = read_python(str(tmp_path))
 
-    assert (text.manifest.description, text.readme) == ("Sells things", "# Shop\n\nSells.")
+    assert (text.manifest.description, text.readme.text) == ("Sells things", "# Shop\n\nSells.")
     assert text.pointer == str(tmp_path)

@@ -125,7 +125,7 @@ def test_a_file_that_is_no_database_is_a_problem(tmp_path, content):
 
 
 def test_a_locked_database_is_a_problem_until_it_is_free(tmp_path, monkeypatch):
-    monkeypatch.setattr("irdaemon.source.sessions.database._PATIENCE_S", 0.0)
+    monkeypatch.setattr("irdaemon.source.sessions.stores._PATIENCE_S", 0.0)
     path = make(tmp_path)
     with closing(sqlite3.connect(path, isolation_level=None)) as owner:
         owner.execute("BEGIN EXCLUSIVE")
