@@ -1,10 +1,10 @@
 """The engine: the whole library behind one object, without a thread of its own.
 
-A State (ledger, corpora, queue, snapshot) with two sides: a QueryEngine answers queries from the
-snapshot, with what the LedgerStore adds, and writes nothing; the Writer takes jobs from the queue
-and is the only one to change ledger and snapshot. Any thread may `request` a job; one thread calls
-`step` (the daemon's writer) or `drain` (a library call). Pass `notify` to get an event for each
-job, generation and failure.
+A State (ledger, corpora, queue, snapshot) has two users. A QueryEngine answers queries from the
+snapshot and the LedgerStore, and writes nothing. The Writer runs the queued jobs, and it alone
+changes ledger and snapshot. Any thread may `request` a job; one thread calls `step` (the daemon's
+writer) or `drain` (a library call). Pass `notify` to get an event for each job, generation and
+failure.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ __all__ = ["Engine", "EngineOptions", "Notify"]
 class Engine(QueryEngine):
     """Index corpora into a ledger and answer queries about them.
 
-    Where the ledger is open for reading only, it answers and takes no jobs. What its callers need
-    of its parts is here under the parts' own names; see State, QueryEngine and
-    Writer for what each does.
+    With a read-only ledger it answers and takes no jobs. The methods that callers need of State,
+    QueryEngine and Writer are available here under the same names and are documented there.
     """
 
     state: State

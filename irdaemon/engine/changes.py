@@ -1,7 +1,7 @@
 """Changes: which corpora a changed path concerns, and the scans that follow from it.
 
-A change comes from the watcher, or as a hint from a client. It is never a fact: the path decides
-only where to scan, and only below what is indexed anyway.
+A change comes from the watcher, or as a hint from a client. It is never taken as a fact: the path
+only decides where to scan, and only below indexed roots.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from irdaemon.source.tree import is_editor_file
 
 
 def list_hint_jobs(path: str, corpora: Iterable[Corpus]) -> list[Job]:
-    """Return a scan of one path for each corpus whose root it is, or that has a root above it.
+    """Return a scan of one path for each corpus that has it as a root, or has a root above it.
 
-    A corpus that is scanned at intervals takes a hint, one that is indexed by hand does not. Raises
-    QueryError for a relative path and where only such a corpus has it, NotFound for a path that is
-    neither a root nor below one.
+    Corpora scanned at intervals take hints, those indexed by hand do not. Raises QueryError for a
+    relative path, and if only corpora indexed by hand have it; NotFound for a path that is neither
+    a root nor below one.
     """
     if not os.path.isabs(path) or "\0" in path:
         raise QueryError(
@@ -51,13 +51,13 @@ def list_hint_jobs(path: str, corpora: Iterable[Corpus]) -> list[Job]:
 def list_change_jobs(
     paths: Sequence[str], corpora: Iterable[Corpus], links: Mapping[str, str] | None
 ) -> list[Job]:
-    """Return the scans that real paths which may have changed make due, at most one a corpus.
+    """Return the scans that possibly changed real paths require, at most one per corpus.
 
-    A corpus is concerned where a path lies in one of its roots or above one, or where one of the
-    followed `links` (link -> real target) leads from its roots to it. Where neither is known, or
-    `links` are not known (None), every corpus that follows links is; an editor's own files concern
-    none. A root that went or came, a directory above one too, makes a whole scan due; one that is
-    still a file has only changed.
+    A path concerns a corpus if it lies in or above one of its roots, or if one of the followed
+    `links` (link -> real target) leads from its roots to the path. A path that concerns no corpus
+    by these rules, or any path if `links` are unknown (None), concerns every corpus that follows
+    links; an editor's own files concern none. A root, or a directory above one, that appears or
+    vanishes requires a whole scan; a root that is still a file has only changed.
     """
     corpora = tuple(corpora)
     tops = {corpus.name: tuple(corpus.resolve_roots().values()) for corpus in corpora}
@@ -87,9 +87,10 @@ def list_change_jobs(
 def list_project_jobs(
     paths: Sequence[str], projects: Projects, parts: Mapping[str, Corpus]
 ) -> list[Job]:
-    """Return what changed paths make due of the projects that they lie in, and that are in step.
+    """Return the jobs that changed paths require in the active projects around them.
 
-    A manifest or a lock has the packages scanned, a marker the whole project looked at again.
+    A changed manifest or lock file requires a scan of the packages, a marker a new look at the
+    project.
     """
     jobs: list[Job] = []
     inside: dict[str, list[str]] = {}
@@ -123,12 +124,12 @@ def _make_job(corpus: str, tops: Sequence[str], paths: tuple[str, ...]) -> Job:
 
 
 def _touches(path: str, top: str) -> bool:
-    """Return whether a path lies at, below or above a root, or beside it as SQLite's log does."""
+    """Return whether a path lies at, below or above a root, or is a log of a SQLite root."""
     return is_within(path, top) or is_within(top, path) or path.startswith(f"{top}-")
 
 
 class _Links:
-    """Links by their targets."""
+    """Index links by their targets."""
 
     def __init__(self, links: Mapping[str, str]):
         self._to: dict[str, list[str]] = {}
@@ -137,7 +138,7 @@ class _Links:
         self._targets = sorted(self._to)
 
     def find_names(self, path: str) -> set[str]:
-        """Return the path, and every link that leads to it, above it, or to what is below it."""
+        """Return the path, and every link that leads to it, above it, or to something below it."""
         names = {path}
         pending = [path, *self._list_targets(path)]
         while pending:

@@ -1,6 +1,6 @@
-"""A new configuration: its corpora are taken up, and what becomes of each is said.
+"""Apply a new configuration: replace the corpora and describe what changed.
 
-The words say how to undo it.
+The descriptions say how to undo it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Corpora = Mapping[str, Corpus]
 
 
 def configure(context: JobContext) -> str:
-    """Make the next corpora those of the engine, and request a scan of each that is another."""
+    """Replace the engine's corpora by the next ones, and request a scan of each that changed."""
     state, before = context.state, context.state.corpora
     indexes = state.snapshot.corpora
     held = {name: index.rows.n_artifacts for name, index in indexes.items()}
@@ -33,7 +33,7 @@ def configure(context: JobContext) -> str:
 
 
 def _forget_removed(state: State) -> None:
-    """Forget what was given for the corpora that the person removed."""
+    """Forget the prompts given for corpora that the person removed."""
     removed = {state.removed.pop() for _ in range(len(state.removed))}
     gone = removed.difference(state.corpora)
     if gone:
@@ -41,7 +41,7 @@ def _forget_removed(state: State) -> None:
 
 
 def describe_changes(before: Corpora, after: Corpora, held: Mapping[str, int]) -> str:
-    """Return what became of the corpora; `held` are the artifacts that each one had before."""
+    """Describe the changes of the corpora; `held` are the numbers of artifacts they had before."""
     own = {name: each for name, each in before.items() if not each.example}
     return "; ".join(
         [
@@ -55,7 +55,7 @@ def describe_changes(before: Corpora, after: Corpora, held: Mapping[str, int]) -
 
 
 def _describe_examples(before: Corpora, after: Corpora) -> Iterator[str]:
-    """Yield that the examples make way, where they were shown and are no longer."""
+    """Yield a note that the examples are no longer shown, if they were until now."""
     gone = [name for name, each in before.items() if each.example]
     if gone and not any(each.example for each in after.values()):
         yield f"your own corpora replace the examples ({', '.join(gone)})"

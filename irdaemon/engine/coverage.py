@@ -1,8 +1,8 @@
-"""Coverage: what lies below a corpus' roots, compared with what is indexed of it.
+"""Coverage: the files below a corpus' roots, compared with the index.
 
-The walk here is its own, not that of the corpus' source: what a source fails to find can be seen in
-no index and in no measure over one. By the rules of the source (`expect_files`) a file is indexed,
-left out for a reason, or missing. It runs on the caller's thread, beside queries and the writer.
+The walk does not use the corpus' source: files that a source fails to find show up in no index, and
+in no measure of one. By the rules of the source (`expect_files`) a file is indexed, left out for a
+reason, or missing. It runs on the caller's thread, concurrently with queries and the writer.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from irdaemon.source.opening import is_within, resolve_path
 from irdaemon.source.tree import Expected, SeenPath, Symlinks, is_editor_file
 
 MOST_PATHS = 1_000
-# A walk of more is not a walk of documents; what was seen until then is reported.
+# A walk over more files is not a walk of documents; the counts up to then are reported.
 _MOST_SEEN = 2_000_000
-# After this number of paths the thread lets others run for a moment: queries share the GIL.
+# After this number of paths the thread sleeps a moment: queries share the GIL.
 _LETS_OTHERS_RUN_EVERY = 100
 _MOMENT_S = 1e-4
 _UNREADABLE = "could not be read: irc status --failures"
@@ -36,9 +36,9 @@ _EMPTY = "read, and nothing to index was in it"
 
 
 def measure_coverage(state: State, name: str) -> CorpusCoverage:
-    """Return how much of what a corpus should hold it holds. Raises Unavailable when out of time.
+    """Return how much of a corpus' files is indexed. Raises Unavailable when out of time.
 
-    What was indexed, or vanished, while the walk went on is not missing.
+    Files that were indexed or vanished during the walk do not count as missing.
     """
     corpus = get_known(name, state.corpora)
     judge: Callable[[], Expected] | None = getattr(corpus.source, "expect_files", None)
@@ -58,7 +58,7 @@ def _is_missing(path: str, held: _Held) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What the ledger has of a corpus: paths of entries, each with whether it holds something."""
+    """The paths of a corpus' entries in the ledger, each with whether it has artifacts."""
 
     entries: Mapping[str, bool]
     failed: frozenset[str]
@@ -72,7 +72,7 @@ class _Held:
 
 @dataclass(slots=True)
 class _Comparison:
-    """What one walk has found: entries by path, and counts by reason."""
+    """The findings of one walk: entries by path, and counts by reason."""
 
     held: _Held
     elsewhere: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ class _Comparison:
     excluded: Counter[str] = field(default_factory=Counter)
 
     def compare(self, corpus: Corpus, expected: Expected) -> str:
-        """Walk the roots and judge each file; return what was left unchecked, "" for nothing."""
+        """Walk the roots and judge each file; return what was left unchecked, or ""."""
         walk = _RootWalk(expected, Symlinks.from_roots(corpus.source.roots()), self.excluded)
         for number, seen in enumerate(walk.list_files(corpus)):
             if number % _LETS_OTHERS_RUN_EVERY == 0:
@@ -102,7 +102,7 @@ class _Comparison:
         if entry in self.met:
             return
         holds = self.held.entries.get(entry)
-        # What is indexed need not be judged, which takes most of the time.
+        # Indexed files need no judging, which takes most of the time.
         reason = "" if holds else expected.file(seen)
         if reason is None and holds is None:
             return
@@ -149,7 +149,7 @@ class _RootWalk:
     entered: set[str] = field(default_factory=set)
 
     def list_files(self, corpus: Corpus) -> Iterator[SeenPath]:
-        """Yield each file below the roots; counts the directories that are not looked into."""
+        """Yield each file below the roots; count the directories that are skipped."""
         for root in corpus.source.roots():
             top = resolve_path(root.path)
             if os.path.isfile(top):
@@ -186,7 +186,7 @@ class _RootWalk:
             self.problems.append(f"{directory}: {error.strerror or error}")
 
     def _resolve_directory(self, entry: os.DirEntry[str], seen: SeenPath) -> str:
-        """Return the real path of a directory to look into, "" for one that is left out."""
+        """Return the real path of a directory to walk, or "" to skip it."""
         real = resolve_path(entry.path) if seen.is_link else entry.path
         reason = self.expected.directory(seen)
         if reason == "" and real != entry.path and not self._follows(entry.path, real):

@@ -1,7 +1,7 @@
-"""What is due now, and why: every scan, embedding, calibration and compaction is decided here.
+"""The jobs that are due, and why: it decides on scans, embedding, calibration and compaction.
 
-`find_due_jobs` is what the schedule and a start request, `maintain` what `irc maintain` shows and
-requests; a job that has changed a corpus calls `request_followups`.
+The schedule and a start request the jobs of `find_due_jobs`, `irc maintain` shows and requests
+those of `maintain`; a job that has changed a corpus calls `request_followups`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from irdaemon.engine.state import State
 from irdaemon.index import CorpusIndex, Snapshot, are_floors_due
 from irdaemon.ledger import Ledger
 
-# Texts embedded in one go: short enough that a change need not wait for the rest.
+# Texts embedded in one batch: few enough that a change need not wait for the rest.
 EMBEDDED_AT_ONCE = 512
-# A project that was asked from since then is in step from the start on.
+# Projects queried within this time are active from the start on.
 _LATELY_S = 7 * 86_400.0
 _KINDS = {"scan": "reconcile"}
 
 
 def find_due_jobs(state: State, now: float, at_start: bool = False) -> list[Job]:
-    """Return the jobs that the time makes due: scans at intervals, and a compaction put off.
+    """Return the jobs due by time: scans at intervals, and a compaction that was put off.
 
     At a start every corpus may be scanned, the small ones first: they wait for no large one.
     """
@@ -48,7 +48,7 @@ def find_due_jobs(state: State, now: float, at_start: bool = False) -> list[Job]
 
 
 def _find_projects(state: State, now: float) -> Iterator[Job]:
-    """Yield what brings back the projects that were asked from of late."""
+    """Yield the jobs that activate the recently queried projects."""
     settings = state.projects.settings
     for known in state.projects.list_known()[: settings.max_projects if settings else 0]:
         if now - known.asked_at < _LATELY_S and not known.gone_at:
@@ -56,7 +56,7 @@ def _find_projects(state: State, now: float) -> Iterator[Job]:
 
 
 def maintain(state: State, name: str | None = None, dry_run: bool = False) -> list[MaintenanceTask]:
-    """Return the upkeep of a corpus, or of all and of the ledger; request what of it is due.
+    """Return the upkeep tasks of a corpus, or of all and the ledger; request those that are due.
 
     With `dry_run` nothing is requested.
     """
@@ -75,7 +75,7 @@ def maintain(state: State, name: str | None = None, dry_run: bool = False) -> li
 
 
 def request_followups(state: State, corpus: Corpus) -> None:
-    """Request what a corpus lacks that was just published: vectors, and floors once it has them."""
+    """Request what a newly published corpus lacks: vectors, and floors once it has them."""
     index = state.snapshot.get_index(corpus.name)
     switching = index.embedder != state.embedders.get_embedder(corpus.embedder).id
     if index.unembedded or switching:
@@ -87,7 +87,7 @@ def request_followups(state: State, corpus: Corpus) -> None:
 
 
 def request_calibration(state: State, corpus: Corpus) -> None:
-    """Request new floors where they are due."""
+    """Request new floors if they are due."""
     snapshot, name = see_corpus(state, corpus)
     index = snapshot.find_index(name)
     if index is not None and _needs_calibration(state, corpus, index):
@@ -95,9 +95,9 @@ def request_calibration(state: State, corpus: Corpus) -> None:
 
 
 def see_corpus(state: State, corpus: Corpus) -> tuple[Snapshot, str]:
-    """Return the snapshot in which a corpus is searched, and the name that it has there.
+    """Return the snapshot in which a corpus is searched, and the corpus' name in it.
 
-    A project's part is searched beside the person's own: its floors are those of both.
+    A project's part is searched together with the person's corpus: its floors are those of both.
     """
     if corpus.project is None:
         return state.snapshot, corpus.name
@@ -106,7 +106,7 @@ def see_corpus(state: State, corpus: Corpus) -> tuple[Snapshot, str]:
 
 
 def explain_delay(state: State, now: float) -> str:
-    """Return until when upkeep waits that no request waits for, "" where it may be done now."""
+    """Return why background upkeep must wait, or "" if it may run now."""
     options = state.options
     if options.on_battery():
         return "put off while the machine is on its battery"
@@ -116,7 +116,7 @@ def explain_delay(state: State, now: float) -> str:
 
 
 def hash_file(path: str) -> str:
-    """Return the digest of a file's content; "" for none, or for one that cannot be read."""
+    """Return the digest of a file's content, "" for no path or an unreadable file."""
     try:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16] if path else ""
     except OSError:
@@ -144,9 +144,9 @@ def _find_tasks(state: State, corpus: Corpus, index: CorpusIndex) -> Iterator[Ma
 
 
 def _find_scan(state: State, corpus: Corpus, index: CorpusIndex, now: float) -> MaintenanceTask:
-    """Return whether a corpus is to be scanned without being asked for.
+    """Return the task of a corpus' scheduled scan, with whether it is due.
 
-    What is scanned at intervals waits for the quiet hours, but for its first scan.
+    Scans at intervals wait for the quiet hours, except the first.
     """
     scanned_at, reindex = index.last_reconcile, corpus.reindex
     if reindex.on == MANUAL:
@@ -177,14 +177,14 @@ def _find_compaction(state: State, ledger: Ledger) -> MaintenanceTask:
 
 
 def _make_deferrable(state: State, task: MaintenanceTask, now: float) -> MaintenanceTask:
-    """Return a task that is not due while upkeep is put off."""
+    """Return the task, not due while upkeep is put off."""
     if not task.due or not (why := explain_delay(state, now)):
         return task
     return replace(task, due=False, reason=f"{task.reason}; {why}")
 
 
 def _explain_embedding(state: State, corpus: Corpus, index: CorpusIndex) -> str:
-    """Return what of a corpus waits for vectors, "" for nothing."""
+    """Return why a corpus needs embedding, or ""."""
     if index.unembedded:
         return f"{format_count(index.unembedded, 'record', 'has')} no vector"
     if index.rows.n_records and state.embedders.get_embedder(corpus.embedder).id != index.embedder:
@@ -193,7 +193,7 @@ def _explain_embedding(state: State, corpus: Corpus, index: CorpusIndex) -> str:
 
 
 def _needs_calibration(state: State, corpus: Corpus, index: CorpusIndex) -> bool:
-    """Return whether a whole corpus has no floors, or has drifted from those it has."""
+    """Return whether a complete corpus lacks floors, or has drifted from them."""
     whole = index.last_reconcile is not None and not index.unembedded
     if not state.options.calibrating or not whole or index.rows.n_artifacts < FEWEST_ARTIFACTS:
         return False

@@ -1,7 +1,7 @@
 """Health: whether the index keeps up, judged by progress and not by a heartbeat.
 
-A corpus is `offline` where a root cannot be seen, `stale` where what was seen is not indexed in
-time, else `ok`. One pure function from facts to a judgement; `status` gathers the facts.
+A corpus is `offline` if a root cannot be seen, `stale` if changes are not indexed in time, else
+`ok`. One pure function judges from facts; `status` gathers the facts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Level = Literal["ok", "stale", "offline"]
 LEVELS: tuple[Level, ...] = ("ok", "stale", "offline")
 # The supervisor checks for new roots once a second; a large tree takes longer.
 _WATCHED_WITHIN_S = 60.0
-# How long a scan in place of many changed paths is worth a line.
+# A scan that replaced too many changed paths is reported this long.
 _COLLAPSED_FOR_S = 3600.0
 _KINDS = {"reconcile": "scan", "embed": "embedding", "calibrate": "calibration"}
 
@@ -32,7 +32,7 @@ _KINDS = {"reconcile": "scan", "embed": "embedding", "calibrate": "calibration"}
 class Policy:
     """How many seconds a change may wait, and how often whole scans are due (0: never).
 
-    A scan at an interval may have to wait `put_off_s` longer, for the quiet hours.
+    A scan at an interval may wait `put_off_s` longer, for the quiet hours.
     """
 
     stale_s: float = 600.0
@@ -42,11 +42,11 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of one corpus: its watermarks, and what the ledger has of it.
+    """The facts about one corpus: its watermarks, and its state in the ledger.
 
     `roots` are its roots by their real paths. `scanned_at` is when the last whole scan ended,
-    `missing` why its embedder cannot be used, and `overlong` how many lines were passed over.
-    `reindex` is when it is scanned: only a corpus that follows changes has to be watched.
+    `missing` why its embedder cannot be used, and `overlong` how many lines were skipped as too
+    long. `reindex` is what triggers its scans: only a corpus that follows changes must be watched.
     """
 
     name: str
@@ -62,10 +62,10 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class ProcessHealth:
-    """How a process is: its watches, None where there is no watcher.
+    """The health of the process, with its watches (None without a watcher).
 
-    `stuck` names the threads that make no progress, `limits` the limits that are exceeded;
-    `refused` is whether the configuration file cannot be used, and what was read before it is.
+    `stuck` names the threads that make no progress, `limits` the exceeded limits; `refused` is
+    whether the configuration file cannot be used, so that the previous one stays in effect.
     """
 
     watched: tuple[RootWatch, ...] | None = None
@@ -76,7 +76,7 @@ class ProcessHealth:
 
 @dataclass(frozen=True, slots=True)
 class UnwatchedRoot(Plain):
-    """A root without events, and why it is not seen or only polled."""
+    """A root without events, and why it is offline or only polled."""
 
     path: str
     reason: str
@@ -94,13 +94,13 @@ class Quarantined(Plain):
 
 @dataclass(frozen=True, slots=True)
 class CorpusHealth(Plain):
-    """How one corpus is; times are Unix seconds, None before the first.
+    """The health of one corpus; times are Unix seconds, None before the first.
 
-    `changed_at` against `indexed_at` shows whether every change that was seen is served;
-    `waiting_s` is the age of the oldest scan that waits or runs. `offline` are the roots that are
-    not seen, `polled` those without events, `stale` why it is behind, `missed_events` the changes
-    that the last routine scan found and no event had reported, `quarantined` the entries that
-    failed longest ago.
+    `changed_at` against `indexed_at` shows whether every observed change is served; `waiting_s` is
+    the age of the oldest waiting or running scan. `offline` are the roots that cannot be seen,
+    `polled` those without events, `stale` why it is behind, `missed_events` the number of changes
+    that the last routine scan found without an event, `quarantined` the entries that have failed
+    for the longest time.
     """
 
     name: str
@@ -119,7 +119,7 @@ class CorpusHealth(Plain):
 
 @dataclass(frozen=True, slots=True)
 class Health(Plain):
-    """How everything is: the worst level of all, the corpora, and the problems of the process."""
+    """The overall health: the worst level of all, the corpora, and the problems of the process."""
 
     level: Level
     corpora: tuple[CorpusHealth, ...]
@@ -127,7 +127,7 @@ class Health(Plain):
     limits: tuple[str, ...]
 
     def format_line(self) -> str:
-        """Return one line: the level, and the first reason where that is not ok."""
+        """Return one line: the level, and the first reason if it is not ok."""
         reasons = [
             *self.stuck,
             *(f"{c.name}: {root.path}: {root.reason}" for c in self.corpora for root in c.offline),
@@ -140,7 +140,7 @@ class Health(Plain):
 def judge_health(
     corpora: tuple[Facts, ...], process: ProcessHealth, policy: Policy, now: float
 ) -> Health:
-    """Judge by the facts how every corpus is, at a time in Unix seconds."""
+    """Judge the health of every corpus from facts, at a time in Unix seconds."""
     judged = tuple(_judge_corpus(facts, process, policy, now) for facts in corpora)
     limits = (*process.limits, *(line for facts in corpora for line in _list_limits(facts, now)))
     behind = bool(process.stuck) or process.refused
@@ -180,7 +180,7 @@ def _find_unwatched(facts: Facts, process: ProcessHealth) -> Iterator[RootWatch]
 
 
 def _find_offline(facts: Facts, process: ProcessHealth, now: float) -> Iterator[UnwatchedRoot]:
-    """Yield the roots whose changes are not seen: not to be scanned, or not watched."""
+    """Yield the roots whose changes are not seen: they cannot be scanned, or are not watched."""
     roots = facts.roots
     unseen = {
         roots.get(problem.path, problem.path): problem.reason
@@ -188,7 +188,7 @@ def _find_offline(facts: Facts, process: ProcessHealth, now: float) -> Iterator[
         if not roots or problem.path in roots or problem.path in roots.values()
     }
     for watch in _find_unwatched(facts, process):
-        # What is watched of a project that lies in a root may come and go.
+        # The watches of a project that lies in a root may come and go.
         of_corpus = watch.path in roots and facts.reindex.follows_changes
         if watch.mode == "missing" and of_corpus:
             unseen.setdefault(roots.get(watch.path, watch.path), watch.reason)
@@ -201,7 +201,7 @@ def _find_offline(facts: Facts, process: ProcessHealth, now: float) -> Iterator[
 
 
 def _explain_stale(facts: Facts, policy: Policy, now: float) -> Iterator[str]:
-    """Yield why a corpus is behind what its source has."""
+    """Yield why a corpus is behind its source."""
     marks = facts.watermarks
     if marks.waiting_since is not None and now - marks.waiting_since > policy.stale_s:
         yield f"changes wait to be indexed since {format_largest_unit(now - marks.waiting_since)}"

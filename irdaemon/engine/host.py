@@ -1,4 +1,4 @@
-"""What an engine depends on of the process around it."""
+"""The interface between an engine and the process around it."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
 class ServingHost(Protocol):
-    """What every engine needs of the process it runs in."""
+    """The part of a process that every engine needs."""
 
     def describe_process(self) -> Mapping[str, Any]:
-        """Return what the status reports of the process."""
+        """Return what the status reports about the process."""
         ...
 
     def reload(self) -> list[int]:
-        """Read the configuration again; return the jobs that take it up."""
+        """Read the configuration again; return the jobs that apply it."""
         ...
 
 
 class Host(ServingHost, Protocol):
-    """What an engine with a ledger needs of its process: how that is, and its configuration."""
+    """The part of a process that an engine with a ledger needs: health and configuration."""
 
     @property
     def writes(self) -> bool:
-        """Return whether a thread of its own runs the engine's jobs."""
+        """Return whether a writer thread runs the engine's jobs."""
         ...
 
     def judge_health(self) -> ProcessHealth:
-        """Return how the process' watches, threads and limits are."""
+        """Return the health of the process: its watches, threads and limits."""
         ...
 
     def measure_idle_s(self) -> float:
@@ -42,7 +42,7 @@ class Host(ServingHost, Protocol):
         ...
 
     def caught_up(self, timeout: float) -> Collection[str]:
-        """Return the real paths of roots of which every change so far has been requested.
+        """Return the real paths of the roots whose changes so far have all been requested.
 
         Takes at most `timeout` seconds.
         """
@@ -50,13 +50,13 @@ class Host(ServingHost, Protocol):
 
     @property
     def document_roots(self) -> Collection[str]:
-        """Return the directories below which clients may have new ones indexed."""
+        """Return the directories below which clients may have new directories indexed."""
         ...
 
     def add(
         self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any] = NO_OPTIONS
     ) -> list[int]:
-        """Write a corpus into the configuration; return the jobs that take it up."""
+        """Write a corpus into the configuration; return the jobs that apply it."""
         ...
 
     def preview(self, name: str, kind: str, roots: Sequence[str]) -> Corpus:
@@ -64,7 +64,7 @@ class Host(ServingHost, Protocol):
         ...
 
     def remove(self, name: str) -> list[int]:
-        """Take a corpus out of the configuration; return the jobs that take it up."""
+        """Remove a corpus from the configuration; return the jobs that apply it."""
         ...
 
 
@@ -87,11 +87,11 @@ class InProcess:
         return float("inf")
 
     def caught_up(self, timeout: float) -> Collection[str]:
-        """Return none: there is no watcher."""
+        """Return no roots: there is no watcher."""
         return ()
 
     def _refuse(self, *given: object, **named: object) -> NoReturn:
-        """Refuse: see Host."""
+        """Raise an error: see Host."""
         raise Unavailable("this engine has no configuration file")
 
     add = preview = remove = reload = _refuse

@@ -1,4 +1,4 @@
-"""Indexing: the jobs that bring the ledger level with a source, records to vectors, and floors."""
+"""Indexing: the jobs that update the ledger from a source, embed records, and find floors."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ from irdaemon.ledger import Upsert
 
 # A change this small gets its vectors before it is published.
 _EMBEDDED_WITH_CHANGE = 64
-# A trial reads most of what a corpus holds, a little of it again and again.
+# A trial reads most of a corpus, and small parts of it repeatedly.
 _RELEASED_EVERY_S = 0.5
 
 
 def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
     """Scan a corpus' source, store what changed, and publish it."""
     state, job = context.state, context.job
-    # What a checkout holds teaches nothing of what is served elsewhere.
+    # The content of a checkout must not influence what is served elsewhere.
     addons = () if corpus.project else tuple(state.addons.values())
     above = state.ledger.index_rows.find_last_record()
     scan, limited = job.scan, limit_part(state, corpus)
     if corpus.project and os.path.isdir(corpus.project.root):
-        # Another branch may have none of what this one has: its place is there, and empty.
+        # On another branch a root may exist and be empty.
         scan = replace(scan, prune=True)
     if not scan.under and any(each.must_read_all(corpus) for each in addons):
         scan = replace(scan, full=True, from_start=True)
     held = list_held_elsewhere(state, corpus)
     request = replace(scan, workers=state.options.workers, without=held)
-    # Heads would be shown in the place of what is served whole from memory.
+    # Heads would replace the complete entries that are served from memory.
     request = replace(request, heads=not context.publisher.keeps_former(corpus.name))
     observer = _make_observer(context, corpus, addons)
     brief = _make_brief(state, limited) if job.early else None
@@ -81,7 +81,7 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
         addon.note_scan(corpus, report)
     if report.outdated:
         state.ledger.pins.rewrite(corpus.name, lambda text: redact_kept(text, corpus.redaction))
-        # What an earlier version stored otherwise is not to linger in free pages.
+        # Text that an earlier version stored differently must not linger in free pages.
         state.request(Job("compact"))
     for failure in report.new_failures:
         data = {"corpus": corpus.name, "path": failure.path, "reason": failure.reason}
@@ -90,7 +90,7 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
 
 
 def _make_brief(state: State, corpus: Corpus) -> Corpus | None:
-    """Return a corpus that is read in two steps without the second, before its first scan."""
+    """Return a two-step corpus reduced to its first step, before its first scan, or None."""
     make = getattr(corpus.source, "brief", None)
     if make is None or state.snapshot.get_index(corpus.name).last_reconcile is not None:
         return None
@@ -98,7 +98,7 @@ def _make_brief(state: State, corpus: Corpus) -> Corpus | None:
 
 
 def _make_observer(context: JobContext, corpus: Corpus, addons: Sequence[Observer]) -> ScanObserver:
-    """Return what lets changes through while a scan runs, and tells add-ons what was read."""
+    """Return an observer that lets urgent jobs run during a scan and informs add-ons."""
 
     def advance(done: int, todo: int) -> bool:
         context.progress.done, context.progress.todo = done, todo
@@ -113,7 +113,7 @@ def _make_observer(context: JobContext, corpus: Corpus, addons: Sequence[Observe
             addon.note_gone(corpus, keys)
 
     def show_heads() -> None:
-        context.publisher.publish(corpus)  # their words answer before their vectors are there
+        context.publisher.publish(corpus)  # searchable by words before the vectors exist
         _embed_heads(context, corpus)
 
     def pop_shown_heads() -> Collection[str]:
@@ -123,7 +123,7 @@ def _make_observer(context: JobContext, corpus: Corpus, addons: Sequence[Observe
 
 
 def _embed_heads(context: JobContext, corpus: Corpus) -> None:
-    """Embed names and descriptions before the bodies are read, where that takes a moment."""
+    """Embed names and descriptions before the bodies are read, if that takes only a moment."""
     state = context.state
     embedder = state.embedders.get_embedder(corpus.embedder)
     if embedder.instant and state.choose_embedder(corpus).id == embedder.id:
@@ -134,21 +134,21 @@ def _embed_heads(context: JobContext, corpus: Corpus) -> None:
 
 
 def _end_at_failure(batches: Iterator[int]) -> Iterator[int]:
-    """Yield from batches until the embedder fails: that is left to the embed job, which says so."""
+    """Yield from batches until the embedder fails; the embed job will report the failure."""
     with contextlib.suppress(Unavailable):
         yield from batches
 
 
 def _embed_few(state: State, corpus: Corpus, above: int) -> None:
-    """Embed what a small change brought, so that it is published with its vectors."""
+    """Embed the records of a small change, so that it is published with its vectors."""
     for embedder in {state.choose_embedder(corpus), state.embedders.get_embedder(corpus.embedder)}:
-        # One that cannot embed now fails in the embed job, and holds up no change.
+        # An embedder that is unavailable now fails in the embed job, and delays no change.
         with contextlib.suppress(Unavailable):
             next(embed(state.ledger, corpus.name, embedder, _EMBEDDED_WITH_CHANGE, above), 0)
 
 
 def embed_corpus(context: JobContext, corpus: Corpus) -> str:
-    """Embed what has no vector yet, and serve by those vectors from then on."""
+    """Embed the records that lack a vector, and serve by those vectors from then on."""
     state, progress = context.state, context.progress
     embedder = state.embedders.get_embedder(corpus.embedder)
     index = state.snapshot.get_index(corpus.name)
@@ -166,7 +166,7 @@ def embed_corpus(context: JobContext, corpus: Corpus) -> str:
 
 
 def calibrate_corpus(context: JobContext, corpus: Corpus) -> str:
-    """Find and keep the floors of a corpus, by labelled queries or by made-up ones."""
+    """Find and store the floors of a corpus, by labelled or generated queries."""
     state = context.state
     snapshot, name = see_corpus(state, corpus)
     index = snapshot.get_index(name)
@@ -178,7 +178,7 @@ def calibrate_corpus(context: JobContext, corpus: Corpus) -> str:
     trial = run_trial(snapshot, name, vector, _release_pages(context), rereading)
     if trial is None:
         return "too small to calibrate"
-    # Noted even where it cannot be used, so that it is tried again only once it has changed.
+    # Noted even if the file cannot be used, so that it is tried again only after a change.
     trial = replace(trial, labels=hash_file(corpus.cases))
     if labelled := _load_labels(state, corpus):
         trial = add_labels(trial, labelled, vector)
@@ -189,7 +189,7 @@ def calibrate_corpus(context: JobContext, corpus: Corpus) -> str:
 
 
 def _release_pages(context: JobContext) -> Callable[[], bool]:
-    """Return what pauses, and now and then gives back the pages that many queries have read."""
+    """Return the job's `pause`, which also releases image pages now and then during a trial."""
     images, due = context.state.options.images, time.monotonic()
 
     def pause() -> bool:

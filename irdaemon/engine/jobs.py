@@ -1,4 +1,4 @@
-"""The kinds of jobs: what runs each, and how soon. Those of add-ons come with them."""
+"""The kinds of jobs: what runs each, and how urgent it is. Add-ons contribute theirs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 
 from irdaemon.config.addons import load_addons, load_part
 
-# How soon: a change at once, and before whole scans the first ones of a project.
+# Urgencies: a change runs at once, the first scans of a project before other whole scans.
 CHANGE, EARLY = 0, 0.5
 
 
@@ -16,9 +16,9 @@ CHANGE, EARLY = 0, 0.5
 class JobKind:
     """A kind of job: `run` is its function's "module:attr", given the JobContext.
 
-    Where the kind is `of_corpus` the function is given the Corpus as well. Of two jobs that with
-    the lower `urgency` goes first. `logged` is whether the ledger keeps a line of each;
-    `reads_no_snapshot` is of long jobs beside which an image's rows may be blanked.
+    The function of an `of_corpus` kind also gets the Corpus. The job with the lower `urgency` goes
+    first. `logged` is whether the ledger logs each job; `reads_no_snapshot` marks long jobs during
+    which rows of an image may be blanked.
     """
 
     run: str
@@ -29,8 +29,8 @@ class JobKind:
 
 
 _ENGINE = "irdaemon.engine"
-# A change just made, a whole scan, vectors, upkeep. What is not logged is so frequent that a line
-# for each would push out all others.
+# A change just made, a whole scan, vectors, upkeep. Unlogged kinds are so frequent that they would
+# push all others out of the log.
 JOBS: dict[str, JobKind] = {
     "repair": JobKind(f"{_ENGINE}.upkeep:repair_ledger", CHANGE, of_corpus=False),
     "configure": JobKind(f"{_ENGINE}.configure:configure", CHANGE, of_corpus=False),
@@ -52,6 +52,6 @@ JOBS: dict[str, JobKind] = {
 
 @cache
 def find_runner(kind: str) -> Callable[..., str]:
-    """Return the function that runs jobs of a kind; its module is imported at the first one."""
+    """Return the function that runs jobs of a kind; import its module on first use."""
     runner: Callable[..., str] = load_part(JOBS[kind].run)
     return runner

@@ -1,4 +1,4 @@
-"""What a ledger adds to answers: freshness, payloads, and accounts of what is held."""
+"""The ledger's contribution to answers: freshness, payloads, and reports on what is indexed."""
 
 from __future__ import annotations
 
@@ -34,12 +34,11 @@ from irdaemon.ledger import ArtifactPage, Ledger
 from irdaemon.source.projects import clean_place
 from irdaemon.types import Disclosure, Hit, Selection
 
-# Freshness one can prove: wait until the snapshot includes every change made up to now.
+# Provable freshness: wait until the snapshot includes every change made up to now.
 #
-# A root is proved by its events, where the kernel's order shows that all of them were read, and
-# otherwise by a whole scan of its corpus, at an interval or not. One that is indexed by hand only
-# is
-# not scanned, and nothing is shown of it. Either way the scans that are requested must have
+# A root is proved fresh by its events, if the kernel's order shows that all of them were read, and
+# otherwise by a whole scan of its corpus, even one that is scanned at intervals. A corpus indexed
+# by hand is not scanned, and its roots stay unproved. In either case the requested scans must have
 # ended.
 
 Wait = Callable[[Callable[[], bool], float], object]
@@ -52,10 +51,10 @@ def catch_up(
     wait: Wait,
     timeout: float,
 ) -> tuple[str, ...]:
-    """Wait until every change so far is in the snapshot; return the roots not shown to be.
+    """Wait until every change so far is in the snapshot; return the roots not proved fresh.
 
-    `caught_up` gives the roots of which all events so far were handed over, `wait` waits until jobs
-    have ended; both get what is left of `timeout` seconds.
+    `caught_up` returns the roots whose events so far were all handed over, `wait` waits until jobs
+    have ended; both get the remaining part of `timeout` seconds.
     """
     until = time.monotonic() + timeout
     reported = frozenset(caught_up(timeout))
@@ -82,8 +81,7 @@ def catch_up(
 class LedgerStore:
     """The store of an engine with a ledger. Any thread may use it.
 
-    `drain` runs all waiting jobs; it is called, before an answer that is to be fresh, where no
-    writer thread does that.
+    `drain` runs all waiting jobs; it is called before a fresh answer if there is no writer thread.
     """
 
     def __init__(self, state: State, drain: Callable[[], None]):
@@ -91,17 +89,17 @@ class LedgerStore:
         self._drain = drain
 
     def find_exact(self, snapshot: Snapshot, query: ParsedQuery) -> ExactMatches:
-        """Return the records that hold the text of a query."""
+        """Return the records that contain the text of a query."""
         with self._state.open_reading() as ledger:
             return find_exact(snapshot, query, ledger.index_rows.find_literal)
 
     def catch_up(self, query: ParsedQuery) -> tuple[str, ...]:
-        """Wait until a fresh answer can be given; return the roots of which it is not proved."""
+        """Wait until a fresh answer can be given; return the roots not proved fresh."""
         state, host = self._state, self._state.host
         wait = state.work.wait_until if host.writes else self._drain_all
         until = time.monotonic() + query.wait_ms / 1e3
         if query.place and (project := state.projects.find(query.place)):
-            # Places that are new are nobody's roots yet.
+            # New places are not roots yet.
             job = state.request(Job("project", project.root))
             wait(lambda: state.work.progress(job).ended, query.wait_ms / 1e3)
         scope = find_scope(state, query.place)
@@ -116,7 +114,7 @@ class LedgerStore:
         self._drain()
 
     def wait(self, generation: int, timeout: float) -> int:
-        """Wait, at most `timeout` seconds, for a generation; return the one there is then."""
+        """Wait at most `timeout` seconds for a generation; return the current one."""
         state = self._state
         if not state.host.writes:
             self._drain()
@@ -130,11 +128,11 @@ class LedgerStore:
         expand: str = "none",
         place: str | None = "",
     ) -> list[Disclosure]:
-        """Return the payload of artifacts named CORPUS/ID, or CORPUS/NAME where that is unique.
+        """Return the payload of artifacts named CORPUS/ID, or CORPUS/NAME if that is unique.
 
-        `expand` is as on a Query, around the artifact's first record; `place` too, None of who is
-        told nothing of projects. Raises NotFound naming what there is, QueryError for an ambiguous
-        name.
+        `expand` is as on a Query, around the artifact's first record, and so is `place`; None if
+        the client may not see projects. Raises NotFound naming what exists, QueryError for an
+        ambiguous name.
         """
         check_level(level)
         expansion, scope = parse_expand(expand), self._find_scope(place)
@@ -161,7 +159,7 @@ class LedgerStore:
             raise (tell_owner(reference, owner) if owner else missed) from None
 
     def _note_disclosed(self, disclosed: Iterable[Disclosure]) -> None:
-        """Let the writer keep what was disclosed, without waiting for it."""
+        """Let the writer store what was disclosed, without waiting for it."""
         pins = [pin for each in disclosed if (pin := make_pin(each, self._state.clock()))]
         if pins and not self._state.ledger.read_only:
             self._state.disclosed.extend(pins)
@@ -170,7 +168,7 @@ class LedgerStore:
     def add_payloads(self, hits: Iterable[Hit], query: ParsedQuery) -> tuple[Hit, ...]:
         """Return hits with the payloads that a valid query asks for.
 
-        Those of corpora that are gone are left out.
+        Hits of removed corpora are left out.
         """
         scope, expand = find_scope(self._state, query.place), query.expansion
         with self._state.open_reading() as ledger:
@@ -189,7 +187,7 @@ class LedgerStore:
     def complete(
         self, answer: Selection, query: ParsedQuery, visible: Collection[str] | None = None
     ) -> Selection:
-        """Return an answer with the payloads, and what belongs to each hit, as a query asks."""
+        """Return an answer with the payloads and details of its hits, as the query asks."""
         if (query.level, query.expand) != ("metadata", "none") and answer.results:
             answer = replace(answer, results=self.add_payloads(answer.results, query))
         if not query.related or not answer.results:
@@ -203,14 +201,14 @@ class LedgerStore:
             return replace(answer, results=add_related(answer.results, shelves))
 
     def records(self, reference: str, place: str | None = "") -> list[dict[str, Any]]:
-        """Return the records of one artifact, in plan order; `place` as of disclose."""
+        """Return the records of one artifact, in plan order; `place` as for `disclose`."""
         scope = self._find_scope(place)
         with self._state.open_reading() as ledger:
             corpus, artifact_id = self._resolve(ledger, scope, reference, place)
             return ledger.artifacts.list_records(corpus.name, artifact_id)
 
     def artifacts(self, wanted: ArtifactPage, place: str = "") -> list[dict[str, Any]]:
-        """Return a page of the artifacts that are seen from a place, by their references."""
+        """Return a page of the artifacts visible from a place, by their references."""
         scope = self._find_scope(place)
         if wanted.corpus and wanted.corpus not in scope.names:
             raise unknown_corpus(wanted.corpus, scope.names)
@@ -225,13 +223,13 @@ class LedgerStore:
         return sorted(rows, key=_refer)[: wanted.limit]
 
     def failures(self, corpus: str | None = None) -> list[dict[str, Any]]:
-        """Return what could not be read: corpus, path, reason, and since when."""
+        """Return the entries that could not be read: corpus, path, reason, and since when."""
         self._state.check_known(corpus)
         with self._state.open_reading() as ledger:
             return overview.list_failures(ledger, corpus)
 
     def secrets(self, corpus: str | None = None) -> list[dict[str, Any]]:
-        """Return where secrets lie in what was indexed: corpus, path, line and kind."""
+        """Return where secrets were found in indexed files: corpus, path, line and kind."""
         self._state.check_known(corpus)
         with self._state.open_reading() as ledger:
             return overview.list_secrets(ledger, corpus)
@@ -243,16 +241,16 @@ class LedgerStore:
             return audit(ledger, self._state.corpora, corpus)
 
     def coverage(self, corpus: str | None = None) -> list[CorpusCoverage]:
-        """Walk the roots of a corpus, or of all, and return how much of what is there is indexed.
+        """Walk the roots of a corpus, or of all, and return how much of the files is indexed.
 
-        Raises Unavailable where the request's time is up.
+        Raises Unavailable if the request's time is up.
         """
         self._state.check_known(corpus)
         names = [corpus] if corpus is not None else list(self._state.corpora)
         return [measure_coverage(self._state, name) for name in names]
 
     def info(self, name: str) -> dict[str, Any]:
-        """Return what is known of one corpus."""
+        """Return the details of one corpus."""
         self._state.check_known(name)
         with self._state.open_reading() as ledger:
             return overview.describe_corpus_info(self._state, ledger, name)
@@ -263,7 +261,7 @@ class LedgerStore:
             return overview.describe_status(self._state, ledger, profile)
 
     def judge_health(self) -> Health:
-        """Judge how every corpus is by what was seen and what was done."""
+        """Judge the health of every corpus by the observed changes and the finished jobs."""
         with self._state.open_reading() as ledger:
             return overview.judge_state(self._state, ledger)
 
@@ -273,12 +271,12 @@ def _refer(row: dict[str, Any]) -> tuple[str, str]:
 
 
 def _choose_corpus(ledger: Ledger, scope: PlaceScope, hit: Hit) -> Corpus | None:
-    """Return the part of a corpus that holds a hit, or held it before it was gone."""
+    """Return the part of a corpus that holds a hit, or held it before it was deleted."""
     if hit.corpus in scope.parts:
         return scope.find_stored(ledger, hit.corpus, hit.artifact_id) or scope.parts[hit.corpus]
     return scope.served.corpora.get(hit.corpus)
 
 
 def _name_corpus(disclosed: Disclosure) -> Disclosure:
-    """Return a disclosure under the name by which people know its corpus."""
+    """Return a disclosure with the corpus name that people know."""
     return replace(disclosed, corpus=disclosed.corpus.partition(AT)[0])

@@ -1,4 +1,4 @@
-"""What an add-on sees of an engine, and adds to it: see `irdaemon.config.addons`."""
+"""The interface between add-ons and an engine: see `irdaemon.config.addons`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from irdaemon.types import Disclosure, Hit, Query, Selection
 
 
 class GivenAnswer(NamedTuple):
-    """An answer that a client was given, in a `variant` of wording; no `trace`: it was kept."""
+    """An answer given to a client, in a `variant` of wording; `trace` is None for a kept one."""
 
     op: str
     session: ClientSession
@@ -29,44 +29,44 @@ class GivenAnswer(NamedTuple):
 
 
 class Observer:
-    """An add-on's part beside one engine. A method here does nothing; an add-on overrides some."""
+    """An add-on's part in one engine. Methods here do nothing; an add-on overrides some."""
 
     @classmethod
     def find_in(cls, addons: Mapping[str, Observer]) -> Self:
-        """Return this add-on's part among those of an engine."""
+        """Return this add-on's observer among those of an engine."""
         return next(each for each in addons.values() if isinstance(each, cls))
 
     # -- by any thread ---------------------------------------------------------------------------
 
     def note_answer(self, given: GivenAnswer) -> None:
-        """Note an answer. Its client waits: no file is touched here."""
+        """Note an answer. The client is waiting: this must not touch files."""
 
     def find_preferences(self, place: str, to_session: bool) -> Preferences | None:
-        """Return what an answer to a query from a place leaves out and offers first, None: as is.
+        """Return which items an answer omits and prefers for a query from a place, or None.
 
-        `to_session` is whether it goes to an agent's session, which did not ask for it itself.
+        `to_session` is whether it goes to an agent's session that did not ask for it itself.
         """
         return None
 
     def describe_use(self) -> Mapping[str, Any]:
-        """Return what the report on use adds."""
+        """Return what the usage report adds."""
         return {}
 
     def judge_hits(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return the hits of an answer with verdicts. Its client waits: some milliseconds at most.
+        """Return the hits of an answer with verdicts. The client waits: some milliseconds at most.
 
-        Only the daemon's own user is told.
+        Only the daemon's own user sees them.
         """
         return hits
 
     def judge_disclosed(self, disclosed: Sequence[Disclosure]) -> Sequence[Disclosure]:
-        """Return disclosures with verdicts, as of hits."""
+        """Return disclosures with verdicts, as for hits."""
         return disclosed
 
     def explain_item(self, query: str, reference: str, place: str | None = "") -> Mapping[str, Any]:
-        """Return what the explanation of a query adds of an item (CORPUS/ID) seen from a place.
+        """Return what a query's explanation adds about an item (CORPUS/ID) seen from a place.
 
-        None is the place of a client that may not see projects.
+        The place is None for a client that may not see projects.
         """
         return {}
 
@@ -75,15 +75,15 @@ class Observer:
         return {}
 
     def describe_corpus(self, index: CorpusIndex) -> Mapping[str, Any]:
-        """Return what the status adds of one corpus."""
+        """Return what the status adds about one corpus."""
         return {}
 
     def find_tasks(self, corpus: Corpus) -> Iterable[MaintenanceTask]:
-        """Return the upkeep of a corpus that maintenance tells of."""
+        """Return the upkeep tasks of a corpus that `irc maintain` shows."""
         return ()
 
     def make_selector(self, query: Query) -> Selector | None:
-        """Return what selects the hits of a query in place of the heuristic, None for that."""
+        """Return a selector to use for a query instead of the heuristic, or None."""
         return None
 
     def may_wait(self, args: Mapping[str, Any]) -> bool:
@@ -91,29 +91,29 @@ class Observer:
         return False
 
     def find_due_jobs(self, at_start: bool) -> list[Job]:
-        """Return the jobs that are due every `learn_minutes`, or else at the start."""
+        """Return the jobs that are due every `learn_minutes`, or those due at the start."""
         return []
 
     # -- by the writer ---------------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Do what is small and due; called between jobs and in the pauses of long ones."""
+        """Do small work that is due; called between jobs and in the pauses of long ones."""
 
     def close(self) -> None:
-        """Store what waits: the engine ends."""
+        """Store pending data: the engine ends."""
 
     def forget_corpus(self, name: str) -> None:
-        """Forget a corpus that was taken away."""
+        """Forget a corpus that was removed."""
 
     def must_read_all(self, corpus: Corpus) -> bool:
-        """Return whether a whole scan is to read all entries of a corpus from their start."""
+        """Return whether a whole scan must read all entries of a corpus from their start."""
         return False
 
     def note_read(self, corpus: Corpus, upsert: Upsert) -> None:
-        """Note what was read of an entry, before it is stored."""
+        """Note an entry's reading before it is stored."""
 
     def note_gone(self, corpus: Corpus, keys: Sequence[str]) -> None:
-        """Note the keys of entries that are gone."""
+        """Note the keys of deleted entries."""
 
     def note_all_read(self, corpus: Corpus) -> None:
         """Note that all entries of a corpus were read from their start, published or not."""
@@ -123,7 +123,7 @@ class Observer:
 
 
 class AnswerHooks:
-    """What add-ons do for each answer: those methods of their observers that do something."""
+    """The observer methods called for each answer, as far as add-ons override them."""
 
     def __init__(self, observers: Iterable[Observer] = ()):
         added = tuple(observers)
@@ -142,10 +142,10 @@ class AnswerHooks:
 
 
 class Background:
-    """Work of an add-on beside the writer, a tick at a time. The daemon gives it a thread.
+    """Work of an add-on concurrent with the writer, a tick at a time, in a thread of the daemon.
 
     `first_in_s` is when the first tick comes, `stops_within_s` how long a stop waits for the
-    present one; `follows_generations` whether what is published brings the next one at once.
+    current one; `follows_generations` whether a new generation triggers the next one at once.
     `failure` is what the log says of a tick that raised.
     """
 
@@ -156,12 +156,12 @@ class Background:
     follows_generations = False
 
     def is_needed(self) -> bool:
-        """Return whether there is anything to do; without, there is no thread."""
+        """Return whether there is anything to do; otherwise no thread is started."""
         return True
 
     def tick(self) -> float:
-        """Do a little; return after how many seconds to go on."""
+        """Do a little work; return the seconds until the next tick."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Give up what is held, after the last tick."""
+        """Release resources, after the last tick."""

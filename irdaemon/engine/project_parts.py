@@ -1,8 +1,8 @@
-"""The parts of projects: made, brought in step, put aside and forgotten. All of it is the writer's.
+"""The parts of projects: made, updated, put aside and forgotten, all by the writer.
 
-A project that is asked from is tended to: its places are looked for, each kind becomes a part, and
-what was not read yet is requested, that which agents need first. At most `max_projects` are kept in
-step; of those that are put aside the rows stay a month.
+When a query comes from a project, the project is updated: its places are looked for, each kind
+becomes a part, and unread parts are scanned, those that agents need first. At most `max_projects`
+are active; the rows of a project that is put aside stay for a month.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from irdaemon.source.projects import find_agent_roots, locate_project
 from irdaemon.source.tree import find_inside, resolve_root
 from irdaemon.types import Project, Root
 
-# In this order they are read.
+# They are read in this order.
 AGENT_KINDS = ("skills", "agents", "commands", "rules")
 PACKAGES, DOCS = "packages", "docs"
 _MONTH_S = 30 * 86_400.0
-# A part that was scanned longer ago than this is scanned again at the next question.
+# A part that was scanned longer ago than this is scanned again at the next query.
 _SCANNED_EVERY_S = 300.0
 _FLUSHED_EVERY_S, _SWEPT_EVERY_S = 60.0, 900.0
 _MOST_WATCHED = 300
 _MOST_FILES = 50
-# The files by which dependencies are declared and locked.
+# The files in which dependencies are declared and locked.
 _MANIFESTS = frozenset(
     """package.json package-lock.json npm-shrinkwrap.json pnpm-lock.yaml pnpm-workspace.yaml
     yarn.lock pyproject.toml setup.py setup.cfg uv.lock poetry.lock pdm.lock Pipfile Pipfile.lock
     Cargo.toml Cargo.lock go.mod go.sum go.work""".split()
 )
-# What an installation writes last.
+# The files that an installation writes last.
 _INSTALLED = ("node_modules/.package-lock.json", "node_modules/.modules.yaml", ".venv/pyvenv.cfg")
 
 
 def tend_project(context: JobContext) -> str:
-    """Bring the parts of a project in step with where it keeps things, and request their scans."""
+    """Update the parts of a project from its places, and request their scans."""
     state, root = context.state, context.job.corpus
     projects = state.projects
     projects.look_again(root)
@@ -71,7 +71,7 @@ def tend_project(context: JobContext) -> str:
         context.publisher.put_aside(root)
         _keep(state, replace(known, gone_at=known.gone_at or state.clock()))
         return "it is not there any more"
-    elif found or (located.reason and not located.failed):  # others may write there by now, say
+    elif found or (located.reason and not located.failed):  # e.g. others may write there by now
         forget_project(state, context.publisher, root)
         return f"no longer a project: {located.reason or 'it belongs to another'}"
     _make_room(context, root, config.projects.max_projects)
@@ -80,7 +80,7 @@ def tend_project(context: JobContext) -> str:
 
 
 def _resolve_ignored(settings: ProjectsConfig) -> ProjectsConfig:
-    """Return settings that also ignore what links in `ignore` lead to; nothing remote is asked."""
+    """Return settings that also ignore the local targets of links in `ignore`."""
     mounts = read_mounts() or ()
     found = list(settings.ignore)
     for path in settings.ignore:
@@ -94,21 +94,21 @@ def _is_left_out(root: str, settings: ProjectsConfig) -> bool:
 
 
 def _is_there(project: Project) -> bool:
-    """Return whether a project's marks are still there, even if a hurried look missed them."""
+    """Return whether a project's marks still exist, even if a hurried look missed them."""
     return any(os.path.lexists(os.path.join(project.root, mark)) for mark in project.marks)
 
 
 def _keep(state: State, known: KnownProject) -> None:
     held = {each.project.root: each for each in state.ledger.known_projects.list_all()}
     before = held.get(known.project.root)
-    # When it was asked from is stored once a minute.
+    # The time of the last query is stored once a minute.
     if before is None or replace(before, asked_at=known.asked_at) != known:
         state.ledger.known_projects.put(known)
     state.projects.keep(known)
 
 
 def _make_room(context: JobContext, root: str, most: int) -> None:
-    """Put aside the projects that were least recently asked from, so that one more is in step."""
+    """Put aside the least recently queried projects, so that one more can be active."""
     state, projects = context.state, context.state.projects
     others = [each for each in projects.list_known() if each.project.root != root]
     in_step = [each for each in others if projects.get_tended(each.project.root)]
@@ -132,14 +132,14 @@ def _bring_in_step(context: JobContext, project: Project, config: Config) -> str
         old = scanned_at is None or not 0 <= state.clock() - scanned_at < _SCANNED_EVERY_S
         if old or is_first or before.get(corpus.name) is not corpus:
             state.request(Job("reconcile", corpus.name, early=True))
-        request_calibration(state, corpus)  # the person's own may have changed
+        request_calibration(state, corpus)  # the person's own corpora may have changed
     return f"{project.name}: {format_count(len(corpora), 'part')}"
 
 
 def _make_parts(
     project: Project, place: str, config: Config, before: dict[str, Corpus]
 ) -> Iterator[Corpus]:
-    """Make the parts of a project; one whose places are those of before is the same object."""
+    """Make the parts of a project; a part whose places are unchanged is the same object."""
     own = {each.name: each for each in config.corpora}
     agents = [each for each in before.values() if each.part_of in AGENT_KINDS]
     found = [root.path for each in agents for root in each.source.roots()]
@@ -162,9 +162,9 @@ def _make_parts(
 def _list_places(
     project: Project, place: str, settings: ProjectsConfig, before: Iterable[str]
 ) -> Iterator[tuple[str, str, tuple[Root, ...]]]:
-    """Yield the corpora that a project has parts of: their names, the kinds, and the roots.
+    """Yield the corpora that a project has parts of: their names, kinds and roots.
 
-    The roots are sorted: the same ones from wherever something is asked.
+    The roots are sorted, so that they do not depend on the place of a query.
     """
     agents = find_agent_roots(project, place, settings.ignore, before)
     for kind in AGENT_KINDS:
@@ -205,9 +205,9 @@ def _is_same(one: Corpus, other: Corpus) -> bool:
 
 
 def limit_part(state: State, corpus: Corpus) -> Corpus:
-    """Return a part that may hold what the others of its project leave of `max_artifacts`.
+    """Return a part limited to what the other parts of its project leave of `max_artifacts`.
 
-    Documents are never more than `MOST_DOCS`. Any other corpus is returned as it is.
+    Documents are also limited to `MOST_DOCS`. Any other corpus is returned unchanged.
     """
     config = state.projects.config
     if corpus.project is None or config is None:
@@ -220,7 +220,7 @@ def limit_part(state: State, corpus: Corpus) -> Corpus:
     return replace(corpus, quota=replace(corpus.quota, artifacts=max(1, left)))
 
 
-# Packages that were found in trees of projects: a project that is read has its own.
+# Packages found in the trees of projects: a project that is read has its own part for them.
 
 
 def list_held_elsewhere(state: State, corpus: Corpus) -> tuple[str, ...]:
@@ -232,7 +232,7 @@ def list_held_elsewhere(state: State, corpus: Corpus) -> tuple[str, ...]:
 def leave_to_projects(corpus: Corpus, known: Iterable[KnownProject]) -> tuple[str, ...]:
     """Return the roots of those known projects whose packages a corpus leaves to them.
 
-    A corpus whose roots were written down has all that lies there.
+    A corpus with configured roots leaves them nothing.
     """
     if corpus.kind != PACKAGES or not corpus.found:
         return ()
@@ -240,7 +240,7 @@ def leave_to_projects(corpus: Corpus, known: Iterable[KnownProject]) -> tuple[st
 
 
 def _rescan_found(state: State, root: str) -> None:
-    """Have found packages scanned where a project came or went."""
+    """Request scans of found packages after a project was added or removed."""
     for name, corpus in state.corpora.items():
         if corpus.kind == PACKAGES and corpus.found:
             around = (top for top in corpus.resolve_roots().values() if is_within(root, top))
@@ -248,11 +248,11 @@ def _rescan_found(state: State, root: str) -> None:
                 state.request(Job("reconcile", name, ScanRequest(under=(root,))))
 
 
-# What is watched: agent directories and docs as long as they are few, and the manifests.
+# Watches: agent directories and docs if they are few, and the manifests.
 
 
 def note_watched(state: State, project: Project) -> None:
-    """Note what of a project is watched, where that changed, and what is left out."""
+    """Note which parts of a project are watched, if that changed, and what is left out."""
     projects, names = state.projects, state.projects.list_parts(project).values()
     parts = [part for name in names if (part := state.parts.get(name))]
     left = _MOST_WATCHED
@@ -304,11 +304,11 @@ def _count_directories(path: str, most: int) -> int:
     return count
 
 
-# Putting aside and forgetting.
+# Putting projects aside and forgetting them.
 
 
 def forget_project(state: State, publisher: Publisher, root: str) -> None:
-    """Forget a project and all that was held of it, with the prompts that its items were given."""
+    """Forget a project and all its data, with the prompts that its items were given."""
     publisher.set_parts(root, ())
     state.ledger.prompts.forget_corpora(lambda name: is_part_of(name, root))
     state.ledger.known_projects.forget(root)
@@ -324,14 +324,14 @@ def forget_known(context: JobContext) -> str:
 
 
 def tend_projects(context: JobContext) -> str:
-    """Forget the projects that were put aside, or are gone, for a month; look after the others."""
+    """Forget projects put aside or gone for a month; update the others."""
     state, projects, now = context.state, context.state.projects, context.state.clock()
     forgotten = 0
     for known in projects.list_known():
         root = known.project.root
         context.pause()
         if known.aside_at and known.aside_at < known.asked_at:
-            continue  # asked from again, and about to be tended to
+            continue  # queried again, and about to be updated
         since = known.gone_at or known.aside_at
         if since and not 0 <= now - since < _MONTH_S:
             forget_project(state, context.publisher, root)
@@ -342,14 +342,14 @@ def tend_projects(context: JobContext) -> str:
 
 
 class ProjectUpkeep:
-    """Store when projects were asked from, and look after them now and then: the writer's."""
+    """Store when projects were queried, and check them now and then. Only the writer may use it."""
 
     def __init__(self, state: State):
         self._state = state
         self._flushed_at = self._swept_at = state.clock()
 
     def tick(self) -> None:
-        """Do what is due; most often that is nothing."""
+        """Do what is due, if anything."""
         state, now = self._state, self._state.clock()
         if not 0 <= now - self._flushed_at < _FLUSHED_EVERY_S:
             self._flushed_at = now

@@ -1,8 +1,8 @@
-"""Projects: which ones are known, which of them a place lies in, and the parts they have.
+"""Projects: the known ones, their parts, and which of them a place lies in.
 
-A project's part of a corpus is a corpus of its own, called `CORPUS@DIGEST` after the corpus and the
-project's root. No query sees it but one that comes from the project. What makes the parts is
-`irdaemon.engine.project_parts`, by the writer.
+A project's part of a corpus is a corpus too, named `CORPUS@DIGEST` after the corpus and the
+project's root. Only queries from the project see it. The writer makes the parts, with
+`irdaemon.engine.project_parts`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from irdaemon.source.opening import is_within
 from irdaemon.source.projects import Located, PlaceRules, clean_place, locate_project
 from irdaemon.types import Hit, Project, Root, RootWatch
 
-# What stands between the names of a corpus and of a project; no configured name holds it.
+# Separates the corpus from the project in a part's name; no configured name contains it.
 AT = "@"
 _DIGITS = 10
 _NONE: Mapping[str, str] = MappingProxyType({})
-# A question older than this has nested places looked for again, and so is a place itself.
+# After this time the places below the last one are looked for again, and a place is checked again.
 OLD_S = 30.0
 _TRIED_AGAIN_S = 1.0
 _MOST_PLACES, _MOST_SHOWN = 4_096, 10
@@ -33,23 +33,23 @@ ASKED, ADDED = "asked from", "irc projects add"
 
 
 def name_part(corpus: str, root: str) -> str:
-    """Return what the part of a corpus is called that the project at a root has."""
+    """Return the name of the part that the project at a root has of a corpus."""
     digest = hashlib.sha256(root.encode("utf-8", "surrogateescape")).hexdigest()
     return f"{corpus}{AT}{digest[:_DIGITS]}"
 
 
 def is_part_of(name: str, root: str) -> bool:
-    """Return whether a corpus' name is that of a part that the project at a root has."""
+    """Return whether a corpus' name is that of a part of the project at a root."""
     corpus, at, _ = name.rpartition(AT)
     return bool(at) and name == name_part(corpus, root)
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What a place was found to lie in: the root of a project, or none and why; and when.
+    """The project that a place lies in, or none and why; and when that was found.
 
-    `failed`: nobody could look, so only the reason is of use. `real` is the place's real path,
-    "" where that is not known.
+    `failed`: the place could not be looked at, so only the reason is of use. `real` is the place's
+    real path, or "" if unknown.
     """
 
     root: str | None
@@ -61,7 +61,7 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class Tended:
-    """What the writer made of a project, and when: the parts, what is watched, what to say."""
+    """A project as the writer last updated it: its parts, its watches, the notes, and when."""
 
     at: float
     watched: tuple[Root, ...] = ()
@@ -69,9 +69,9 @@ class Tended:
 
 
 class Projects:
-    """The projects that are known, by their roots. Any thread may ask.
+    """The known projects, by their roots. Any thread may use it.
 
-    `request` has the writer tend to the project at a root. Only `locate` touches files.
+    `request` has the writer update the project at a root. Only `locate` touches files.
     """
 
     def __init__(
@@ -83,15 +83,15 @@ class Projects:
         self._clock = clock
         self._snapshot = snapshot
         self._request = request
-        # None where no project is read.
+        # None if no project is read.
         self.config: Config | None = None
-        # Without a lock: each change is one assignment, and what two threads lose by it is asked
-        # for again.
+        # Without a lock: each change is one assignment, and a change lost between two threads is
+        # made again by the next query.
         self._by_root: dict[str, KnownProject] = {}
         self._parts: dict[str, Mapping[str, str]] = {}
-        self._tended: Mapping[str, Tended] = {}  # replaced as a whole: who watches compares
+        self._tended: Mapping[str, Tended] = {}  # replaced as a whole: the watcher compares it
         self._places: dict[str, _Place] = {}
-        self._again: dict[str, str] = {}  # old places, and what they were found to lie in
+        self._again: dict[str, str] = {}  # earlier places, and what they were found to lie in
         self._requested: dict[str, float] = {}
         self._asked: dict[str, float] = {}
         self._last_place: dict[str, str] = {}
@@ -99,7 +99,7 @@ class Projects:
 
     @property
     def settings(self) -> ProjectsConfig | None:
-        """Return how projects are read; None where none is."""
+        """Return how projects are read; None if they are not."""
         config = self.config
         return config.projects if config and config.projects.enabled else None
 
@@ -108,7 +108,7 @@ class Projects:
     def find(self, place: str) -> Project | None:
         """Return the innermost known project that a clean place lies in, if any.
 
-        No file is touched. It is noted that something was asked from the project.
+        No file is touched. The project is noted as queried.
         """
         if not place or self.settings is None:
             return None
@@ -134,14 +134,14 @@ class Projects:
             self._request(root)
 
     def note_shown(self, place: str, hits: Iterable[Hit]) -> None:
-        """Note what an answer to a place showed, for people to see what applies there lately."""
+        """Note the items shown to a place, so that people can see what applied there lately."""
         if (project := self.find(place)) is not None:
             shown = [f"{hit.corpus}/{hit.artifact_id}" for hit in hits]
             known = dict.fromkeys((*shown, *self._shown.get(project.root, ())))
             self._shown[project.root] = list(known)[:_MOST_SHOWN]
 
     def list_shown(self, root: str) -> list[str]:
-        """Return what answers to places in the project at a root showed, the newest first."""
+        """Return the items of recent answers in the project at a root, newest first."""
         return self._shown.get(root, [])
 
     def is_known(self, place: str) -> bool:
@@ -157,11 +157,11 @@ class Projects:
         return 0 <= self._clock() - seen.at < OLD_S
 
     def locate(self, place: str) -> Project | None:
-        """Return the project that a place lies in, which is known from then on; None where none is.
+        """Return the project that a place lies in and make it known; None if there is none.
 
-        A child process looks, for a moment; what it found is remembered. Where it fails, that is a
-        known project around the place. Raises QueryError for a place that does not exist, is no
-        directory, or cannot be read.
+        A child process takes a quick look, and the result is remembered. If it fails, a known
+        project around the place is returned. Raises QueryError for a place that does not exist, is
+        no directory, or cannot be read.
         """
         if self.settings is None:
             return None
@@ -171,7 +171,7 @@ class Projects:
         return self.find(place)
 
     def resolve(self, place: str) -> str:
-        """Return the real path of a clean place as it was located; of any other the place itself.
+        """Return the real path of a clean place that was located; any other place unchanged.
 
         No file is touched.
         """
@@ -179,7 +179,7 @@ class Projects:
         return seen.real if seen and seen.real else place
 
     def explain(self, place: str) -> str:
-        """Return why a place that was located lies in no project."""
+        """Return why a located place lies in no project."""
         seen = self._places.get(place)
         return seen.reason if seen else ""
 
@@ -201,17 +201,17 @@ class Projects:
         self._places[place] = _Place(root, found.reason, self._clock(), found.failed, found.place)
 
     def make_rules(self) -> PlaceRules:
-        """Return where projects may lie."""
+        """Return the rules for where projects may lie."""
         settings = self.settings or ProjectsConfig()
         home = os.path.expanduser("~")
         return PlaceRules(home, os.getuid(), settings.roots, settings.ignore)
 
     def register(self, project: Project, why: str = ASKED) -> KnownProject:
-        """Add a project to those that are known and kept in step; return what is known of it."""
+        """Add a project to the known and active ones; return its record."""
         before, now = self._by_root.get(project.root), self._clock()
         if before is None:
             known = KnownProject(project, why, now, now)
-            # Of those at or below it another project was the innermost.
+            # Another project was the innermost one for places at or below it.
             top = project.root
             self._keep_places(
                 lambda at, seen: seen.root is not None and not is_within(seen.real or at, top)
@@ -234,11 +234,11 @@ class Projects:
         return is_part_of(name, project.root)
 
     def has_part(self, name: str) -> bool:
-        """Return whether a corpus' name is that of a part of a project that is known."""
+        """Return whether a corpus' name is that of a part of a known project."""
         return any(is_part_of(name, root) for root in tuple(self._by_root))
 
     def is_reading(self, project: Project) -> bool:
-        """Return whether a part of a project is still to be read for the first time."""
+        """Return whether a part of a project has not been read for the first time yet."""
         if project.root not in self._tended:
             known = self._by_root.get(project.root)
             return known is None or not known.gone_at
@@ -247,7 +247,7 @@ class Projects:
         return any(index is None or index.last_reconcile is None for index in held)
 
     def list_known(self) -> list[KnownProject]:
-        """Return the projects that are known, the one that was last asked from first."""
+        """Return the known projects, the most recently queried first."""
         asked = self._asked
         known = [
             replace(each, asked_at=max(each.asked_at, asked.get(root, 0.0)))
@@ -256,7 +256,7 @@ class Projects:
         return sorted(known, key=lambda each: (-each.asked_at, each.project.root))
 
     def get(self, root: str) -> KnownProject | None:
-        """Return what is known of the project at a root."""
+        """Return the record of the project at a root."""
         return self._by_root.get(root)
 
     def find_around(self, path: str) -> list[str]:
@@ -265,29 +265,29 @@ class Projects:
         return [top for top in list_upward(path) if top in by_root]
 
     def get_tended(self, root: str) -> Tended | None:
-        """Return what the writer made of a project; None where it has yet to, or it is aside."""
+        """Return the project as last updated; None if that is yet to come, or it is put aside."""
         return self._tended.get(root)
 
     def leave_out(self, watches: Iterable[RootWatch]) -> tuple[RootWatch, ...]:
-        """Return watches without those of projects that have nothing to watch, or only poll it."""
+        """Return watches without those of projects that are missing or only polled."""
         paths = {root.path for each in self._tended.values() for root in each.watched}
         idle = ("missing", "polling")
         return tuple(each for each in watches if each.mode not in idle or each.path not in paths)
 
     @property
     def tended(self) -> Mapping[str, Tended]:
-        """Return what the writer made of each project that is in step, by its root."""
+        """Return each active project as last updated, by its root."""
         return self._tended
 
     # -- by the writer ---------------------------------------------------------------------------
 
     def load(self, known: Iterable[KnownProject]) -> None:
-        """Know the projects that a ledger has."""
+        """Load the known projects of a ledger."""
         for each in known:
             self._by_root.setdefault(each.project.root, each)
 
     def keep(self, known: KnownProject) -> None:
-        """Know another thing of a project that is known."""
+        """Replace the record of a known project."""
         if known.project.root in self._by_root:
             self._by_root[known.project.root] = known
 
@@ -303,22 +303,22 @@ class Projects:
         self.note_tended(root, None)
 
     def configure(self, config: Config) -> None:
-        """Take up another configuration; each project that is in step is brought in step again."""
+        """Apply another configuration; each active project is updated by it."""
         self.config = config
         self.forget_places()
         for root in self._tended:
             self._request(root)
 
     def forget_places(self) -> None:
-        """Forget every place, so that each is looked at again."""
+        """Forget every place, so that each is located again."""
         self._places = {}
 
     def look_again(self, root: str) -> None:
-        """Look again at the old places that the project at a root was asked from since."""
+        """Look again at the earlier places from which the project at a root was queried."""
         for place in [at for at, top in tuple(self._again.items()) if top == root]:
             try:
                 found = self.look(place)
-            except QueryError:  # it is gone: a question from it gets an error
+            except QueryError:  # it is gone: queries from it get an error
                 self._places.pop(place, None)
             else:
                 if not found.failed:
@@ -329,23 +329,23 @@ class Projects:
         self._places = {at: seen for at, seen in tuple(self._places.items()) if wanted(at, seen)}
 
     def set_parts(self, root: str, parts: Mapping[str, str]) -> None:
-        """Note which parts a project has, by the corpora they belong to."""
+        """Note the parts of a project, by the corpora they belong to."""
         if parts:
             self._parts[root] = parts
         else:
             self._parts.pop(root, None)
 
     def note_tended(self, root: str, tended: Tended | None) -> None:
-        """Note what was made of a project, None where it is put aside."""
+        """Note a project as updated, or None when it is put aside."""
         others = {top: each for top, each in self._tended.items() if top != root}
         self._tended = {**others, root: tended} if tended else others
 
     def find_last_place(self, root: str) -> str:
-        """Return the place in a project that something was last asked from."""
+        """Return the place of the last query from a project."""
         return self._last_place.get(root, root)
 
     def take_questions(self) -> dict[str, float]:
-        """Return when projects were last asked from, where the ledger does not have it yet."""
+        """Return when projects were last queried, if the ledger does not have it yet."""
         by_root = self._by_root
         asked = {
             root: at

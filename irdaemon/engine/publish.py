@@ -31,7 +31,7 @@ GONE = "the corpus is gone"
 
 
 class Publisher:
-    """Bring indexes level with the ledger and replace the snapshot. Only the writer may use it."""
+    """Update indexes from the ledger and replace the snapshot. Only the writer may use it."""
 
     def __init__(self, state: State):
         self._state = state
@@ -41,7 +41,7 @@ class Publisher:
         self._due_at = 0.0
 
     def set_corpora(self, corpora: Iterable[Corpus]) -> None:
-        """Make these the corpora: new ones are served from the ledger, dropped ones forgotten.
+        """Replace the corpora: new ones are served from the ledger, dropped ones forgotten.
 
         A corpus whose recipe or embedder changed becomes stale by itself at its next scan.
         """
@@ -49,7 +49,7 @@ class Publisher:
         state.embedders.retry_absent()
         chosen = {corpus.name: corpus for corpus in corpora}
         if any(corpus.backend for corpus in chosen.values()):
-            ledger.read_identity()  # by which backends know it
+            ledger.read_identity()  # backends know the ledger by it
         parts = state.parts
         for corpus in (*chosen.values(), *parts.values()):
             self._declare(corpus)
@@ -65,7 +65,7 @@ class Publisher:
         state.served = Served(chosen, snapshot, parts)
 
     def set_parts(self, root: str, corpora: Iterable[Corpus]) -> None:
-        """Make these the parts of the project at a root; those it has no longer are forgotten."""
+        """Replace the parts of the project at a root; parts that it no longer has are forgotten."""
         state = self._state
         chosen = {corpus.name: corpus for corpus in corpora}
         for corpus in chosen.values():
@@ -76,7 +76,7 @@ class Publisher:
         self._serve_parts(root, chosen)
 
     def put_aside(self, root: str) -> None:
-        """Unload the parts of the project at a root; the ledger keeps what it has of them."""
+        """Unload the parts of the project at a root; the ledger keeps their rows."""
         for name in self._state.parts:
             if is_part_of(name, root):
                 self._state.work.drop(name, GONE)
@@ -101,12 +101,12 @@ class Publisher:
         state.served = Served(state.corpora, snapshot, {**others, **chosen})
         names = {corpus.part_of: name for name, corpus in chosen.items()}
         state.projects.set_parts(root, names)
-        state.tiers.forget_answers()  # they may show what was served until now
+        state.tiers.forget_answers()  # they may show the parts served until now
         state.scopes.forget(set(before) - known)
         state.work.wake_waiting()
 
     def show_corpora(self, corpora: Iterable[Corpus]) -> None:
-        """Serve corpora as a ledger has them now that is only read: nothing is noted in it."""
+        """Serve corpora from a read-only ledger, without recording anything in it."""
         state, ledger = self._state, self._state.ledger
         chosen = {corpus.name: corpus for corpus in corpora}
         with ledger.hold_snapshot():
@@ -146,9 +146,9 @@ class Publisher:
             self._due_at = started + max(_PUBLISHED_EVERY_S, 10 * took)
 
     def publish(self, corpus: Corpus, graph: Graph | None = None) -> None:
-        """Replace the snapshot by one with the ledger's present state of this corpus.
+        """Replace the snapshot by one with the ledger's current state of this corpus.
 
-        `graph` takes the place of the index's. A graph or an image that is due is requested.
+        `graph` replaces that of the index. If a graph or an image is due, it is requested.
         """
         state = self._state
         if state.find_corpus(corpus.name) is None:
@@ -162,9 +162,10 @@ class Publisher:
         state.notify("generation", {"generation": generation, "corpus": corpus.name})
 
     def note_scan(self, corpus: Corpus) -> None:
-        """Record a scan that found no change: no generation is counted.
+        """Record a scan that found no change, without a new generation.
 
-        But one is where what an earlier scan stored was not published, as a write had failed.
+        If an earlier scan could not publish its rows because a write failed, they are published
+        now.
         """
         state, index = self._state, self._index(corpus)
         if index.rows is not state.snapshot.get_index(corpus.name).rows:
@@ -200,17 +201,17 @@ class Publisher:
         return index
 
     def _read_floors(self, corpus: Corpus, index: CorpusIndex) -> dict[str, Floor]:
-        """Return the floors of a part: found beside the person's, there it is seen if they fit."""
+        """Return a part's floors, found with the person's corpus, if they fit its index."""
         kept = self._state.ledger.corpora.read_floors(corpus.name)
         fit = (index.embedder, corpus.recipe)
         return {mode: each for mode, each in kept.items() if (each.embedder, each.recipe) == fit}
 
     def keep_until_reread(self) -> None:
-        """Keep serving each corpus from memory until a new, empty ledger has all of it."""
+        """Keep serving each corpus from memory until a new, empty ledger contains all of it."""
         self._not_reread = {*self._state.corpora, *self._state.parts}
 
     def keeps_former(self, corpus: str) -> bool:
-        """Return whether a corpus is served from memory until a new ledger has all of it."""
+        """Return whether a corpus is served from memory until a new ledger contains all of it."""
         return corpus in self._not_reread
 
     # -- graphs ----------------------------------------------------------------------------------
@@ -220,7 +221,7 @@ class Publisher:
         return graph_is_due(index.dense, self._graph_above)
 
     def drop_graphs(self) -> None:
-        """Search exactly everywhere; until the next start no graph is built again."""
+        """Search exactly everywhere; no graph is built again until the next start."""
         self._graph_above = 0
         self._state.publish(drop_graphs(self._state.snapshot))
 
@@ -234,14 +235,14 @@ class Publisher:
         return CorpusIndex.from_image(origin, image) if image else None
 
     def drop_tombstones(self, index: CorpusIndex) -> None:
-        """Drop the ledger's tombstones of a corpus, unless an image has still to apply them."""
+        """Drop the ledger's tombstones of a corpus, unless an image has yet to apply them."""
         if not index.rows.laid_out:
             if self._images:
                 self._images.drop(index.corpus)
             self._state.ledger.index_rows.drop_tombstones(index.corpus, index.rows.last_tombstone)
 
     def save_image(self, corpus: str) -> str:
-        """Lay a large corpus out in files, and go on from those; return what was done."""
+        """Save a large corpus as an image and serve from it; return what was done."""
         state = self._state
         index = state.snapshot.find_index(corpus)
         if index is None or self._images is None or not self._needs_image(index):
@@ -257,7 +258,7 @@ class Publisher:
         return f"an image of {format_count(index.rows.n_records, 'record')}"
 
     def _needs_image(self, index: CorpusIndex) -> bool:
-        if index.corpus in self._not_reread:  # these are still the rows of the ledger before
+        if index.corpus in self._not_reread:  # its rows are still those of the previous ledger
             return False
         whole = index.last_reconcile is not None and not index.unembedded
         return bool(self._images and whole and self._images.is_due(index.rows, index.dense.graph))
@@ -268,7 +269,7 @@ class Publisher:
 
 
 def _mark_by_hand(index: CorpusIndex, corpus: Corpus) -> CorpusIndex:
-    """Return an index that knows whether its corpus is scanned by hand only."""
+    """Return an index marked with whether its corpus is scanned by hand only."""
     return replace(index, by_hand=corpus.reindex.on == MANUAL)
 
 
@@ -276,8 +277,8 @@ def _mark_by_hand(index: CorpusIndex, corpus: Corpus) -> CorpusIndex:
 class JobContext:
     """A running job. `pause()` lets a more urgent job go first; a long job calls it often.
 
-    `pause` returns whether a scan of the job's corpus went first. It raises Unavailable where the
-    engine stops or the ledger was replaced, NotFound where the job's corpus is gone.
+    `pause` returns whether a scan of the job's corpus went first. It raises Unavailable if the
+    engine stops or the ledger was replaced, NotFound if the job's corpus was removed.
     """
 
     state: State
@@ -287,6 +288,6 @@ class JobContext:
     pause: Callable[[], bool]
 
     def publish_and_pause(self, corpus: Corpus) -> bool:
-        """Publish what there is so far where that is due, and let others go first; see `pause`."""
+        """Publish the rows stored so far if that is due, and let others go first; see `pause`."""
         self.publisher.publish_if_due(corpus)
         return self.pause()

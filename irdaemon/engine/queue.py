@@ -1,4 +1,4 @@
-"""The queue of jobs: it joins equal requests and gives out the urgent ones first."""
+"""The queue of jobs: it joins equal requests and hands out the urgent ones first."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class FailedJob:
 class Watermarks:
     """How far a corpus has come; times are Unix seconds, None before the first.
 
-    `changed_at` is when the newest change was seen, `indexed_at` when the newest was that the
-    snapshot includes. `waiting_since` is when the oldest scan that waits or runs was requested.
-    `refused` counts what the last scan kept out and `refusal` says why; `missed_events` counts the
-    changes that the last routine scan found and no event had reported; `collapsed_at` is when so
-    many changed paths waited that one scan had to stand for them; `left_out` counts by reason what
-    the last whole scan saw and left out.
+    `changed_at` is when the newest change was seen, `indexed_at` when the newest change in the
+    snapshot was. `waiting_since` is when the oldest waiting or running scan was requested.
+    `refused` counts the entries that the last scan kept out and `refusal` says why; `missed_events`
+    counts the changes that the last routine scan found without an event; `collapsed_at` is when too
+    many changed paths waited and one scan replaced them; `left_out` counts what the last whole scan
+    left out, by reason.
     """
 
     changed_at: float | None = None
@@ -51,11 +51,11 @@ class Watermarks:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
     def note_change(self, at: float) -> Watermarks:
-        """Return them after a change was seen."""
+        """Return them updated for an observed change."""
         return replace(self, changed_at=max(at, self.changed_at or at))
 
     def note_scan(self, request: ScanRequest, report: Report) -> Watermarks:
-        """Return them after a scan."""
+        """Return them updated for a scan."""
         marks = self
         if report.refused or not request.under:
             marks = replace(marks, refused=report.refused, refusal=report.refusal)
@@ -64,32 +64,32 @@ class Watermarks:
         return replace(marks, missed_events=report.missed_events) if request.routine else marks
 
     def note_indexed(self, up_to: float) -> Watermarks:
-        """Return them once every change seen until then is in the snapshot."""
+        """Return them updated once every change observed until then is in the snapshot."""
         return replace(self, indexed_at=max(up_to, self.indexed_at or up_to))
 
     def note_embedded(self, at: float) -> Watermarks:
-        """Return them once every record has its vector."""
+        """Return them updated once every record has its vector."""
         return replace(self.note_end(FailedJob("embed", "", at)), embedded_at=at)
 
     def note_end(self, job: FailedJob) -> Watermarks:
-        """Return them after the end of a job; without a reason it did not fail."""
+        """Return them updated for the end of a job; without a reason it did not fail."""
         others = tuple(each for each in self.failed_jobs if each.kind != job.kind)
         return replace(self, failed_jobs=others + ((job,) if job.reason else ()))
 
 
 _JOBS_REMEMBERED = 256
-# A job with more entries or records left than this takes seconds: scans of other corpora go first.
+# A job with more entries or records left takes seconds: scans of other corpora go first.
 _LONG = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One thing to do: `kind` is one of JOBS.
+    """A job to run: `kind` is one of JOBS.
 
-    `first` and `last` are when it was first and last requested. A `short` one is soon done, and
-    waits for nothing longer. A `collapsed` one stands for more
-    changed paths than may wait. An `early` one is the first scan of what a project adds: the
-    question that made the project known waits for it.
+    `first` and `last` are when it was first and last requested. A `short` one takes little time,
+    and waits for no longer job. A `collapsed` one replaces more changed paths than may wait. An
+    `early` one is the first scan of a part of a project: the query that made the project known
+    waits for it.
     """
 
     kind: str
@@ -104,7 +104,7 @@ class Job:
 
     @property
     def urgency(self) -> float:
-        """Return how soon this is to be done: 0 is at once."""
+        """Return how urgent the job is; 0 is the most urgent."""
         changed = self.kind == "reconcile" and self.scan.under
         if changed or self.short:
             return CHANGE
@@ -117,9 +117,9 @@ class Job:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a job is: `state` is queued, running, done or failed.
+    """The progress of a job: `state` is queued, running, done or failed.
 
-    `no_change`: it was a whole scan, and found all as it was.
+    `no_change`: it was a whole scan, and found no change.
     """
 
     job: Job
@@ -150,10 +150,10 @@ class Progress:
 
 
 class JobQueue:
-    """Hold the jobs to do, at most one for each kind, corpus and urgency.
+    """The waiting jobs, at most one for each kind, corpus and urgency.
 
-    Where more than `most_paths` changed paths of a corpus wait (0: no limit), a scan of the
-    directory around them all stands for them.
+    If more than `most_paths` changed paths of a corpus wait (0: no limit), one scan of the
+    directory around them replaces them.
     """
 
     def __init__(self, most_paths: int = 0) -> None:
@@ -165,7 +165,7 @@ class JobQueue:
         return len(self._waiting)
 
     def add(self, job: Job, now: float = 0.0) -> Job:
-        """Add a job, joining it with one that already waits; return the one that waits now."""
+        """Add a job, joining it with a waiting one of its kind; return the job that waits now."""
         key = (job.kind, job.corpus, job.urgency)
         waiting = self._waiting.get(key)
         if waiting is None:
@@ -179,17 +179,17 @@ class JobQueue:
         return job
 
     def find_oldest(self, corpus: str | None = None) -> float | None:
-        """Return when the oldest job, or scan of a corpus, was requested; None where none waits."""
+        """Return when the oldest job, or scan of a corpus, was requested; None if none waits."""
         jobs = self._waiting.values()
         requested = (job.first for job in jobs if corpus is None or job.is_scan_of(corpus))
         return min(requested, default=None)
 
     def take(self, at_most: float = 99) -> Job | None:
-        """Remove and return the most urgent job, of urgency `at_most` or sooner; None if none."""
+        """Remove and return the most urgent job, of urgency `at_most` or sooner, or None."""
         return self._take_first(job for job in self._waiting.values() if job.urgency <= at_most)
 
     def take_scan(self, busy: Collection[str]) -> Job | None:
-        """Remove and return the first whole scan of a corpus that is not among the busy ones."""
+        """Remove and return the first whole scan of a corpus that is not busy, or None."""
         scans = (job for job in self._waiting.values() if job.kind == "reconcile")
         free = (job for job in scans if job.urgency != CHANGE and job.corpus not in busy)
         return self._take_first(free)
@@ -201,10 +201,10 @@ class JobQueue:
         return job
 
     def count_paths(self, corpus: str = "") -> int:
-        """Count the changed paths that wait, of one corpus or of all, a whole scan as one."""
+        """Count the waiting changed paths of one corpus or of all; a whole scan counts as one."""
         return sum(
             max(1, len(job.scan.under))
-            for job in tuple(self._waiting.values())  # readers come while the writer takes
+            for job in tuple(self._waiting.values())  # readers call it while the writer takes
             if job.kind == "reconcile" and corpus in ("", job.corpus)
         )
 
@@ -213,18 +213,18 @@ class JobQueue:
         return any(job.kind == kind for job in self._waiting.values())
 
     def has_urgent(self) -> bool:
-        """Return whether something waits that is to be done at once."""
+        """Return whether a job waits that must run at once."""
         return any(job.urgency == CHANGE for job in self._waiting.values())
 
     def drop(self, corpus: str) -> list[Job]:
-        """Remove and return what waits for a corpus that is no more."""
+        """Remove and return the waiting jobs of a removed corpus."""
         dropped = [job for job in self._waiting.values() if job.corpus == corpus]
         self._waiting = {key: job for key, job in self._waiting.items() if job not in dropped}
         return dropped
 
 
 class Work:
-    """The jobs that wait, run, or ended of late; any thread may add, one writer takes.
+    """The waiting, running and recently ended jobs; any thread may add, one writer takes.
 
     `last_progress` is when, on the monotonic clock, the writer last took or worked on a job.
     """
@@ -263,9 +263,9 @@ class Work:
             return self._begin(self._queue.take())
 
     def take_before(self, running: Job) -> Job | None:
-        """Remove and return a job that need not wait for the one that runs.
+        """Remove and return a job that need not wait for the running one.
 
-        That is a change, or before a long job the scan of a corpus that no running job is about.
+        That is a change or, during a long job, the scan of a corpus without a running job.
         """
         self.last_progress = time.monotonic()
         if running.urgency == CHANGE:
@@ -324,7 +324,7 @@ class Work:
             self._marks[job.corpus] = marks
 
     def get_watermarks(self, corpus: str) -> Watermarks:
-        """Return how far a corpus has come."""
+        """Return the watermarks of a corpus."""
         with self._wake:
             requested = [p.job.first for p in self.list_running() if p.job.is_scan_of(corpus)]
             if (waiting := self._queue.find_oldest(corpus)) is not None:
@@ -332,22 +332,22 @@ class Work:
             return replace(self._get_marks(corpus), waiting_since=min(requested, default=None))
 
     def find_oldest(self) -> float | None:
-        """Return when the oldest job that waits was requested; None where none waits."""
+        """Return when the oldest waiting job was requested; None if none waits."""
         with self._wake:
             return self._queue.find_oldest()
 
     def wake_waiting(self) -> None:
-        """Wake every waiting call to check again what it waits for."""
+        """Wake every waiting call, to check its condition again."""
         with self._wake:
             self._ended.notify_all()
 
     def wait_until(self, happened: Callable[[], bool], timeout: float) -> bool:
-        """Wait until something happened, checking whenever a job ends; return whether it did."""
+        """Wait until a condition holds, checked whenever a job ends; return whether it did."""
         with self._wake:
             return self._ended.wait_for(lambda: happened() or self.stopping, timeout) and happened()
 
     def list_scans(self, corpus: str) -> list[Progress]:
-        """Return the scans of a corpus that wait or run now."""
+        """Return the waiting and running scans of a corpus."""
         with self._wake:
             return [
                 progress
@@ -356,7 +356,7 @@ class Work:
             ]
 
     def drop(self, corpus: str, why: str) -> None:
-        """Fail what waits for a corpus that is no more."""
+        """Fail the waiting jobs of a removed corpus."""
         with self._wake:
             for job in self._queue.drop(corpus):
                 self.end(job.number, "failed", why)
@@ -370,23 +370,23 @@ class Work:
             self._ended.notify_all()
 
     def progress(self, number: int) -> Progress:
-        """Return how far a job is. Raises NotFound for one that is not remembered."""
+        """Return the progress of a job. Raises NotFound for one that is not remembered."""
         if number not in self._progress:
             raise NotFound(f"no job {number}", "the last few hundred are remembered")
         return self._progress[number]
 
     def list_running(self) -> list[Progress]:
-        """Return the jobs that run now."""
+        """Return the running jobs."""
         return list(self._running.values())
 
     def count_pending(self) -> int:
-        """Count the changed paths that wait or are being read, a whole scan as one."""
+        """Count the changed paths that wait or are being read; a whole scan counts as one."""
         scans = (p for p in self.list_running() if p.job.kind == "reconcile")
         return self._queue.count_paths() + sum(scan.todo - scan.done for scan in scans)
 
     @property
     def waiting(self) -> int:
-        """Count the jobs that wait."""
+        """Count the waiting jobs."""
         return len(self._queue)
 
     @property
@@ -397,7 +397,7 @@ class Work:
 
     @property
     def queued(self) -> int:
-        """Count the jobs that wait or run."""
+        """Count the waiting and running jobs."""
         return len(self._queue) + len(self.list_running())
 
     def _remember_job(self, job: Job) -> None:
@@ -409,7 +409,7 @@ class Work:
 
 
 def merge_scans(one: ScanRequest, other: ScanRequest) -> ScanRequest:
-    """Return the scan that sees what either would."""
+    """Return one scan that covers both."""
     return ScanRequest(
         under=tuple(dict.fromkeys(one.under + other.under)),
         full=one.full or other.full,

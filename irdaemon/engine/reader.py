@@ -29,20 +29,20 @@ from irdaemon.types import Disclosure, Hit, Query, Selection
 
 
 class ArtifactStore(Protocol):
-    """What holds the artifacts that a snapshot is of: a ledger, or the backends of a front end."""
+    """The store of a snapshot's artifacts: a ledger, or the backends of a front end."""
 
     def find_exact(self, snapshot: Snapshot, query: ParsedQuery) -> ExactMatches:
-        """Return the records that hold the text of a query."""
+        """Return the records that contain the text of a query."""
         ...
 
     def catch_up(self, query: ParsedQuery) -> Sequence[str]:
-        """Wait until a fresh answer can be given; return the roots of which it is not proved."""
+        """Wait until a fresh answer can be given; return the roots not proved fresh."""
         ...
 
     def complete(
         self, answer: Selection, query: ParsedQuery, visible: Collection[str] | None = None
     ) -> Selection:
-        """Return an answer with the payloads, and what belongs to each hit, as a query asks."""
+        """Return an answer with the payloads and details of its hits, as the query asks."""
         ...
 
     def disclose(
@@ -52,22 +52,22 @@ class ArtifactStore(Protocol):
         expand: str = "none",
         place: str | None = "",
     ) -> list[Disclosure]:
-        """Return the payload of artifacts, as they are seen from a place.
+        """Return the payload of artifacts, as seen from a place.
 
-        None is the place of a client that may not see projects. Raises NotFound, QueryError.
+        The place is None for a client that may not see projects. Raises NotFound, QueryError.
         """
         ...
 
     def records(self, reference: str, place: str | None = "") -> list[dict[str, Any]]:
-        """Return the records of one artifact, in plan order; `place` as of disclose."""
+        """Return the records of one artifact, in plan order; `place` as for `disclose`."""
         ...
 
     def wait(self, generation: int, timeout: float) -> int:
-        """Wait, at most `timeout` seconds, for a generation; return the one there is then."""
+        """Wait at most `timeout` seconds for a generation; return the current one."""
         ...
 
     def info(self, name: str) -> dict[str, Any]:
-        """Return what is known of one corpus."""
+        """Return the details of one corpus."""
         ...
 
     def status(self, profile: bool = False) -> dict[str, Any]:
@@ -79,14 +79,14 @@ NoteTrace = Callable[[Trace], None]
 
 
 def _ignore_trace(trace: Trace) -> None:
-    """Look at no trace."""
+    """Ignore a trace."""
 
 
 class QueryEngine:
     """Answer queries from a state's snapshot and a store. Any thread may use it.
 
-    It is all of a front end, and of an engine the part that writes nothing. `remote` is whether the
-    artifacts lie in backends, which a query waits for.
+    It is the whole of a front end, and the part of an engine that writes nothing. `remote` is
+    whether the artifacts are in backends, which a query waits for.
     """
 
     remote = False
@@ -107,15 +107,15 @@ class QueryEngine:
 
     @property
     def snapshot(self) -> Snapshot:
-        """Return what queries see now."""
+        """Return the snapshot that queries use now."""
         return self.state.served.snapshot
 
     def open_scope(
         self, operation: str, front: bool, corpora: Collection[str] | None
     ) -> AbstractContextManager[None]:
-        """Have backends give nothing of other corpora to what runs inside, None: of all.
+        """Limit backends to these corpora (None: all) inside the block.
 
-        Raises Unavailable for an operation that is not here; `front`: a front end has it.
+        Raises Unavailable for an operation that is not available here; `front`: a front end has it.
         """
         return contextlib.nullcontext()
 
@@ -130,8 +130,8 @@ class QueryEngine:
     ) -> Selection:
         """Answer a query with few hits, or none and a typed reason; see `discovery.discover`.
 
-        Related items come from the `visible` corpora only, None for all. `note_trace` is given the
-        trace of an answer that is made again. No turn of the `session` that asks is in it.
+        Related items come from the `visible` corpora only, None for all. `note_trace` gets the
+        trace of a newly computed answer. Turns of the querying `session` are left out.
         """
         valid = parse_query(query, custom)
         made = (make(valid) for make in self.hooks.make_selector if not custom)
@@ -149,7 +149,7 @@ class QueryEngine:
             note_trace(trace)
             return trace.selection
 
-        # How long a model takes says nothing of a tier.
+        # The time a model takes says nothing about a tier.
         return self._answer(valid, run, "" if by_model else "discover", visible)
 
     def search(self, query: Query | str, *, note_trace: NoteTrace = _ignore_trace) -> Selection:
@@ -168,20 +168,21 @@ class QueryEngine:
             return exact.add_to(answer) if exact else answer
 
         valid = parse_search(query)
-        # How long the texts take to be read says nothing of a tier.
+        # The time to read the texts says nothing about a tier.
         return self._answer(valid, run, "" if valid.exact else "search")
 
     def explain(
         self, query: Query | str, item: str = "", *, of_projects: bool = True
     ) -> dict[str, Any]:
-        """Return what each stage of a query did, and what became of one artifact (CORPUS/ID).
+        """Return what each stage of a query did, and what happened to one artifact (CORPUS/ID).
 
-        `of_projects` is whether to say that it is another project's.
+        `of_projects` is whether to say that the artifact belongs to another project.
         """
         snapshot, valid = self.narrow_query(parse_query(query), offering=True)
         others = list_others(self.state, valid.place, item) if of_projects else ()
         explained = explain(snapshot, valid, self.state.models, item, others)
-        # It is explained as without them: what would be offered is muted, or comes behind a pin.
+        # The stages are explained without preferences: items are shown even if muted or moved by a
+        # pin.
         preferences = self._find_preferences(valid.place, to_session=False)
         muted = [
             f"{corpus['corpus']}/{each['artifact_id']}"
@@ -201,10 +202,10 @@ class QueryEngine:
         return judge_coverage(ask, asked.text, hits)
 
     def narrow_query(self, query: ParsedQuery, offering: bool) -> tuple[Snapshot, ParsedQuery]:
-        """Return what a query is answered from, and the query with its project and its time.
+        """Return the snapshot for a query, and the query with its project and its time.
 
-        `offering`: what it finds is offered; then dependencies and docs are left out where it names
-        no corpora.
+        `offering`: the results are offered, so dependencies and docs are left out unless the query
+        names corpora.
         """
         snapshot = self.state.served.snapshot
         if query.place:
@@ -224,8 +225,8 @@ class QueryEngine:
     ) -> Selection:
         """Run a valid query at the tier that its budget allows, and read its payloads.
 
-        Where it asks for a fresh answer, wait first. Not `timed_as` any operation, it is run as it
-        is.
+        If the query asks for a fresh answer, wait first. With an empty `timed_as` it runs without a
+        tier.
         """
         unproved = self.store.catch_up(query) if query.fresh else None
         answer = self.state.tiers.answer(query, run, timed_as) if timed_as else run(query)
@@ -240,7 +241,7 @@ class QueryEngine:
         return answer
 
     def _tell_project(self, answer: Selection, place: str) -> Selection:
-        """Return an answer that names the project it was asked from, and those of sessions."""
+        """Return an answer that names the project of its query and those of its sessions."""
         projects = self.state.projects
         project = projects.find(place)
         if project is None:

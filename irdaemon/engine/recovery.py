@@ -1,9 +1,8 @@
-"""A sound ledger in the place of a damaged one: at a start, and while queries go on.
+"""Replace a damaged ledger by a sound one: at a start, and while queries are answered.
 
-Rows that do not fit are repaired. A file that is no database any more is set aside, and nothing is
-lost with it but what the sources no longer have. A running daemon hands over to the new one what
-its snapshot has, term ids and vectors, so that old and new can be served side by side until every
-source was read again.
+Rows that do not fit are repaired. A file that is no longer a database is set aside; this loses only
+data that the sources no longer have. A running daemon hands its snapshot's term ids and vectors to
+the new ledger, so that old and new can be served together until every source was read again.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ Made = TypeVar("Made")
 def open_ledger(
     path: str, make: Callable[[Ledger], Made], now: float
 ) -> tuple[Made, Corruption | None]:
-    """Return what `make` makes of the ledger at a path; a damaged one is repaired or set aside.
+    """Return what `make` builds on the ledger at a path; a damaged one is repaired or set aside.
 
-    Raises LedgerError where the disk or a later format is in the way.
+    Raises LedgerError for a disk error or a later format.
     """
     try:
         return _open_and_make(path, make), None
@@ -68,7 +67,7 @@ def renew_ledger(
 ) -> tuple[Ledger, Corruption | None]:
     """Repair the ledger of a running daemon, or set it aside and begin a new one.
 
-    The new one begins with what a snapshot knows.
+    The new one begins with the term ids and vectors of a snapshot.
     """
     if try_repair(old.path):
         old.close()

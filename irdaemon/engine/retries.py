@@ -1,8 +1,8 @@
-"""Retries: jobs that failed, and when they are tried again. Meanwhile the last snapshot answers.
+"""Retries: failed jobs, and when they are tried again. Meanwhile the last snapshot answers.
 
-An error of a job's own is about one corpus: that job waits, twice as long after each failure, and
-the others go on. Where the ledger cannot be written (a full disk, an I/O error) every job fails:
-all of them wait together, and `Retries.problem` says why.
+A job's own error concerns one corpus: that job waits, twice as long after each failure, and the
+others go on. If the ledger cannot be written (a full disk, an I/O error) every job fails: all of
+them wait together, and `Retries.problem` says why.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class LedgerProblem:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A job that failed, `times` times in a row by an error of its own.
+    """A job that failed `times` times in a row by an error of its own.
 
-    `again_at` is when it is tried again, None while it is; `by_ledger` whether it was the ledger
-    that failed it last.
+    `again_at` is when it is tried again, None while it is; `by_ledger` whether its last failure was
+    the ledger's.
     """
 
     job: Job
@@ -46,7 +46,7 @@ class Retry:
 
 
 class Retries:
-    """Keep the jobs that failed until they are done. The writer changes it, any thread may read."""
+    """The failed jobs that are not done yet. Only the writer changes it, any thread may read."""
 
     def __init__(self) -> None:
         self.problem: LedgerProblem | None = None
@@ -55,9 +55,10 @@ class Retries:
         self._ledger_again_at = 0.0
 
     def note(self, job: Job, now: float) -> Retry:
-        """Keep a job that failed by an error of its own; scans of several paths become one.
+        """Add a job that failed by an error of its own; scans of several paths become one.
 
-        What fails while an earlier one waits waits with it: a burst of changes is one try.
+        A job that fails while an earlier one of its key waits joins it: a burst of changes is one
+        try.
         """
         before = self._failed.get(_make_key(job))
         if before is None:
@@ -71,7 +72,7 @@ class Retries:
         return failed
 
     def note_unwritable(self, job: Job, error: str, now: float) -> None:
-        """Keep a job that failed because the ledger cannot be written."""
+        """Add a job that failed because the ledger cannot be written."""
         if self.problem is None:
             log.error(
                 "the ledger cannot be written: %s; the last snapshot goes on answering", error
@@ -91,13 +92,13 @@ class Retries:
 
     def _is_due(self, failed: Retry, now: float) -> bool:
         again_at = self._ledger_again_at if failed.by_ledger else failed.again_at
-        # Beyond the longest wait the clock was set back.
+        # A wait beyond the longest one means that the clock was set back.
         return failed.waits and again_at is not None and not 0 < again_at - now <= _LONGEST_WAIT_S
 
     def settle(self, job: Job, done: bool) -> None:
-        """Note that a job ended without the ledger failing it; call it after `note`.
+        """Note that a job ended without a failure of the ledger; call it after `note`.
 
-        Of one that was done only what it did not do is kept: other paths, or a fuller scan.
+        If it was done, only the rest of the failed job is kept: other paths, or a fuller scan.
         """
         failed = self._failed.get(_make_key(job))
         if failed is not None and done:
@@ -111,13 +112,13 @@ class Retries:
             self.problem, self._ledger_wait_s = None, _FIRST_WAIT_S
 
     def forget(self, corpus: str) -> None:
-        """Forget the jobs of a corpus that is no more."""
+        """Forget the jobs of a removed corpus."""
         self._failed = {key: each for key, each in self._failed.items() if key[1] != corpus}
 
     def count_paths(self, corpus: str = "", by_ledger: bool = False) -> int:
         """Count the changed paths that wait for another try, of one corpus or of all.
 
-        With `by_ledger` only those that the ledger failed.
+        With `by_ledger`, count only those that failed because of the ledger.
         """
         return sum(
             max(1, len(each.job.scan.under))
@@ -132,7 +133,7 @@ class Retries:
 
 
 def _make_key(job: Job) -> tuple[str, str, float]:
-    """Return what is retried as one: a whole scan is not a scan of a changed path."""
+    """Return the key by which retries join: a whole scan differs from one of a changed path."""
     return job.kind, job.corpus, job.urgency
 
 
@@ -141,7 +142,7 @@ def _join(before: Job, job: Job) -> Job:
 
 
 def _subtract(failed: Job, done: Job) -> Job | None:
-    """Return what is left of a failed job once another of its key was done, None for nothing."""
+    """Return the rest of a failed job after another of its key was done, or None."""
     wanted, did = failed.scan, done.scan
     if wanted.under:
         left = tuple(p for p in wanted.under if not any(is_within(p, top) for top in did.under))

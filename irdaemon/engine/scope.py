@@ -1,6 +1,6 @@
-"""The scope of a place: its project, and the parts of that which are searched and read there.
+"""The scope of a place: its project, and the project's parts that are searched and read there.
 
-Without a place, or where it lies in no project, there are the person's own corpora alone.
+Without a place, or outside of every project, it is the person's own corpora alone.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.ledger import Ledger, StoredArtifact
 from irdaemon.types import Project
 
-# Of these kinds the item of a name is one: an agent, too, takes the nearest.
+# In these kinds an item is identified by its name: as for an agent, the nearest one applies.
 _ONE_OF_A_NAME = frozenset(("skills", "agents", "commands", "packages", "dependencies"))
-# These are answered where a query names them, and by search; the first may be offered too.
+# These are found by search and if a query names them; packages may be offered too.
 _PACKAGES, _DOCS = frozenset(("packages", "dependencies")), frozenset(("docs", "files"))
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceScope:
-    """What is to be seen from a place, as of one moment; `place` is a real path.
+    """The corpora and parts visible from a place at one moment; `place` is a real path.
 
     `parts` are the project's, by the name of the corpus that each belongs to.
     """
@@ -43,21 +43,21 @@ class PlaceScope:
         return list(dict.fromkeys((*self.served.corpora, *self.parts)))
 
     def list_stored(self, corpus: str) -> Iterator[Corpus]:
-        """Yield what a corpus consists of here: the project's part, then the person's."""
+        """Yield the parts of a corpus here: the project's, then the person's."""
         for held in (self.parts.get(corpus), self.served.corpora.get(corpus)):
             if held is not None:
                 yield held
 
     def find_stored(self, ledger: Ledger, corpus: str, artifact_id: str) -> Corpus | None:
-        """Return the part of a corpus that holds an artifact; None where none does."""
+        """Return the part of a corpus that contains an artifact, or None."""
         stored = self.list_stored(corpus)
         return next((c for c in stored if ledger.artifacts.get(c.name, artifact_id)), None)
 
     def resolve(self, ledger: Ledger, reference: str) -> tuple[Corpus, str]:
         """Return the part of a corpus and the id of the artifact that a reference means.
 
-        Of a name the project's comes before the person's. Raises NotFound naming what there is,
-        QueryError for one that means several.
+        By name, the project's artifact comes before the person's. Raises NotFound naming what
+        exists, QueryError for an ambiguous name.
         """
         corpus, wanted = parse_reference(reference, self.names)
         missed: NotFound | None = None
@@ -66,11 +66,11 @@ class PlaceScope:
                 return held, find_artifact(ledger, held.name, wanted, corpus, self.measure)
             except NotFound as error:
                 missed = error
-        assert missed is not None  # there is a corpus of the name
+        assert missed is not None  # a corpus of the name exists
         raise missed
 
     def measure(self, artifact: StoredArtifact) -> int:
-        """Return how far from the place an artifact is kept; all are as far from nowhere."""
+        """Return how far from the place an artifact is kept; 0 outside of projects."""
         return Here(self.project, self.place).measure_distance(artifact) if self.project else 0
 
     def list_others(self, corpus: str) -> list[Corpus]:
@@ -81,7 +81,7 @@ class PlaceScope:
 
 
 def find_scope(state: QueryState, place: str) -> PlaceScope:
-    """Return what is to be seen from a clean place, "" for nowhere. No file is touched."""
+    """Return the scope of a clean place ("" for nowhere). No file is touched."""
     served = state.served
     project = state.projects.find(place) if place else None
     if project is None:
@@ -94,9 +94,9 @@ def find_scope(state: QueryState, place: str) -> PlaceScope:
 def narrow_to_project(
     state: QueryState, query: ParsedQuery, offering: bool
 ) -> tuple[Snapshot, ParsedQuery]:
-    """Return what a query from a place is answered from, and the query with its project.
+    """Return the snapshot for a query from a place, and the query with its project.
 
-    Where what it finds is offered, and it names no corpora, dependencies and docs are left out.
+    If the results are offered and the query names no corpora, dependencies and docs are left out.
     """
     scope = find_scope(state, query.place)
     snapshot = scope.served.snapshot
@@ -114,7 +114,7 @@ def narrow_to_project(
 
 
 def find_owner(ledger: Ledger, scope: PlaceScope, reference: str) -> Project | None:
-    """Return the other project that an artifact belongs to, None where it is of none."""
+    """Return the other project that an artifact belongs to, or None."""
     corpus, _, wanted = reference.partition("/")
     for part in scope.list_others(corpus):
         with contextlib.suppress(NotFound, QueryError):
@@ -124,14 +124,14 @@ def find_owner(ledger: Ledger, scope: PlaceScope, reference: str) -> Project | N
 
 
 def tell_owner(reference: str, owner: Project) -> NotFound:
-    """Return the error for a reference to what is another project's."""
+    """Return the error for a reference to another project's artifact."""
     return NotFound(
         f"{reference!r} belongs to {owner.name}", f"ask from there, or --here {owner.root}"
     )
 
 
 def list_others(state: QueryState, place: str, reference: str) -> list[CorpusIndex]:
-    """Return the indexes of other projects' parts of the corpus that a reference is to."""
+    """Return the indexes of other projects' parts of the corpus in a reference."""
     scope, corpus = find_scope(state, place), reference.partition("/")[0]
     parts = scope.served.snapshot.parts
     return [parts[each.name] for each in scope.list_others(corpus) if each.name in parts]

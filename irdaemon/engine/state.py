@@ -1,4 +1,4 @@
-"""What reader and writer share: ledger, corpora, queue, snapshot, and what both ask of them."""
+"""The state shared by reader and writer: ledger, corpora, queue, snapshot, and common questions."""
 
 from __future__ import annotations
 
@@ -42,27 +42,28 @@ from irdaemon.runtime.model_endpoint import ModelEndpoint
 from irdaemon.runtime.tracebacks import describe_error
 from irdaemon.types import Selection, Tuning
 
-# So long after a check found the ledger sound, an error that had it checked is the program's own.
+# For this time after a check found the ledger sound, an error that led to the check counts as a
+# bug.
 _CLEARED_S = 600.0
 Notify = Callable[[str, Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """How an engine works.
+    """The options of an engine.
 
-    `images`: where large corpora are laid out, None for nowhere; `hnsw_above`: number of vectors
-    from which a graph is built, 0 for never; `embedder_idle_s`: seconds after which an unused model
-    is unloaded, 0 for never; `calibrating`: whether floors are calibrated; `reranker`: its name, ""
-    for none; `policy`: when an index counts as stale; `queued_paths`: changed paths of a corpus
-    that may wait before one scan stands for them all, 0 for any number; `embedders`: those that
-    were made already, by the names that corpora have for them; `tuning`: how legs are fused;
-    `quiet`: when scans at intervals and compaction may run; `compact_every_s`: how often that is
-    due, 0 for never; `model`: the endpoint of the model that corpora may use, None for none, which
-    is waited for at most `model_timeout_s`; `addons`: the options of add-ons, by name;
-    `on_battery`: whether the machine is on its battery, while upkeep waits;
-    `workers`: child processes that may read where there is much to read, 0 for none; `projects`:
-    the configuration by which parts of projects are made, None where no project is read.
+    `images`: the images of large corpora, None for no images; `hnsw_above`: number of vectors from
+    which a graph is built, 0 for never; `embedder_idle_s`: seconds after which an unused model is
+    unloaded, 0 for never; `calibrating`: whether floors are calibrated; `reranker`: its name, or
+    ""; `policy`: when an index counts as stale; `queued_paths`: changed paths of a corpus that may
+    wait before one scan replaces them all, 0 for any number; `embedders`: embedders that exist
+    already, by the names that corpora have for them; `tuning`: how legs are fused; `quiet`: when
+    scans at intervals and compaction may run; `compact_every_s`: how often compaction is due, 0 for
+    never; `model`: the endpoint of the model that corpora may use, or None, which is waited for at
+    most `model_timeout_s`; `addons`: the options of add-ons, by name; `on_battery`: whether the
+    machine runs on its battery, in which case upkeep waits; `workers`: the number of child
+    processes for large scans, 0 for none; `projects`: the configuration by which parts of projects
+    are made, None if projects are not read.
     """
 
     images: Images | None = None
@@ -85,9 +86,9 @@ class EngineOptions:
 
 
 class Served(NamedTuple):
-    """The corpora there are and the snapshot that has an index of each: neither without the other.
+    """The corpora and the snapshot with an index of each, replaced together.
 
-    A corpus that is in one of them is in both, and so is a project's part of one.
+    A corpus, or a project's part of one, that is in one of them is in both.
     """
 
     corpora: Mapping[str, Corpus]
@@ -98,8 +99,8 @@ class Served(NamedTuple):
 class QueryState:
     """The state that answers come from, in a daemon and in a front end.
 
-    A query takes `served` once, or the one of its two that it needs; it is replaced by one
-    assignment. A front end has no corpora of its own: its snapshot is of what backends hold.
+    A query takes `served` once, or the one member that it needs; it is replaced by one assignment.
+    A front end has no corpora of its own: its snapshot describes what backends hold.
     """
 
     def __init__(self, options: EngineOptions, clock: Callable[[], float]):
@@ -116,7 +117,8 @@ class QueryState:
             options.tuning,
         )
         self.impressions = Impressions(clock)
-        # What answers showed by its head alone, by corpus and artifact: its body is read first.
+        # Artifacts that answers showed by their heads, with their corpora: their bodies are read
+        # first.
         self.shown_heads: set[tuple[str, str]] = set()
         self.tiers = Tiers()
         self.answered = AnswerMinutes()
@@ -125,12 +127,12 @@ class QueryState:
 
     @property
     def corpora(self) -> Mapping[str, Corpus]:
-        """Return the corpora there are."""
+        """Return the corpora."""
         return self.served.corpora
 
     @property
     def parts(self) -> Mapping[str, Corpus]:
-        """Return the parts of corpora that projects have."""
+        """Return the projects' parts of corpora."""
         return self.served.parts
 
     def find_corpus(self, name: str) -> Corpus | None:
@@ -140,30 +142,30 @@ class QueryState:
 
     @property
     def snapshot(self) -> Snapshot:
-        """Return what is searched."""
+        """Return the snapshot that is searched."""
         return self.served.snapshot
 
     @property
     def pending(self) -> int:
-        """Count the changes seen and not yet in the snapshot."""
+        """Count the observed changes that are not yet in the snapshot."""
         return 0
 
     def tend_project(self, root: str) -> None:
-        """Request that the project at a root be brought in step; without a ledger, nothing."""
+        """Request an update of the project at a root; without a ledger this does nothing."""
 
     def publish(self, snapshot: Snapshot) -> None:
         """Replace the snapshot by another one of the same corpora."""
         self.served = self.served._replace(snapshot=snapshot)
 
     def note_shown_heads(self, answer: Selection) -> None:
-        """Note what an answer shows of corpora whose bodies are still being read."""
+        """Note the artifacts in an answer from corpora whose bodies are still being read."""
         if heads := answer.freshness.get("heads"):
             self.shown_heads |= {
                 (hit.corpus, hit.artifact_id) for hit in answer.results if hit.corpus in heads
             }
 
     def pop_shown_heads(self, corpus: str) -> set[str]:
-        """Return what was asked about in a corpus since this was called last."""
+        """Return the artifacts of a corpus that were shown since the last call."""
         mine = {each for each in tuple(self.shown_heads) if each[0] == corpus}
         self.shown_heads -= mine
         return {artifact_id for _, artifact_id in mine}
@@ -190,17 +192,17 @@ class State(QueryState):
             self.projects.config = options.projects
             self.projects.load(ledger.known_projects.list_all())
         self.corruption: Corruption | None = None
-        # Where errors came from that had the ledger checked; None until it was, else when it was
-        # found sound (Unix seconds).
+        # The places of errors that led to a check of the ledger, each with None, or when a check
+        # found it sound (Unix seconds).
         self._suspected: dict[str, float | None] = {}
         self.disclosed: deque[Pin] = deque(maxlen=MOST_PINS)
-        # The corpora of a new configuration, until the writer takes them up.
+        # The corpora of a new configuration, until the writer applies them.
         self.next_corpora: tuple[Corpus, ...] = ()
-        # Corpora that the person removed: the prompts they were given go with them.
+        # Corpora that the person removed: the prompts given for them are removed too.
         self.removed: set[str] = set()
-        # Whether a compaction waits for the quiet hours, or for another source than the battery.
+        # Whether a compaction waits for the quiet hours, or for mains power.
         self.compaction_waits = False
-        # Labelled cases that a calibration which is waiting is to take, by corpus.
+        # Labelled cases for a requested calibration, by corpus.
         self.labels: dict[str, tuple[Case, ...]] = {}
         self.addons = {
             name: load_part(addon.observer)(self)
@@ -211,7 +213,7 @@ class State(QueryState):
     def request(self, job: Job) -> int:
         """Queue a job and return its number; equal requests become one.
 
-        Raises Unavailable where the ledger is open for reading only.
+        Raises Unavailable if the ledger is read-only.
         """
         if job.corpus and JOBS[job.kind].of_corpus and self.find_corpus(job.corpus) is None:
             raise unknown_corpus(job.corpus, self.corpora)
@@ -220,14 +222,14 @@ class State(QueryState):
         return self.work.add(job)
 
     def tend_project(self, root: str) -> None:
-        """Request that the project at a root be brought in step."""
+        """Request an update of the project at a root."""
         if not self.ledger.read_only:
             self.request(Job("project", root))
 
     def calibrate_by(self, corpus: str, cases: Sequence[Case]) -> int:
         """Request a calibration of a corpus by labelled cases; return the job's number.
 
-        Raises QueryError where there are too few of them, or of artifacts.
+        Raises QueryError if there are too few cases or artifacts.
         """
         corpora, snapshot, _ = self.served
         get_known(corpus, corpora)
@@ -238,7 +240,7 @@ class State(QueryState):
 
     @property
     def pending(self) -> int:
-        """Count the changes seen and not yet in the snapshot."""
+        """Count the observed changes that are not yet in the snapshot."""
         return self.work.count_pending() + self.retries.count_paths()
 
     def choose_embedder(self, corpus: Corpus) -> Embedder:
@@ -248,15 +250,15 @@ class State(QueryState):
         )
 
     def explain_no_embedder(self, corpus: Corpus) -> str:
-        """Return why a corpus' embedder cannot be used, "" where it can."""
+        """Return why a corpus' embedder cannot be used, or ""."""
         target = self.embedders.get_embedder(corpus.embedder)
         return target.error.message if isinstance(target, Absent) else ""
 
     @contextlib.contextmanager
     def open_reading(self) -> Iterator[Ledger]:
-        """Give a view of the ledger for another thread than the writer's.
+        """Open a view of the ledger for a thread other than the writer's.
 
-        Raises Unavailable where it cannot be read; a repair is then requested.
+        Raises Unavailable if it cannot be read; a repair is then requested.
         """
         try:
             with self.ledger.open_view() as ledger:
@@ -272,10 +274,10 @@ class State(QueryState):
             ) from error
 
     def suspects_damage(self, error: Exception) -> bool:
-        """Return whether damage to the ledger may have caused an error; a repair is then requested.
+        """Return whether damage to the ledger may have caused an error, and request a repair if so.
 
-        What SQLite does not call corrupt may be a mistake of the program as well: so it is taken
-        where a check has found the ledger sound after the same error.
+        An error that SQLite does not report as corruption may also be a bug: it counts as one if a
+        check found the ledger sound after the same error.
         """
         cause = error.__cause__ or error if isinstance(error, LedgerError) else error
         if is_transient(cause) or self.ledger.path == IN_MEMORY or not self.host.writes:
@@ -290,25 +292,25 @@ class State(QueryState):
         return True
 
     def clear_suspects(self, *, sound: bool) -> None:
-        """Note that the ledger was checked, and whether it was sound: else it is another now."""
+        """Note that the ledger was checked, and whether it was sound; otherwise it was replaced."""
         now = self.clock() if sound else None
         self._suspected = {place: now for place in self._suspected if sound}
 
     def check_known(self, corpus: str | None) -> None:
-        """Raise NotFound, with the nearest name, for a corpus that there is not."""
+        """Raise NotFound, with the nearest name, for an unknown corpus."""
         if corpus is not None:
             get_known(corpus, self.corpora)
 
 
 def get_known(name: str, corpora: Mapping[str, Corpus]) -> Corpus:
-    """Return one of the corpora by its name. Raises NotFound, with the nearest name."""
+    """Return a corpus by its name. Raises NotFound, with the nearest name."""
     if (corpus := corpora.get(name)) is None:
         raise unknown_corpus(name, corpora)
     return corpus
 
 
 def find_reranker(name: str) -> Reranker:
-    """Return the reranker of that name; one whose error explains why where it cannot be used."""
+    """Return the reranker of that name; if unusable, one whose error explains why."""
     if not name:
         return NOT_CONFIGURED
     try:

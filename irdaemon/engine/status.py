@@ -1,4 +1,4 @@
-"""What the status, a corpus' info, and lists of artifacts and failures answer, as plain data."""
+"""Status, corpus info, and lists of artifacts and failures as plain data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _QUARANTINED_SHOWN = 20
 
 def describe_status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
     """Return generation, queue and the state of every corpus; with `profile`, of every stage."""
-    # The queue comes first: what ended before it was counted is in the snapshot that is read next.
+    # Read the queue first: jobs that ended before they were counted are in the snapshot read next.
     queued, oldest = state.work.queued, state.work.find_oldest()
     corpora, snapshot, _ = state.served
     added = dict(ChainMap(*(dict(each.describe()) for each in state.addons.values())))
@@ -57,7 +57,7 @@ def describe_status(state: State, ledger: Ledger, profile: bool) -> dict[str, An
 
 
 def _count_projects(state: State) -> dict[str, int]:
-    """Return how many projects are known and kept in step, and what they hold; {} of none."""
+    """Return how many projects are known and active, and what they hold; {} without projects."""
     projects = state.projects
     known = [each.project for each in projects.list_known()]
     reading = [each for each in known if each.root in projects.tended and projects.is_reading(each)]
@@ -72,7 +72,7 @@ def _count_projects(state: State) -> dict[str, int]:
 
 
 def _advise_graphs(state: State, snapshot: Snapshot) -> dict[str, str]:
-    """Return what would make answers faster, and the command for it; {} where nothing is known."""
+    """Return how answers can be made faster, and the command for it; {} if nothing is known."""
     above = state.options.hnsw_above
     large = [
         f"{name} ({index.n_embedded:,} vectors)"
@@ -81,7 +81,7 @@ def _advise_graphs(state: State, snapshot: Snapshot) -> dict[str, str]:
     ]
     if not large:
         return {}
-    from irclient.installation import make_extra_command  # with importlib.metadata
+    from irclient.installation import make_extra_command  # imports importlib.metadata
 
     return {
         "message": f"a graph would answer faster in {', '.join(large)}: the extra graph (hnswlib,"
@@ -91,7 +91,7 @@ def _advise_graphs(state: State, snapshot: Snapshot) -> dict[str, str]:
 
 
 def judge_state(state: State, ledger: Ledger) -> Health:
-    """Judge how every corpus is by what was seen and what was done."""
+    """Judge the health of every corpus by the observed changes and the finished jobs."""
     corpora, snapshot, _ = state.served
     facts = tuple(
         _gather_facts(state, ledger, corpus, snapshot.corpora[name])
@@ -101,7 +101,7 @@ def judge_state(state: State, ledger: Ledger) -> Health:
 
 
 def describe_corpus_info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
-    """Return the status of a corpus with what it can be queried for. Raises NotFound."""
+    """Return the status of a corpus with the filters it supports. Raises NotFound."""
     corpora, snapshot, _ = state.served
     corpus, index = get_known(name, corpora), snapshot.corpora[name]
     return {
@@ -119,7 +119,7 @@ def describe_corpus_info(state: State, ledger: Ledger, name: str) -> dict[str, A
 def _describe_corpus(
     state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex
 ) -> dict[str, Any]:
-    """Return how much of a corpus is held, how fresh it is, and what is wrong with its roots."""
+    """Return how much of a corpus is indexed, how fresh it is, and the problems of its roots."""
     rows, unembedded = index.rows, index.unembedded
     reconciled = _find_scan_time(ledger.corpora.read_state(corpus.name)[0], index)
     problems = _list_problems(state, ledger, corpus)
@@ -146,7 +146,8 @@ def _describe_corpus(
         "records": rows.n_records,
         "vectors": rows.n_records - unembedded,
         "failures": ledger.failures.count(corpus.name),
-        # What is read has still to be embedded: the sum of both would not move for the whole scan.
+        # Records just read have yet to be embedded: a sum of both would not move for the whole
+        # scan.
         "pending": _count_unread(state, corpus.name) or waiting,
         "last_reconcile": reconciled,
         "heads": index.heads,
@@ -164,12 +165,12 @@ def _describe_corpus(
 
 
 def _find_scan_time(stored: float | None, index: CorpusIndex) -> float | None:
-    """Return when the scan ended that the index is of; None while a new ledger is still filled."""
+    """Return when the index's last scan ended; None while a new ledger is being filled."""
     return None if stored is None else index.last_reconcile
 
 
 def _count_skipped(state: State, ledger: Ledger, name: str) -> dict[str, int]:
-    """Count by reason what readings passed over, and what the last whole scan left out.
+    """Count what was skipped while reading, and what the last whole scan left out, by reason.
 
     The most frequent comes first.
     """
@@ -179,7 +180,7 @@ def _count_skipped(state: State, ledger: Ledger, name: str) -> dict[str, int]:
 
 
 def _list_problems(state: State, ledger: Ledger, corpus: Corpus) -> list[dict[str, str]]:
-    """Return what could not be scanned of a corpus, not be embedded, or not be stored."""
+    """Return the parts of a corpus that could not be scanned, embedded or stored."""
     found = [
         (problem.path, problem.reason) for problem in ledger.corpora.read_state(corpus.name)[1]
     ]
@@ -192,13 +193,13 @@ def _list_problems(state: State, ledger: Ledger, corpus: Corpus) -> list[dict[st
 
 
 def _count_unread(state: State, name: str) -> int:
-    """Count the entries of a corpus still to be read; of a scan to be retried, its paths."""
+    """Count the entries of a corpus still to be read, and the paths of scans to be retried."""
     scans = (p for p in state.work.list_running() if p.job.is_scan_of(name))
     return sum(scan.todo - scan.done for scan in scans) + state.retries.count_paths(name)
 
 
 def _describe_ledger(state: State, ledger: Ledger) -> dict[str, Any]:
-    """Return where the ledger lies, why it cannot be written, and what became of a damaged one."""
+    """Return the ledger's path, why it cannot be written, and what was done with a damaged one."""
     problem, corruption = state.retries.problem, state.corruption
     return {
         "path": ledger.path,
@@ -210,7 +211,7 @@ def _describe_ledger(state: State, ledger: Ledger) -> dict[str, Any]:
 
 
 def _gather_facts(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex) -> Facts:
-    """Return what a corpus' health is judged by."""
+    """Return the facts by which the health of a corpus is judged."""
     stored, problems = ledger.corpora.read_state(corpus.name)
     return Facts(
         name=corpus.name,
@@ -226,7 +227,7 @@ def _gather_facts(state: State, ledger: Ledger, corpus: Corpus, index: CorpusInd
 
 
 def _count_overlong(ledger: Ledger, corpus: Corpus) -> int:
-    """Count the lines that a source which reads by lines passed over."""
+    """Count the overlong lines that a source which reads lines has skipped."""
     reads_lines = "max_line_bytes" in getattr(corpus.source, "limits", ())
     return ledger.entries.count_skipped(corpus.name).get("oversized_line", 0) if reads_lines else 0
 
@@ -238,7 +239,7 @@ def describe_floor(floor: Floor) -> dict[str, Any]:
 
 
 def list_artifacts(ledger: Ledger, wanted: ArtifactPage) -> list[dict[str, Any]]:
-    """Return a page of what is held: where each artifact is, and since when it is indexed so."""
+    """Return a page of the artifacts: where each is, and since when its version is indexed."""
     if not 1 <= wanted.limit <= MOST_LISTED:
         raise QueryError(
             f"limit must be 1 to {MOST_LISTED:,}, not {wanted.limit}",
@@ -253,13 +254,13 @@ def list_artifacts(ledger: Ledger, wanted: ArtifactPage) -> list[dict[str, Any]]
 
 
 def name_artifacts(rows: Iterable[tuple[Any, ...]]) -> list[dict[str, Any]]:
-    """Return rows of artifacts with the name of each column."""
+    """Return rows of artifacts as dicts with column names."""
     names = ("corpus", "artifact_id", "name", "pointer", "indexed_at", "asset_type")
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def list_failures(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:
-    """Return what could not be read, of one corpus or of all, oldest first."""
+    """Return the entries that could not be read, of one corpus or of all, oldest first."""
     return [
         {
             "corpus": failure.corpus,
@@ -274,7 +275,7 @@ def list_failures(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:
 
 
 def list_secrets(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:
-    """Return where secrets lie, in one corpus or in all: corpus, path, line and kind."""
+    """Return where secrets were found, in one corpus or in all: corpus, path, line and kind."""
     found = ledger.secrets.list_all(corpus)
     return [each.to_dict() for each in found if corpus or AT not in each.corpus]
 

@@ -21,10 +21,10 @@ from irdaemon.ledger.prompts import USE, find_common, merge
 def index_expecting(
     state: State, corpus: Corpus, wanted: Mapping[str, Expected], provenance: str
 ) -> CorpusIndex:
-    """Return a corpus' index as it would be with just these prompts of a provenance.
+    """Return a corpus' index as it would be with only these prompts of a provenance.
 
-    `wanted` has them by artifact id. Those of other provenances count as they do. Only the writer
-    may ask.
+    `wanted` has them by artifact id. Prompts of other provenances count as before. Only the writer
+    may call this.
     """
     index = state.snapshot.corpora[corpus.name]
     ids = {*state.ledger.prompts.list_all(corpus.name, provenance), *wanted}
@@ -46,7 +46,7 @@ def _recount(
 ) -> Iterator[tuple[int, Recounted]]:
     ledger, index = state.ledger, state.snapshot.corpora[corpus.name]
     texts, counts, positions = [], [], []
-    with ledger.transaction():  # words that are new get their ids
+    with ledger.transaction():  # new words get their ids
         for id, owner in owners.items():
             own = ledger.prompts.find_own_counts(corpus.name, id)
             records = index.rows.find_records(owner)
@@ -75,20 +75,20 @@ def _make_prompted(text: str, expected: Expected | None, common: str) -> Prompte
     return PromptedText(text, prompts, expected.rate.share, common)
 
 
-# What is asked at most: enough for an interval of two hundredths.
+# The most texts measured: enough for an interval of two hundredths.
 MOST_ASKED = 400
 K = 10
 _TWO_SIDED_95 = 1.96
 # Means of equal figures may differ by this.
 _EXACT = 1e-9
 
-# Ids of what a text finds in an index, best first.
+# Ids of the artifacts that a text finds in an index, best first.
 Rank = Callable[[CorpusIndex, str], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A text, and the artifacts that it is to find."""
+    """A text, and the artifacts that it should find."""
 
     text: str
     gold: tuple[str, ...]
@@ -98,8 +98,8 @@ class Asked:
 class Gain:
     """NDCG@10 before and after over the same texts.
 
-    `half_width` is half that of the 95% interval of their difference, `lowest` where the 95%
-    interval of the mean before begins.
+    `half_width` is half that of the 95% interval of their difference, `lowest` the lower end of the
+    95% interval of the mean before.
     """
 
     before: float
@@ -120,14 +120,14 @@ class Gain:
 
     @property
     def worse(self) -> bool:
-        """Return whether it fell out of the 95% interval of what it was."""
+        """Return whether it fell below the 95% interval of the mean before."""
         return self.after < self.lowest
 
 
 def measure_gain(
     before: Sequence[float], after: Sequence[float], weights: Sequence[float] | None = None
 ) -> Gain:
-    """Return what paired figures gained, each by its weight; the interval is that of the mean.
+    """Return the gain of paired figures, each by its weight; the interval is that of the mean.
 
     The standard error of a weighted mean is taken as that of a stratified sample (Cochran 1977,
     section 5.4) with one spread for all strata.
@@ -162,14 +162,14 @@ def _compute_ndcg(ranked: Sequence[str], gold: set[str]) -> float:
 
 
 def rank_artifacts(state: State, index: CorpusIndex, text: str) -> list[str]:
-    """Return the ids of what a text finds in an index, best first. Only the writer may ask."""
+    """Return the artifact ids that a text finds in an index, best first. For the writer only."""
     question = analyse_query(ParsedQuery(text), state.ledger.terms.get_table())
     question = embed_question(question, index, state.embedders.embed_fresh)
     return [each.card.artifact_id for each in retrieve(index, question).candidates]
 
 
 def compare_own_cases(base: CorpusIndex, candidate: CorpusIndex, rank: Rank) -> Gain:
-    """Return what the queries that calibration makes of a corpus' texts gain."""
+    """Return the gain for the queries that calibration makes from a corpus' texts."""
     rows = base.rows
     asked = [
         Asked(probe.asking, (rows.cards[rows.artifact_of.array[probe.position]].artifact_id,))

@@ -24,29 +24,27 @@ from irdaemon.ledger.store import READ_ONLY, is_read_only
 from irdaemon.runtime.memory import MB, measure_resident, trim
 from irdaemon.runtime.tracebacks import describe_error
 
-# Erasing: what was forgotten is in no file any more within a minute.
+# Erasing: within a minute, no file contains forgotten text any more.
 #
-# `secure_delete` overwrites what is deleted where it lies. Left are the write-ahead log, which
-# holds
-# pages as they were; pages in which SQLite has moved rows about, and left copies; words in the
-# vocabulary; and images. So the log is folded into the ledger soon after each change, and the
-# ledger
-# is written again (VACUUM) once something was forgotten. Both wait for a quiet moment, and not for
-# long; writing again gives way to a change, and gets no more than a hundredth of the time.
+# `secure_delete` overwrites deleted rows in place. Text remains in the write-ahead log, which has
+# old pages; in pages where SQLite has moved rows and left copies; in the vocabulary; and in images.
+# So the log is folded into the ledger soon after each change, and the ledger is rewritten (VACUUM)
+# after something was forgotten. Both wait for a quiet moment, but not for long; a rewrite gives way
+# to a change, and gets no more than a hundredth of the time.
 
-# Where it is quiet, and at the latest.
+# Seconds to wait in a quiet moment, and at most.
 _FOLDED_WITHIN_S = (5.0, 20.0)
 _FORGOTTEN_WITHIN_S = (15.0, 40.0)
 _REPLACED_WITHIN_S = (600.0, 900.0)  # agents edit all day
 _SHARE_OF_TIME = 0.01
 _TRIED_AGAIN_AFTER_S = 2.0
-# The writer checks before each job, and nothing here is due sooner than after seconds.
+# The writer checks before each job, and nothing here is due within less than some seconds.
 _ERASURE_CHECKED_EVERY_S = 1.0
 
 
 @dataclass(slots=True)
 class Deferred:
-    """Something to be done when it is quiet, `quiet_s` after it was first wanted, or else by then.
+    """Work to do in a quiet moment `quiet_s` after it was first wanted, or after `latest_s` anyway.
 
     Times are Unix seconds.
     """
@@ -60,7 +58,7 @@ class Deferred:
         if not wanted:
             self.since = None
             return False
-        if self.since is None or self.since > now:  # beyond that the clock was set back
+        if self.since is None or self.since > now:  # a later time means that the clock was set back
             self.since = now
         return now - self.since >= (self.quiet_s if quiet else self.latest_s)
 
@@ -81,7 +79,7 @@ class Eraser:
         self._checked_at = float("-inf")
 
     def tick(self) -> None:
-        """Fold the log, write the ledger again, or neither; what fails is tried again."""
+        """Fold the log, rewrite the ledger, or neither; what fails is tried again."""
         now, quiet, ledger = self._state.clock(), not self._state.work.waiting, self._state.ledger
         if 0 <= now - self._checked_at < _ERASURE_CHECKED_EVERY_S:
             return
@@ -114,7 +112,7 @@ class Eraser:
         self._erased_again_at = now + took_s / _SHARE_OF_TIME
 
     def _blank_images(self) -> None:
-        """Overwrite in images what the snapshot knows to be gone; no query reads that any more."""
+        """Overwrite deleted rows of the snapshot in images; no query reads them any more."""
         images = self._state.options.images
         if images is None:
             return
@@ -127,7 +125,7 @@ class Eraser:
             images.blank(name, gone)
 
 
-# Repair: a ledger that cannot be written, was lost, or is damaged, under a running engine.
+# Repair: a ledger that cannot be written, was lost, or is damaged while the engine runs.
 
 # After this many tries, half a minute apart, an error counts as one that repeats.
 _MOST_TRIES = 6
@@ -136,14 +134,14 @@ log = logging.getLogger(__name__)
 
 
 class Repair:
-    """Retry what failed, and keep the ledger whole. Only the writer may use it."""
+    """Retry failed jobs, and keep the ledger intact. Only the writer may use it."""
 
     def __init__(self, state: State, publisher: Publisher):
         self._state = state
         self._publisher = publisher
 
     def request_due(self) -> None:
-        """Request the retries that are due, and a repair where the ledger's file was moved."""
+        """Request the retries that are due, and a repair if the ledger's file was moved."""
         state = self._state
         for job in state.retries.take_due(state.clock()):
             try:
@@ -155,16 +153,15 @@ class Repair:
             state.work.add(Job("repair"))
 
     def handles(self, job: Job, error: Exception) -> bool:
-        """Handle the error that ended a job; return False where the process must not go on."""
+        """Handle the error that ended a job; return False if the process must not go on."""
         return self._recovers(job, error) or self._schedule_retry(job, error)
 
     def _schedule_retry(self, job: Job, error: Exception) -> bool:
         """Schedule a retry of a job; return whether the process may go on.
 
-        What the system could not do may be possible later. Any other error is a mistake in the
-        program: one that repeats ends the process, for a new one to start from the ledger; one
-        about a project has that put aside. In a library call nothing would retry, so its caller
-        gets the error.
+        A system error may go away later. Any other error is a bug: if it repeats it ends the
+        process, so that a new one starts from the ledger; a job of a project has the project put
+        aside instead. In a library call nothing would retry, so its caller gets the error.
         """
         if not self._state.host.writes:
             return False
@@ -175,12 +172,12 @@ class Repair:
         return self._puts_project_aside(job, error)
 
     def _puts_project_aside(self, job: Job, error: Exception) -> bool:
-        """Put the project aside that a job is about; return whether it is about any.
+        """Put the project of a job aside; return whether the job concerns a project.
 
         A checkout is another person's text: nothing in it may end the process.
         """
         state = self._state
-        if job.kind == "projects":  # comes again by itself
+        if job.kind == "projects":  # requested again by itself
             return True
         if job.kind not in ("project", "forget") and AT not in job.corpus:
             return False
@@ -198,7 +195,8 @@ class Repair:
     def _recovers(self, job: Job, error: Exception) -> bool:
         """Recover from an error of the ledger; return whether it was one."""
         if is_transient(error):
-            # A full disk, say. Compaction comes again by itself, and wants more room than others.
+            # E.g. a full disk. Compaction is requested again by itself, and needs more space than
+            # others.
             if job.kind != "compact":
                 why = f"; {READ_ONLY}" if is_read_only(self._state.ledger.path) else ""
                 self._state.retries.note_unwritable(job, f"{error}{why}", self._state.clock())
@@ -210,7 +208,7 @@ class Repair:
 
 
 def repair_ledger(context: JobContext) -> str:
-    """Put a lost file back, and repair or replace a damaged one; return what was found."""
+    """Restore a lost file, and repair or replace a damaged one; return the findings."""
     state, ledger = context.state, context.state.ledger
     if ledger.was_moved():
         ledger.put_back()
@@ -225,7 +223,7 @@ def repair_ledger(context: JobContext) -> str:
 
 
 def replace_ledger(state: State, publisher: Publisher, why: str) -> None:
-    """Go on with a sound ledger; each corpus is served from memory until that has all of it."""
+    """Go on with a sound ledger, serving each corpus from memory until that contains all of it."""
     state.ledger, lost = renew_ledger(state.ledger, state.snapshot, why, state.clock())
     state.corruption = lost or state.corruption
     state.clear_suspects(sound=False)
@@ -235,14 +233,13 @@ def replace_ledger(state: State, publisher: Publisher, why: str) -> None:
         state.request(Job("reconcile", name))
 
 
-# Memory that nothing needs for now is given back: after long work, and while no request comes.
+# Unneeded memory is released: after long work, and while no requests come.
 #
-# After work: the words that were analysed, the vocabulary's own dict, SQLite's pages, and what
-# the
-# allocator keeps. Without requests: the pages of images and models, which the system keeps in its
-# cache as long as it has room, so that the next answer takes a few milliseconds more at the most.
+# After work: the analysed words, the vocabulary's own dict, SQLite's pages, and the allocator's
+# free memory. Without requests: the pages of images and models; the system keeps them in its cache
+# while it has room, so the next answer takes at most a few milliseconds more.
 
-# Jobs that took less together leave nothing worth a collection of garbage, which stops queries.
+# Jobs that took less in all leave too little for a garbage collection, which stops queries.
 _WORTH_S = 1.0
 _QUIET_S = 15.0
 _UNASKED_S = 60.0
@@ -250,7 +247,7 @@ _CHECKED_EVERY_S = 1.0
 
 
 class Release:
-    """Give back memory in quiet moments. Only the writer may use it."""
+    """Release memory in quiet moments. Only the writer may use it."""
 
     def __init__(self, state: State, clock: Callable[[], float] = time.monotonic):
         self._state = state
@@ -266,7 +263,7 @@ class Release:
         self._pages_used = True
 
     def tick(self) -> None:
-        """Give back what is due; most often that is nothing."""
+        """Release the memory that is due, if any."""
         now, state = self._clock(), self._state
         if now - self._checked_at < _CHECKED_EVERY_S or not state.host.writes:
             return
@@ -294,7 +291,7 @@ class Release:
 
 
 def build_corpus_graph(context: JobContext, corpus: Corpus) -> str:
-    """Build a graph of what there is now, letting changes through meanwhile."""
+    """Build a graph of the current vectors, letting changes through meanwhile."""
     state = context.state
     index = state.snapshot.get_index(corpus.name)
     if not context.publisher.needs_graph(index):
@@ -311,14 +308,14 @@ def build_corpus_graph(context: JobContext, corpus: Corpus) -> str:
 
 
 def save_image(context: JobContext, corpus: Corpus) -> str:
-    """Lay a large corpus out in files."""
+    """Save a large corpus as an image."""
     return context.publisher.save_image(corpus.name)
 
 
 def retry_failures(context: JobContext) -> str:
     """Request a scan of each corpus that has failures, or whose embedder was missing.
 
-    What failed in a corpus that does not follow changes is read at its next scan.
+    In a corpus that does not follow changes, failed entries are read at its next scan.
     """
     state = context.state
     state.embedders.retry_absent()
@@ -337,7 +334,7 @@ def retry_failures(context: JobContext) -> str:
 
 
 def note_disclosures(context: JobContext) -> str:
-    """Keep the texts that were disclosed, to compare them later."""
+    """Store the disclosed texts, to compare them later."""
     waiting = context.state.disclosed
     pins = [waiting.popleft() for _ in range(len(waiting))]
     context.state.ledger.pins.put(pins)
@@ -345,7 +342,7 @@ def note_disclosures(context: JobContext) -> str:
 
 
 def compact(context: JobContext) -> str:
-    """Drop what nothing refers to any more, and write the ledger's file again."""
+    """Drop unreferenced rows, and rewrite the ledger's file."""
     state = context.state
     state.compaction_waits = False
     for index in state.snapshot.list_indexes():

@@ -34,7 +34,7 @@ class Writer:
         self._projects = ProjectUpkeep(state)
 
     def reconfigure(self, corpora: Iterable[Corpus]) -> list[int]:
-        """Request that these become the corpora, each scanned; return the jobs' numbers."""
+        """Request that the corpora be replaced by these and scanned; return the jobs' numbers."""
         self._state.next_corpora = tuple(corpora)
         return [self._state.request(Job("configure"))]
 
@@ -43,7 +43,7 @@ class Writer:
         self._state.request(Job("shed"))
 
     def step(self, timeout: float | None = 0) -> bool:
-        """Run the most urgent job, waiting up to `timeout` seconds for one; return if one was."""
+        """Run the most urgent job, waiting up to `timeout` seconds; return whether one ran."""
         self._repair.request_due()
         self._eraser.tick()
         self._tick_addons()
@@ -56,7 +56,7 @@ class Writer:
         return True
 
     def drain(self) -> None:
-        """Run all jobs there are: the engine without a writer thread."""
+        """Run all waiting jobs: the engine without a writer thread."""
         while self.step():
             pass
 
@@ -99,7 +99,7 @@ class Writer:
             addon.tick()
 
     def _pause(self, job: Job) -> bool:
-        """Run what is more urgent than a long job; end that where it must not go on.
+        """Run jobs that are more urgent than a long one; end that one if it must not go on.
 
         Returns whether a scan of its corpus was run.
         """
@@ -120,5 +120,5 @@ class Writer:
 
 
 def _describe_error(error: Exception) -> str:
-    """Return how a job's report names an error: what may quote a document is left out."""
+    """Return a job's error as its report names it, without text that may quote a document."""
     return repr(error) if isinstance(error, sqlite3.Error) else f"an error: {type(error).__name__}"
