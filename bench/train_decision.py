@@ -288,7 +288,7 @@ def _regress(rows: Any, right: Any, weight: Any, mode: str) -> Weights:
     start = np.zeros(len(FEATURES) + 1)
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
     weights = found[1:] / spread * _mask(mode)
-    return Weights(float(found[0] - (weights * mean).sum()), tuple(weights), 0.0, tuple(mean))
+    return Weights(float(found[0] - (weights * mean).sum()), weights, 0.0, tuple(mean))
 
 
 def calibrate_weights(given: Weights, homes: Sequence[Home], mode: str) -> Weights:
@@ -313,10 +313,8 @@ def calibrate_weights(given: Weights, homes: Sequence[Home], mode: str) -> Weigh
         return float((np.logaddexp(0, t) - y * t).sum())
 
     slope, level = minimize(loss, np.array([1.0, 0.0]), method="BFGS").x
-    weights = tuple(float(slope * each) for each in given.weights)
-    return Weights(
-        float(slope * given.bias + level), weights, float(slope * usual + level), given.means
-    )
+    bias, usual = (float(slope * each + level) for each in (given.bias, usual))
+    return Weights(bias, slope * given.weights, usual, given.means)
 
 
 def _compute_one(given: Weights, found: Found, mode: str) -> float:

@@ -157,7 +157,8 @@ def check_spec(spec: SelectSpec, custom: Selector | None = None) -> None:
 
 def is_number(value: Any) -> TypeGuard[float]:
     """Return whether a value is a number, and not a bool."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    # Nearly all are floats, and to ask whether something is a Real takes five times as long.
+    return type(value) is float or (isinstance(value, Real) and not isinstance(value, bool))
 
 
 def is_weight(value: Any, most: float = math.inf) -> bool:

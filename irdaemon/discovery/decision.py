@@ -66,7 +66,7 @@ class Weights:
     """
 
     bias: float
-    weights: tuple[float, ...]
+    weights: Numbers
     usual: float
     means: tuple[float, ...]
 
@@ -76,7 +76,7 @@ def _read_weights() -> tuple[Mapping[str, Weights], float]:
     modes = {
         mode: Weights(
             given["bias"],
-            tuple(given["weights"][name] for name in FEATURES),
+            np.array([given["weights"][name] for name in FEATURES]),
             given["usual"],
             tuple(given["means"][name] for name in FEATURES),
         )
@@ -132,7 +132,7 @@ def measure(
 
 def compute_logits(given: Weights, features: Numbers) -> Numbers:
     """Return the log-odds of rows of features, before any shift of a corpus."""
-    logits: Numbers = features @ np.array(given.weights) + given.bias
+    logits: Numbers = features @ given.weights + given.bias
     return logits
 
 
@@ -143,7 +143,8 @@ def compute_probability(given: Weights, logits: Numbers, shift: float | None) ->
     """
     if shift is not None:
         logits = logits - max(shift - given.usual, -MOST_BELOW)
-    probabilities: Numbers = 1 / (1 + np.exp(-np.clip(logits, -_FARTHEST, _FARTHEST)))
+    bounded = np.minimum(np.maximum(logits, -_FARTHEST), _FARTHEST)  # a third of np.clip's time
+    probabilities: Numbers = 1 / (1 + np.exp(-bounded))
     return probabilities
 
 
@@ -205,6 +206,6 @@ def is_trusted(floor: Floor) -> bool:
 def explain_features(mode: str, features: Numbers) -> dict[str, float]:
     """Return what each feature of one record adds to the log-odds, above its mean; most first."""
     given = WEIGHTS[mode]
-    added = np.array(given.weights) * (features - np.array(given.means))
+    added = given.weights * (features - np.array(given.means))
     told = dict(zip(FEATURES, np.round(added, 3).tolist(), strict=True))
     return dict(sorted(told.items(), key=lambda pair: -abs(pair[1])))

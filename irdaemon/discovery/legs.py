@@ -39,7 +39,7 @@ def compute_evidence(mode: str, trust: float, cosine: Scores, bm25: Scores) -> S
         return np.clip(cosine, 0, 1)
     dense = 0.0 if mode == "lexical" else 0.5 * trust
     saturated: Scores = bm25 / (bm25 + SATURATION)
-    weighed: Scores = dense * np.clip(cosine, 0, 1) + (1 - dense) * saturated
+    weighed: Scores = dense * np.minimum(np.maximum(cosine, 0), 1) + (1 - dense) * saturated
     return weighed
 
 

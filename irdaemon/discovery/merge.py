@@ -266,23 +266,25 @@ def _join_near(groups: Sequence[list[Candidate]], near: NearDuplicates) -> list[
     by_name: dict[str, list[list[Candidate]]] = {}
     sessions: set[tuple[str, Any]] = set()
     for group in groups:
-        first = group[0]
-        namesakes = by_name.setdefault(first.card.name.casefold(), [])
-        same = next(
-            (each for each in namesakes if _compare(*_count_both(each[0], first)) >= NEARLY),
-            None,
-        )
-        voices = _find_voices(first) if same is None and len(kept) <= near.places else set[str]()
-        if voices:
+        first, same = group[0], None
+        card, voices = first.card, set[str]()
+        namesakes = by_name.setdefault(card.name.casefold(), [])
+        if namesakes:
+            near_by = (each for each in namesakes if _compare_texts(each[0], first) >= NEARLY)
+            same = next(near_by, None)
+        if same is None and len(kept) <= near.places:
+            # Whose it is: of its author, and of the directory that holds it or its directory.
+            voices = {str(card.get_field("author") or ""), dirname(dirname(card.pointer))} - {""}
             alike = (each for each, theirs in kept if theirs & voices)
             same = next((each for each in alike if _is_one_voice(each[0], first, near)), None)
         if same is not None:
             same += group
             continue
-        session = first.index.corpus, first.card.get_field(SESSION)
-        if session[1] and not near.turns and session in sessions:
-            continue
-        sessions.add(session)
+        if not near.turns and (name := card.get_field(SESSION)):
+            session = first.index.corpus, name
+            if session in sessions:
+                continue
+            sessions.add(session)
         namesakes.append(group)
         kept.append((group, voices))
     return [group for group, _ in kept]
@@ -310,12 +312,6 @@ def _is_one_voice(one: Candidate, other: Candidate, near: NearDuplicates) -> boo
     return wanted <= _LITTLE * lexical.sum_idf([term for term in asked if term in mine])
 
 
-def _find_voices(candidate: Candidate) -> set[str]:
-    """Return whose an item is: its author, and the directory that holds it or its directory."""
-    card = candidate.card
-    return {str(card.get_field("author") or ""), dirname(dirname(card.pointer))} - {""}
-
-
 def _compare(mine: Counts, theirs: Counts) -> float:
     """Return the cosine of the term counts of two records."""
     shared = sum(count * theirs.get(term, 0) for term, count in mine.items())
@@ -323,18 +319,21 @@ def _compare(mine: Counts, theirs: Counts) -> float:
     return shared / norms if norms else 0.0
 
 
-def _count_both(*both: Candidate) -> list[Counts]:
-    """Return the term counts of two records; by words where their term ids do not compare."""
+def _compare_texts(*both: Candidate) -> float:
+    """Return the cosine of two records' counts: of words where their term ids do not compare."""
     rows = [(each.index.rows, each.position) for each in both]
     if both[0].index.vocabulary is both[1].index.vocabulary:
-        return [each.count_terms(position) for each, position in rows]
-    return [Counter(tokenize(each.shown[position].text)) for each, position in rows]
+        return _compare(*(each.count_terms(position) for each, position in rows))
+    return _compare(*(Counter(tokenize(each.shown[position].text)) for each, position in rows))
 
 
 def _merge_group(group: list[Candidate], here: Here | None) -> Candidate:
-    best = min(group, key=partial(_rank_place, here)) if len(group) > 1 else group[0]
+    best, score = group[0], round(group[0].score, 4)
+    if len(group) == 1:
+        return best._replace(score=score)
+    best = min(group, key=partial(_rank_place, here))
     others = (f"{each.index.corpus}/{each.card.artifact_id}" for each in group if each is not best)
-    return best._replace(score=round(group[0].score, 4), duplicates=tuple(others))
+    return best._replace(score=score, duplicates=tuple(others))
 
 
 def _rank_place(here: Here | None, candidate: Candidate) -> tuple[int, int]:

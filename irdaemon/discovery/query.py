@@ -267,16 +267,15 @@ def number_words(question: Question, vocabulary: Mapping[str, int]) -> Question:
     words = question.words
     every = dict.fromkeys((*words.ranked, *words.identifiers, *words.typed))
     known = {word: term for word in every if (term := vocabulary.get(word, -1)) >= 0}
-    tokens = frozenset(words.tokens)
+    terms = tuple([known[word] for word in words.tokens if word in known])
+    others = words.ranked[len(words.tokens) :]  # those that are no tokens stand behind them
     return replace(
         question,
-        terms=tuple(known[word] for word in words.ranked if word in known and word in tokens),
-        unknown=sum(token not in known for token in words.tokens),
-        unstemmed=tuple(
-            known[word] for word in words.ranked if word in known and word not in tokens
-        ),
-        identifiers=tuple(known[word] for word in words.identifiers if word in known),
-        typed=tuple(known[word] for word in words.typed if word in known),
+        terms=terms,
+        unknown=len(words.tokens) - len(terms),
+        unstemmed=tuple([known[word] for word in others if word in known]),
+        identifiers=tuple([known[word] for word in words.identifiers if word in known]),
+        typed=tuple([known[word] for word in words.typed if word in known]),
     )
 
 

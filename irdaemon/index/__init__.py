@@ -295,11 +295,10 @@ class KnownWords(Mapping[str, int]):
         """Return the number of a word, or the default if no record and no name holds it."""
         if (term := self._vocabulary.get(word, -1)) < 0:
             return default
-        indexes = self._indexes
-        held = any(index.lexical.counts.count_one(term) for index in indexes) or any(
-            index.rows.names.holds(term) for index in indexes
-        )
-        return term if held else default
+        for index in self._indexes:
+            if index.lexical.counts.count_one(term):
+                return term
+        return term if any(each.rows.names.holds(term) for each in self._indexes) else default
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and self.get(word, -1) >= 0

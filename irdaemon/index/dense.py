@@ -35,7 +35,7 @@ def find_top(scores: NDArray[np.float32], depth: int, above: float = _LOWEST) ->
     """
     found = _find_likely(scores, depth, above)
     if len(found) < depth:
-        found = np.flatnonzero(scores > above) if above > _LOWEST else np.arange(len(scores))
+        found = (scores > above).nonzero()[0] if above > _LOWEST else np.arange(len(scores))
     if len(found) <= depth:
         return found
     theirs = scores[found]
@@ -44,7 +44,9 @@ def find_top(scores: NDArray[np.float32], depth: int, above: float = _LOWEST) ->
 
 def find_least(scores: NDArray[np.float32], depth: int) -> np.float32:
     """Return the `depth`-th largest of at least `depth` scores."""
-    least: np.float32 = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+    place, ordered = len(scores) - depth, scores.copy()
+    ordered.partition(place)
+    least: np.float32 = ordered[place]
     return least
 
 
@@ -55,7 +57,7 @@ def _find_likely(scores: NDArray[np.float32], depth: int, above: float) -> NDArr
     if len(sample) <= _WIDER * _IN_SAMPLE:
         return np.empty(0, np.int64)
     least = float(find_least(sample, _IN_SAMPLE))
-    return np.flatnonzero(scores >= least) if least > above else np.empty(0, np.int64)
+    return (scores >= least).nonzero()[0] if least > above else np.empty(0, np.int64)
 
 
 # Of the nearest ten of 100,000 sentences 200 misses one in fourteen, 400 one in forty.
@@ -210,11 +212,12 @@ def graph_is_due(dense: Dense, above: int) -> bool:
 # Scan vectors first by their strongest principal axes.
 #
 # The vectors of a corpus are rotated so that few numbers hold most of their length. A contiguous
-# copy of those numbers takes half the time to scan. The error of such a scan is known: over the
-# records, the rest of a cosine is normally distributed with a width that follows from the axes. So
-# all records that may be among the nearest are scored exactly, with a margin that misses one in
-# fifty of the last of a hundred, and two in a thousand of the first ten. If too many would have to
-# be scored, or the vectors have no such axes, all are scored. bench/HISTORY.md has the figures.
+# copy of those numbers takes half the time to scan, and one by axis, in blocks of records, a third
+# less. The error of such a scan is known: over the records, the rest of a cosine is normally
+# distributed with a width that follows from the axes. So all records that may be among the nearest
+# are scored exactly, with a margin that misses one in fifty of the last of a hundred, and two in a
+# thousand of the first ten. If too many would have to be scored, or the vectors have no such axes,
+# all are scored. bench/HISTORY.md has the figures.
 
 WIDTH = 128
 # Below this many vectors the whole product costs no more.
@@ -228,7 +231,7 @@ _LEAST_SEEN = 0.65
 _DEVIATIONS = 2.0
 # Above this share of the records, scoring all of them costs less than gathering some.
 _MOST = 0.2
-_TURNED_AT_ONCE = 4_096
+_BLOCK = 2_048
 _GATHERED_AT_ONCE = 128
 
 
@@ -237,9 +240,9 @@ class Prefix:
     """The first WIDTH numbers of each record's turned vector.
 
     `axes` rotates a vector: one principal axis a row, the strongest first; `power` is the mean
-    square of the vectors along each. `heads` has a row for each record, valid only where the record
-    is `embedded`. `made_of` is the number of vectors that the axes were found in. Where the axes do
-    not `help` there are no heads.
+    square of the vectors along each. `heads` has blocks of _BLOCK records, one column each, valid
+    only where the record is `embedded`. `made_of` is the number of vectors that the axes were found
+    in. Where the axes do not `help` there are no heads.
     """
 
     axes: NDArray[np.float32]
@@ -262,24 +265,23 @@ class Prefix:
         if previous is None or previous.epoch != rows.epoch or embedded > _GROWN * previous.made_of:
             axes, power = _find_axes(rows)
             helps = bool(power[:WIDTH].sum() >= _LEAST_SEEN * power.sum())
-            heads, none = (
-                Growing.from_array(np.zeros((0, WIDTH), np.float32)),
-                np.zeros(0, np.bool_),
-            )
+            heads = Growing.from_array(np.zeros((0, WIDTH, _BLOCK), np.float32))
+            none = np.zeros(0, np.bool_)
             previous = cls(axes, power, heads, none, rows.epoch, embedded, helps)
         return previous._extend(rows) if previous.helps else previous
 
     def _extend(self, rows: Rows) -> Prefix:
         """Return the prefix with the records embedded since."""
-        before, end = len(self.embedded), len(rows.embedded)
-        heads = self.heads.append(Growing.from_array(np.zeros((end - before, WIDTH), np.float32)))
-        came = rows.embedded.copy()
-        came[:before] &= ~self.embedded
+        blocks = -(-len(rows.embedded) // _BLOCK) - self.heads.size
+        more = Growing.from_array(np.zeros((blocks, WIDTH, _BLOCK), np.float32))
+        heads, came = self.heads.append(more), rows.embedded.copy()
+        came[: len(self.embedded)] &= ~self.embedded
         positions = np.flatnonzero(came)
-        for start in range(0, len(positions), _TURNED_AT_ONCE):
-            part = positions[start : start + _TURNED_AT_ONCE]
+        for start in range(0, len(positions), _BLOCK):
+            part = positions[start : start + _BLOCK]
             # In place: earlier generations know these records as not embedded, and skip them.
-            heads.array[part] = rows.vectors.array[part] @ self.axes[:WIDTH].T
+            turned = rows.vectors.array[part] @ self.axes[:WIDTH].T
+            heads.array[part // _BLOCK, :, part % _BLOCK] = turned
         return replace(self, heads=heads, embedded=rows.embedded)
 
     def near(
@@ -292,7 +294,7 @@ class Prefix:
         if not self.helps:
             return None
         turned = self.axes @ vector
-        seen = self.heads.array @ turned[:WIDTH]
+        seen = (turned[:WIDTH] @ self.heads.array).ravel()[: len(self.embedded)]
         likely = self._score_positions(rows, vector, find_top(seen, depth))
         if len(likely[0]) < depth:
             return None
@@ -300,7 +302,7 @@ class Prefix:
         head, rest = float(spread[:WIDTH].sum()), float(spread[WIDTH:].sum())
         share = head / max(head + rest, 1e-12)
         least = float(find_least(likely[1], depth)) * share - _DEVIATIONS * math.sqrt(rest * share)
-        positions = np.flatnonzero(seen >= least)
+        positions = (seen >= least).nonzero()[0]
         return (
             self._score_positions(rows, vector, positions)
             if len(positions) <= _MOST * len(seen)

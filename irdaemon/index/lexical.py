@@ -210,14 +210,12 @@ class TermCounts:
 
     def count(self, terms: NDArray[np.integer]) -> NDArray[np.int64]:
         """Return how many records hold each of some terms, by id."""
-        counts = np.zeros(len(terms), np.int64)
-        known = terms < len(self.values)
-        counts[known] = self.values[terms[known]]
-        return counts
+        counts = self.values.take(terms, mode="clip") if len(self.values) else terms
+        return np.where(terms < len(self.values), counts, 0)
 
     def count_one(self, term: int) -> int:
         """Return how many records hold a term, by its id; -1 is no term."""
-        return int(self.values[term]) if 0 <= term < len(self.values) else 0
+        return self.values.item(term) if 0 <= term < len(self.values) else 0
 
     @property
     def dense(self) -> NDArray[np.int64]:
@@ -380,9 +378,9 @@ class Lexical:
         A `k1` or `b` other than that of the postings costs several times as much: values have to be
         turned back into counts.
         """
-        scores = np.zeros(len(self.rows.present), np.float32)
+        scores, segments = np.zeros(len(self.rows.present), np.float32), self.segments
         for term, weight in zip(terms, self.compute_idf(np.array(terms, np.int64)), strict=True):
-            for postings in self.segments:
+            for postings in segments:
                 records, values = postings.get_postings(term)
                 if (k1, b) != (K1, B):
                     lengths = self.rows.lengths.array[records]

@@ -137,7 +137,7 @@ def test_axes_are_found_anew_when_there_are_twice_as_many_vectors():
     later = Prefix.from_rows(rows_of(vectors), first)
     assert later.axes is not first.axes
     assert later.made_of == 3 * SIZE
-    assert later.heads.size == 3 * SIZE
+    assert len(later.embedded) == 3 * SIZE
 
 
 def test_positions_that_change_are_turned_anew():
@@ -145,7 +145,7 @@ def test_positions_that_change_are_turned_anew():
     first = Prefix.from_rows(rows)
     moved = replace(rows, epoch=1, vectors=Growing.from_array(rows.vectors.array[::-1].copy()))
     assert np.allclose(
-        Prefix.from_rows(moved, first).heads.array[0] ** 2 @ np.ones(WIDTH),
+        Prefix.from_rows(moved, first).heads.array[0, :, 0] ** 2 @ np.ones(WIDTH),
         (Prefix.from_rows(moved).axes[:WIDTH] @ moved.vectors.array[0]) ** 2 @ np.ones(WIDTH),
     )
 
