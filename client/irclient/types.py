@@ -16,6 +16,7 @@ from irclient.fast.choices import FUSIONS as FUSIONS
 from irclient.fast.choices import LEVELS as LEVELS
 from irclient.fast.choices import MODES as MODES
 from irclient.fast.choices import STRATEGIES as STRATEGIES
+from irclient.fast.plain import OPTIONAL
 from irclient.fast.plain import Plain as Plain
 from irclient.fast.plain import dump_fields as plain_fields
 from irclient.fast.plain import plain_data as plain_data
@@ -33,27 +34,10 @@ class SelectSpec(Plain):
 
     strategy: str = "conservative"
     max_k: int = 3
-    rel: float | None = None
+    # Older daemons want a number.
+    rel: float | None = field(default=None, metadata=OPTIONAL)
     gap_ratio: float = 0.5
     min_score: float | str | None = "auto"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data, `rel` only where set: older daemons want a number."""
-        plain = plain_fields(self)
-        if self.rel is None:
-            del plain["rel"]
-        return plain
-
-
-# What a query says of these where nothing is chosen; older daemons refuse what they do not know.
-_LEFT_OUT = {
-    "fusion": "",
-    "passages": 1,
-    "related": False,
-    "place": "",
-    "exact": False,
-    "ignore_case": False,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +68,8 @@ class Query(Plain):
     surfaces: tuple[str, ...] = ()
     select: SelectSpec = field(default_factory=SelectSpec)
     level: str = "metadata"
-    fusion: str = ""
+    # Older daemons refuse the optional fields, which they do not know.
+    fusion: str = field(default="", metadata=OPTIONAL)
     weights: Mapping[str, float] = field(default_factory=dict)
     expand: str = "none"
     rerank: bool = False
@@ -92,19 +77,11 @@ class Query(Plain):
     wait_ms: float = 1000.0
     budget_ms: float = 0.0
     rounds: int | None = None
-    passages: int = 1
-    related: bool = False
-    place: str = ""
-    exact: bool = False
-    ignore_case: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data, those that older daemons do not know only where set."""
-        plain = plain_fields(self)
-        for name, unset in _LEFT_OUT.items():
-            if plain[name] == unset:
-                del plain[name]
-        return plain
+    passages: int = field(default=1, metadata=OPTIONAL)
+    related: bool = field(default=False, metadata=OPTIONAL)
+    place: str = field(default="", metadata=OPTIONAL)
+    exact: bool = field(default=False, metadata=OPTIONAL)
+    ignore_case: bool = field(default=False, metadata=OPTIONAL)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Query:
@@ -172,18 +149,6 @@ class Verdict(Plain):
     lost_symbols: tuple[str, ...] = ()
     lost_commits: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data."""
-        return plain_fields(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Verdict:
-        """Build a verdict from plain data."""
-        known = cls.select_fields(data)
-        for name in ("changed", "gone", "lost_symbols", "lost_commits"):
-            known[name] = tuple(known.get(name) or ())
-        return cls(**known)
-
 
 @dataclass(frozen=True, slots=True)
 class Hit(Plain):
@@ -209,39 +174,16 @@ class Hit(Plain):
     pointer: str
     fields: Mapping[str, Any]
     duplicates: tuple[str, ...] = ()
-    disclosure: Disclosure | None = None
+    disclosure: Disclosure | None = field(default=None, metadata=OPTIONAL)
     surface_index: int = 0
     hidden: tuple[str, ...] = ()
-    related: tuple[RelatedItem, ...] | None = None
-    verdict: Verdict | None = None
+    related: tuple[RelatedItem, ...] | None = field(default=None, metadata=OPTIONAL)
+    verdict: Verdict | None = field(default=None, metadata=OPTIONAL)
 
     @property
     def body(self) -> str | None:
         """Return the text that was disclosed with it; None where none was."""
         return self.disclosure.body if self.disclosure else None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data, without what there is none of beside the hit."""
-        plain = plain_fields(self)
-        for name in ("disclosure", "related", "verdict"):
-            if plain[name] is None:
-                del plain[name]
-        return plain
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Hit:
-        """Build a hit from plain data."""
-        known = cls.select_fields(data)
-        for name in ("duplicates", "hidden"):
-            known[name] = tuple(known.get(name) or ())
-        if isinstance(known.get("disclosure"), Mapping):
-            known["disclosure"] = Disclosure.from_dict(known["disclosure"])
-        if isinstance(known.get("verdict"), Mapping):
-            known["verdict"] = Verdict.from_dict(known["verdict"])
-        if known.get("related") is not None:
-            items = (RelatedItem(**RelatedItem.select_fields(each)) for each in known["related"])
-            known["related"] = tuple(items)
-        return cls(**known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,8 +231,8 @@ class Selection(Plain):
     freshness: Mapping[str, Any]
     took_ms: float
     tier: str = ""
-    rounds: tuple[Round, ...] = ()
-    project: str = ""
+    rounds: tuple[Round, ...] = field(default=(), metadata=OPTIONAL)
+    project: str = field(default="", metadata=OPTIONAL)
 
     @property
     def sufficient(self) -> bool:
@@ -302,22 +244,8 @@ class Selection(Plain):
         return committed and (not self.rounds or self.rounds[-1].sufficient)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data, with `sufficient`, and rounds and project if any."""
-        plain = plain_fields(self)
-        for name in ("rounds", "project"):
-            if not plain[name]:
-                del plain[name]
-        return {**plain, "sufficient": self.sufficient}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Selection:
-        """Build a selection from plain data."""
-        known = cls.select_fields(data)
-        known["rounds"] = tuple(
-            Round(**Round.select_fields(each)) for each in known.get("rounds") or ()
-        )
-        known["results"] = tuple(Hit.from_dict(hit) for hit in known.get("results") or ())
-        return cls(**known)
+        """Return the fields as plain data, with `sufficient`."""
+        return {**plain_fields(self), "sufficient": self.sufficient}
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,36 +303,26 @@ class Disclosure(Plain):
     redacted: int = 0
     hidden: tuple[str, ...] = ()
     summary: str = ""
-    score: float | None = None
-    verdict: Verdict | None = None
+    score: float | None = field(default=None, metadata=OPTIONAL)
+    verdict: Verdict | None = field(default=None, metadata=OPTIONAL)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data, without summary and score where no hit was disclosed."""
+        """Return the fields as plain data, without a summary if no hit was disclosed."""
         plain = plain_fields(self)
         if self.score is None:
-            del plain["summary"], plain["score"]
-        if self.verdict is None:
-            del plain["verdict"]
+            del plain["summary"]
         return plain
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Disclosure:
-        """Build a disclosure from plain data."""
-        known = cls.select_fields(data)
-        files = known.get("files") or ()
-        known["files"] = tuple(BundledFile(**BundledFile.select_fields(item)) for item in files)
-        if isinstance(known.get("verdict"), Mapping):
-            known["verdict"] = Verdict.from_dict(known["verdict"])
-        for name in ("passage_records", "hidden"):
-            known[name] = tuple(known.get(name) or ())
-        return cls(**known)
+
+# What the daemon publishes.
+TOPICS = ("generation", "job", "failure", "evaluation")
 
 
 class Event(NamedTuple):
     """Something that happened in the daemon: a topic, and its data.
 
-    Topics are those of docs/protocol.md, and two of the client's own: `lost` when the daemon went
-    away, `back` when there is one again. What happened between the two was missed.
+    A topic is one of TOPICS (docs/protocol.md), or of the client's own two: `lost` when the daemon
+    went away, `back` when there is one again. What happened between the two was missed.
     """
 
     topic: str

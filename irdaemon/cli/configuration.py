@@ -210,12 +210,8 @@ def _make_keys(config: Config, options: argparse.Namespace) -> int:
 @manage_keys.action("show")
 def _show_keys(config: Config, options: argparse.Namespace) -> int:
     """Print the daemon's public key, and its clients."""
-    from irdaemon.serve.listen import find_server_keys
-
-    has_keys = os.path.exists(find_server_keys(config))
-    print_line(
-        f"daemon: {_read_own_keys(config).public if has_keys else 'no keys; irdaemon keys make'}"
-    )
+    keys = _read_own_keys(config)
+    print_line(f"daemon: {keys.public if keys else 'no keys; irdaemon keys make'}")
     for client in config.clients:
         known_by = client.key or client.token or f"uid {client.uid}"
         corpora = "all corpora" if client.corpora is None else ", ".join(client.corpora) or "none"
@@ -277,8 +273,6 @@ def _check_corpora(config: Config, names: Sequence[str]) -> None:
 
 def _make_client(config: Config, options: argparse.Namespace) -> tuple[ClientConfig, str]:
     """Return the client that the options describe, and the text of the file it needs."""
-    from irdaemon.serve.listen import find_server_keys
-
     client = ClientConfig(
         options.name,
         corpora=tuple(options.corpus) if options.corpus else None,
@@ -290,9 +284,9 @@ def _make_client(config: Config, options: argparse.Namespace) -> tuple[ClientCon
         return replace(client, token=path), secrets.token_urlsafe(32) + "\n"
     if options.key:
         return replace(client, key=options.key), ""
-    if not os.path.exists(find_server_keys(config)):
+    if not (own := _read_own_keys(config)):
         raise QueryError("the daemon has no keys yet", "irdaemon keys make, or --token")
-    made = _generate_keys(_read_own_keys(config).public)
+    made = _generate_keys(own.public)
     return replace(client, key=made.public), made.to_toml()
 
 
@@ -314,10 +308,11 @@ def _remove_client(config: Config, options: argparse.Namespace) -> int:
     return _note_reload()
 
 
-def _read_own_keys(config: Config) -> Keys:
-    from irdaemon.serve.listen import load_server_keys
+def _read_own_keys(config: Config) -> Keys | None:
+    """Return the daemon's own keys, None if it has none. Raises ConfigError for unusable ones."""
+    from irdaemon.serve.listen import find_server_keys, load_server_keys
 
-    return load_server_keys(config)
+    return load_server_keys(config) if os.path.exists(find_server_keys(config)) else None
 
 
 def _generate_keys(server: str = "") -> Keys:

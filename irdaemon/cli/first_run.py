@@ -8,6 +8,7 @@ are indexed, no agent is connected and no model writes.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import shlex
@@ -45,12 +46,14 @@ T = TypeVar("T")
 
 SESSIONS = "sessions"
 NONE = "none"
-# The first question, where none was given.
-EXAMPLE = ("discover", "review a pull request")
+# The first question, if none is given and no skill is there to name.
+_EXAMPLE = "review a pull request"
 _INTERRUPTED = 130
 # The first answer waits no longer for what is being indexed.
 _INDEXED_WITHIN_S = 30.0
 _MOST_ROOTS = 3
+# How many skills of a corpus are tried as an example.
+_TRIED = 20
 _ABOUT_WRITING = (
     "Let a model write sample prompts, so that items are found in people's own words? It is sent",
     "names, descriptions and first lines of skills, packages and tools, without secrets, never",
@@ -406,13 +409,24 @@ def _connect(agents: Sequence[str]) -> bool:
 
 
 def _answer_first(words: Sequence[str]) -> int:
-    """Run the first command of irc; return its exit code, of the example that it was shown."""
+    """Run the first command of irc, or an example; return the exit code of the former."""
     print_line("")
-    asked = list(words or EXAMPLE)
+    asked = list(words) or ["discover", _find_example()]
     if not words:
-        print_line(f'$ irc {asked[0]} "{asked[1]}"')
+        print_line(f'$ irc discover "{asked[1]}"')
     code = pool.run_on_terminal([sys.executable, "-P", "-m", "irclient.quick", *asked])
     return code if words else DONE
+
+
+def _find_example() -> str:
+    """Return the name of an indexed skill as a question, since few homes answer any other."""
+    with contextlib.suppress(IRError), Client() as client:
+        for corpus in client.status().corpora:
+            held = client.artifacts(corpus.name, limit=_TRIED) if corpus.kind == "skills" else []
+            for each in held:
+                if each.name.replace("-", "").isalnum() and each.name[0].isalnum():
+                    return each.name
+    return _EXAMPLE
 
 
 def _explain(answers: Answers) -> None:

@@ -129,6 +129,17 @@ class _Run:
     options: SelectionOptions
 
 
+def check_offering(query: ParsedQuery) -> None:
+    """Raise QueryError for a query that only a search can answer."""
+    if query.exact:
+        raise QueryError("exact is for search: it decides nothing", "irc search --exact TEXT")
+    if query.passages > 1:
+        raise QueryError(
+            "passages is for search: discover commits to whole artifacts",
+            "use search, or disclose what discover found",
+        )
+
+
 def discover(
     snapshot: Snapshot,
     query: ParsedQuery,
@@ -144,13 +155,7 @@ def discover(
     of an artifact, Unavailable where a model is missing.
     """
     started = time.perf_counter()
-    if query.exact:
-        raise QueryError("exact is for search: it decides nothing", "irc search --exact TEXT")
-    if query.passages > 1:
-        raise QueryError(
-            "passages is for search: discover commits to whole artifacts",
-            "use search, or disclose what discover found",
-        )
+    check_offering(query)
     asks = query.select.min_score != AUTO or has_task(query.text)
     if not asks:
         query = replace(query, select=replace(query.select, min_score=_WITHOUT_TASK))

@@ -134,6 +134,7 @@ class QueryEngine:
         trace of a newly computed answer. Turns of the querying `session` are left out.
         """
         valid = parse_query(query, custom)
+        discovery.check_offering(valid)  # before it waits for a fresh answer
         made = (make(valid) for make in self.hooks.make_selector if not custom)
         by_model = next((selector for selector in made if selector), None)
         options = SelectionOptions(

@@ -151,6 +151,8 @@ def test_a_script_sets_up_with_yes_and_what_it_leaves_open_is_as_without_an_answ
     assert has_sessions(new_home)
     assert (new_home.path / ".claude" / "settings.json").read_text() == SETTINGS
     assert "\nwrite = " not in new_home.config.read_text()
+    question = re.search(r'\$ irc discover "(.+)"\n.* \1 ', done.stdout)
+    assert question, done.stdout  # the name of a skill that is here, and its answer
 
 
 def test_the_options_answer_for_a_script(new_home):

@@ -18,8 +18,7 @@ from irclient.terminal.columns import print_report
 from irclient.terminal.exits import COMMITTED, choose_status_exit
 from irclient.terminal.help import argument, command, flag
 from irclient.terminal.output import find_lost_output, note, print_data, print_json, print_text
-
-TOPICS = ("generation", "job", "failure", "evaluation")
+from irclient.types import TOPICS
 
 
 @command(

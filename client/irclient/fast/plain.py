@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Callable, Mapping
+    from typing import Any, Self
 
 
 class Plain:
-    """Convert between a dataclass and plain data."""
+    """Convert between a dataclass and plain data.
+
+    A field with OPTIONAL as its metadata is left out of plain data while it has its default.
+    """
 
     __slots__ = ()
 
@@ -23,6 +28,43 @@ class Plain:
         names = cls.__dataclass_fields__  # type: ignore[attr-defined]
         return {key: value for key, value in data.items() if key in names}
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Build a value from plain data, nested values included.
+
+        Raises TypeError if a field without a default is missing.
+        """
+        known = cls.select_fields(data)
+        for name, read in _list_readers(cls):
+            if name in known:
+                known[name] = read(known[name])
+        return cls(**known)
+
+
+OPTIONAL = {"optional": True}
+_optional: dict[type, list[tuple[str, Any]]] = {}
+_readers: dict[type, list[tuple[str, Callable[[Any], Any]]]] = {}
+
+
+def _list_readers(cls: type[Plain]) -> list[tuple[str, Callable[[Any], Any]]]:
+    """Return what reads the fields of a type that are tuples, or of such a type themselves."""
+    if cls not in _readers:
+        fields = cls.__dataclass_fields__.values()  # type: ignore[attr-defined]
+        found = ((field.name, _choose_reader(cls, field.type)) for field in fields)
+        _readers[cls] = [(name, read) for name, read in found if read]
+    return _readers[cls]
+
+
+def _choose_reader(cls: type[Plain], annotation: str) -> Callable[[Any], Any] | None:
+    bare = annotation.removesuffix(" | None")
+    inner = bare.removeprefix("tuple[").removesuffix(", ...]")
+    kind = getattr(sys.modules[cls.__module__], inner, None)
+    read = kind.from_dict if isinstance(kind, type) and issubclass(kind, Plain) else None
+    if bare != inner:
+        absent = None if annotation != bare else ()
+        return lambda many: absent if many is None else tuple(map(read, many) if read else many)
+    return read and (lambda one: None if one is None else read(one))
+
 
 # Most values are of these, and need no call.
 _SCALARS = frozenset((type(None), str, int, float, bool))
@@ -30,8 +72,14 @@ _SCALARS = frozenset((type(None), str, int, float, bool))
 
 def dump_fields(value: Plain) -> dict[str, Any]:
     """Return the fields of a value as plain data, nested values included."""
-    names = value.__dataclass_fields__  # type: ignore[attr-defined]
-    return plain_data({name: getattr(value, name) for name in names})  # type: ignore[no-any-return]
+    cls, fields = type(value), value.__dataclass_fields__  # type: ignore[attr-defined]
+    if cls not in _optional:
+        _optional[cls] = [(f.name, f.default) for f in fields.values() if f.metadata == OPTIONAL]
+    plain: dict[str, Any] = plain_data({name: getattr(value, name) for name in fields})
+    for name, default in _optional[cls]:
+        if getattr(value, name) == default:
+            del plain[name]
+    return plain
 
 
 def plain_data(value: Any) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from irclient.fast.plain import OPTIONAL
 from irclient.results.base import Result as Result
 from irclient.results.moments import (
     Clash as Clash,
@@ -42,9 +43,6 @@ from irclient.results.prompts import (
 from irclient.results.prompts import (
     TakenPrompts as TakenPrompts,
 )
-
-# Fields that were not sent if None; plain data leaves them out.
-_OPTIONAL = {"optional": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -464,7 +462,7 @@ class CorpusStatus(Result):
     skipped: Mapping[str, int] = field(default_factory=dict)
     writable: bool = False
     reindex: str = "change"
-    copy: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
+    copy: Mapping[str, Any] | None = field(default=None, metadata=OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -507,38 +505,29 @@ class Status(Result):
     pid: int = 0
     uptime_s: float = 0.0
     rss_bytes: int | None = None
-    socket: str | None = field(default=None, metadata=_OPTIONAL)
-    config: str | None = field(default=None, metadata=_OPTIONAL)
-    watch: Sequence[Mapping[str, Any]] | None = field(default=None, metadata=_OPTIONAL)
-    refused: Mapping[str, str] | None = field(default=None, metadata=_OPTIONAL)
-    next_start: Sequence[str] | None = field(default=None, metadata=_OPTIONAL)
+    socket: str | None = field(default=None, metadata=OPTIONAL)
+    config: str | None = field(default=None, metadata=OPTIONAL)
+    watch: Sequence[Mapping[str, Any]] | None = field(default=None, metadata=OPTIONAL)
+    refused: Mapping[str, str] | None = field(default=None, metadata=OPTIONAL)
+    next_start: Sequence[str] | None = field(default=None, metadata=OPTIONAL)
     demo: bool = False
-    waiting_for: Sequence[Mapping[str, str]] | None = field(default=None, metadata=_OPTIONAL)
-    model: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
-    backends: Sequence[Mapping[str, Any]] | None = field(default=None, metadata=_OPTIONAL)
+    waiting_for: Sequence[Mapping[str, str]] | None = field(default=None, metadata=OPTIONAL)
+    model: Mapping[str, Any] | None = field(default=None, metadata=OPTIONAL)
+    backends: Sequence[Mapping[str, Any]] | None = field(default=None, metadata=OPTIONAL)
     generation: int = 0
-    ledger: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
-    usage: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
-    prompts: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
-    projects: Mapping[str, int] | None = field(default=None, metadata=_OPTIONAL)
+    ledger: Mapping[str, Any] | None = field(default=None, metadata=OPTIONAL)
+    usage: Mapping[str, Any] | None = field(default=None, metadata=OPTIONAL)
+    prompts: Mapping[str, Any] | None = field(default=None, metadata=OPTIONAL)
+    projects: Mapping[str, int] | None = field(default=None, metadata=OPTIONAL)
     queue: int = 0
-    queue_s: float | None = field(default=None, metadata=_OPTIONAL)
-    health: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
-    minutes: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
-    advice: Mapping[str, str] | None = field(default=None, metadata=_OPTIONAL)
-    mismatched: Sequence[Mapping[str, Any]] | None = field(default=None, metadata=_OPTIONAL)
+    queue_s: float | None = field(default=None, metadata=OPTIONAL)
+    health: Mapping[str, Any] | None = field(default=None, metadata=OPTIONAL)
+    minutes: Mapping[str, Any] | None = field(default=None, metadata=OPTIONAL)
+    advice: Mapping[str, str] | None = field(default=None, metadata=OPTIONAL)
+    mismatched: Sequence[Mapping[str, Any]] | None = field(default=None, metadata=OPTIONAL)
     jobs: tuple[JobProgress, ...] = ()
     corpora: tuple[CorpusStatus, ...] = ()
-    profile: Mapping[str, Mapping[str, float]] | None = field(default=None, metadata=_OPTIONAL)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Status:
-        """Build a status from plain data, with its jobs and corpora."""
-        known = cls.select_fields(data)
-        known["jobs"] = tuple(JobProgress.from_dict(each) for each in known.get("jobs", ()))
-        corpora = known.get("corpora", ())
-        known["corpora"] = tuple(CorpusStatus.from_dict(each) for each in corpora)
-        return cls(**known)
+    profile: Mapping[str, Mapping[str, float]] | None = field(default=None, metadata=OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -557,9 +546,9 @@ class Explanation(Result):
     corpora: Sequence[Mapping[str, Any]] = ()
     selection: Mapping[str, Any] = field(default_factory=dict)
     stages: Sequence[Mapping[str, Any]] = ()
-    item: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
-    project: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
-    muted: Sequence[str] | None = field(default=None, metadata=_OPTIONAL)
+    item: Mapping[str, Any] | None = field(default=None, metadata=OPTIONAL)
+    project: Mapping[str, Any] | None = field(default=None, metadata=OPTIONAL)
+    muted: Sequence[str] | None = field(default=None, metadata=OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -584,6 +573,6 @@ class Evaluation(Result):
     signature: str = ""
     generation: int = 0
     at: float = 0.0
-    baseline: Mapping[str, float] | None = field(default=None, metadata=_OPTIONAL)
-    compared: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
-    curve: Sequence[Mapping[str, float]] | None = field(default=None, metadata=_OPTIONAL)
+    baseline: Mapping[str, float] | None = field(default=None, metadata=OPTIONAL)
+    compared: Mapping[str, Any] | None = field(default=None, metadata=OPTIONAL)
+    curve: Sequence[Mapping[str, float]] | None = field(default=None, metadata=OPTIONAL)

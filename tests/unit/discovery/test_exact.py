@@ -108,3 +108,9 @@ def test_nothing_is_decided_by_it(texts):
     for ask in (texts.discover, texts.explain):
         with pytest.raises(QueryError, match="for search"):
             ask(Query("->", exact=True))
+
+
+def test_it_is_refused_before_it_waits_for_changes(texts, monkeypatch):
+    monkeypatch.setattr(texts.store, "catch_up", lambda query: pytest.fail("it waited"))
+    with pytest.raises(QueryError, match="for search"):
+        texts.discover(Query("->", exact=True, fresh=True))
