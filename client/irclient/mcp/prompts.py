@@ -9,7 +9,7 @@ from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
 from irclient.counts import format_count
-from irclient.mcp.items import make_plain
+from irclient.mcp.items import PlainText
 from irclient.mcp.tools import ADDS, READS, ToolSet, make_answer
 
 _MOST_ITEMS = 20
@@ -19,8 +19,8 @@ class WantedPrompts(BaseModel, frozen=True):
     """A request for the prompts of a few items."""
 
     batch: str = Field(description="what hand_in_prompts takes")
-    request: str
-    items: list[str]
+    request: PlainText
+    items: list[PlainText]
     waiting: int = Field(description="how many items come after these")
 
 
@@ -30,7 +30,7 @@ class TakenResult(BaseModel, frozen=True):
     items: int
     prompts: int
     dropped: dict[str, int]
-    missing: list[str] = Field(description="items of the batch that have none yet")
+    missing: list[PlainText] = Field(description="items of the batch that have none yet")
 
 
 class PromptTools(ToolSet):
@@ -54,12 +54,7 @@ class PromptTools(ToolSet):
         found = await self._daemon.ask(
             lambda client: client.prompts_wanting(corpus or None, limit), context
         )
-        result = WantedPrompts(
-            batch=found.batch,
-            request=make_plain(found.request),
-            items=[make_plain(each) for each in found.items],
-            waiting=found.waiting,
-        )
+        result = WantedPrompts.model_validate(found.to_dict())
         if not found.items:
             return make_answer("No item wants prompts.", result)
         waiting = format_count(found.waiting, "item", "waits")
@@ -78,12 +73,7 @@ class PromptTools(ToolSet):
         taken = await self._daemon.ask(
             lambda client: client.prompts_hand_in(batch.strip(), lines), context
         )
-        result = TakenResult(
-            items=taken.items,
-            prompts=taken.prompts,
-            dropped=dict(taken.dropped),
-            missing=[make_plain(each) for each in taken.missing],
-        )
+        result = TakenResult.model_validate(taken.to_dict())
         prompts, items = format_count(taken.prompts, "prompt"), format_count(taken.items, "item")
         parts = [f"Taken: {prompts} of {items}."]
         if taken.dropped:

@@ -14,8 +14,10 @@ from typing import Any
 
 # Settings of agents are short; a larger file is not read just for a warning.
 MOST_BYTES = 1_000_000
-# By agent: the variable with its directory, the default below home, the file; then a project's.
-_FILES = {
+# The variable with an agent's directory, the default below home, the file; then a project's.
+Place = tuple[str, str, str, str]
+# By agent: the file of its hooks.
+HOOK_FILES: Mapping[str, Place] = {
     "claude": ("CLAUDE_CONFIG_DIR", ".claude", "settings.json", ".claude/settings.local.json"),
     "codex": ("CODEX_HOME", ".codex", "hooks.json", ".codex/hooks.json"),
     "gemini": ("", ".gemini", "settings.json", ".gemini/settings.json"),
@@ -26,21 +28,13 @@ _FILES = {
 _ODD = ("'", "\\", "$", "`")
 
 
-def find_user_file(agent: str, home: str, env: Mapping[str, str]) -> str:
-    """Return the path of the file that holds an agent's hooks for a user."""
-    variable, usual, name, _ = _FILES[agent]
-    return os.path.join(env.get(variable) or os.path.join(home, usual), name)
-
-
-def find_project_file(agent: str, directory: str) -> str:
-    """Return the path of the file that holds an agent's hooks for a project."""
-    return os.path.join(directory, _FILES[agent][3])
-
-
 def may_be_gone(home: str, cwd: str, env: Mapping[str, str]) -> bool:
     """Return whether a hook of ours may name a missing file; False is certain."""
-    paths = [find_user_file(agent, home, env) for agent in _FILES]
-    paths += [find_project_file(agent, cwd) for agent in _FILES]
+    paths = [
+        os.path.join(env.get(variable) or os.path.join(home, usual), name)
+        for variable, usual, name, _ in HOOK_FILES.values()
+    ]
+    paths += [os.path.join(cwd, place[3]) for place in HOOK_FILES.values()]
     return any(map(_names_missing_file, paths))
 
 

@@ -19,12 +19,12 @@ from typing import Any
 
 from irclient.agents.hook.moments import EVENTS, MOMENTS
 from irclient.agents.install.entries import (
+    HOOK_FILES,
     MOST_BYTES,
     HookEntry,
+    Place,
     ServerEntry,
     SettingsFile,
-    find_project_file,
-    find_user_file,
 )
 from irclient.agents.install.json_file import list_our_commands
 from irclient.errors import SettingsError
@@ -40,7 +40,6 @@ _CLAUDES = (("UserPromptSubmit", ""), ("SessionStart", _STARTS), ("Stop", ""))
 _GEMINIS = (("BeforeAgent", ""), ("SessionStart", ""), ("AfterAgent", ""))
 _CURSORS = (("sessionStart", ""), ("beforeSubmitPrompt", ""))
 _COPILOTS = (("SessionStart", ""), ("Stop", ""))
-_CODEX = "config.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +60,13 @@ class Machine:
     def find_base(self, variable: str, *usual: str) -> str:
         """Return the directory that a variable names, or the default one below home."""
         return self.env.get(variable) or os.path.join(self.home, *usual)
+
+    def find_file(self, place: Place, project: bool) -> str:
+        """Return the path of a settings file, a user's or that of the project here."""
+        variable, usual, name, in_project = place
+        if project:
+            return os.path.join(self.cwd, in_project)
+        return os.path.join(self.find_base(variable, usual), name)
 
     def make_command(self, agent: str, event: str = "", moments: str = "") -> str:
         """Return the shell command of a hook, which never fails, as agents may take that as no."""
@@ -100,111 +106,63 @@ class _Event:
     moments: str = ""
 
 
-def _make_group(machine: Machine, agent: str, event: _Event) -> dict[str, Any]:
-    """Return a hook in Claude Code's format: a group of handlers, with an optional matcher."""
-    handler = {
-        "type": "command",
-        "command": machine.make_command(agent, moments=event.moments),
-        # Gemini CLI counts in milliseconds.
-        "timeout": 1_000 * _TIMEOUT_S if agent == "gemini" else _TIMEOUT_S,
-    }
-    return {**({"matcher": event.matcher} if event.matcher else {}), "hooks": [handler]}
-
-
-def _make_cursor_item(machine: Machine, agent: str, event: _Event) -> dict[str, Any]:
-    return {
-        **({"matcher": event.matcher} if event.matcher else {}),
-        "command": machine.make_command(agent, moments=event.moments),
-        "timeout": _TIMEOUT_S,
-    }
-
-
-def _make_copilot_item(machine: Machine, agent: str, event: _Event) -> dict[str, Any]:
-    return {
-        "type": "command",
-        "command": machine.make_command(agent, event.name, event.moments),
+def _make_item(machine: Machine, agent: str, event: _Event) -> dict[str, Any]:
+    """Return a hook for the list of an event, in the format of the agent."""
+    name = event.name if agent == "copilot" else ""
+    command = {"command": machine.make_command(agent, name, event.moments), "timeout": _TIMEOUT_S}
+    if agent == "copilot":
         # VS Code reads the same file under these names, but has its own key for the timeout.
-        "timeout": _TIMEOUT_S,
-        "timeoutSec": _TIMEOUT_S,
-    }
+        return {"type": "command", **command, "timeoutSec": _TIMEOUT_S}
+    matcher = {"matcher": event.matcher} if event.matcher else {}
+    if agent == "cursor":
+        return {**matcher, **command}
+    if agent == "gemini":
+        command["timeout"] = 1_000 * _TIMEOUT_S  # it counts in milliseconds
+    return {**matcher, "hooks": [{"type": "command", **command}]}
 
 
-def _find_claude_servers(machine: Machine, project: bool) -> str:
-    # The command is specific to this machine, so it does not belong in a project's shared settings.
-    if project:
-        return os.path.join(machine.cwd, ".mcp.json")
-    return os.path.join(machine.find_base("CLAUDE_CONFIG_DIR"), ".claude.json")
-
-
-def _find_codex_servers(machine: Machine, project: bool) -> str:
-    base = os.path.join(machine.cwd, ".codex")
-    return os.path.join(base if project else machine.find_base("CODEX_HOME", ".codex"), _CODEX)
-
-
-def _find_gemini_servers(machine: Machine, project: bool) -> str:
-    return _find_hook_file("gemini", machine, project)
-
-
-def _find_cursor_servers(machine: Machine, project: bool) -> str:
-    return os.path.join(machine.cwd if project else machine.home, ".cursor", "mcp.json")
-
-
-def _find_copilot_servers(machine: Machine, project: bool) -> str:
-    base = machine.find_base("COPILOT_HOME", ".copilot")
-    return os.path.join(machine.cwd, ".mcp.json") if project else f"{base}/mcp-config.json"
-
-
-def _find_opencode_servers(machine: Machine, project: bool) -> str:
-    user = os.path.join(machine.find_base("XDG_CONFIG_HOME", ".config"), "opencode")
-    paths = [os.path.join(machine.cwd if project else user, f"opencode.json{c}") for c in ("c", "")]
-    return next(filter(os.path.exists, paths), paths[-1])
-
-
-def _find_vscode_servers(machine: Machine, project: bool) -> str:
-    if project:
-        base = os.path.join(machine.cwd, ".vscode")
-    elif sys.platform == "darwin":
-        base = os.path.join(machine.home, "Library", "Application Support", "Code", "User")
-    else:
-        base = os.path.join(machine.find_base("XDG_CONFIG_HOME", ".config"), "Code", "User")
-    return os.path.join(base, "mcp.json")
-
-
-# By agent: the events that are always handled, and what makes the item of one.
-_HOOKS: Mapping[str, tuple[_Events, Callable[[Machine, str, _Event], dict[str, Any]]]] = {
-    "claude": (_CLAUDES, _make_group),
-    "codex": (_CLAUDES, _make_group),
-    "gemini": (_GEMINIS, _make_group),
-    "cursor": (_CURSORS, _make_cursor_item),
-    "copilot": (_COPILOTS, _make_copilot_item),
+# By agent: the events that are always handled.
+_HOOKS: Mapping[str, _Events] = {
+    "claude": _CLAUDES,
+    "codex": _CLAUDES,
+    "gemini": _GEMINIS,
+    "cursor": _CURSORS,
+    "copilot": _COPILOTS,
 }
 # What an agent requires in a file of hooks alone.
 _HEADS: Mapping[str, Mapping[str, Any]] = {"cursor": {"version": 1}, "copilot": {"version": 1}}
-# By agent: the file of its MCP servers, and their table there.
-_SERVERS: Mapping[str, tuple[Callable[[Machine, bool], str], str]] = {
-    "claude": (_find_claude_servers, "mcpServers"),
-    "codex": (_find_codex_servers, "mcp_servers"),
-    "gemini": (_find_gemini_servers, "mcpServers"),
-    "cursor": (_find_cursor_servers, "mcpServers"),
-    "copilot": (_find_copilot_servers, "mcpServers"),
-    "opencode": (_find_opencode_servers, "mcp"),
-    "vscode": (_find_vscode_servers, "servers"),
+# By agent: the file of its MCP servers, and their table there. The command is specific to this
+# machine, so it does not belong in a project's shared settings.
+_SERVERS: Mapping[str, tuple[Place, str]] = {
+    "claude": (("CLAUDE_CONFIG_DIR", "", ".claude.json", ".mcp.json"), "mcpServers"),
+    "codex": (("CODEX_HOME", ".codex", "config.toml", ".codex/config.toml"), "mcp_servers"),
+    "gemini": (HOOK_FILES["gemini"], "mcpServers"),
+    "cursor": (("", ".cursor", "mcp.json", ".cursor/mcp.json"), "mcpServers"),
+    "copilot": (("COPILOT_HOME", ".copilot", "mcp-config.json", ".mcp.json"), "mcpServers"),
+    "opencode": (
+        ("XDG_CONFIG_HOME", ".config", "opencode/opencode.json", "opencode.json"),
+        "mcp",
+    ),
+    "vscode": (("XDG_CONFIG_HOME", ".config", "Code/User/mcp.json", ".vscode/mcp.json"), "servers"),
 }
 
 
+def _find_servers(agent: str, machine: Machine, project: bool) -> str:
+    if agent == "vscode" and sys.platform == "darwin" and not project:
+        return f"{machine.home}/Library/Application Support/Code/User/mcp.json"
+    path = machine.find_file(_SERVERS[agent][0], project)
+    return f"{path}c" if agent == "opencode" and os.path.exists(f"{path}c") else path
+
+
 def _list_files(agent: str, machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
-    find_servers, table = _SERVERS[agent]
-    servers, server = (
-        find_servers(machine, project),
-        ServerEntry(table, _make_entry(agent, machine)),
-    )
+    servers = _find_servers(agent, machine, project)
+    server = ServerEntry(_SERVERS[agent][1], _make_entry(agent, machine))
     if agent not in _HOOKS:
         return (SettingsFile(servers, server=server),)
-    always, make_item = _HOOKS[agent]
-    path = _find_hook_file(agent, machine, project)
+    path = machine.find_file(HOOK_FILES[agent], project)
     hooks = tuple(
-        HookEntry(event.name, make_item(machine, agent, event))
-        for event in _list_events(agent, machine, path, always)
+        HookEntry(event.name, _make_item(machine, agent, event))
+        for event in _list_events(agent, machine, path)
     )
     if servers == path:
         return (SettingsFile(path, hooks, server),)
@@ -234,18 +192,12 @@ NO_HOOKS: Mapping[str, str] = {
 }
 
 
-def _find_hook_file(agent: str, machine: Machine, project: bool) -> str:
-    if project:
-        return find_project_file(agent, machine.cwd)
-    return find_user_file(agent, machine.home, machine.env)
-
-
-def _list_events(agent: str, machine: Machine, path: str, always: _Events) -> list[_Event]:
+def _list_events(agent: str, machine: Machine, path: str) -> list[_Event]:
     """Return the events that are always handled, then those of the moments to switch on."""
     wanted = machine.moments
     if wanted is None:
         wanted = find_installed_moments(path)
-    events = {name: _Event(name, matcher) for name, matcher in always}
+    events = {name: _Event(name, matcher) for name, matcher in _HOOKS[agent]}
     for moment in MOMENTS:
         for name, matcher, _ in EVENTS[moment].get(agent, ()) if moment in wanted else ():
             known = events.get(name, _Event(name, ""))

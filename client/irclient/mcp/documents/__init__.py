@@ -28,10 +28,10 @@ from irclient.mcp.documents.search import (
 from irclient.mcp.documents.writing import WritingTools
 from irclient.mcp.items import (
     DisclosedItem,
+    PlainLine,
+    PlainPlace,
     format_payload,
     make_payload,
-    make_plain_line,
-    make_plain_place,
 )
 from irclient.mcp.tools import READS, Place, Tools, ToolSet, make_answer
 from irclient.results import IndexedArtifact
@@ -46,9 +46,9 @@ def _translate_mode(mode: object) -> object:
 class Listed(BaseModel, frozen=True):
     """A document of the library."""
 
-    document_id: str
-    path: str
-    title: str
+    document_id: PlainPlace
+    path: PlainPlace
+    title: PlainLine
     updated_at: str
     asset_type: str
 
@@ -178,9 +178,9 @@ async def _find_reference(client: AsyncClient, path: str, place: str) -> str:
 
 def _describe_document(held: IndexedArtifact) -> Listed:
     return Listed(
-        document_id=make_plain_place(f"{held.corpus}/{held.artifact_id}"),
-        path=make_plain_place(held.pointer),
-        title=make_plain_line(held.name),
+        document_id=f"{held.corpus}/{held.artifact_id}",
+        path=held.pointer,
+        title=held.name,
         updated_at=datetime.fromtimestamp(held.indexed_at, UTC).isoformat(timespec="seconds"),
         asset_type=held.asset_type,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
 import anyio
@@ -22,7 +22,7 @@ from irclient.library import (
     suggest_directories,
 )
 from irclient.mcp.daemon import report, resolve_path
-from irclient.mcp.items import make_plain_line, make_plain_place
+from irclient.mcp.items import PlainLine, PlainPlace
 from irclient.mcp.tools import READS, RESCANS, ToolSet, make_answer
 from irclient.results import CorpusStatus, IndexedArtifact, JobProgress
 
@@ -41,13 +41,13 @@ class LibrarySource(BaseModel, frozen=True):
     paths: list[str]
     documents: int
     state: str
-    examples: list[str]
+    examples: list[PlainLine]
 
 
 class Directory(BaseModel, frozen=True):
     """A directory, and the number of documents in it or below."""
 
-    path: str
+    path: PlainPlace
     documents: int
 
 
@@ -95,7 +95,7 @@ async def _describe_source(client: AsyncClient, corpus: CorpusStatus) -> Library
         paths=list(corpus.roots),
         documents=corpus.artifacts,
         state=corpus.state,
-        examples=[make_plain_line(each.name) for each in some],
+        examples=[each.name for each in some],
     )
 
 
@@ -107,7 +107,7 @@ async def _count_tree(
         roots = [await resolve_path(root) for root in corpus.roots]
         pointers = [each.pointer async for each in _list_artifacts(client, corpus.name)]
         found += count_documents(pointers, roots, depth)
-    return [Directory(path=make_plain_place(path), documents=found[path]) for path in sorted(found)]
+    return [Directory(path=path, documents=found[path]) for path in sorted(found)]
 
 
 async def _list_artifacts(client: AsyncClient, corpus: str) -> AsyncIterator[IndexedArtifact]:
@@ -144,10 +144,10 @@ _WAIT_S = 30.0
 class Suggestion(BaseModel, frozen=True):
     """A directory, and why a document may belong there."""
 
-    path: str
+    path: PlainPlace
     source: str
     confidence: float
-    reason: str
+    reason: PlainLine
     writable: bool
 
 
@@ -303,13 +303,7 @@ async def _make_suggestions(client: AsyncClient, text: str) -> Suggestions:
         return Suggestions(suggestions=[], note=note)
     answer = await client.discover(make_similar_query(text, corpora), noted=False)
     suggestions = [
-        Suggestion(
-            path=make_plain_place(each.path),
-            source=each.source,
-            confidence=each.confidence,
-            reason=make_plain_line(each.reason),
-            writable=each.writable,
-        )
+        Suggestion.model_validate(asdict(each))
         for each in suggest_directories(answer.results, corpora)
     ]
     note = "Write the file there; it is in the library within a second."

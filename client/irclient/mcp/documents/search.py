@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from irclient.async_client import AsyncClient
 from irclient.counts import format_count
 from irclient.errors import NotFound, QueryError
-from irclient.mcp.items import make_plain, make_plain_line, make_plain_place, note_cut
+from irclient.mcp.items import PlainLine, PlainPlace, make_plain, make_plain_line, note_cut
 from irclient.results import StoredRecord
 from irclient.terminal.hits import REASONS
 from irclient.types import Hit, Query
@@ -111,14 +111,14 @@ class RankedPassage(BaseModel, frozen=True):
     """A passage of a document."""
 
     chunk_id: str
-    document_id: str
-    document_path: str
-    title: str
+    document_id: PlainPlace
+    document_path: PlainPlace
+    title: PlainLine
     content: str
-    heading_path: str
+    heading_path: PlainLine
     score: float = Field(description="evidence, 0 to 1")
     snippet: str
-    asset_type: str
+    asset_type: PlainLine
 
 
 class RankedPassages(BaseModel, frozen=True):
@@ -225,14 +225,14 @@ def _make_passage(hit: Hit, held: list[StoredRecord], query: str) -> RankedPassa
     content = make_plain(record.text or hit.summary)
     return RankedPassage(
         chunk_id=record.record_id,
-        document_id=make_plain_place(_name_reference(hit)),
-        document_path=make_plain_place(hit.pointer),
-        title=make_plain_line(hit.name),
+        document_id=_name_reference(hit),
+        document_path=hit.pointer,
+        title=hit.name,
         content=content,
-        heading_path=make_plain_line(str(record.metadata.get("heading", ""))),
+        heading_path=str(record.metadata.get("heading", "")),
         score=round(hit.score, 4),
         snippet=cut_snippet(content, query),
-        asset_type=make_plain_line(str(hit.fields.get("asset_type", ""))),
+        asset_type=str(hit.fields.get("asset_type", "")),
     )
 
 

@@ -13,7 +13,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
-from irclient.mcp.items import make_plain_place
+from irclient.mcp.items import PlainPlace
 from irclient.mcp.tools import ADDS, CHANGES, ToolSet, make_answer
 from irclient.results import WrittenDocument
 
@@ -33,12 +33,12 @@ _Value = str | int | float | bool | list[str]
 class Stored(BaseModel, frozen=True):
     """The state of a document after a change."""
 
-    path: str
-    document_id: str = Field(description="empty once it is removed")
+    path: PlainPlace
+    document_id: PlainPlace = Field(description="empty once it is removed")
     status: str
     generation: int
     digest: str = Field(description="for if_digest; empty once it is removed")
-    trash: str = Field(description="where a deleted file is kept")
+    trash: PlainPlace = Field(description="where a deleted file is kept")
 
 
 class WritingTools(ToolSet):
@@ -133,14 +133,7 @@ def _expand_path(path: str) -> str:
 
 
 def _answer_written(done: WrittenDocument) -> CallToolResult:
-    stored = Stored(
-        path=make_plain_place(done.path),
-        document_id=make_plain_place(done.document_id),
-        status=done.status,
-        generation=done.generation,
-        digest=done.digest,
-        trash=make_plain_place(done.trash),
-    )
+    stored = Stored.model_validate(done.to_dict())
     known = [stored.document_id, stored.trash and f"its file is {stored.trash}"]
     more = "".join(f" ({each})" for each in known if each)
     return make_answer(f"{_MEANT.get(done.status, done.status)}: {stored.path}{more}", stored)

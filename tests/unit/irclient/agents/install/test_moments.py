@@ -10,7 +10,7 @@ import pytest
 from irclient.agents.hook.moments import EVENTS, MOMENTS, UNSUPPORTED, find_kind
 from irclient.agents.hook.options import AGENTS
 from irclient.agents.install.changes import plan_install, plan_uninstall
-from irclient.agents.install.entries import find_user_file
+from irclient.agents.install.entries import HOOK_FILES
 from irclient.agents.install.targets import SETTINGS_FILES, Machine, find_installed_moments
 from irclient.cli.main import main
 
@@ -60,13 +60,15 @@ def read_tree(machine):
 
 
 def read_hooks(machine, agent):
-    return json.loads(Path(find_user_file(agent, machine.home, {})).read_text())["hooks"]
+    return json.loads(Path(machine.find_file(HOOK_FILES[agent], project=False)).read_text())[
+        "hooks"
+    ]
 
 
 @pytest.mark.parametrize(("agent", "moments"), EVERY_SET)
 @pytest.mark.parametrize("text", [None, "{}", WRITTEN])
 def test_whatever_is_switched_on_is_undone_to_the_byte(machine, agent, moments, text):
-    path = Path(find_user_file(agent, machine.home, {}))
+    path = Path(machine.find_file(HOOK_FILES[agent], project=False))
     if text is not None:
         path.parent.mkdir(parents=True)
         path.write_text(text)
@@ -79,7 +81,7 @@ def test_whatever_is_switched_on_is_undone_to_the_byte(machine, agent, moments, 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_from_any_set_to_any_other_it_is_as_if_that_came_first(machine, agent):
-    path = Path(find_user_file(agent, machine.home, {}))
+    path = Path(machine.find_file(HOOK_FILES[agent], project=False))
     path.parent.mkdir(parents=True)
     path.write_text(WRITTEN)
     before, first = read_tree(machine), {}
@@ -153,7 +155,7 @@ def test_what_cannot_be_switched_on_is_refused_and_nothing_is_written(
 def test_none_switches_all_of_them_off(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    path = find_user_file("claude", str(tmp_path), {})
+    path = str(tmp_path / ".claude" / "settings.json")
     for moments, installed in (("compact,subagent", ("compact", "subagent")), ("none", ())):
         assert main(["install", "claude", "--hooks", "--moments", moments]) == 0
         assert find_installed_moments(path) == installed
