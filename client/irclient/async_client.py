@@ -10,7 +10,6 @@ call that is cancelled or late leaves the others alone.
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,14 +18,13 @@ import zmq.asyncio
 from zmq.utils.monitor import recv_monitor_message
 
 from irclient import wire
-from irclient.access import Access, choose_access
-from irclient.client import FeedReader, Link, read_event
+from irclient.access import Access
+from irclient.client import Caller, FeedReader, Link, read_event
 from irclient.errors import IRError, Lost, ProtocolError, Unreachable
 from irclient.fast.replies import (
     CONNECT_S,
     make_connection_error,
     make_lost_error,
-    make_no_daemon_error,
     make_timeout_error,
 )
 from irclient.ops.coroutines import Coroutines
@@ -47,11 +45,6 @@ class PendingCall:
     size: int
     sending: asyncio.Future[None]
     reply: asyncio.Future[wire.Reply]
-
-    @property
-    def is_sent(self) -> bool:
-        """Say whether a connection took the request, or ended before it could."""
-        return self.sending.done() or self.reply.done()
 
 
 class AsyncLink:
@@ -148,7 +141,7 @@ class AsyncSubscription(FeedReader, AsyncIterator[Event]):
         raise StopAsyncIteration
 
 
-class AsyncClient(Coroutines):
+class AsyncClient(Caller, Coroutines):
     """Talk to the daemon at `endpoint` (a socket path; the usual one by default).
 
     `tcp://HOST:PORT` needs a file of `keys` (else IRDAEMON_KEYS names it); `token` is the file of a
@@ -159,12 +152,9 @@ class AsyncClient(Coroutines):
     def __init__(
         self, endpoint: str | None = None, timeout: float = 10.0, keys: str = "", token: str = ""
     ):
-        self._access = choose_access(endpoint, keys, token)
-        self.endpoint = self._access.endpoint
-        self.timeout = timeout
+        super().__init__(endpoint, timeout, keys, token)
         self._context = zmq.asyncio.Context.instance()
         self._link: AsyncLink | None = None
-        self._numbers = itertools.count(1)
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -200,13 +190,9 @@ class AsyncClient(Coroutines):
         return op.read_result(await self._ask(op, args, op.compute_extra_s(args)))
 
     async def _ask(self, op: Op, args: Mapping[str, Any], extra_s: float) -> Any:
-        if not self._access.exists:
-            raise make_no_daemon_error(self.endpoint)
         allowed = self.timeout + extra_s
         deadline = asyncio.get_running_loop().time() + allowed
-        number = next(self._numbers)
-        request = wire.Request(number, op.name, args, 1000 * allowed, self._access.token)
-        data = wire.pack_request(request)
+        number, data = self._pack(op, args, allowed)
         try:
             return await self._exchange(number, data, deadline)
         except Lost:
@@ -220,7 +206,8 @@ class AsyncClient(Coroutines):
         try:
             now = asyncio.get_running_loop().time()
             await asyncio.wait((call.reply,), timeout=min(CONNECT_S, deadline - now))
-            if not call.is_sent:
+            # Neither did a connection take the request, nor did one end before it could.
+            if not (call.sending.done() or call.reply.done()):
                 raise make_connection_error(self.endpoint)
             now = asyncio.get_running_loop().time()
             await asyncio.wait((call.reply,), timeout=deadline - now)

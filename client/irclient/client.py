@@ -155,7 +155,27 @@ class Link:
         self.socket.close(linger=0)
 
 
-class Client(Operations):
+class Caller:
+    """What both clients know of a daemon: how it is reached, and the number of the next call."""
+
+    def __init__(
+        self, endpoint: str | None = None, timeout: float = 10.0, keys: str = "", token: str = ""
+    ):
+        self._access = choose_access(endpoint, keys, token)
+        self.endpoint = self._access.endpoint
+        self.timeout = timeout
+        self._numbers = itertools.count(1)
+
+    def _pack(self, op: Op, args: Mapping[str, Any], allowed_s: float) -> tuple[int, bytes]:
+        """Return the number and the bytes of a request. Raises Unreachable without a socket."""
+        if not self._access.exists:
+            raise make_no_daemon_error(self.endpoint)
+        number = next(self._numbers)
+        request = wire.Request(number, op.name, args, 1000 * allowed_s, self._access.token)
+        return number, wire.pack_request(request)
+
+
+class Client(Caller, Operations):
     """Talk to the daemon at `endpoint` (a socket path; the usual one by default).
 
     `tcp://HOST:PORT` needs a file of `keys` (else IRDAEMON_KEYS names it); `token` is the file of a
@@ -166,12 +186,9 @@ class Client(Operations):
     def __init__(
         self, endpoint: str | None = None, timeout: float = 10.0, keys: str = "", token: str = ""
     ):
-        self._access = choose_access(endpoint, keys, token)
-        self.endpoint = self._access.endpoint
-        self.timeout = timeout
+        super().__init__(endpoint, timeout, keys, token)
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
         self._link: Link | None = None
-        self._numbers = itertools.count(1)
 
     def __enter__(self) -> Client:
         return self
@@ -207,13 +224,9 @@ class Client(Operations):
         return op.read_result(self._ask(op, args, op.compute_extra_s(args)))
 
     def _ask(self, op: Op, args: Mapping[str, Any], extra_s: float) -> Any:
-        if not self._access.exists:
-            raise make_no_daemon_error(self.endpoint)
         allowed = self.timeout + extra_s
         deadline = time.monotonic() + allowed
-        number = next(self._numbers)
-        request = wire.Request(number, op.name, args, 1000 * allowed, self._access.token)
-        data = wire.pack_request(request)
+        number, data = self._pack(op, args, allowed)
         try:
             return self._exchange(number, data, deadline)
         except Lost:

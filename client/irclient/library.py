@@ -1,12 +1,16 @@
-"""Directories of documents: how many lie in each, and which are near a new one."""
+"""What corpora contain: an overview, documents by directory, and those near a new one."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from irclient.async_client import AsyncClient
+from irclient.errors import QueryError
 from irclient.results import CorpusStatus
 from irclient.types import Hit, Query, SelectSpec
 
@@ -92,3 +96,62 @@ def _list_directories(pointer: str, root: str, depth: int) -> Iterator[str]:
     below = [] if parts == ["."] else parts[:depth]
     for end in range(len(below) + 1):
         yield os.path.join(root, *below[:end])
+
+
+VIEWS = ("sections", "stats", "tree")
+_PAGE = 1_000
+_EXAMPLES = 3
+
+
+async def make_overview(client: AsyncClient, view: str, depth: int = 1) -> dict[str, Any]:
+    """Return one view of all corpora, with what all contain in numbers.
+
+    `sections` has each corpus with some titles, `stats` the artifacts by type, `tree` the documents
+    in each directory down to a `depth` below the roots. Raises QueryError for a depth below 1.
+    """
+    corpora = (await client.status()).corpora
+    seen: dict[str, Any] = {
+        "view": view,
+        "documents": sum(each.artifacts for each in corpora),
+        "chunks": sum(each.records for each in corpora),
+        "embeddings": sum(each.vectors for each in corpora),
+    }
+    if view == "sections":
+        seen["sources"] = [await _describe_source(client, each) for each in corpora]
+    elif view == "stats":
+        types: Counter[str] = Counter()
+        for each in corpora:
+            types.update((await client.info(each.name)).asset_types)
+        seen["asset_types"] = dict(types.most_common())
+    else:
+        seen["directories"] = await _count_tree(client, corpora, depth)
+    return seen
+
+
+async def _describe_source(client: AsyncClient, corpus: CorpusStatus) -> dict[str, Any]:
+    some = await client.artifacts(corpus.name, limit=_EXAMPLES)
+    return {
+        "source": corpus.name,
+        "kind": corpus.kind,
+        "paths": list(corpus.roots),
+        "documents": corpus.artifacts,
+        "state": corpus.state,
+        "writable": corpus.writable,
+        "examples": [each.name for each in some],
+    }
+
+
+async def _count_tree(
+    client: AsyncClient, corpora: Sequence[CorpusStatus], depth: int
+) -> list[dict[str, Any]]:
+    if depth < 1:
+        raise QueryError(f"--depth {depth}", "a number of levels from 1")
+    found: Counter[str] = Counter()
+    for corpus in corpora:
+        # On a thread, so that a slow disk delays no other call.
+        roots = [await asyncio.to_thread(os.path.realpath, root) for root in corpus.roots]
+        after = ""
+        while page := await client.artifacts(corpus.name, after=after, limit=_PAGE):
+            found += count_documents((each.pointer for each in page), roots, depth)
+            after = f"{corpus.name}/{page[-1].artifact_id}"
+    return [{"path": path, "documents": found[path]} for path in sorted(found)]

@@ -124,7 +124,7 @@ def search_items(client: Client, options: argparse.Namespace) -> int:
         if (searched := exact.get("searched", 0)) < (of := exact.get("artifacts", 0)):
             note(f"irc: {searched:,} of {of:,} items were searched in time; -c CORPUS asks fewer")
         if not is_remote(client.endpoint):
-            literal = Literal(wanted["text"], options.ignore_case)
+            literal = Literal(wanted.text, options.ignore_case)
             answer = replace(answer, results=tuple(map(literal.add_line, answer.results)))
     return print_answer(options, answer)
 

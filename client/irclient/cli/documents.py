@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from irclient.async_client import AsyncClient
 from irclient.cli.query import Act, read_source, take_argument
 from irclient.client import Client
 from irclient.counts import format_count
 from irclient.errors import QueryError
 from irclient.library import (
     DOCUMENT_KINDS,
-    count_documents,
+    VIEWS,
+    make_overview,
     make_similar_query,
     suggest_directories,
 )
-from irclient.results import CorpusStatus, WrittenDocument
+from irclient.results import WrittenDocument
 from irclient.terminal.exits import COMMITTED, UNHEALTHY, UNKNOWN
 from irclient.terminal.help import add_repeated, argument, command, flag
 from irclient.terminal.hits import format_disclosure
 from irclient.terminal.output import note, print_data
 
 _CORPUS = "documents"
-_VIEWS = ("sections", "stats", "tree")
-_PAGE = 1_000
-_EXAMPLES = 3
 _PATH = argument("path PATH", "in the managed directory, or absolute")
 _FILE = argument("file FILE", "its content; - for stdin")
 
@@ -163,62 +162,20 @@ def _format_written(done: Mapping[str, Any]) -> str:
     argument(
         "--view",
         "each corpus with some titles, totals, or directories (sections)",
-        choices=_VIEWS,
+        choices=VIEWS,
         default="sections",
     ),
     argument("--depth N", "of directories below the roots (1)", type=int, default=1),
 )
 def _show_overview(client: Client, options: argparse.Namespace) -> int:
     """Show what the corpora contain, and where."""
-    corpora = client.status().corpora
-    seen: dict[str, Any] = {
-        "view": options.view,
-        "documents": sum(each.artifacts for each in corpora),
-        "chunks": sum(each.records for each in corpora),
-        "embeddings": sum(each.vectors for each in corpora),
-    }
-    if options.view == "sections":
-        seen["sources"] = [_describe_section(client, each) for each in corpora]
-    elif options.view == "stats":
-        types: Counter[str] = Counter()
-        for each in corpora:
-            types.update(client.info(each.name).asset_types)
-        seen["asset_types"] = dict(types.most_common())
-    else:
-        seen["directories"] = _count_tree(client, corpora, options.depth)
+    seen = asyncio.run(_ask_overview(client, options))
     return print_data(options, seen, _format_overview)
 
 
-def _describe_section(client: Client, corpus: CorpusStatus) -> dict[str, Any]:
-    some = client.artifacts(corpus.name, limit=_EXAMPLES)
-    return {
-        "source": corpus.name,
-        "kind": corpus.kind,
-        "paths": list(corpus.roots),
-        "documents": corpus.artifacts,
-        "state": corpus.state,
-        "writable": corpus.writable,
-        "examples": [each.name for each in some],
-    }
-
-
-def _count_tree(
-    client: Client, corpora: Sequence[CorpusStatus], depth: int
-) -> list[dict[str, Any]]:
-    if depth < 1:
-        raise QueryError(f"--depth {depth}", "a number of levels from 1")
-    found: Counter[str] = Counter()
-    for corpus in corpora:
-        roots = [os.path.realpath(root) for root in corpus.roots]
-        found += count_documents(_list_pointers(client, corpus.name), roots, depth)
-    return [{"path": path, "documents": found[path]} for path in sorted(found)]
-
-
-def _list_pointers(client: Client, corpus: str) -> Iterator[str]:
-    after = ""
-    while page := client.artifacts(corpus, after=after, limit=_PAGE):
-        yield from (each.pointer for each in page)
-        after = f"{corpus}/{page[-1].artifact_id}"
+async def _ask_overview(client: Client, options: argparse.Namespace) -> dict[str, Any]:
+    async with AsyncClient(client.endpoint, client.timeout) as asking:
+        return await make_overview(asking, options.view, options.depth)
 
 
 def _format_overview(seen: Mapping[str, Any]) -> Iterator[str]:
@@ -231,8 +188,7 @@ def _format_overview(seen: Mapping[str, Any]) -> Iterator[str]:
         yield f"{directory['documents']:>7,}  {directory['path']}"
     for name, count in seen.get("asset_types", {}).items():
         yield f"{count:>7,}  {name}"
-    counts = ", ".join(f"{seen[name]:,} {name}" for name in ("documents", "chunks", "embeddings"))
-    yield counts
+    yield ", ".join(f"{seen[name]:,} {name}" for name in ("documents", "chunks", "embeddings"))
 
 
 @manage_documents.action(

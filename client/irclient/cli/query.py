@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO
 
@@ -22,44 +23,33 @@ from irclient.terminal.output import note
 from irclient.types import Query
 
 
-def make_query(options: argparse.Namespace) -> Query:
-    """Return the query that the options describe."""
-    return Query.from_dict(make_plain_query(options, " ".join(options.query)))
-
-
-def make_plain_query(options: argparse.Namespace, text: str) -> dict[str, Any]:
-    """Return a text and the options of a query as plain data.
-
-    Fields that older daemons do not know are left out unless set.
-    """
-    plain = {
-        "text": text,
-        "corpora": list(options.corpus),
-        "k": options.k,
-        "mode": options.mode,
-        "where": parse_where(list_conditions(options)),
-        "surfaces": list(options.surface),
-        "level": options.disclose,
-        "weights": dict(options.weight),
-        "expand": options.expand,
-        "rerank": options.rerank,
-        "fresh": options.fresh,
-        "wait_ms": options.wait_ms,
-        "budget_ms": options.budget_ms,
-        "rounds": getattr(options, "rounds", None),
-    }
+def make_query(options: argparse.Namespace, text: str = "") -> Query:
+    """Return the query that the options describe, of their words or of another text."""
+    chosen = {"fusion": options.fusion, "rounds": getattr(options, "rounds", None)}
+    for name in ("passages", "related", "exact", "ignore_case"):
+        if hasattr(options, name):
+            chosen[name] = getattr(options, name)
     if hasattr(options, "select"):
-        chosen = {"strategy": options.select, "max_k": options.max_k}
-        asked = {} if options.rel is None else {"rel": options.rel}
-        plain["select"] = {**chosen, **asked, "min_score": options.min_score}
-    if options.fusion:
-        plain["fusion"] = options.fusion
-    if getattr(options, "passages", 1) != 1:
-        plain["passages"] = options.passages
-    for name in ("related", "exact", "ignore_case"):
-        if getattr(options, name, False):
-            plain[name] = True
-    return plain
+        named = {"strategy": options.select, "max_k": options.max_k, "rel": options.rel}
+        chosen["select"] = {**named, "min_score": options.min_score}
+    return Query.from_dict(
+        {
+            "text": text or " ".join(options.query),
+            "corpora": options.corpus,
+            "k": options.k,
+            "mode": options.mode,
+            "where": parse_where(list_conditions(options)),
+            "surfaces": options.surface,
+            "level": options.disclose,
+            "weights": dict(options.weight),
+            "expand": options.expand,
+            "rerank": options.rerank,
+            "fresh": options.fresh,
+            "wait_ms": options.wait_ms,
+            "budget_ms": options.budget_ms,
+            **chosen,
+        }
+    )
 
 
 def _translate_mode(text: str) -> str:
@@ -197,21 +187,20 @@ _FIELD = "timestamp"
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def read_query(client: Client, options: argparse.Namespace) -> dict[str, Any]:
-    """Return the query that the options describe as plain data.
+def read_query(client: Client, options: argparse.Namespace) -> Query:
+    """Return the query that the options describe.
 
     For --since it asks the daemon which corpora have dates. Raises QueryError for an empty query,
     an invalid date, and a corpus without dates.
     """
     _take_corpus(client, options)
-    wanted = make_plain_query(options, read_words(options.query))
-    if place := choose_place(options):
-        wanted["place"] = place
+    wanted = make_query(options, read_words(options.query))
+    wanted = replace(wanted, place=choose_place(options))
     if not options.since:
         return wanted
     start = parse_moment(options.since, datetime.now(UTC))
     where = parse_where([*list_conditions(options), f"{_FIELD}>={start}"])
-    return {**wanted, "where": where, "corpora": _find_dated(client, wanted["corpora"])}
+    return replace(wanted, where=where, corpora=tuple(_find_dated(client, wanted.corpora)))
 
 
 def _take_corpus(client: Client, options: argparse.Namespace) -> None:

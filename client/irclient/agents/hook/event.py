@@ -28,14 +28,18 @@ _TAKES_CONTEXT = (3, 20, 17)
 
 
 class HookEvent:
-    """An event of a session: a prompt was entered, the session began, or a turn ended.
+    """An event of a session; `kind` is what the hook does at it, `name` the agent's name for it.
 
-    `kind` is one of the three above, `name` the agent's name for it. A text is "" if the agent does
-    not send it; none of them is to be trusted. `cwd` is the directory that the agent works in, of
-    one that names the roots of its workspace the first of them.
+    A text is "" if the agent does not send it; none of them is to be trusted. `cwd` is the
+    directory that the agent works in, of one that names the roots of its workspace the first of
+    them. `source` is why a session starts; `agent_type` and `task` are of a sub-agent, `command`
+    and `output` of a failed command, which `is_sure` says certainly failed.
     """
 
-    __slots__ = ("cwd", "kind", "name", "prompt", "session", "transcript")
+    __slots__ = (
+        *("agent_type", "command", "cwd", "is_sure", "kind", "name", "output", "prompt", "session"),
+        *("source", "task", "transcript"),
+    )
 
     def __init__(self, kind: str, name: str, given: Mapping[str, Any]):
         self.kind = kind
@@ -46,6 +50,10 @@ class HookEvent:
         first = roots[0] if isinstance(roots, list) and roots else None
         self.cwd = read_text(given, "cwd") or read_text({"root": first}, "root")
         self.transcript = read_text(given, "transcript_path", "transcriptPath")
+        self.source = read_text(given, "source")
+        self.agent_type = read_text(given, "agent_type", "agentName")
+        self.task = self.command = self.output = ""
+        self.is_sure = True
 
 
 def read_event(agent: str, given: Mapping[str, Any], name: str) -> HookEvent | None:

@@ -7,7 +7,7 @@ with the result; Codex tells the output alone, so that it is not known there whe
 from __future__ import annotations
 
 from irclient.agents.hook.context import CLOSE, OPEN, make_plain, shorten_path
-from irclient.agents.hook.event import read_text
+from irclient.agents.hook.event import HookEvent, read_text
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
@@ -25,26 +25,7 @@ _CUES = (
 )  # fmt: skip
 
 
-class FailureEvent:
-    """A command of a session and its output; `is_sure` says whether it certainly failed.
-
-    `name` is the agent's name for the event. No text is to be trusted.
-    """
-
-    __slots__ = ("command", "cwd", "is_sure", "kind", "name", "output", "session")
-
-    def __init__(self, name: str, given: Mapping[str, Any], command: str, output: str):
-        self.kind = "failed"
-        self.name = name
-        self.session = read_text(given, "session_id", "sessionId", "conversation_id")
-        self.cwd = read_text(given, "cwd")
-        self.command = command[:_MOST_COMMAND]
-        long = len(output) > _HEAD + _TAIL
-        self.output = f"{output[:_HEAD]}\n{output[-_TAIL:]}" if long else output
-        self.is_sure = True
-
-
-def read_failure(agent: str, given: Mapping[str, Any], name: str) -> FailureEvent | None:
+def read_failure(agent: str, given: Mapping[str, Any], name: str) -> HookEvent | None:
     """Parse a failed command from an agent's JSON; return None for other tools and successes.
 
     Raises ValueError for an event that lacks what it must have.
@@ -57,7 +38,10 @@ def read_failure(agent: str, given: Mapping[str, Any], name: str) -> FailureEven
     output = _READERS[agent](given)
     if output is None:
         return None
-    event = FailureEvent(name, given, _read_command(given), output)
+    event = HookEvent("failed", name, given)
+    event.command = _read_command(given)[:_MOST_COMMAND]
+    long = len(output) > _HEAD + _TAIL
+    event.output = f"{output[:_HEAD]}\n{output[-_TAIL:]}" if long else output
     event.is_sure = agent != "codex"
     if not event.session:
         raise ValueError("no session")

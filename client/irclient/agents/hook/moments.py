@@ -8,14 +8,12 @@ What an agent's events allow is read from its own documents, named in docs/agent
 from __future__ import annotations
 
 from irclient.agents.hook.context import CLOSE, OPEN, make_plain, shorten_path
-from irclient.agents.hook.event import read_text
+from irclient.agents.hook.event import HookEvent, read_text
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
-
-    from irclient.agents.hook.failure import FailureEvent
 
 COMPACT, SUBAGENT, ERROR = "compact", "subagent", "error"
 MOMENTS = (COMPACT, SUBAGENT, ERROR)
@@ -70,29 +68,9 @@ def find_kind(moments: tuple[str, ...], agent: str, name: str) -> str:
     return ""
 
 
-class MomentEvent:
-    """An event of a moment; `kind` is what the hook does, `name` the agent's name for it.
-
-    `source` is why a session starts; `agent_type` and `task` are of a sub-agent, "" where the agent
-    does not say. No text is to be trusted.
-    """
-
-    __slots__ = ("agent_type", "cwd", "kind", "name", "session", "source", "task", "transcript")
-
-    def __init__(self, kind: str, name: str, given: Mapping[str, Any]):
-        self.kind = kind
-        self.name = name
-        self.session = read_text(given, "session_id", "sessionId")
-        self.cwd = read_text(given, "cwd")
-        self.transcript = read_text(given, "transcript_path", "transcriptPath")
-        self.source = read_text(given, "source")
-        self.agent_type = read_text(given, "agent_type", "agentName")
-        self.task = ""
-
-
 def read_moment(
     moments: tuple[str, ...], agent: str, given: Mapping[str, Any], name: str
-) -> MomentEvent | FailureEvent | None:
+) -> HookEvent | None:
     """Parse the event in an agent's JSON; return None if no enabled moment concerns it.
 
     Raises ValueError for one that lacks what it must have.
@@ -104,7 +82,7 @@ def read_moment(
         from irclient.agents.hook.failure import read_failure
 
         return read_failure(agent, given, name)
-    event = MomentEvent(kind, name, given)
+    event = HookEvent(kind, name, given)
     if kind == RESTORE and event.source not in (COMPACTED, RESUMED):
         return None
     if kind == TASK:

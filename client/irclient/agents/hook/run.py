@@ -107,7 +107,7 @@ def _answer(options: HookOptions, deadline: float) -> None:
         _HANDLERS[event.kind](event, options, deadline)
 
 
-def _find_moment(options: HookOptions, given: Any, name: Any) -> Any:
+def _find_moment(options: HookOptions, given: Any, name: str) -> HookEvent | None:
     """Return the event of a moment, None for other events; imports what is rarely needed."""
     from irclient.agents.hook.moments import read_moment
 
@@ -208,7 +208,7 @@ def _on_stop(event: HookEvent, options: HookOptions, deadline: float) -> None:
         _tell("hint", {"path": event.transcript}, deadline)
 
 
-def _on_restore(event: Any, options: HookOptions, deadline: float) -> None:
+def _on_restore(event: HookEvent, options: HookOptions, deadline: float) -> None:
     """Write what the session used and may need again, or, after a compaction, what is indexed."""
     from irclient.agents.hook.moments import COMPACTED, format_used
     from irclient.places import check_place
@@ -224,13 +224,13 @@ def _on_restore(event: Any, options: HookOptions, deadline: float) -> None:
         _on_start(event, options, deadline)
 
 
-def _on_task(event: Any, options: HookOptions, deadline: float) -> None:
+def _on_task(event: HookEvent, options: HookOptions, deadline: float) -> None:
     """Store the task of a sub-agent at the daemon until the sub-agent starts."""
     kept = {"agent_type": event.agent_type, "task": event.task[:_MOST_ASKED]}
     _tell("expect_subagent", {"session": _name_session(event, options), **kept}, deadline)
 
 
-def _on_take(event: Any, options: HookOptions, deadline: float) -> None:
+def _on_take(event: HookEvent, options: HookOptions, deadline: float) -> None:
     """Write the items that apply to the task of a starting sub-agent."""
     from irclient.agents.hook.context import format_matches
     from irclient.places import check_place, may_be_noted
@@ -249,7 +249,7 @@ def _on_take(event: Any, options: HookOptions, deadline: float) -> None:
         _write(make_answer(options.agent, event, context))
 
 
-def _on_failed(event: Any, options: HookOptions, deadline: float) -> None:
+def _on_failed(event: HookEvent, options: HookOptions, deadline: float) -> None:
     """Write how the error of a failed command went away in an earlier session, if it did."""
     from irclient.agents.hook.failure import format_cure
     from irclient.places import may_be_noted
@@ -267,7 +267,7 @@ def _on_failed(event: Any, options: HookOptions, deadline: float) -> None:
         _write(make_answer(options.agent, event, format_cure(found[0], time.localtime(), at)))
 
 
-def _name_session(event: Any, options: HookOptions) -> str:
+def _name_session(event: HookEvent, options: HookOptions) -> str:
     return f"{options.agent}:{event.session}"[:_LONGEST_SESSION] if event.session else ""
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
@@ -17,20 +16,16 @@ from irclient.async_client import AsyncClient
 from irclient.counts import format_count
 from irclient.library import (
     DOCUMENT_KINDS,
-    count_documents,
+    make_overview,
     make_similar_query,
     suggest_directories,
 )
 from irclient.mcp.daemon import report, resolve_path
 from irclient.mcp.items import PlainLine, PlainPlace
 from irclient.mcp.tools import READS, RESCANS, ToolSet, make_answer
-from irclient.results import CorpusStatus, IndexedArtifact, JobProgress
+from irclient.results import CorpusStatus, JobProgress
 
 # The library profile's tool for an overview of the library.
-
-
-_PAGE = 1_000
-_EXAMPLES = 3
 
 
 class LibrarySource(BaseModel, frozen=True):
@@ -61,61 +56,6 @@ class Overview(BaseModel, frozen=True):
     chunks: int
     embeddings: int
     asset_types: dict[str, int] | None = None
-
-
-async def _make_overview(client: AsyncClient, view: str, depth: int) -> Overview:
-    corpora = (await client.status()).corpora
-    return Overview(
-        view=view,
-        sources=[await _describe_source(client, each) for each in corpora]
-        if view == "sections"
-        else None,
-        directories=await _count_tree(client, corpora, depth) if view == "tree" else None,
-        documents=sum(each.artifacts for each in corpora),
-        chunks=sum(each.records for each in corpora),
-        embeddings=sum(each.vectors for each in corpora),
-        asset_types=await _count_asset_types(client, corpora) if view == "stats" else None,
-    )
-
-
-async def _count_asset_types(
-    client: AsyncClient, corpora: Sequence[CorpusStatus]
-) -> dict[str, int]:
-    types: Counter[str] = Counter()
-    for corpus in corpora:
-        types.update((await client.info(corpus.name)).asset_types)
-    return dict(types.most_common())
-
-
-async def _describe_source(client: AsyncClient, corpus: CorpusStatus) -> LibrarySource:
-    some = await client.artifacts(corpus.name, limit=_EXAMPLES)
-    return LibrarySource(
-        source=corpus.name,
-        kind=corpus.kind,
-        paths=list(corpus.roots),
-        documents=corpus.artifacts,
-        state=corpus.state,
-        examples=[each.name for each in some],
-    )
-
-
-async def _count_tree(
-    client: AsyncClient, corpora: Sequence[CorpusStatus], depth: int
-) -> list[Directory]:
-    found: Counter[str] = Counter()
-    for corpus in corpora:
-        roots = [await resolve_path(root) for root in corpus.roots]
-        pointers = [each.pointer async for each in _list_artifacts(client, corpus.name)]
-        found += count_documents(pointers, roots, depth)
-    return [Directory(path=path, documents=found[path]) for path in sorted(found)]
-
-
-async def _list_artifacts(client: AsyncClient, corpus: str) -> AsyncIterator[IndexedArtifact]:
-    after = ""
-    while page := await client.artifacts(corpus, after=after, limit=_PAGE):
-        for each in page:
-            yield each
-        after = f"{corpus}/{page[-1].artifact_id}"
 
 
 def _format_overview(seen: Overview) -> Iterator[str]:
@@ -197,7 +137,8 @@ class DirectoryTools(ToolSet):
         some titles; "stats": totals; "tree": directories down to `depth` with the number of
         documents in each.
         """
-        seen = await self._daemon.ask(lambda client: _make_overview(client, view, depth), context)
+        found = await self._daemon.ask(lambda client: make_overview(client, view, depth), context)
+        seen = Overview.model_validate(found)
         return make_answer("\n".join(_format_overview(seen)), seen)
 
     async def suggest(

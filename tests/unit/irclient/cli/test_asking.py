@@ -106,9 +106,9 @@ def test_since_no_moment_is_an_error_that_says_how_to_write_one(since):
 
 def test_since_asks_the_corpora_that_have_dates():
     query = read_query(Answers(), options("x", "--since", "2026-09-01", "--where", "agent=claude"))
-    assert query["corpora"] == ["sessions", "notes"]
-    assert {"timestamp": {"$gte": "2026-09-01"}} in query["where"]["$and"]
-    assert len(query["where"]["$and"]) == 2
+    assert query.corpora == ("sessions", "notes")
+    assert {"timestamp": {"$gte": "2026-09-01"}} in query.where["$and"]
+    assert len(query.where["$and"]) == 2
 
 
 def test_since_names_the_corpora_that_have_none():
@@ -118,7 +118,7 @@ def test_since_names_the_corpora_that_have_none():
 
 
 def test_n_is_how_many_are_committed_to_at_most():
-    assert read_query(Answers(), options("x", "-n", "1"))["select"]["max_k"] == 1
+    assert read_query(Answers(), options("x", "-n", "1")).select.max_k == 1
 
 
 def test_paths_prints_where_the_items_lie_and_nothing_else(capsys):
@@ -146,7 +146,7 @@ def test_paths_of_nothing_is_nothing_and_the_reason_is_beside_the_data(capsys):
 def test_a_corpus_before_one_quoted_query_is_the_one_that_is_asked(given, text, corpora, capsys):
     options = parse_options(program.make_program(["search"]), ["search", *given])
     found = read_query(Answers(HIT), options)
-    assert (found["text"], found["corpora"]) == (text, corpora)
+    assert (found.text, list(found.corpora)) == (text, corpora)
     assert ("searching only skills" in capsys.readouterr().err) == (corpora == ["skills"])
 
 

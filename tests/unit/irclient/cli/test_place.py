@@ -27,15 +27,15 @@ def inside(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("command", ["discover", "search", "explain"])
 def test_a_query_comes_from_the_working_directory(inside, command):
-    assert read_query(None, options(command=command))["place"] == inside
+    assert read_query(None, options(command=command)).place == inside
 
 
 def test_a_directory_that_is_named_is_made_absolute(inside):
-    assert read_query(None, options("--here", "shop"))["place"] == f"{inside}/shop"
+    assert read_query(None, options("--here", "shop")).place == f"{inside}/shop"
 
 
 def test_from_everywhere_there_is_no_place(inside):
-    assert "place" not in read_query(None, options("--everywhere"))
+    assert read_query(None, options("--everywhere")).place == ""
 
 
 def test_a_working_directory_that_is_gone_is_no_place(inside, monkeypatch):
