@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 
 import pytest
 
@@ -91,10 +90,7 @@ def test_bad_lines_are_told_and_the_good_ones_taken(home):
 def test_lines_come_from_stdin_too(home):
     with Running(home) as daemon:
         daemon.wait_idle()
-        command = [sys.executable, "-m", "irclient.quick", "prompts", "import", "-"]
-        done = subprocess.run(
-            command, input=json.dumps(GIVEN), env=home.env, capture_output=True, text=True
-        )
+        done = home.run("irclient.quick", "prompts", "import", "-", given=json.dumps(GIVEN))
         assert (done.returncode, len(export(home))) == (0, 1)
 
 

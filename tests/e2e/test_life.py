@@ -305,12 +305,8 @@ def test_while_a_corpus_is_building_junk_is_not_committed_and_every_answer_says_
 def hook(home, prompt):
     """Return what the prompt hook of Claude Code writes for a prompt."""
     event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": prompt}
-    command = [sys.executable, "-m", "irclient.quick", "hook", "--agent", "claude"]
-    command += ["--budget-ms", "5000"]
-    done = subprocess.run(
-        command, env=home.env, input=json.dumps(event), capture_output=True, text=True, timeout=60
-    )
-    return done.stdout
+    words = ("hook", "--agent", "claude", "--budget-ms", "5000")
+    return home.run("irclient.quick", *words, given=json.dumps(event)).stdout
 
 
 def test_a_frozen_daemon_is_named_with_what_ends_it_and_a_stop_wakes_it(home, daemon):

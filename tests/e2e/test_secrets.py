@@ -250,8 +250,9 @@ def test_no_kept_credential_is_in_an_answer(filled):
 
 
 def test_no_kept_credential_reaches_a_hook_or_the_page(filled):
-    hooked = [asks(filled, f"please use {word}", session=word) for word in WORDS]
-    assert sum(map(bool, hooked)) > len(KEPT) // 2
+    asked = WORDS[::4]
+    hooked = [asks(filled, f"please use {word}", session=word) for word in asked]
+    assert sum(map(bool, hooked)) > len(asked) // 2
     with Page(filled) as page:
         page.get(page.link())
         paths = ["now", "use", "gaps", "trouble", *(f"try.json?q={w[:12]}" for w in WORDS[::6])]

@@ -3,8 +3,6 @@
 import json
 import os
 import stat
-import subprocess
-import sys
 import time
 
 import pytest
@@ -38,15 +36,12 @@ def daemon(home):
 def hook(home, prompt, session="S1", **environment):
     event = {"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": prompt}
     event["cwd"] = environment.pop("cwd", str(home.path))
-    words = [sys.executable, "-m", "irclient.quick", "hook", "--agent", "claude"]
-    return subprocess.run(
-        [*words, "--budget-ms", "9000"],
-        env={**home.env, **environment},
-        input=json.dumps(event),
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    words = ("hook", "--agent", "claude", "--budget-ms", "9000")
+    before, home.env = home.env, {**home.env, **environment}
+    done = home.run("irclient.quick", *words, given=json.dumps(event))
+    home.env = before
+    assert done.returncode == 0
+    return done.stdout
 
 
 def transcript(home, prompts, *, name="S1"):

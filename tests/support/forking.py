@@ -206,8 +206,11 @@ def _run(request: dict) -> None:
     if not isinstance(status, int):
         print(status, file=sys.stderr)
         status = 1
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            status = status or 120
     os._exit(status)
 
 

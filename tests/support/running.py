@@ -42,12 +42,15 @@ class Home:
         path.write_text(f"---\nname: {name}\ndescription: {description}\n---\n{body}\n")
         return path
 
-    def run(self, module: str, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess:
-        """Run `irc` (irclient.quick) or `irdaemon` and return what it did."""
+    def run(
+        self, module: str, *words: str, cwd: Path | None = None, given: str | None = None
+    ) -> subprocess.CompletedProcess:
+        """Run `irc` (irclient.quick) or `irdaemon`, given a text on stdin; return what it did."""
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        pipes |= {} if given is None else {"stdin": subprocess.PIPE}
         with self.start(module, words, self.env, cwd=cwd, text=True, **pipes) as process:
             try:
-                output, errors = process.communicate(timeout=120)
+                output, errors = process.communicate(given, timeout=120)
             except BaseException:
                 process.kill()
                 raise

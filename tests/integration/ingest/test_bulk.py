@@ -23,8 +23,13 @@ ROOT = Path(__file__).parents[3]
 TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4xY7zA0cD3fG6"
 
 
+MANY, FEWEST = 120, 60
+
+
 @pytest.fixture(autouse=True)
-def _processes():
+def _processes(monkeypatch):
+    """Have processes for fewer entries than in use, and end them."""
+    monkeypatch.setattr(bulk, "FEWEST", FEWEST)
     yield
     while bulk._idle:
         bulk._idle.pop().end()
@@ -33,7 +38,7 @@ def _processes():
 @pytest.fixture
 def root(tmp_path):
     """Enough skills to be read in bulk, with a secret, a broken one and one that opted out."""
-    for number in range(300):
+    for number in range(MANY):
         write_skill(tmp_path / "root" / f"skill-{number}", f"use {number} for task {number % 7}")
     write_skill(tmp_path / "root" / "secret", f"the token is {TOKEN}")
     write_skill(tmp_path / "root" / "out", "not to be read")
@@ -102,9 +107,9 @@ def test_a_second_look_reads_nothing_and_what_has_changed_replaces_what_was(root
     watched = Watched(skills(root, strategy=Skill()))
     watched.look(workers=1)
     assert watched.look(workers=1).written == 0
-    for number in range(280):
+    for number in range(MANY - 10):
         write_skill(root / f"skill-{number}", f"now {number}")
-    assert watched.look(workers=1).written == 280
+    assert watched.look(workers=1).written == MANY - 10
     one = Watched(skills(root, strategy=Skill()))
     one.look()
     assert watched.held == one.held
@@ -173,7 +178,7 @@ def test_of_an_entry_that_no_process_survives_there_is_a_failure_and_of_the_othe
     failures = {path.rsplit("/", 1)[-1]: why for _, path, why, _ in everything(ledger)[-1]}
     assert set(failures) == {"large", "skill-77"}
     assert reason in failures["skill-77"]
-    assert report.written == 300
+    assert report.written == MANY
 
 
 def test_a_skill_that_an_urgent_scan_read_or_found_gone_meanwhile_is_as_that_left_it(root):
@@ -225,7 +230,9 @@ BUILD = """
 import sys
 from tests.support.corpora import engine, skills
 from irdaemon.engine.queue import Job
+from irdaemon.ingest import bulk
 from irdaemon.strategy import Skill
+bulk.FEWEST = 60
 built = engine(skills(sys.argv[1], strategy=Skill()), path=sys.argv[2], workers=2)
 built.request(Job("reconcile", "s"))
 print("ready", flush=True)
@@ -237,7 +244,7 @@ def test_a_build_by_processes_that_is_killed_ends_as_if_it_had_not_been(root, tm
     path = tmp_path / "l.sqlite"
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'client'}"}
     command = [sys.executable, "-c", BUILD, str(root), str(path)]
-    for wait in (0.3, 0.6, 0.9, None):
+    for wait in (0.3, 0.6, None):
         process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, cwd=ROOT)
         process.stdout.readline()
         try:
