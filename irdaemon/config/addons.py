@@ -1,4 +1,4 @@
-"""The add-ons: what the core can do without. It imports none of them but by this table."""
+"""The add-ons: parts that the core works without. The core imports them through this table only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ADDONS = {
     "models": "irdaemon.contrib.models:ADDON",
     "backends": "irdaemon.contrib.backends:ADDON",
 }
-# Names of those to leave out, with commas: for the tests of the core.
+# Names of add-ons to leave out, separated by commas: for the tests of the core.
 _LEFT_OUT = "IRDAEMON_ADDONS_LEFT_OUT"
 
 
@@ -26,12 +26,12 @@ class AddOn(NamedTuple):
     """The parts of an add-on, by name: each is imported when it is first needed.
 
     `operations` are modules whose functions are marked by `serves`, see irdaemon.serve.operations;
-    `observer` makes its part beside an engine, of a State: see irdaemon.engine.observer. `options`
-    makes what that finds under the add-on's name in EngineOptions, of the Config. `jobs` has by
-    kind what runs a job, how urgent it is, and whether it is of a corpus: see irdaemon.engine.jobs.
-    `background` makes what runs beside the writer, of an Engine and a Config, or None;
-    `connections` what is kept for clients on their connections. `commands` has by name what the
-    commands of irdaemon call: see `call_addons`.
+    `observer` makes its observer of an engine from a State: see irdaemon.engine.observer. `options`
+    makes, from the Config, the add-on's value in EngineOptions. `jobs` has by kind the function
+    that runs a job, its urgency, and whether it is of a corpus: see irdaemon.engine.jobs.
+    `background` makes the work concurrent with the writer from an Engine and a Config, or None;
+    `connections` the state kept for clients on their connections. `commands` has by name the
+    functions that irdaemon's commands call: see `call_addons`.
     """
 
     operations: tuple[str, ...] = ()
@@ -56,6 +56,6 @@ def load_part(at: str) -> Any:
 
 
 def call_addons(command: str, *given: Any) -> list[Any]:
-    """Return what the parts of add-ons return that have one for a command."""
+    """Return the results of the add-ons that have a part for a command."""
     parts = (addon.commands.get(command) for addon in load_addons().values())
     return [load_part(part)(*given) for part in parts if part]

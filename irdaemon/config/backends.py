@@ -1,7 +1,7 @@
 """The places of a corpus' index: this daemon's memory, and an engine for others to search.
 
-An engine is named by its URL, or by those of several servers among which corpora are divided. No
-password stands in a URL: the file is read by programs and shown on screens.
+An engine is named by its URL, or by those of several servers among which corpora are divided. URLs
+contain no password: the file is read by programs and shown on screens.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from irdaemon.config.checking import ConfigError, Setting
 
 LOCAL = "local"
 SCHEMES = ("postgresql", "postgres", "qdrant")
-# What is a person's own leaves this machine only where that person says so.
+# Kinds with personal content leave this machine only if the person says so.
 _UNSHARED = ("sessions",)
 _HINT = (
     "leave it out: a file named by PGPASSFILE has it, or a variable of the environment"
     ' ([index] backend_password_env = "NAME")'
 )
-# In the names of parameters; `passfile` and `sslkey` name files.
+# Parts of parameter names; `passfile` and `sslkey` name files.
 _SECRET = re.compile(
     r"secret|pass(?!file)|pwd|token|credential|signature|api-?key|[_-]key$|^key$", re.IGNORECASE
 )
@@ -35,7 +35,7 @@ Backend = str | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class BackendAddress:
-    """An engine: the URLs of its servers, and the variable that holds their password, "" for none.
+    """An engine: the URLs of its servers, and the variable that has their password, or "".
 
     Two with the same servers are equal, in any order.
     """
@@ -45,15 +45,15 @@ class BackendAddress:
 
     @property
     def shown(self) -> str:
-        """Return the URLs for a person, without what may be a secret; see `shown`."""
+        """Return the URLs for display, without possible secrets; see `shown`."""
         return ", ".join(map(hide_password, self.urls))
 
 
 def hide_password(url: str) -> str:
-    """Return a URL without what may be secret in it: password, fragment, and all but the hosts."""
+    """Return a URL without possible secrets: password, fragment, and everything but the hosts."""
     scheme, _, rest = url.partition("://")
     place, _, query = rest.partition("#")[0].partition("?")
-    # A password may hold signs that were not written as they should be.
+    # A password may contain characters that should have been escaped.
     if "@" in rest and "@" not in place:
         return f"{scheme}://..."
     before, at, behind = place.rpartition("@")
@@ -64,7 +64,7 @@ def hide_password(url: str) -> str:
 
 
 def find_backend_fault(value: Any) -> tuple[str, str]:
-    """Return what is wrong with a value of `backend`, and a hint; "" where nothing is.
+    """Return what is wrong with a value of `backend`, and a hint; "" if it is valid.
 
     The message repeats no password.
     """
@@ -87,19 +87,19 @@ def _find_url_fault(url: str) -> tuple[str, str]:
     user, _, behind = place.rpartition("@")
     if user.partition(":")[2] or is_naming_secret(query):
         return f"the URL of a backend has a password in it ({hide_password(url)})", _HINT
-    # What is no host may be a password with characters that would have to be written otherwise.
+    # An invalid host may be a password with characters that should have been escaped.
     if not _HOSTS.fullmatch(behind.partition("/")[0]):
         return "the URL of a backend names no hosts that can be read", known
     return "", ""
 
 
 def is_naming_secret(query: str) -> bool:
-    """Return whether a parameter of a URL's query is called like a secret, and is not empty."""
+    """Return whether a parameter of a URL's query has the name of a secret and a value."""
     return any(_SECRET.search(name) for name, _ in parse_qsl(query))
 
 
 def read_backend(setting: Setting) -> Backend:
-    """Return a value of `backend`. Raises ConfigError."""
+    """Return a valid value of `backend`. Raises ConfigError."""
     wrong, hint = find_backend_fault(setting.value)
     if wrong:
         raise setting.make_error(wrong, hint)
@@ -115,7 +115,7 @@ def check_url(url: str) -> str:
 
 
 def is_shared(kind: str, share: bool | None) -> bool:
-    """Return whether a corpus may lie elsewhere; `share` is what its table says, None: nothing."""
+    """Return whether a corpus may be copied elsewhere; `share` is its table's setting, or None."""
     return kind not in _UNSHARED if share is None else share
 
 

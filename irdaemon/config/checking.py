@@ -46,7 +46,7 @@ class ConfigText:
         return ConfigError(f"{place}: {message}", hint)
 
     def check_key(self, table: str, key: str, valid: tuple[str, ...]) -> None:
-        """Raise ConfigError, naming the nearest valid key, for one that a table may not hold."""
+        """Raise ConfigError, naming the nearest valid key, if a table has no such key."""
         if key in valid:
             return
         place = f" in [{table}]" if table else ""
@@ -54,7 +54,7 @@ class ConfigText:
         raise self.make_error(table, key, message, f"valid keys: {', '.join(valid)}")
 
     def read_typed(self, table: str, key: str, value: Any, kind: type[Any]) -> Any:
-        """Return a value of a type; a whole number becomes a float. Raises ConfigError."""
+        """Return a value of a type; an int may become a float. Raises ConfigError."""
         if kind is bool or not isinstance(value, bool):
             if kind is float and isinstance(value, int):
                 return float(value)
@@ -64,9 +64,10 @@ class ConfigText:
         raise self.make_error(table, key, f"{key} must be {_TYPE_NAMES[kind]}, not {wrong}")
 
     def find_control_character(self, table: str, value: Any) -> str:
-        """Return where a table or value holds a control character, "" for nowhere.
+        """Return where a table or value has a control character, or "".
 
-        No path and no name may: a terminal would be misled, and no system allows a NUL in them.
+        Paths and names may not have any: a terminal would be misled, and no system allows a NUL in
+        them.
         """
         found = next(_find_control_characters(value, ""), None)
         if found is None:
@@ -77,7 +78,7 @@ class ConfigText:
         return f"line {line}: {message}" if line else message
 
     def resolve_path(self, path: str) -> str:
-        """Return a path as written: relative to the file, or to the home."""
+        """Return a path resolved against the file's directory, or the home directory."""
         return os.path.normpath(os.path.join(os.path.dirname(self.path), os.path.expanduser(path)))
 
     def find_line(self, table: str, key: str) -> int:
@@ -104,16 +105,16 @@ class Setting:
     value: Any
 
     def read(self, kind: type[Any]) -> Any:
-        """Return the value if it is of a type; a whole number becomes a float."""
+        """Return the value if it has this type; an int may become a float."""
         return self.where.read_typed(self.table, self.key, self.value, kind)
 
     def read_list(self) -> list[str]:
-        """Return the value if it is a list of texts."""
+        """Return the value if it is a list of strings."""
         texts = self.read(list)
         return [self.where.read_typed(self.table, self.key, each, str) for each in texts]
 
     def read_path(self) -> str:
-        """Return the absolute path that the value is, "" for an empty one."""
+        """Return the value as an absolute path, "" for an empty one."""
         path: str = self.read(str)
         return self.where.resolve_path(path) if path else ""
 

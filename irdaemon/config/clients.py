@@ -1,7 +1,7 @@
-"""Clients: the [[client]] tables of the configuration, by what each is known and what it may do.
+"""Clients: the [[client]] tables of the configuration, with how each is identified and its rights.
 
-A client is known by its CURVE key (over TCP), by its uid (over a Unix socket), or by a token that
-it sends along with a request.
+A client is identified by its CURVE key (over TCP), by its uid (over a Unix socket), or by a token
+that it sends with a request.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _KNOWN_BY = ("key", "uid", "token")
 
 @dataclass(frozen=True, slots=True)
 class ClientConfig:
-    """One client, known by one of `key`, `uid` and the file `token`, and what it may do.
+    """One client, identified by `key`, `uid` or the file `token`, and its rights.
 
     `corpora` None means all. `levels` are those it may see.
     """
@@ -43,7 +43,7 @@ class ClientConfig:
 
 
 def is_key(text: str) -> bool:
-    """Return whether a text has the form of a CURVE key."""
+    """Return whether a string has the form of a CURVE key."""
     return _KEY.match(text) is not None
 
 

@@ -1,7 +1,7 @@
 """Read the configuration: one optional TOML file becomes one frozen Config.
 
-Without a file the known directories of this machine are the corpora. A key that is not known, or a
-value of the wrong type, is an error that names file, line and key, and the nearest valid one.
+Without a file the known directories of this machine are the corpora. An unknown key, or a value of
+the wrong type, is an error that names file, line and key, and the nearest valid one.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from irdaemon.source import SOURCES
 from irdaemon.source.redact import LEVELS as REDACTION_LEVELS
 from irdaemon.types import NAME
 
-# Kinds whose items a program hands over, so that no file can configure them.
+# Kinds whose items come from a program, so that no file can configure them.
 _IN_PROCESS = ("mapping",)
-# What the environment may set of [search], before the file.
+# The settings of [search] that the environment may override.
 ENVIRONMENT: Mapping[str, str] = {
     "IRDAEMON_FUSION": "fusion",
     "IRDAEMON_ALPHA": "alpha",
     "IRDAEMON_MMR_LAMBDA": "mmr_lambda",
 }
-# No clock, date or socket takes a larger number.
+# No clock, date or socket accepts a larger number.
 _MOST, _MOST_BYTES = 10**9, 10**12
 _HOST_NAME = re.compile(r"(?i)[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?(:[0-9]{1,5})?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
-# The selectors that a corpus may have besides the strategy that a query names.
+# The selectors a corpus may have, apart from the strategies that queries name.
 _SELECTORS = ("llm",)
-# The turns of sessions are a person's dialogues: nobody summarises them.
+# The turns of sessions are a person's dialogues: they are not summarised.
 _WITHOUT_SYNOPSIS = ("sessions",)
 _TOP: Mapping[str, type[Any]] = {"embedder": str, "reranker": str, "known": bool}
 _TOP_KEYS = (*_TOP, "corpora", "client", *SECTIONS)
@@ -58,7 +58,7 @@ def config_path() -> str:
 def state_dir() -> str:
     """Return the directory of the ledger, the lock and the log.
 
-    systemd's STATE_DIRECTORY is not used: before version 254 it is another directory than that of a
+    systemd's STATE_DIRECTORY is not used: before version 254 it differs from the directory of a
     daemon started by hand, and both must find the same ledger.
     """
     return _find_directory(platformdirs.user_state_dir)
@@ -83,13 +83,13 @@ def documents_dir() -> str:
 
 
 def load_config(path: str | None = None) -> Config:
-    """Read the configuration; a file that was named must exist, the default one need not."""
+    """Read the configuration; a file that is named must exist, the default one need not."""
     chosen = choose_path(path)
     return apply_environment(parse_config(read_text(chosen) or "", chosen), os.environ)
 
 
 def choose_path(path: str | None = None) -> str:
-    """Return the path of the file to read. Raises ConfigError where one was named and is gone."""
+    """Return the path of the file to read. Raises ConfigError if one is named but missing."""
     chosen = os.path.abspath(path) if path else config_path()
     if (path or os.environ.get("IRDAEMON_CONFIG")) and not os.path.exists(chosen):
         raise ConfigError(f"{chosen}: no such file", "irdaemon init writes one")
@@ -97,7 +97,7 @@ def choose_path(path: str | None = None) -> str:
 
 
 def apply_environment(config: Config, env: Mapping[str, str]) -> Config:
-    """Return a configuration with what the environment sets in place of the file.
+    """Return a configuration overridden by the environment.
 
     Raises ConfigError naming the variable.
     """
@@ -120,7 +120,7 @@ def _is_share(value: Any) -> bool:
 Rule = tuple[Callable[[Any], Any], str]
 Reader = Callable[[Setting], Any]
 _SHARE: Rule = (_is_share, "{key} must be a number from 0 to 1, not {value!r}")
-# The rules for a value beside its type, by section and key, each with the message for others.
+# The rules for values besides their types, by section and key, each with its error message.
 _RULES: Mapping[tuple[str, str], Sequence[Rule]] = {
     ("index", "backend_password_env"): (
         (
@@ -171,7 +171,7 @@ _RULES: Mapping[tuple[str, str], Sequence[Rule]] = {
 
 
 def _find_fault(section: str, key: str, value: Any) -> str:
-    """Return what is wrong with a value of the right type, "" where nothing is."""
+    """Return what is wrong with a value of the right type, or ""."""
     for accepts, message in _RULES.get((section, key), ()):
         if not accepts(value):
             near = did_you_mean(value, FUSIONS) if key == "fusion" else ""
@@ -180,7 +180,7 @@ def _find_fault(section: str, key: str, value: Any) -> str:
 
 
 def read_text(path: str) -> str | None:
-    """Return what a configuration file holds; None where there is none. Raises ConfigError.
+    """Return the content of a configuration file; None if it does not exist. Raises ConfigError.
 
     Only a regular file is read: the daemon would wait for the writer of a pipe.
     """
@@ -233,7 +233,7 @@ def parse_config(text: str, path: str) -> Config:
 
 
 def _find_lines(data: Mapping[str, Any], where: ConfigText) -> dict[str, int]:
-    """Return the line of each key of the top and of the sections, by its dotted name."""
+    """Return the line of each top-level key and each section's key, by its dotted name."""
     above = {key: where.find_line("", key) for key in data}
     return above | {
         f"{name}.{key}": where.find_line(name, key)
@@ -290,7 +290,7 @@ def _read_corpus_names(setting: Setting) -> tuple[str, ...]:
     return tuple(names)
 
 
-# The readers of single keys of sections; other lists are paths, other values as their types say.
+# The readers of special keys; other lists are paths, other values are read by their types.
 _SECTION_READERS: Mapping[tuple[str, str], Reader] = {
     ("web", "host_names"): _read_host_names,
     ("prompts", "corpora"): _read_corpus_names,
@@ -300,7 +300,7 @@ _SECTION_READERS: Mapping[tuple[str, str], Reader] = {
 
 
 def _check_corpora(config: Config, where: ConfigText) -> None:
-    """Raise ConfigError where a corpus needs what is not configured, or not allowed for it."""
+    """Raise ConfigError if a corpus needs something that is not configured or not allowed."""
     cure = 'add [models] with endpoint = "http://127.0.0.1:11434/v1" and model'
     if config.prompts.write == "models" and not config.models.endpoint:
         message = "the writer models needs a model; configure one"
@@ -326,7 +326,7 @@ def _read_corpus(name: str, data: Any, where: ConfigText) -> CorpusConfig:
         message = f"{name!r} is not a valid corpus name"
         raise where.make_error(table, "", message, "use letters, digits, '-', '_' and '.'")
     given = where.read_typed("corpora", name, data, dict)
-    # A strategy's parameters are no paths: a separator of parts may be a line end.
+    # A strategy's parameters are not paths: a separator of parts may be a line end.
     values = {key: value for key, value in given.items() if key != "strategy"}
     problem = where.find_control_character(table, values)
     if problem:
@@ -369,7 +369,7 @@ def _make_reader(kind: type[Any]) -> Reader:
 
 
 def _make_chooser(noun: str, choices: Sequence[str]) -> Reader:
-    """Return the reader of a text that is empty or one of the choices."""
+    """Return the reader of a string that is empty or one of the choices."""
 
     def read(setting: Setting) -> str:
         text: str = setting.read(str)
@@ -387,7 +387,7 @@ def _read_strategy(setting: Setting) -> Mapping[str, Any]:
     return {"name": setting.read(str), "params": {}}
 
 
-# The readers of a corpus' keys; for a key that is left out `CorpusConfig` has the default.
+# The readers of a corpus' keys; `CorpusConfig` has the defaults.
 _READERS: Mapping[str, Reader] = {
     "roots": _read_paths,
     "cases": Setting.read_path,

@@ -1,4 +1,4 @@
-"""A corpus: one source, one strategy, one embedder, under one name; and which ones there are."""
+"""Corpora: one source, one strategy and one embedder under one name; and the list of all."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from irdaemon.types import Entry, LinkPolicy, Problem, Project, Reading, Root, S
 class KindDefaults:
     """The defaults for the corpora of a kind.
 
-    `strategy` is the spec of theirs where they name none, and `redact` the level of redaction: what
-    is published is there to be read, and its passwords are samples, but no key or token belongs in
-    it; everything else is the person's own, and so is a kind that is not listed. Installers link
-    one skill into many agents' directories; trees of documents have no such custom, and one that
-    came with a checkout may link to anything: the links of these kinds are `confined`. A pointer
-    may be a link of an installer's to a file of the same name, a SKILL.md or a README, where
-    `links_files`; all others are real paths. `prompted` kinds have authors who may state prompts.
-    Some known places of kinds that `reads_files` are files; a file at those of others is none.
+    `strategy` is the spec for corpora that name none, and `redact` the level of redaction:
+    published texts are meant to be read, and their passwords are samples, but keys and tokens do
+    not belong in them; everything else is personal, and so is a kind that is not listed. Installers
+    link one skill into many agents' directories; trees of documents have no such custom, and a tree
+    that came with a checkout may link to anything: the links of these kinds are `confined`. With
+    `links_files` a pointer may be an installer's link to a file of the same name, a SKILL.md or a
+    README; all others are real paths. `prompted` kinds have authors who may state prompts. Some
+    known places of kinds that `reads_files` are files; for other kinds a file is no place.
     """
 
     strategy: Mapping[str, Any] | None = None
@@ -71,7 +71,7 @@ KINDS: Mapping[str, KindDefaults] = {
     "mcp_tools": KindDefaults(_SKILL, "tokens", confined=True),
 }
 _OTHER = KindDefaults()
-# The corpus of the managed directory, and the largest document in it where no limit is set.
+# The corpus of the managed directory, and the largest document in it if no limit is set.
 _MANAGED = "documents"
 _DOCUMENT_BYTES = 2_000_000
 
@@ -84,7 +84,7 @@ class Quota:
     memory: int = 0
 
     def check(self, held: int) -> str:
-        """Return why a corpus with a number of artifacts accepts no more; "" where it does."""
+        """Return why a corpus with this number of artifacts accepts no more, or ""."""
         if self.artifacts and held >= self.artifacts:
             return f"it holds {held:,} artifacts, its limit is {self.artifacts:,} (artifacts)"
         if self.memory and (used := measure_resident()) > self.memory:
@@ -99,20 +99,19 @@ class Quota:
 class Corpus:
     """A named collection: its source, its strategy and its embedder.
 
-    `cases` is a file of labelled queries from which its floor is set, "" for none. `redact` is a
-    level of redaction, "" that of the kind; `follow_links` is whether a link may lead out of the
-    roots, None: as the kind has it. `quota` is how much it may hold. `found` are its roots where
-    they are this machine's known places of the kind, and not written down. `managed` is the
-    managed directory, and `writable` are roots of the person's own, in which clients may write
-    documents, of `document_bytes` at most. `reindex` is what has it scanned by itself. `selector`
-    is "llm" where a model chooses among its hits; `synopsis` is whether the synopsis that a model
-    wrote of an artifact stands before its surfaces. `edge_extractor` finds the links of an
-    artifact, None: as `irdaemon.strategy.edges` does. `backend` is the engine that gets a copy of
-    it, None for none; `learns` is whether use may teach its artifacts, whose words a copy has.
-    `example` is whether it is one of the fallback's, which makes way for what is the person's own.
-    `project` is set of a project's part of a corpus, `part_of` is the name of that corpus then.
-    `packed` is whether the knowledge pack's prompts count for its artifacts. What lies at or below
-    `ignored`, which are real paths, is passed over.
+    `cases` is a file of labelled queries from which its floor is set, or "". `redact` is a level of
+    redaction, "" for the kind's; `follow_links` is whether a link may lead out of the roots, None
+    for the kind's rule. `quota` limits its size. `found` are its roots if they are this machine's
+    known places of the kind instead of configured ones. `managed` is the managed directory, and
+    `writable` are the person's own roots in which clients may write documents, of `document_bytes`
+    at most. `reindex` is what triggers its scans. `selector` is "llm" if a model chooses among its
+    hits; `synopsis` is whether a model's synopsis of an artifact is put before its surfaces.
+    `edge_extractor` finds the links of an artifact, None: as `irdaemon.strategy.edges` does.
+    `backend` is the engine that gets a copy of it, or None; `learns` is whether use may teach its
+    artifacts, whose words a copy contains. `example` marks a corpus of the fallback, which is
+    replaced by the person's own. `project` is set on a project's part of a corpus, `part_of` is
+    then the name of that corpus. `packed` is whether the knowledge pack's prompts count for its
+    artifacts. Paths at or below `ignored`, which are real paths, are skipped.
     """
 
     name: str
@@ -167,16 +166,16 @@ class Corpus:
 
     @property
     def has_linked_files(self) -> bool:
-        """Return whether a payload may be a link to a file of the same name out of the roots."""
+        """Return whether a payload may be a link to a file of the same name outside the roots."""
         return self._defaults.links_files and self.project is None
 
     @property
     def has_bundles(self) -> bool:
-        """Return whether files travel with an artifact; a package of a project lies in its code."""
+        """Return whether files belong to an artifact; a project's package is part of its code."""
         return self.kind != "dependencies"
 
     def resolve_roots(self) -> dict[str, str]:
-        """Return the roots as they are given, each with its real path as it is now."""
+        """Return the roots as configured, each with its current real path."""
         real = {root.path: resolve_root(root) for root in self.source.roots()}
         return {path: top for path, top in real.items() if top}
 
@@ -187,10 +186,10 @@ _NONE: Mapping[str, Corpus] = MappingProxyType({})
 def make_corpora(
     config: Config, held: Collection[str] = (), now: Mapping[str, Corpus] = _NONE
 ) -> tuple[Corpus, ...]:
-    """Return the corpora of a configuration, those of this machine's known places included.
+    """Return the corpora of a configuration, including this machine's known places.
 
-    Raises ConfigError where a corpus cannot be made. See `list_wanted` for `held`. The known places
-    of the corpora of `now` are kept although they have vanished: they may only be unmounted.
+    Raises ConfigError for a corpus that cannot be made. See `list_wanted` for `held`. The known
+    places of the corpora of `now` are kept even if they have vanished: they may only be unmounted.
     """
     for key, check in (("reranker", check_reranker), ("embedder", check_embedder)):
         try:
@@ -205,7 +204,7 @@ def make_corpora(
 
 
 def find_new_corpora(config: Config, now: Mapping[str, Corpus]) -> tuple[Corpus, ...] | None:
-    """Return the corpora with the known places that have appeared, None where none has.
+    """Return the corpora including newly appeared known places, or None if there are no new ones.
 
     A corpus that gained none is the same object as in `now`.
     """
@@ -221,7 +220,7 @@ def _is_same_place(one: Corpus, other: Corpus) -> bool:
 
 
 def list_absent_places(config: Config) -> list[tuple[str, str]]:
-    """Return the known places that do not exist yet, each with the corpus that it would be in."""
+    """Return the known places that do not exist yet, each with the corpus it would belong to."""
     every = {**_list_defaults(config), **{each.name: each for each in config.corpora}}
     return [
         (name, root.path)
@@ -235,7 +234,7 @@ def list_absent_places(config: Config) -> list[tuple[str, str]]:
 def list_wanted(config: Config, held: Collection[str] = ()) -> tuple[CorpusConfig, ...]:
     """Return every corpus' configuration, found or written, sorted by name.
 
-    A known kind whose places have all vanished is still wanted when its corpus is `held`: they may
+    A known kind whose places have all vanished is still wanted if its corpus is `held`: they may
     only be unmounted.
     """
     found, written = _list_defaults(config), {each.name: each for each in config.corpora}
@@ -250,12 +249,12 @@ def _list_defaults(config: Config) -> dict[str, CorpusConfig]:
 
 
 def find_fallback_note() -> str:
-    """Return the path of the file that names the configuration of the examples in use."""
+    """Return the path of the file that names the configuration of the current examples."""
     return os.path.join(state_dir(), "fallback")
 
 
 def read_fallback() -> str | None:
-    """Return the configuration of the examples that a daemon used last; None where it is gone."""
+    """Return the path of the last used configuration of the examples; None if it is unusable."""
     try:
         with open(find_fallback_note(), encoding="utf-8") as file:
             path = file.read()
@@ -266,15 +265,15 @@ def read_fallback() -> str | None:
 
 
 def add_examples(config: Config, fallback: Sequence[CorpusConfig] | None) -> Config | None:
-    """Return a configuration with the corpora of a fallback; None where it has its own."""
+    """Return a configuration with the corpora of a fallback; None if it has its own."""
     if fallback is None or list_wanted(config):
         return None
-    index = replace(config.index, backend=LOCAL)  # no other process wants the examples
+    index = replace(config.index, backend=LOCAL)  # no other process needs the examples
     return replace(config, corpora=tuple(fallback), index=index)
 
 
 def _find_managed(config: Config) -> dict[str, CorpusConfig]:
-    """Return the corpus of the managed directory, where documents are in it or may be."""
+    """Return the corpus of the managed directory, if it has documents or may get some."""
     directory = config.documents_dir
     if not directory or not (config.documents.write or (config.known and _holds(directory))):
         return {}
@@ -289,9 +288,9 @@ def _holds(directory: str) -> bool:
 
 
 def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = ()) -> Corpus:
-    """Make one corpus. Raises ConfigError naming the file and what is wrong.
+    """Make one corpus. Raises ConfigError naming the file and the fault.
 
-    `before` are known places found before, which are kept; ignored where roots are given.
+    `before` are the known places found earlier, which are kept; ignored if roots are given.
     """
     found = () if given.roots else _add_vanished(find_known_roots(given.kind), before)
     try:
@@ -302,7 +301,7 @@ def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = 
             raise QueryError("no strategy is given", 'add strategy = "WholeText"')
     except IRError as error:
         raise _make_error(given, config, error) from error
-    except Exception as error:  # a source or a strategy of one's own may fail in any way
+    except Exception as error:  # a custom source or strategy may fail in any way
         why = QueryError(f"it cannot be made: {type(error).__name__}: {error}", "correct its table")
         raise _make_error(given, config, why) from error
     shared = is_shared(given.kind, given.share)
@@ -331,10 +330,10 @@ def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = 
 def make_part(
     given: CorpusConfig, roots: tuple[Root, ...], part_of: str, project: Project, config: Config
 ) -> Corpus:
-    """Make a project's part of a corpus. Raises ConfigError naming the file and what is wrong.
+    """Make a project's part of a corpus. Raises ConfigError naming the file and the fault.
 
-    A checkout is another person's text: no link is followed out of it, all that looks like a secret
-    is taken out, nothing of it is sent anywhere, and no use of it teaches.
+    A checkout is another person's text: no link out of it is followed, everything that looks like a
+    secret is redacted, none of it is sent anywhere, and its use teaches nothing.
     """
     try:
         make: Callable[..., Source] = load("source", given.kind, SOURCES)
@@ -360,7 +359,7 @@ def make_part(
 
 
 def _find_writable(given: CorpusConfig, config: Config) -> tuple[str, tuple[str, ...], int]:
-    """Return the managed directory and the roots to write to, and the largest document."""
+    """Return the managed directory, the roots to write to, and the size of the largest document."""
     own = given.kind == "files" and given.roots == (config.documents_dir,)
     if not (own or given.writable) or not config.documents.write:
         return "", (), 0
@@ -392,7 +391,7 @@ def _choose_link_policy(given: CorpusConfig) -> LinkPolicy:
 def _make_options(
     given: CorpusConfig, make_source: Callable[..., Source], limits: LimitsConfig
 ) -> Mapping[str, Any]:
-    """Return a corpus' options, with the common limit for each one that it does not set itself."""
+    """Return a corpus' options, with the common limits that it does not set itself."""
     common = {"max_bytes": limits.file_bytes, "max_line_bytes": limits.line_bytes}
     known = getattr(make_source, "limits", ())
     return {**{name: common[name] for name in known if common[name]}, **given.options}
@@ -402,13 +401,13 @@ def _make_error(given: CorpusConfig, config: Config, error: IRError) -> ConfigEr
     named = next((key for key in given.options if repr(key) in error.message), "")
     line = given.lines.get(named, 0)
     place = f"{config.path}:{line}" if line else config.path
-    # A misspelt key of every corpus arrives here as an unknown option of its source.
+    # A misspelt key common to all corpora arrives here as an unknown option of the source.
     near = did_you_mean(named, CORPUS_KEYS) if f"unknown option {named!r}" in error.message else ""
     return ConfigError(f"{place}: [corpora.{given.name}]: {error.message}{near}", error.hint)
 
 
 def find_known_roots(kind: str) -> tuple[Root, ...]:
-    """Return the places of a known kind that exist on this machine; none for other kinds."""
+    """Return the existing places of a known kind on this machine; () for other kinds."""
     if kind not in KNOWN_KINDS:
         return ()
     return keep_existing(_list_places(kind), KINDS[kind].reads_files)
@@ -421,11 +420,11 @@ def _list_places(kind: str) -> tuple[Root, ...]:
     return places
 
 
-# The source of a corpus whose configuration is not valid: it has no entries and one problem.
+# The source of a corpus with an invalid configuration: no entries and one problem.
 
 
 class InvalidSource:
-    """Stand for a source that cannot be made; its indexed entries are kept."""
+    """Stand in for a source that cannot be made; its indexed entries are kept."""
 
     limits: ClassVar[tuple[str, ...]] = ()
 
@@ -433,13 +432,13 @@ class InvalidSource:
         self._problem = problem
 
     def roots(self) -> tuple[Root, ...]:
-        """Return none."""
+        """Return no roots."""
         return ()
 
     def scan(self, under: str | None = None) -> Scan:
-        """Return the problem, no entries, and nothing covered."""
+        """Return the problem, no entries, and no covered path."""
         return Scan((), (), (self._problem,))
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
-        """Raise FileNotFoundError: nothing was found."""
+        """Raise FileNotFoundError: there are no entries."""
         raise FileNotFoundError(entry.path)

@@ -1,7 +1,7 @@
 """Edit the configuration file as its owner would: comments, order and the rest stay.
 
-An edit, by the daemon or a command, holds a lock beside the file from reading to replacing it, so
-that no concurrent edit is lost.
+An edit, by the daemon or a command, holds a lock next to the file while it reads and replaces it,
+so that no concurrent edit is lost.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ Edit = Callable[[TOMLDocument], None]
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """The configuration file at `path`, which only changes to what a daemon can start with.
+    """The configuration file at `path`, edited only so that a daemon can start with it.
 
-    `check` raises for a configuration that it cannot start with. Each method that writes raises
-    ConfigError where the result would be refused, and QueryError or NotFound where what is wanted
-    makes no sense; the file then stays as it was, to the byte.
+    `check` raises for a configuration that a daemon cannot start with. Each writing method raises
+    ConfigError if the result would be refused, and QueryError or NotFound for an impossible
+    request; the file then stays as it was, to the byte.
     """
 
     path: str
@@ -59,7 +59,7 @@ class ConfigFile:
     ) -> Config:
         """Write a corpus into the file and return the new configuration.
 
-        Without a kind and roots one that is found by itself is switched on again.
+        Without kind and roots, a found corpus is enabled again.
         """
         return self._write_edit(self._make_addition(name, kind, roots, options))
 
@@ -96,7 +96,7 @@ class ConfigFile:
         return edit
 
     def remove_corpus(self, name: str) -> Config:
-        """Remove a corpus from the file; one that is found by itself is disabled there instead."""
+        """Remove a corpus from the file; a found corpus is disabled in it instead."""
 
         def edit(document: TOMLDocument) -> None:
             corpora = _get_corpora(document)
@@ -128,7 +128,7 @@ class ConfigFile:
         return self._write_edit(edit)
 
     def remove_client(self, name: str) -> Config:
-        """Take a [[client]] table out of the file."""
+        """Remove a [[client]] table from the file."""
 
         def edit(document: TOMLDocument) -> None:
             clients = _get_clients(document)
@@ -137,7 +137,7 @@ class ConfigFile:
                 message = f"the configuration has no client {name!r}"
                 raise NotFound(message, "irdaemon keys show lists them")
             del clients[names.index(name)]
-            if not clients:  # it would be written as `client = []`, to which no table can be added
+            if not clients:  # else it becomes `client = []`, to which no table can be added
                 del document["client"]
 
         return self._write_edit(edit)
@@ -145,7 +145,7 @@ class ConfigFile:
     def set(self, key: str, value: str) -> Config:
         """Set one key of the file, and return the new configuration.
 
-        `key` is dotted, `value` as TOML writes it; one that TOML cannot read is a text.
+        `key` is dotted, `value` is TOML; if TOML cannot read it, it is a string.
         """
         *above, last = _split_key(key)
 
@@ -160,7 +160,7 @@ class ConfigFile:
         return self._write_edit(edit, f"{key} = {value}: ")
 
     def unset(self, key: str) -> Config:
-        """Take one key, or a whole table, out of the file, and return the new configuration."""
+        """Remove one key, or a whole table, from the file, and return the new configuration."""
         *above, last = _split_key(key)
 
         def edit(document: TOMLDocument) -> None:
@@ -176,7 +176,7 @@ class ConfigFile:
         return self._write_edit(edit)
 
     def begin(self, text: str, *, replace: bool) -> bool:
-        """Write the whole file; return False, writing nothing, where one must stay."""
+        """Write the whole file; return False, writing nothing, if an existing one must stay."""
         with _lock_file(self.path):
             if os.path.lexists(self.path) and not replace:
                 return False
@@ -186,7 +186,7 @@ class ConfigFile:
         return True
 
     def exchange(self, before: str, after: str) -> None:
-        """Write the whole file again, unless it holds another text than `before`."""
+        """Replace the whole file, unless its text differs from `before`."""
         with _lock_file(self.path):
             with _report_unchanged():
                 self._check_text(after)
@@ -205,8 +205,8 @@ class ConfigFile:
     def _apply_edit(self, edit: Edit, about: str = "") -> tuple[Config, str]:
         """Return the configuration after an edit, and its text.
 
-        A file that is refused as it is may be edited to one that is not. An error of the edit
-        begins with `about`.
+        A file that is refused may be edited into a valid one. An error of the edit begins with
+        `about`.
         """
         before = read_text(self.path) or ""
         try:
@@ -239,13 +239,13 @@ class ConfigFile:
         return ConfigError(about + plain.removeprefix(f"{self.path}: " * bool(about)), error.hint)
 
     def _check_text(self, text: str) -> Config:
-        """Return the configuration of a text. Raises what a start with it would."""
+        """Return the configuration of a text. Raises the errors that starting with it would."""
         config = parse_config(text, self.path)
         self.check(config)
         return config
 
     def _check_problems(self, before: str, after: Config) -> None:
-        """Raise ConfigError for a corpus that an edit makes unusable; one that was so may stay."""
+        """Raise ConfigError if an edit makes a corpus unusable; one that was unusable may stay."""
         known: set[str] = set()
         with contextlib.suppress(ConfigError):
             known = {each.name for each in parse_config(before, self.path).corpora if each.problem}
@@ -256,14 +256,14 @@ class ConfigFile:
 
 
 def read_settings(path: str) -> dict[str, str]:
-    """Return what a file sets, by dotted key, each value as TOML writes it. Raises ConfigError."""
+    """Return the settings of a file, by dotted key, each value as TOML. Raises ConfigError."""
     text = read_text(path) or ""
     parse_config(text, path)
     return dict(_flatten("", toml.parse_toml(text)))
 
 
 def _find_kind(name: str) -> str:
-    """Return the kind of the corpus that is found under a name. Raises QueryError for none."""
+    """Return the kind of the corpus found under a name. Raises QueryError if there is none."""
     if name in KNOWN_KINDS:
         return name
     raise QueryError(
@@ -273,7 +273,7 @@ def _find_kind(name: str) -> str:
 
 
 def _step_into(table: Any, part: str, key: str) -> Any:
-    """Return the table of a name in another. Raises QueryError where that is not a table."""
+    """Return the table of a name in another. Raises QueryError if that is not a table."""
     found = table[part]
     if not isinstance(found, (Table, OutOfOrderTableProxy, InlineTable)):
         raise QueryError(f"{part!r} of {key!r} is not a table", "irdaemon config edit")
@@ -293,7 +293,7 @@ def _flatten(above: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _split_key(key: str) -> list[str]:
-    """Return the parts of a dotted key; one with quotes may hold dots."""
+    """Return the parts of a dotted key; a quoted part may contain dots."""
     try:
         below: Any = toml.parse_toml(f"{key} = 0") if "\n" not in key else None
     except (ValueError, RecursionError):
@@ -326,7 +326,7 @@ def _get_corpora(document: TOMLDocument) -> Table | OutOfOrderTableProxy:
     if "corpora" not in document:
         document["corpora"] = tomlkit.table(is_super_table=True)
     corpora = document["corpora"]
-    # The proxy stands for corpora written apart, with another section between them.
+    # The proxy represents corpora written separately, with another section between them.
     if not isinstance(corpora, (Table, OutOfOrderTableProxy)):
         raise QueryError("the configuration's corpora are not written as [corpora.NAME] tables")
     return corpora
@@ -334,7 +334,7 @@ def _get_corpora(document: TOMLDocument) -> Table | OutOfOrderTableProxy:
 
 @contextlib.contextmanager
 def _report_unchanged() -> Iterator[None]:
-    """Have an error of the checks inside say that the file is as it was."""
+    """Make errors of the checks inside say that the file is unchanged."""
     try:
         yield
     except ConfigError as error:
@@ -345,7 +345,7 @@ def _report_unchanged() -> Iterator[None]:
 def _lock_file(path: str) -> Iterator[None]:
     """Lock a file against edits by other processes and other threads.
 
-    Raises ConfigError where its directory cannot be written, or another edit does not end.
+    Raises ConfigError if its directory cannot be written, or another edit does not end.
     """
     directory, name = os.path.split(os.path.realpath(path))
     lock = os.path.join(directory, f".{name}.lock")
@@ -379,9 +379,9 @@ def _wait_for(descriptor: int, path: str, lock: str) -> None:
 
 
 def write_privately(path: str, text: str) -> None:
-    """Replace a file in one step, readable by its owner only, with its directory if need be.
+    """Replace a file in one step, readable by its owner only, and create its directory if missing.
 
-    Raises ConfigError where that is not allowed; the file then stays as it was.
+    Raises ConfigError if that is not allowed; the file then stays as it was.
     """
     try:
         real = os.path.realpath(path)

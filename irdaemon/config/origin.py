@@ -17,14 +17,14 @@ _TOP = ("embedder", "reranker", "known")
 
 @dataclass(frozen=True, slots=True)
 class EffectiveSetting:
-    """A value as TOML writes it, and its origin: a variable's name, FILE:LINE, or "default"."""
+    """A value as TOML, and its origin: a variable's name, FILE:LINE, or "default"."""
 
     value: str
     origin: str
 
 
 def list_settings(path: str, env: Mapping[str, str]) -> dict[str, EffectiveSetting]:
-    """Return every setting that there is, by dotted key: set ones first, then the defaults.
+    """Return every setting, by dotted key: set ones first, then the defaults.
 
     The environment comes before the file, the file before the defaults. Raises ConfigError.
     """

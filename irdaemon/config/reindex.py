@@ -1,4 +1,4 @@
-"""The times at which a corpus is scanned by itself, and the hours of the day for that."""
+"""The triggers of a corpus' scans, and the hours of the day for them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Reindex:
 
     @property
     def follows_changes(self) -> bool:
-        """Return whether a change that is seen is indexed at once."""
+        """Return whether an observed change is indexed at once."""
         return self.on == CHANGE
 
     def is_due(self, scanned_at: float | None, now: float) -> bool:
-        """Return whether a whole scan is due; one that was never made is, but by hand only.
+        """Return whether a whole scan is due; the first always is, unless indexing is by hand only.
 
         A corpus that follows changes may be scanned at any time: it costs little.
         """
@@ -34,9 +34,9 @@ class Reindex:
 
 @dataclass(frozen=True, slots=True)
 class QuietHours:
-    """A part of every day by the local clock, in minutes of the day; equal ends: all of it.
+    """Hours of every day by the local clock, in minutes of the day; equal ends mean all day.
 
-    It may go beyond midnight.
+    They may pass midnight.
     """
 
     start: int = 0
@@ -59,7 +59,7 @@ ALWAYS = QuietHours()
 
 
 def parse_quiet_hours(text: str) -> QuietHours | None:
-    """Return the hours that a text like 22:00-06:00 names, all day for "", None for no hours."""
+    """Return the hours of a string like 22:00-06:00; all day for "", None if it is invalid."""
     if not text:
         return ALWAYS
     found = _HOURS.fullmatch(text)

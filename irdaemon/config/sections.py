@@ -1,6 +1,6 @@
-"""What a person can configure: one frozen dataclass per table of the file.
+"""The configurable settings: one frozen dataclass per table of the file.
 
-A section's docstring and defaults are also what `irdaemon init` writes.
+`irdaemon init` also writes a section's docstring and defaults into the file.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from irdaemon.config.clients import ClientConfig
 from irdaemon.config.reindex import Reindex
 from irdaemon.runtime.model_endpoint import KEY_ENV, ModelEndpoint
 
-# Kinds whose directories are found by themselves; the corpus is called after the kind.
+# Kinds with known directories; the corpus found there has the name of the kind.
 KNOWN_KINDS = tuple("skills agents commands rules plugins mcp_tools packages sessions".split())
-# What every corpus' table may hold; further keys are options of its source.
+# The keys that every corpus' table may have; further keys are options of its source.
 CORPUS_KEYS = (
     "kind", "roots", "strategy", "embedder", "cases", "enabled", "redact", "follow_links",
     "writable", "reindex", "reindex_minutes", "selector", "synopsis", "backend", "share",
@@ -31,14 +31,14 @@ class CorpusConfig:
     """One corpus: a source by name, its roots and options, its strategy spec and embedder.
 
     `cases` is a file of labelled queries from which its floor is set; `redact` the level at which
-    secrets are taken out ("": as its kind has it); `follow_links` whether a link may lead out of
-    the roots (None: as its kind has it); `writable` whether clients may write documents there.
-    `reindex` is what has it scanned by itself. `selector` is "llm" where a model chooses among its
-    hits, `synopsis` whether a model writes a synopsis of each artifact. `backend` is where else it
-    lies, or "local" (None: as [index] says), `share` whether it may lie elsewhere (None: as its
-    kind has it). `options` are the keys that only its source knows; `lines` holds the line of each,
-    "" for the table itself, for errors that are found later. `problem` is a control character that
-    makes it unusable, "" for none: the other corpora are served.
+    secrets are removed ("": the kind's); `follow_links` whether a link may lead out of the roots
+    (None: the kind's rule); `writable` whether clients may write documents there. `reindex` is what
+    triggers its scans. `selector` is "llm" if a model chooses among its hits, `synopsis` whether a
+    model writes a synopsis of each artifact. `backend` is the engine that gets a copy, or "local"
+    (None: that of [index]), `share` whether it may be copied elsewhere (None: the kind's rule).
+    `options` are the keys that only its source knows; `lines` has the line of each, "" for the
+    table itself, for errors that are found later. `problem` is a control character that makes it
+    unusable, or "": the other corpora are served.
     """
 
     name: str
@@ -63,14 +63,14 @@ class CorpusConfig:
 
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
-    """How the index is built and kept.
+    """How the index is built and stored.
 
-    `hnsw_above`: vectors from which an HNSW graph (the extra `graph`) helps; 0 for never.
-    `idle_minutes`: after so long without a query the embedder's model is let go until the next; 0
-    for never. `backend`: an engine that gets a copy of every corpus, for front ends to search:
-    "local" for none, "postgresql://HOST/DATABASE" or "qdrant://HOST:PORT", or a list of those,
-    among which corpora are divided (docs/backends.md). `backend_password_env`: the environment's
-    variable with its password or key.
+    `hnsw_above`: number of vectors from which an HNSW graph (the extra `graph`) helps; 0 for never.
+    `idle_minutes`: minutes without a query after which the embedder's model is unloaded until the
+    next one; 0 for never. `backend`: an engine that gets a copy of every corpus, for front ends to
+    search: "local" for none, "postgresql://HOST/DATABASE" or "qdrant://HOST:PORT", or a list of
+    those, among which corpora are divided (docs/backends.md). `backend_password_env`: the
+    environment variable with its password or key.
     """
 
     hnsw_above: int = 50_000
@@ -79,18 +79,18 @@ class IndexConfig:
     backend_password_env: str = ""
 
     def find_address(self, own: Backend | None = None) -> BackendAddress | None:
-        """Return the engine of a corpus that says `own`, None for what all have; None for none."""
+        """Return the engine of a corpus that sets `own`, else the common one; None for local."""
         return parse_address(self.backend if own is None else own, self.backend_password_env)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchConfig:
-    """How the rankings of words and of meaning become one.
+    """How the rankings by words and by meaning are combined.
 
     `fusion`: for queries that name none (standard, rrf, blend, alpha, mmr or alpha+mmr); `alpha`:
-    share, 0 to 1, of the cosine in alpha; `mmr_lambda`: share, 0 to 1, of relevance against
-    likeness in mmr. The environment's IRDAEMON_FUSION, IRDAEMON_ALPHA and IRDAEMON_MMR_LAMBDA come
-    before the file.
+    the share of the cosine in alpha, 0 to 1; `mmr_lambda`: the weight of relevance in mmr, 0 to 1,
+    the rest goes to diversity. The environment variables IRDAEMON_FUSION, IRDAEMON_ALPHA and
+    IRDAEMON_MMR_LAMBDA override the file.
     """
 
     fusion: str = "standard"
@@ -100,13 +100,13 @@ class SearchConfig:
 
 @dataclass(frozen=True, slots=True)
 class ProjectsConfig:
-    """What is indexed of the projects that queries come from, and served inside each alone.
+    """What is indexed of the projects that queries come from; each project alone sees its own.
 
-    `enabled`: index them; `roots`: directories in which every project may be read, also outside of
+    `enabled`: index them; `roots`: directories in which every project may be read, even outside of
     the home directory and on other file systems; `ignore`: directories that are never read, nor
-    what is below them; `environment`: the Python environment of projects without one of their own;
+    anything below them; `environment`: the Python environment of projects that have none;
     `offer_packages`: the hook, and discover over all corpora, offer dependencies too;
-    `max_projects`: how many are kept in step at a time; `max_artifacts`: how many artifacts each
+    `max_projects`: how many are kept up to date at a time; `max_artifacts`: how many artifacts each
     may have.
     """
 
@@ -119,20 +119,21 @@ class ProjectsConfig:
     max_artifacts: int = 20_000
 
 
-# Who may write expected prompts.
+# The writers of expected prompts.
 PROMPT_WRITERS = ("claude", "codex", "models")
 
 
 @dataclass(frozen=True, slots=True)
 class PromptsConfig:
-    """Expected prompts: what is typed by who needs an item and does not know it.
+    """Expected prompts: what people type who need an item and do not know it.
 
-    `pack`: count those that ship with irdaemon, for packages, skills and tools that many have;
-    `write`: who has more written by itself: "claude" or "codex", whose own command is run, or
-    "models", the endpoint of [models] ("": only `irc prompts write`). It is sent what `corpora`
-    hold, without secrets; "all" are skills, agents, commands, rules, plugins, packages and tools,
-    never sessions or notes; `model`: that of the writer ("": its own choice); `batch`: items in one
-    request, 1 for each alone; `tokens_a_day`: about how many are spent at most.
+    `pack`: count those that ship with irdaemon, for packages, skills and tools in common use;
+    `write`: who writes more of them in the background: "claude" or "codex", whose own command is
+    run, or "models", the endpoint of [models] ("": only `irc prompts write`). The writer is sent
+    the content of `corpora`, without secrets; "all" are skills, agents, commands, rules, plugins,
+    packages and tools, never sessions or notes; `model`: the writer's model ("": its own choice);
+    `batch`: items in one request, 1 for each alone; `tokens_a_day`: about how many are spent at
+    most.
     """
 
     pack: bool = True
@@ -145,10 +146,10 @@ class PromptsConfig:
 
 @dataclass(frozen=True, slots=True)
 class WatchConfig:
-    """How file events are taken in.
+    """How file events are processed.
 
-    `settle_ms`: quiet awaited before acting again; `max_wait_ms`: the longest a change waits;
-    `poll_s`: how often a root that cannot be watched is scanned; `polling`: never use the
+    `settle_ms`: quiet time after a change before acting on it; `max_wait_ms`: the longest a change
+    waits; `poll_s`: how often a root that cannot be watched is scanned; `polling`: never use the
     system's events.
     """
 
@@ -177,11 +178,11 @@ class ScheduleConfig:
 class ServeConfig:
     """Where else to serve, and what a request may cost.
 
-    `tcp`: HOST:PORT to serve at beside the socket, with CURVE keys only (irdaemon keys); `shared`:
-    the path of a second socket, for other users of this machine that a [[client]] table names.
-    `max_items`: values in one request, in all; `max_waiting`: requests that wait for a worker;
-    `max_request_s`: the longest a request may wait and run; `requests_per_second`: of one
-    connection, ten times as many at once. 0 means no limit.
+    `tcp`: HOST:PORT to serve in addition to the socket, with CURVE keys only (irdaemon keys);
+    `shared`: the path of a second socket, for other users of this machine that a [[client]] table
+    names. `max_items`: values in one request, in total; `max_waiting`: requests that wait for a
+    worker; `max_request_s`: the longest a request may wait and run; `requests_per_second`: of one
+    connection, with bursts of ten times as many. 0 means no limit.
     """
 
     tcp: str = ""
@@ -203,9 +204,9 @@ class ServeConfig:
 class HealthConfig:
     """When an index counts as stale.
 
-    `stale_minutes`: how long a change that was seen may wait to be indexed, and how much later than
-    the schedule says a whole scan may be; `stuck_minutes`: how long one job may go without a sign
-    of progress before the service manager's watchdog is left unanswered.
+    `stale_minutes`: how long an observed change may wait to be indexed, and how much later than
+    scheduled a whole scan may be; `stuck_minutes`: how long one job may go without progress before
+    the service manager's watchdog is no longer answered.
     """
 
     stale_minutes: float = 10.0
@@ -214,15 +215,15 @@ class HealthConfig:
 
 @dataclass(frozen=True, slots=True)
 class LimitsConfig:
-    """What the daemon may use at most; 0 for no limit, `irc status` names those exceeded.
+    """The resources the daemon may use; 0 for no limit, `irc status` names those exceeded.
 
-    `memory_mb`: resident memory; near it what is only kept to be quick goes, above it new artifacts
-    are refused. `file_bytes`, `line_bytes`: the largest file, and line of a session, read where a
-    corpus sets no `max_bytes`, `max_line_bytes` (0: what its source has). `artifacts`: how many a
-    corpus holds. `open_files`: descriptors, at least 256 (0: what the system gives).
-    `queued_paths`: changed paths that wait for a corpus before one whole scan replaces them.
-    `nice`: by how much indexing lowers its priority. `idle_exit_minutes`: stop after so long
-    without a request.
+    `memory_mb`: resident memory; near it caches are dropped, above it new artifacts are refused.
+    `file_bytes`, `line_bytes`: the largest file, and line of a session, read if a corpus sets no
+    `max_bytes`, `max_line_bytes` (0: the source's own limit). `artifacts`: artifacts in each
+    corpus. `open_files`: descriptors, at least 256 (0: the system's limit). `queued_paths`: changed
+    paths that wait for a corpus before one whole scan replaces them. `nice`: by how much indexing
+    lowers its priority. `idle_exit_minutes`: minutes without a request after which the daemon
+    stops.
     """
 
     memory_mb: int = 1_800
@@ -239,8 +240,8 @@ class LimitsConfig:
 class DocumentsConfig:
     """Whether clients may write documents into the managed directory.
 
-    `write`: `irc docs add`, `update` and `rm`, and the tools of the library profile by these names,
-    work; the corpus `documents` holds what is written. With it they also work in the roots of
+    `write`: enable `irc docs add`, `update` and `rm`, and the tools of the library profile with
+    these names; the corpus `documents` holds the documents. They then also work in the roots of
     each corpus of kind files that says writable = true. `roots`: below these a client may have a
     new directory indexed (`irc docs index`).
     """
@@ -254,10 +255,10 @@ class ModelsConfig:
     """A language model, for corpora with selector = "llm" or synopsis = true.
 
     `endpoint`: base URL of an OpenAI-compatible endpoint ("": none); `model`: its name there;
-    `key_env`: the environment's variable with its key. Beyond this machine redacted text leaves it.
-    `timeout_s`: the longest wait for a choice, six times as long for a synopsis;
-    `synopses_a_day`: asked for at most, 0 for none; `quiet_minutes`: how long no request and no
-    change has come when synopses are asked for.
+    `key_env`: the environment variable with its key. If the endpoint is on another machine,
+    redacted text leaves this one. `timeout_s`: the longest wait for a choice; six times as long for
+    a synopsis; `synopses_a_day`: how many are requested at most, 0 for none; `quiet_minutes`:
+    minutes without a request or a change before synopses are requested.
     """
 
     endpoint: str = ""
@@ -268,7 +269,7 @@ class ModelsConfig:
     quiet_minutes: float = 10.0
 
     def make_endpoint(self) -> ModelEndpoint | None:
-        """Return the endpoint, None where none is configured."""
+        """Return the endpoint, or None if none is configured."""
         return (
             ModelEndpoint(self.endpoint.rstrip("/"), self.model, self.key_env)
             if self.endpoint
@@ -278,10 +279,10 @@ class ModelsConfig:
 
 @dataclass(frozen=True, slots=True)
 class UsageConfig:
-    """What is noted of use: which answers were given, and what the transcripts say was used.
+    """What is recorded about use: the answers given, and the items used according to transcripts.
 
-    `enabled`: note it, for 90 days and in 50 MB at most, on this machine only (docs/usage.md);
-    `text`: keep the words of queries too, without secrets. A change holds from the next start.
+    `enabled`: record it, for 90 days and in 50 MB at most, on this machine only (docs/usage.md);
+    `text`: keep the words of queries too, without secrets. A change takes effect at the next start.
     """
 
     enabled: bool = True
@@ -290,10 +291,10 @@ class UsageConfig:
 
 @dataclass(frozen=True, slots=True)
 class RecallConfig:
-    """What is kept of what sessions did: files, commits and commands (docs/queries.md).
+    """What is kept of the actions of sessions: files, commits and commands (docs/queries.md).
 
-    `enabled`: keep it, and say of recalled turns whether it is still so. A change holds from the
-    next start; what was kept before stays in recall.sqlite.
+    `enabled`: keep it, and say of recalled turns whether they still hold. A change takes effect at
+    the next start; records made before stay in recall.sqlite.
     """
 
     enabled: bool = True
@@ -304,8 +305,8 @@ class WebConfig:
     """The page of `irc web`, served by a process that the daemon starts.
 
     `enabled`: start it; `port`: of the loopback address. `irc web` then opens a link to it.
-    `host_names`: names (NAME or NAME:PORT) of a tunnel or a proxy that it answers under, too. A
-    change holds from the next start.
+    `host_names`: names (NAME or NAME:PORT) of a tunnel or a proxy under which it also answers. A
+    change takes effect at the next start.
     """
 
     enabled: bool = False
@@ -315,10 +316,10 @@ class WebConfig:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Everything a person can set, and where the daemon keeps its own files.
+    """The complete configuration, and where the daemon keeps its own files.
 
-    `documents_dir` is the directory of managed documents, "" for none. `lines` holds the line of
-    each key that is set, by its dotted name, for errors that are found later.
+    `documents_dir` is the directory of managed documents, or "". `lines` has the line of each key
+    that is set, by its dotted name, for errors that are found later.
     """
 
     path: str
@@ -346,14 +347,14 @@ class Config:
     lines: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     def make_error(self, key: str, message: str, hint: str = "") -> ConfigError:
-        """Return an error that names the file, and the line of a dotted key where it is set."""
+        """Return an error that names the file, and the line of a dotted key if it is set."""
         line = self.lines.get(key, 0)
         return ConfigError(
             f"{self.path}:{line}: {message}" if line else f"{self.path}: {message}", hint
         )
 
     def list_backends(self) -> tuple[BackendAddress, ...]:
-        """Return the engines that are named for all corpora or for one, each once."""
+        """Return the engines named for all corpora or for one, each once."""
         named = (
             self.index.find_address(),
             *(self.index.find_address(each.backend) for each in self.corpora),
@@ -367,17 +368,17 @@ class Config:
 
     @property
     def usage_path(self) -> str:
-        """Return the path of the log of use."""
+        """Return the path of the usage log."""
         return os.path.join(self.state_dir, "usage.sqlite")
 
     @property
     def recall_path(self) -> str:
-        """Return the file that keeps what sessions did to files."""
+        """Return the path of the file that keeps what sessions did to files."""
         return os.path.join(self.state_dir, "recall.sqlite")
 
     @property
     def usage_key_path(self) -> str:
-        """Return the path of the key of the digests in that log."""
+        """Return the path of the key of the digests in the usage log."""
         return os.path.join(self.state_dir, "usage.key")
 
 

@@ -57,13 +57,13 @@ _READ_AT_START = (
 class ActiveConfig:
     """The configuration in use: the person's file, or a fallback if it names no corpus.
 
-    `demo` is whether the fallback's corpora are in use; they give way to any others. `refused` is
-    the error of the file as last read, None if the file is in use.
+    `demo` is whether the fallback's corpora are in use; any others replace them. `refused` is the
+    error of the file as last read, None if the file is in use.
     """
 
     def __init__(self, path: str | None, fallback: str | None):
         self._path = path
-        # Read once: removing the last corpus must not fail because the examples' file is gone.
+        # Read once: removing the last corpus must not fail because the examples' file was deleted.
         self._examples_path = os.path.abspath(fallback) if fallback else read_fallback()
         self._fallback = load_config(self._examples_path).corpora if self._examples_path else None
         self.demo = False
@@ -127,7 +127,7 @@ class ActiveConfig:
                 continue  # the scan says why it cannot be read
 
     def remove(self, name: str) -> None:
-        """Take a corpus out of the file."""
+        """Remove a corpus from the file."""
         left = open_config_file(self._path).remove_corpus(name)
         self.config, self.refused = self._add_examples(left), None
 
@@ -137,7 +137,7 @@ class ActiveConfig:
         return tuple(replace(each, example=True) for each in corpora) if self.demo else corpora
 
     def _drop_examples(self, held: Collection[str]) -> Collection[str]:
-        """Return the held names without the examples that give way now."""
+        """Return the held names without the examples that are now replaced."""
         if self.demo:
             return held
         left, self._examples = self._examples, frozenset()
@@ -177,7 +177,7 @@ class ActiveConfig:
 
 
 def describe_refusal(error: IRError) -> dict[str, str]:
-    """Return what the status reports of a configuration that was refused."""
+    """Return what the status reports about a refused configuration."""
     return {"message": error.message, "hint": error.hint}
 
 
@@ -203,7 +203,7 @@ def check_startable(config: Config) -> ServeRules:
 
 
 def open_config_file(path: str | None) -> ConfigFile:
-    """Return the file to edit. Raises ConfigError if the named file is gone."""
+    """Return the file to edit. Raises ConfigError if the named file is missing."""
     from irdaemon.config.edit import ConfigFile  # with tomlkit, which no start needs
 
     return ConfigFile(choose_path(path), check_startable)

@@ -128,7 +128,7 @@ class Daemon:
         }
 
     def judge_health(self) -> ProcessHealth:
-        """Return how watches, threads, limits and the configuration are."""
+        """Return the health of watches, threads, limits and the configuration."""
         leave_out = self.engine.state.projects.leave_out
         watched = leave_out(self._watcher.report_roots()) if self._supervisor.watches else None
         return ProcessHealth(
@@ -145,7 +145,7 @@ class Daemon:
         return time.monotonic() - self._loop.requested_at
 
     def caught_up(self, timeout: float) -> Collection[str]:
-        """Return the roots of which every change so far has been requested."""
+        """Return the roots whose changes so far have all been requested."""
         return self._watcher.caught_up(timeout)
 
     @property
@@ -156,7 +156,7 @@ class Daemon:
     def add(
         self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any] = NO_OPTIONS
     ) -> list[int]:
-        """Write a corpus into the configuration; return the jobs that take it up."""
+        """Write a corpus into the configuration; return the jobs that apply it."""
         with self._reconfiguring:
             self._settings.add(name, kind, roots, options)
             return self._take_up()
@@ -166,14 +166,14 @@ class Daemon:
         return self._settings.preview(name, kind, roots)
 
     def remove(self, name: str) -> list[int]:
-        """Take a corpus out of the configuration; return the jobs that take it up."""
+        """Remove a corpus from the configuration; return the jobs that apply it."""
         with self._reconfiguring:
             self._settings.remove(name)
             self.engine.state.removed.add(name)
             return self._take_up()
 
     def reload(self) -> list[int]:
-        """Read the configuration again; return the jobs that take it up."""
+        """Read the configuration again; return the jobs that apply it."""
         with self._reconfiguring:
             self._settings.reload()
             self._loop.rules = self._settings.rules
@@ -338,11 +338,11 @@ class Daemon:
                 self.engine.request(job)
 
 
-# The supervisor: it keeps the daemon's other parts going, on a thread of its own.
+# The supervisor: it keeps the daemon's other parts going, on a separate thread.
 #
-# It starts what no request waits for (the watches of a large tree, the schedule), keeps the watcher
-# on the corpora's roots and the process within its limits, and examines the health. A slow disk
-# delays only this thread; failures are retried at the next tick.
+# It starts the parts that no request waits for (the watches of a large tree, the schedule), updates
+# the watcher with the corpora's roots, keeps the process within its limits, and examines the
+# health. A slow disk delays only this thread; failures are retried at the next tick.
 
 _EXAMINED_EVERY_S = 10.0
 # Looking for missing known places by name takes a millisecond for all of them.
@@ -384,7 +384,7 @@ class SupervisorThread(TickThread):
     def watches(self) -> bool:
         """Return whether the watcher has the current roots.
 
-        Until then nothing can be said about how they are watched.
+        Until then it is unknown how they are watched.
         """
         return self._watched is self._engine.corpora
 
@@ -418,7 +418,7 @@ class SupervisorThread(TickThread):
             self._examine(self._engine.judge_health())
 
     def _watch_roots(self) -> None:
-        """Watch the roots of corpora, and what matters of projects, if either changed."""
+        """Watch the roots of corpora, and the watched paths of projects, if either changed."""
         corpora, tended = self._engine.corpora, self._engine.state.projects.tended
         if corpora is self._watched and tended is self._tended:
             return

@@ -25,7 +25,7 @@ class EarlyModel(threading.Thread):
         self._made: list[Embedder] = []
 
     def run(self) -> None:
-        """Make the embedder, and embed what the first query would need."""
+        """Make the embedder, and embed the coding requests that the first query needs."""
         with contextlib.suppress(IRError):
             embedder = make_embedder(self._embedder_name)
             self._made.append(embedder)
@@ -33,7 +33,7 @@ class EarlyModel(threading.Thread):
                 CodingRequests.embed_once(embedder)
 
     def wait_for_embedder(self) -> Mapping[str, Embedder]:
-        """Wait for the embedder, and return it by name; return none if it cannot be made."""
+        """Wait for the embedder, and return it by name; return {} if it cannot be made."""
         self.join()
         if not self._made:
             return {}

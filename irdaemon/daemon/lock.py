@@ -158,7 +158,7 @@ def find_holder(path: str) -> int | None:
 
 
 def is_in_use(directory: str) -> bool:
-    """Return whether a process holds a directory, even if its lock file was just removed."""
+    """Return whether a process locks a directory, even if its lock file was just removed."""
     try:
         descriptor = _lock_directory(os.path.join(directory, "lock"))
     except AlreadyRunning:

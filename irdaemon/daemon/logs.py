@@ -1,11 +1,11 @@
 """Logging: a line per event, `LEVEL module: message`, and never a document's text.
 
-A message is one line whatever it names, its control characters spelt. Below one about an
-exception stand the places in the code, indented, and its type.
+A message is always one line, with its control characters escaped. An exception adds indented lines
+with the places in the code, and its type.
 
-To the journal each line carries its priority, elsewhere the time; a file is rotated and its owner's
-alone. Of an exception the type and the places are logged; its message only where it is one of ours
-or the system's, since others may quote what they failed on.
+In the journal each line has its priority, elsewhere the time; a log file is rotated and readable by
+its owner only. Of an exception the type and the places are logged; its message only if it is one of
+ours or the system's, since others may quote the data that they failed on.
 """
 
 from __future__ import annotations
@@ -34,21 +34,22 @@ _QUICK_MS = 1_000.0
 
 
 def set_up(file: str | None = None, verbose: bool = False) -> None:
-    """Log to `file`, rotated, or to stderr; make sure that every end is logged."""
+    """Log to `file`, rotated, or to stderr; make sure that every exit is logged."""
     handler: logging.Handler = _RotatedPrivately(file) if file else logging.StreamHandler()
     handler.setFormatter(_ForJournal() if not file and _is_journal() else _Textless(_PLAIN))
     logging.basicConfig(level=logging.DEBUG if verbose else logging.INFO, handlers=[handler])
     logging.captureWarnings(True)
-    # A descriptor of its own: rotation closes the stream's.
+    # A separate descriptor: rotation closes the stream's.
     faulthandler.enable(_open_private(file, os.O_WRONLY | os.O_APPEND) if file else sys.stderr)
     sys.excepthook = _log_uncaught
     threading.excepthook = _log_thread_end
 
 
 def log_event(topic: str, data: Mapping[str, Any]) -> None:
-    """Log an event of the engine: jobs that failed or took long, and entries that cannot be read.
+    """Log an event of the engine: jobs that failed or took long, and unreadable entries.
 
-    Not why an entry cannot be read, which may quote it; `irc status --failures` shows it.
+    The reason that an entry is unreadable is not logged, since it may quote it; `irc status
+    --failures` shows it.
     """
     if topic == "failure":
         log.warning("%s: cannot be read: %s", data["corpus"], data["path"])
@@ -74,7 +75,7 @@ class _RotatedPrivately(logging.handlers.RotatingFileHandler):
 
 def _open_private(path: str, flags: int) -> int:
     descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_CREAT, 0o600)
-    os.fchmod(descriptor, 0o600)  # one that was there may be open to others
+    os.fchmod(descriptor, 0o600)  # an existing one may be open to others
     return descriptor
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# How late a job with an interval of its own may start.
+# How late a job with a separate interval may start.
 _LOOKS_EVERY_MINUTES = 1.0
 
 
@@ -62,7 +62,7 @@ class Schedule:
     def restart_dead(self) -> None:
         """Start a new scheduler if the thread of the present one has died."""
         # A private name: apscheduler 3 has no public way to its thread, and `running` stays true
-        # when that dies. Without the name nothing is restarted.
+        # when that dies. If the name is missing, nothing is restarted.
         thread = getattr(self._scheduler, "_thread", None)
         if self._stopped or thread is None or thread.is_alive():
             return
@@ -97,7 +97,7 @@ class Schedule:
         return self._left_out
 
     def look(self) -> None:
-        """Request jobs that are due at an interval of their own, or that were put off."""
+        """Request jobs that are due at separate intervals, or that were put off."""
         state = self._engine.state
         for job in find_due_jobs(state, state.clock()):
             with contextlib.suppress(NotFound):  # its corpus has just been removed
@@ -109,7 +109,7 @@ class Schedule:
             self._engine.request(Job("retry"))
 
     def learn(self, at_start: bool = False) -> None:
-        """Request whatever add-ons have to learn."""
+        """Request the learning jobs of add-ons."""
         for addon in self._engine.state.addons.values():
             for job in addon.find_due_jobs(at_start):
                 self._engine.request(job)

@@ -24,7 +24,7 @@ from irdaemon.runtime.memory import MB
 
 UNIT = "irdaemon.service"
 LABEL = "io.irdaemon"
-# The directory of links to enabled units, beside the unit.
+# The directory of links to enabled units, next to the unit.
 _WANTED_BY = "default.target.wants"
 _INSTALLED = "@IRDAEMON@"
 # The daemon itself ends sooner.
@@ -143,7 +143,7 @@ def make_unit() -> str:
 
 
 def _find_template() -> Path:
-    """Find the unit in the installed package, or beside the package in a source checkout."""
+    """Find the unit in the installed package, or next to the package in a source checkout."""
     package = Path(irdaemon.__file__).parent
     places = (package / "systemd" / UNIT, package.parent / "systemd" / UNIT)
     for place in places:

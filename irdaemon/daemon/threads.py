@@ -98,7 +98,7 @@ class TickThread(threading.Thread):
         self._woken.set()
 
     def stop(self) -> None:
-        """End after the present tick, without waiting for it."""
+        """End after the current tick, without waiting for it."""
         self._stopping = True
         self._woken.set()
 
@@ -112,7 +112,7 @@ class BackgroundThread(TickThread):
         self._work = work
 
     def run(self) -> None:
-        """Tick, with a delay first if the work wants one."""
+        """Tick, after an initial delay if the work wants one."""
         self._woken.wait(self._work.first_in_s)
         super().run()
 
@@ -126,13 +126,13 @@ class BackgroundThread(TickThread):
         self._work.close()
 
     def stop(self) -> None:
-        """End after the present tick, if that ends soon."""
+        """End after the current tick, if that ends soon."""
         super().stop()
         self.join(self._work.stops_within_s)
 
 
 class BackgroundThreads:
-    """A thread for each work that is needed, started when first needed."""
+    """A thread for each piece of needed work, started when first needed."""
 
     def __init__(self, works: Iterable[Background]):
         self._works = tuple(works)
@@ -148,7 +148,7 @@ class BackgroundThreads:
                 self._threads[work.name].start()
 
     def wake(self) -> None:
-        """Wake work that follows generations: something was published."""
+        """Wake work that follows generations: a new one was published."""
         for work in self._works:
             if work.follows_generations and (thread := self._threads.get(work.name)):
                 thread.wake()
@@ -185,7 +185,7 @@ class WriterThread(threading.Thread):
             log.error("the writer failed: %s", describe_error(error))
 
     def stop(self) -> bool:
-        """End after the present transaction; return whether it ended in time."""
+        """End after the current transaction; return whether it ended in time."""
         self._stopping.set()
         self._engine.stop()
         self.join(_WRITER_STOPS_WITHIN_S)

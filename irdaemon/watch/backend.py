@@ -43,7 +43,7 @@ class Backend(Protocol):
         ...
 
     def forget(self, root: str) -> None:
-        """Drop the watches on a path that now holds something else."""
+        """Drop the watches on a path that now leads to something else."""
         ...
 
     def count_directories(self, root: str) -> int:
@@ -68,7 +68,7 @@ class Backend(Protocol):
 
 def make_native(report: Report, settings: Settings) -> Backend:
     """Return the backend of this system."""
-    # Imported here because watchdog's inotify module cannot be imported where there is none.
+    # Imported here because watchdog's inotify module cannot be imported on systems without inotify.
     if sys.platform == "linux":
         from irdaemon.watch.inotify import InotifyBackend
 

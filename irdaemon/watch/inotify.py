@@ -41,7 +41,7 @@ class Cookies:
         self._awaited: dict[str, threading.Event] = {}
 
     def make_directory(self) -> bool:
-        """Make the directory; return whether there is one."""
+        """Make the directory; return whether it exists."""
         if not self.directory:
             return False
         try:
@@ -56,9 +56,9 @@ class Cookies:
             event.set()
 
     def wait(self, timeout: float) -> bool:
-        """Put a cookie, and return whether its event is read within `timeout` seconds.
+        """Create a cookie, and return whether its event is read within `timeout` seconds.
 
-        Raises OSError where no cookie can be put.
+        Raises OSError if no cookie can be created.
         """
         name = f"{os.getpid()}-{next(self._numbers)}"
         path = os.path.join(self.directory, name)
@@ -72,12 +72,12 @@ class Cookies:
                 os.unlink(path)
 
 
-# Watch directory trees recursively: not pruned directories, through links as the walks go.
+# Watch directory trees recursively: pruned directories are left out, links followed as walks do.
 #
-# A directory is watched before it is listed, and hinted after: what appears meanwhile raises an
+# A directory is watched before it is listed, and hinted after: whatever appears meanwhile raises an
 # event, is listed, or is seen by the scan that follows the hint.
 
-# SQLite writes there first, beside a database; even a reader opens it for writing.
+# SQLite writes there first, next to a database; even a reader opens it for writing.
 LOG_ENDING = "-wal"
 
 
@@ -100,7 +100,7 @@ class RecursiveWatches:
         self._not_entered = unwatched
 
     def finish(self) -> None:
-        """Drop the previous round's links that are gone."""
+        """Drop the links of the previous round that are gone."""
         self._links_before = {}
 
     def list_links(self) -> dict[str, str]:
@@ -108,14 +108,14 @@ class RecursiveWatches:
         return {**self._links_before, **self.links}
 
     def drop_link(self, path: str) -> str:
-        """Drop a link that may be gone; return its target, "" where it was none."""
+        """Drop a link that may be gone; return its target, "" if it was not a link."""
         target = self.links.pop(path, "")
         if target:
             self._links_before[path] = target
         return target
 
     def give_up(self, root: str) -> None:
-        """Give up the watches of a root, and do not enter it again."""
+        """Drop the watches of a root, and do not enter it again."""
         self._not_entered |= {root}
         self._watches.drop_root(root)
 
@@ -154,7 +154,7 @@ class RecursiveWatches:
         return counted
 
     def _follow(self, link: str, root: str) -> str:
-        """Return where a link leads, "" if it is not followed."""
+        """Return where a link leads, or "" if it is not followed."""
         if self.leads_out(link, root):
             return ""
         target = resolve_path(link)
@@ -230,7 +230,7 @@ class InotifyBackend:
         return self._watches.count(root)
 
     def forget(self, root: str) -> None:
-        """Drop the watches on a path that now holds something else."""
+        """Drop the watches on a path that now leads to something else."""
         self._watches.drop_tree(root)
 
     def sync(

@@ -18,15 +18,14 @@ Report = Callable[[str, str, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Tune the watcher; every duration is in seconds.
+    """The settings of the watcher; every duration is in seconds.
 
     `ignored` are absolute paths never watched nor hinted (the daemon's own state). `pruned` are
-    directory names not descended into. `cookies` is a directory of the daemon's own, in which a
+    names of directories that are not entered. `cookies` is a directory of the daemon, in which a
     file proves that all earlier events have been read ("": no proof). `polling` polls every root.
     Every `probe_interval` a probe checks that events are still read; a backend that fails
     `failed_probes` probes in a row is replaced. `max_watches` overrides the share of the user's
-    inotify watches that may be taken.
-    `settle`, `max_wait`, `eager` and `limit` are the Debouncer's.
+    inotify watches that may be used. `settle`, `max_wait`, `eager` and `limit` are the Debouncer's.
     """
 
     ignored: tuple[str, ...] = ()
@@ -108,7 +107,7 @@ def make_sysctl_command(watches: int) -> str:
 
 
 def explain_no_inotify(error: OSError) -> Unwatchable:
-    """Return the reason that inotify could not be started."""
+    """Return why inotify could not be started."""
     if error.errno == errno.EMFILE:
         raised = "sudo sysctl fs.inotify.max_user_instances=1024"
         return Unwatchable(
@@ -126,7 +125,7 @@ def find_network_kind(path: str, mounts: tuple[Mount, ...]) -> str:
 
 
 def list_mounts(mounts_file: str = MOUNTS) -> tuple[Mount, ...]:
-    """Return the mounts in mount order; none on systems that do not list them."""
+    """Return the mounts in mount order; () on systems that do not list them."""
     try:
         with open(mounts_file, encoding="utf-8", errors="surrogateescape") as file:
             rows = [line.split(" ") for line in file.read().splitlines()]

@@ -91,7 +91,7 @@ class ObserverBackend(FileSystemEventHandler):
         return False
 
     def forget(self, root: str) -> None:
-        """Drop the watch on a path that now holds something else."""
+        """Drop the watch on a path that now leads to something else."""
         for top in [top for top in self._scheduled if is_within(top, root)]:
             self._observer.unschedule(self._scheduled.pop(top))
 

@@ -102,7 +102,7 @@ def locate_roots(roots: Iterable[Root]) -> tuple[RootLocation, ...]:
 def find_changed(
     before: tuple[RootLocation, ...], now: tuple[RootLocation, ...]
 ) -> tuple[str, ...]:
-    """Return the paths that are new, or hold something else than before."""
+    """Return the paths that are new, or lead to something else than before."""
     known = set(before)
     return tuple(location.path for location in now if location not in known)
 
@@ -300,10 +300,10 @@ class Watcher:
         self._rewatch_requested = True
 
     def caught_up(self, timeout: float) -> frozenset[str]:
-        """Return the real paths of roots of which every change so far has been handed over.
+        """Return the real paths of roots whose changes so far have all been handed over.
 
-        Takes at most `timeout` seconds; a root that is polled, missing or watched without an order
-        of events is never among them.
+        Takes at most `timeout` seconds; it never includes a root that is polled, missing or watched
+        without an order of events.
         """
         until = time.monotonic() + timeout
         if not self._lock.acquire(timeout=timeout):
@@ -394,7 +394,7 @@ class Watcher:
         self._running = None
 
     def _find_remounted(self, locations: tuple[RootLocation, ...]) -> tuple[str, ...]:
-        """Return where below the roots something was mounted or unmounted."""
+        """Return the paths below the roots at which something was mounted or unmounted."""
         if locations == self._locations and not self._mounts.may_have_changed():
             return ()
         return self._mounts.find_changed(location.path for location in locations)
