@@ -105,16 +105,16 @@ class CorpusHealth(Plain):
 
     name: str
     level: Level
-    changed_at: float | None
-    indexed_at: float | None
-    scanned_at: float | None
-    embedded_at: float | None
-    waiting_s: float
-    offline: tuple[UnwatchedRoot, ...]
-    polled: tuple[UnwatchedRoot, ...]
-    stale: tuple[str, ...]
-    missed_events: int
-    quarantined: tuple[Quarantined, ...]
+    changed_at: float | None = None
+    indexed_at: float | None = None
+    scanned_at: float | None = None
+    embedded_at: float | None = None
+    waiting_s: float = 0.0
+    offline: tuple[UnwatchedRoot, ...] = ()
+    polled: tuple[UnwatchedRoot, ...] = ()
+    stale: tuple[str, ...] = ()
+    missed_events: int = 0
+    quarantined: tuple[Quarantined, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

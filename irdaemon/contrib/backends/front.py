@@ -367,16 +367,9 @@ class BackendStore:
                 CorpusHealth(
                     name=name,
                     level="offline" if side.problem else "stale" if missing else "ok",
-                    changed_at=None,
-                    indexed_at=None,
                     scanned_at=side.totals[name].last_reconcile,
-                    embedded_at=None,
-                    waiting_s=0.0,
                     offline=(UnwatchedRoot(side.name, side.problem),) if side.problem else (),
-                    polled=(),
                     stale=(f"queries are not embedded: {missing}",) if missing else (),
-                    missed_events=0,
-                    quarantined=(),
                 )
             )
         away = any(each.problem for each in self._backends.values())

@@ -11,7 +11,6 @@ from typing import Any
 
 from irclient.errors import LimitError, NotFound, QueryError, Unavailable
 from irclient.results import FoundDocument
-from irdaemon.discovery.discover import Models
 from irdaemon.embed import Embedder
 from irdaemon.embed.pool import Absent
 from irdaemon.engine.reader import QueryEngine
@@ -38,13 +37,6 @@ NO_EMBEDDER = Absent("documents", Unavailable("no corpus has an embedder"))
 @serves("discover_in", "heavy", access.allow, front=True)
 def discover_in(engine: QueryEngine, args: Args) -> Any:
     """Rank the client's own documents: those it sends, or those it registered."""
-    return rank_documents(args, lambda: _find_usual_embedder(engine.state), engine.state.models)
-
-
-def rank_documents(
-    args: Args, embedder: Callable[[], Embedder], models: Models
-) -> list[FoundDocument]:
-    """Rank the client's own documents, by an embedder if requested."""
     contract, top_k, given = args["contract"], args["top_k"], args["docs"]
     if contract not in _CONTRACTS:
         raise QueryError(
@@ -57,8 +49,8 @@ def rank_documents(
     if contract == "bm25":
         ranking = inmemory.ranked(documents.build_bm25(), query, top_k)
     else:
-        snapshot = documents.analyse(embedder)
-        ranking = analysed.rank_documents(snapshot, query, top_k, models)
+        snapshot = documents.analyse(lambda: _find_usual_embedder(engine.state))
+        ranking = analysed.rank_documents(snapshot, query, top_k, engine.state.models)
     found = ((at, documents.documents[at], score) for at, score in ranking)
     return [FoundDocument(at, each.text, each.meta, score) for at, each, score in found]
 

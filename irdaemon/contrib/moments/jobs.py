@@ -69,7 +69,9 @@ def fade_offers(context: JobContext) -> str:
         context.progress.no_change = True
         return error.message
     known = {(each.corpus, each.artifact_id): each for each in observer.fading}
-    meant = _list_used(ItemNames(state.ledger, kinds), turns)
+    names = ItemNames(state.ledger, kinds)
+    uses = {use for turn in turns for use in turn.uses}
+    meant = {item for use in uses for item in names.resolve_use(*use)}
     used = {(corpora[name], artifact_id) for name, artifact_id in meant if name in corpora}
     found = _count_offers(offers, turns, known, set(corpora.values()))
     return _keep(context, observer, found, used, known)
@@ -81,12 +83,6 @@ class _Vain:
 
     sessions: set[str] = field(default_factory=set)
     best_score: float = 0.0
-
-
-def _list_used(names: ItemNames, turns: Iterable[KeptTurn]) -> set[Item]:
-    """Return the items that any session used."""
-    uses = {use for turn in turns for use in turn.uses}
-    return {item for use in uses for item in names.resolve_use(*use)}
 
 
 def _count_offers(

@@ -20,7 +20,7 @@ from typing import Any
 
 from irclient.errors import IRError, QueryError, Unavailable
 from irdaemon.config.corpus import Corpus
-from irdaemon.config.sections import Config
+from irdaemon.config.sections import Config, PromptsConfig
 from irdaemon.contrib.prompts.agents import Answer, Writer, make_writer
 from irdaemon.contrib.prompts.checking import Item, Request, check_answer, make_request
 from irdaemon.contrib.prompts.wanting import (
@@ -54,28 +54,16 @@ HandIn = Callable[[str, str, Mapping[str, Expected]], int]
 
 
 @dataclass(frozen=True, slots=True)
-class WritingOptions:
+class WritingOptions(PromptsConfig):
     """The configuration of writing; with `state_dir` "" no run is stored."""
 
     state_dir: str = ""
-    write: str = ""
-    corpora: tuple[str, ...] = ("all",)
-    model: str = ""
-    batch: int = 10
-    tokens_a_day: int = 200_000
 
 
 def make_options(config: Config) -> WritingOptions:
     """Return the configuration of writing."""
-    given = config.prompts
-    return WritingOptions(
-        config.state_dir,
-        given.write,
-        given.corpora,
-        given.model,
-        min(max(1, given.batch), _MOST_AT_ONCE),
-        given.tokens_a_day,
-    )
+    batch = min(max(1, config.prompts.batch), _MOST_AT_ONCE)
+    return WritingOptions(**{**asdict(config.prompts), "batch": batch}, state_dir=config.state_dir)
 
 
 @dataclass(slots=True)

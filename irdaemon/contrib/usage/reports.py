@@ -39,27 +39,22 @@ _DAY = 24 * 60 * 60
 _MOST_OFFERED = 3
 
 
-def _keep_own(offers: list[Offer]) -> list[Offer]:
-    """Return the answers to the daemon's own user, without other clients' sessions."""
-    return [offer for offer in offers if not offer.client]
-
-
 class UseReports:
     """Report on use, from any thread. Raises Unavailable if use is not recorded."""
 
     def __init__(self, engine: Engine):
         self._state = engine.state
         self._engine = engine
+        self._since = engine.state.clock() - KEPT_DAYS * _DAY
 
     def report_usage(self, item: str = "") -> dict[str, Any]:
         """Return adoption by item, agent and wording, of one item on request (CORPUS/ID)."""
         with self._open() as (store, ledger):
             wanted = "/".join(resolve_reference(ledger, item, self._state.corpora)) if item else ""
-            names, since = self._make_names(ledger), self._find_since()
-            offers = _keep_own(store.list_offers(since))
-            log = JoinedLog(store.list_turns(since), offers, names)
+            names, offers = self._make_names(ledger), self._list_offers(store)
+            log = JoinedLog(store.list_turns(self._since), offers, names)
             found = report_adoption(log, offers, names, wanted)
-        told = {"since": since, "until": self._state.clock(), "kept_days": KEPT_DAYS}
+        told = {"since": self._since, "until": self._state.clock(), "kept_days": KEPT_DAYS}
         return {**told, **found, "learned": self._list_learned()}
 
     def _list_learned(self) -> list[dict[str, Any]]:
@@ -81,19 +76,18 @@ class UseReports:
         asked again.
         """
         with self._open() as (store, ledger):
-            names, since = self._make_names(ledger), self._find_since()
-            offers = _keep_own(store.list_offers(since))
-            log = JoinedLog(store.list_turns(since), offers, names)
+            names, offers = self._make_names(ledger), self._list_offers(store)
+            log = JoinedLog(store.list_turns(self._since), offers, names)
             world = GapWorld(ledger, self._list_considered)
             found = find_gaps(log, offers, names, world)
-        return {"since": since, **make_report(found, world, least)}
+        return {"since": self._since, **make_report(found, world, least)}
 
     def report_listing(self, context_tokens: int = 0, agent: str = "claude") -> dict[str, Any]:
         """Return what an agent's own listing of skills has no room for."""
         with self._open() as (store, ledger):
             names = self._make_names(ledger)
             uses: Counter[Item] = Counter()
-            for turn in store.list_turns(self._find_since(), only_used=True):
+            for turn in store.list_turns(self._since, only_used=True):
                 uses.update(
                     {i for how, what in turn.uses for i in names.resolve_use(how, what)[:1]}
                 )
@@ -157,8 +151,9 @@ class UseReports:
     def _make_names(self, ledger: Ledger) -> ItemNames:
         return ItemNames(ledger, {name: c.kind for name, c in self._state.corpora.items()})
 
-    def _find_since(self) -> float:
-        return self._state.clock() - KEPT_DAYS * _DAY
+    def _list_offers(self, store: UsageStore) -> list[Offer]:
+        """Return the answers to the daemon's own user, without other clients' sessions."""
+        return [offer for offer in store.list_offers(self._since) if not offer.client]
 
 
 # Adoption: of what was offered, how much was used; and what was never offered, or never used.

@@ -10,11 +10,13 @@ import logging
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, suppress
-from typing import Any, ClassVar, Generic, TypeVar
+from contextlib import AbstractContextManager, closing, suppress
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from irdaemon.config.corpus import Corpus
+from irdaemon.config.sections import Config
 from irdaemon.engine.observer import Observer
+from irdaemon.ledger.backups import back_up_file, restore_file
 from irdaemon.ledger.files import is_corrupt, open_private, set_aside
 from irdaemon.ledger.schema import hold_transaction
 from irdaemon.ledger.store import open_to_read
@@ -205,6 +207,27 @@ class SessionObserver(Observer):
     def find_log(self, corpus: Corpus) -> Any:
         """Return the log if a corpus has sessions, else None."""
         return self.notes if has_sessions(corpus) else None
+
+
+class SavedFile(NamedTuple):
+    """A file as `irdaemon backup` and `restore` treat it: it lies beside a ledger's backup."""
+
+    suffix: str
+    locate: Callable[[Config], str]
+    store: type[SessionStore]
+
+    def back_up(self, config: Config, file: str) -> tuple[str, int]:
+        """Save the file beside a backup; return path and size, 0 if there is none."""
+        beside = file + self.suffix
+        return beside, back_up_file(self.locate(config), beside)
+
+    def restore(self, config: Config, file: str) -> str | None:
+        """Restore the file beside a backup; return the path of the previous one."""
+
+        def open_store(path: str) -> AbstractContextManager[object]:
+            return closing(self.store(path, read_only=True))
+
+        return restore_file(file + self.suffix, self.locate(config), open_store)
 
 
 def has_sessions(corpus: Corpus | None) -> bool:

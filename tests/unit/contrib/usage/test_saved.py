@@ -53,7 +53,7 @@ def test_the_file_lies_private_beside_the_backup_and_comes_back(
 ):
     path, file = put(config), str(tmp_path / "kept.db")
     saved, size = commands.back_up(config, file)
-    assert (saved, size) == (commands.find_saved(file), os.path.getsize(saved))
+    assert (saved, size) == (f"{file}.{commands.__name__.split('.')[2]}", os.path.getsize(saved))
     assert stat.S_IMODE(os.stat(saved).st_mode) == 0o600
     os.unlink(path)
     assert commands.restore(config, file) is None
