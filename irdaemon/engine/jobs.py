@@ -8,8 +8,9 @@ from functools import cache
 
 from irdaemon.config.addons import load_addons, load_part
 
-# Urgencies: a change runs at once, the first scans of a project before other whole scans.
-CHANGE, EARLY = 0, 0.5
+# Urgencies: a change runs at once, the first scans of a project before other whole scans, and
+# upkeep after scans and embedding.
+CHANGE, EARLY, UPKEEP = 0, 0.5, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +38,14 @@ JOBS: dict[str, JobKind] = {
     "shed": JobKind(f"{_ENGINE}.upkeep:shed", CHANGE, of_corpus=False),
     "project": JobKind(f"{_ENGINE}.project_parts:tend_project", CHANGE, of_corpus=False),
     "forget": JobKind(f"{_ENGINE}.project_parts:forget_known", CHANGE, of_corpus=False),
-    "projects": JobKind(f"{_ENGINE}.project_parts:tend_projects", 3, of_corpus=False, logged=False),
+    "projects": JobKind(
+        f"{_ENGINE}.project_parts:tend_projects", UPKEEP, of_corpus=False, logged=False
+    ),
     "reconcile": JobKind(f"{_ENGINE}.indexing:reconcile_corpus", 1, reads_no_snapshot=True),
     "embed": JobKind(f"{_ENGINE}.indexing:embed_corpus", 2, logged=False, reads_no_snapshot=True),
-    "retry": JobKind(f"{_ENGINE}.upkeep:retry_failures", 3, of_corpus=False),
-    "pin": JobKind(f"{_ENGINE}.upkeep:note_disclosures", 3, of_corpus=False, logged=False),
-    "calibrate": JobKind(f"{_ENGINE}.indexing:calibrate_corpus", 3),
+    "retry": JobKind(f"{_ENGINE}.upkeep:retry_failures", UPKEEP, of_corpus=False),
+    "pin": JobKind(f"{_ENGINE}.upkeep:note_disclosures", UPKEEP, of_corpus=False, logged=False),
+    "calibrate": JobKind(f"{_ENGINE}.indexing:calibrate_corpus", UPKEEP),
     "graph": JobKind(f"{_ENGINE}.upkeep:build_corpus_graph", 4),
     "image": JobKind(f"{_ENGINE}.upkeep:save_image", 4),
     "compact": JobKind(f"{_ENGINE}.upkeep:compact", 5, of_corpus=False),

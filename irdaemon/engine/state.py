@@ -16,7 +16,6 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import ALWAYS, QuietHours
 from irdaemon.config.sections import Config
 from irdaemon.discovery import discover as discovery
-from irdaemon.discovery.calibrate import check_labels
 from irdaemon.discovery.cases import Case
 from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.discovery.impressions import Impressions
@@ -233,6 +232,8 @@ class State(QueryState):
         """
         corpora, snapshot, _ = self.served
         get_known(corpus, corpora)
+        from irdaemon.discovery.calibrate import check_labels  # seldom needed
+
         inside = sum(bool(case.gold) for case in cases)
         check_labels(snapshot.corpora[corpus], inside, len(cases) - inside)
         self.labels[corpus] = tuple(cases)

@@ -9,12 +9,13 @@ from functools import partial
 
 from irclient.errors import IRError, NotFound, Unavailable
 from irdaemon.config.corpus import Corpus
-from irdaemon.engine.jobs import CHANGE, JOBS, find_runner
+from irdaemon.engine.jobs import CHANGE, JOBS, UPKEEP, find_runner
 from irdaemon.engine.project_parts import ProjectUpkeep
 from irdaemon.engine.publish import GONE, JobContext, Publisher
 from irdaemon.engine.queue import Job, Progress
 from irdaemon.engine.state import State
 from irdaemon.engine.upkeep import Eraser, Release, Repair
+from irdaemon.ingest.bulk import end_idle
 from irdaemon.runtime.profile import note
 from irdaemon.types import SourceError
 
@@ -89,6 +90,8 @@ class Writer:
 
     def _run_job(self, job: Job, progress: Progress) -> str:
         context = JobContext(self._state, self.publisher, job, progress, partial(self._pause, job))
+        if JOBS[job.kind].urgency >= UPKEEP:
+            end_idle()  # no scan waits, and a build is largest while floors and image are made
         if not JOBS[job.kind].of_corpus:
             return find_runner(job.kind)(context)
         corpus = self._state.find_corpus(job.corpus)

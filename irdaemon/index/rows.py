@@ -38,7 +38,7 @@ _MOST_GONE = 256
 _GONE_SHARE = 0.2
 # Up to this many vectors are read one by one; above, all of the embedder's are read.
 _LOOKED_UP = 1_000
-_READ_AT_ONCE = 2_000
+_READ_AT_ONCE = 500
 _NO_FIELDS = b"\x80"
 
 

@@ -40,8 +40,14 @@ _KINDS = frozenset("skills agents commands rules plugins packages files code rep
 _OURS = "irdaemon."
 
 _numbers = itertools.count(1)
-# The processes of the last scan, while no other uses them: they end by themselves.
+# The processes of the last scan, while no other uses them: they end by themselves after a while.
 _idle: list[Parallel] = []
+
+
+def end_idle() -> None:
+    """End the processes that no scan uses."""
+    while _idle:
+        _idle.pop().end()
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,7 +189,13 @@ class Entries:
         new = [entry.key for entry in scan.entries if entry.key not in rows]
         statement = f"SELECT {_COLUMNS} FROM entries WHERE corpus = ? AND key IN"
         rows.update((row[0], row) for row in self._store.select_in(statement, new, corpus))
-        return [KnownEntry(*row) for row in rows.values()]
+        # A text that the scan has as well, and the recipe of all, is kept once.
+        held = {text: text for entry in scan.entries for text in (entry.key, entry.path)}
+        held.update((row[4], row[4]) for row in rows.values())
+        return [
+            KnownEntry(held.get(key, key), held.get(path, path), stamp, racy, held[recipe], cursor)
+            for key, path, stamp, racy, recipe, cursor in rows.values()
+        ]
 
     # -- storing ---------------------------------------------------------------------------------
 

@@ -241,7 +241,8 @@ _NO_ID = -1
 class TermTable(list[str]):
     """The terms that a reader process has sent, to which records refer by place.
 
-    `ids` are the term ids looked up in `vocabulary` so far, -1 for the others.
+    `ids` are the term ids looked up in `vocabulary` so far, -1 for the others. A term whose id is
+    known is replaced by "": the vocabulary has the word.
     """
 
     def __init__(self) -> None:
@@ -297,13 +298,19 @@ class Terms:
         Known ids are not looked up again.
         """
         if table.vocabulary is not (vocabulary := self.get_table()):
+            words = list(table.vocabulary)  # those of a lost transaction included
+            for place in np.flatnonzero(table.ids != _NO_ID).tolist():
+                table[place] = words[table.ids[place]]
             table.ids, table.vocabulary = np.empty(0, np.int32), vocabulary
         if len(table.ids) < len(table):
             more = np.full(len(table), _NO_ID, np.int32)
             table.ids = np.concatenate([table.ids, more])
         ids = table.ids[places]
         if len(new := places[ids == _NO_ID]):
-            table.ids[new] = self.give_ids(map(table.__getitem__, new.tolist()))
+            asked = new.tolist()
+            table.ids[new] = self.give_ids(map(table.__getitem__, asked))
+            for place in asked:
+                table[place] = ""
             ids = table.ids[places]
         return ids
 

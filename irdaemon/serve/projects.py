@@ -20,7 +20,6 @@ from irdaemon.engine.queue import Job
 from irdaemon.ledger import KnownProject, Ledger
 from irdaemon.serve import access
 from irdaemon.serve.operations import serves
-from irdaemon.source.dependencies import Dependencies
 from irdaemon.source.opening import is_within
 from irdaemon.source.projects import clean_place
 from irdaemon.types import Project
@@ -77,10 +76,7 @@ def _list_parts(engine: Engine, parts: Mapping[str, str]) -> Iterator[dict[str, 
 def _list_found_notes(engine: Engine, parts: Mapping[str, str]) -> list[str]:
     """Return what is to be said of how the dependencies were found, as of the last scan."""
     part = engine.state.parts.get(parts.get(PACKAGES, ""))
-    source = part.source if part else None
-    if not isinstance(source, Dependencies):
-        return []
-    return list(source.notes)
+    return list(getattr(part.source, "notes", ())) if part else []
 
 
 def _list_problems(engine: Engine, parts: Mapping[str, str]) -> list[str]:
