@@ -212,6 +212,7 @@ root, path, phase, number = *sys.argv[1:4], int(sys.argv[4])
 ledger = Ledger(path)
 phases = ["bodies" if ledger.artifacts.count("s") == MANY else "heads"]
 bulk._FEWEST_HEADS = bulk.FEWEST = 30
+bulk._TOGETHER = 1  # or one transaction might store all that are left
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
 def advance(done, todo):
