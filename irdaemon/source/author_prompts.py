@@ -105,7 +105,7 @@ _FRONT = {
 _MARK = re.compile(r"\A(?:[-*\u2022]|\d{1,3}[.)])\s+")
 _QUOTED = re.compile("([\"'`])(.*)\\1|\u201c(.*)\u201d|\u300c(.*)\u300d")
 _SUFFIX = re.compile(r"\.\w{1,5}\Z")
-# A regular expression, of which a pattern may be made up in any part.
+# The signs of a regular expression.
 _EXPRESSION = re.compile(r"\.[*+]|\\[bdswBDSW]|\(\?|\[\^|\w\|\w")
 _SIGNS = re.compile(r"[\\^$*+?()\[\]{}]")
 _NOT_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
@@ -226,7 +226,7 @@ class _Search:
 def _split(text: str, between: str) -> list[str]:
     """Split a text at a sign and at lines; into nothing where the sign is "".
 
-    So it is, too, where something private is in it, of which the parts would not be recognised.
+    A text with something private in it gives nothing either: its parts would not be recognised.
     """
     if not between or hides_text(text):
         return []

@@ -146,7 +146,7 @@ def _cut_deep_patterns(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _remove_backtracking(regex: str) -> str:
-    """Return the regular expression of a pattern in which no star is tried twice from one place.
+    """Rewrite the regular expression of a pattern: no star is tried twice from one place.
 
     Within a name what stands between two stars is best where it comes first: what matches later
     leaves less for the rest.

@@ -51,8 +51,9 @@ class _Parts(list["Token"]):
         super().append(part)
 
 
+@cache
 def make_parser() -> MarkdownIt:
-    """Return a new CommonMark parser. Importing the package takes 20 ms: only who reads pays."""
+    """Return a CommonMark parser, imported on first use: that takes 20 ms."""
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark")
@@ -60,13 +61,10 @@ def make_parser() -> MarkdownIt:
 
 @cache
 def _make_block_parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
     # Inline markup is parsed for the one block asked about, not for all of them.
-    return make_parser().disable("inline")
-
-
-@cache
-def _make_inline_parser() -> MarkdownIt:
-    return make_parser()
+    return MarkdownIt("commonmark").disable("inline")
 
 
 def list_sections(name: str, text: str) -> list[Heading]:
@@ -89,7 +87,7 @@ def list_sections(name: str, text: str) -> list[Heading]:
 
 def _list_headings(text: str) -> list[Heading]:
     parts, parser = _Parts(), _make_block_parser()
-    # As its own `parse` has it, for which parts cannot be counted.
+    # Like `MarkdownIt.parse`, which offers no way to count the parts.
     lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
     parser.block.parse(lines, parser, {}, parts)
     return [
@@ -130,7 +128,7 @@ def _find_block(text: str, kind: str, tag: str) -> str:
     tokens = _make_block_parser().parse(text)
     for i in range(len(tokens) - 1):
         if tokens[i].type == kind and tokens[i].tag == tag and tokens[i].level == 0:
-            plain = _join_tokens(_make_inline_parser().parseInline(tokens[i + 1].content))
+            plain = _join_tokens(make_parser().parseInline(tokens[i + 1].content))
             if plain:
                 return plain
     return ""

@@ -26,8 +26,8 @@ _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 # To get the status of a file without opening it, where the system can.
 _TO_LOOK = os.O_PATH | os.O_CLOEXEC if hasattr(os, "O_PATH") else _FLAGS
 _TRIES = 8
-# The errors by which nothing is at a real path; the last also of a link that
-# stands where a directory was.
+# The errors that mean that nothing is at a real path; the last one also means that a link stands
+# where a directory was.
 _GONE = {
     errno.ENOENT: os.strerror(errno.ENOENT),
     errno.ELOOP: "a link was put in its place",
@@ -75,7 +75,7 @@ def find_target(path: str) -> str | None:
     """Return the real path that a file leads to: its own where it is no link.
 
     None where its directory is gone or reached through a link. Both are decided at one look: the
-    name is read in the directory that was opened, whatever stands in that one's place by then.
+    name is read in the directory that was opened, even if another has taken its place since.
     """
     directory, name = os.path.split(path)
     try:
@@ -129,7 +129,7 @@ def open_regular(path: str) -> BinaryIO:
 def open_directory(path: str) -> Iterator[int]:
     """Give the descriptor of a directory, opened by its real path. Raises what `open_regular` does.
 
-    What is listed by it is what is in that directory, whatever is put in its place.
+    Listing it gives the contents of that directory, even if another takes its place.
     """
     descriptor = _open_real(path, _FLAGS | os.O_DIRECTORY)
     try:

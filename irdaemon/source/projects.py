@@ -164,7 +164,7 @@ def find_agent_roots(
 
 
 def _find_holder(path: str) -> str:
-    """Return the directory in which the agent's directory lies that holds a root."""
+    """Return the directory that holds the agent's directory around a root."""
     parts = path.split("/")
     inside = (at for at, part in enumerate(parts) if part in _FOLDERS)
     return "/".join(parts[: next(inside, 0)])
@@ -193,7 +193,7 @@ class _AgentSearch:
         return found[::-1]
 
     def walk(self) -> Iterator[str]:
-        """Yield the directories in which an agent's lies, those of one level before the next."""
+        """Yield the directories that hold an agent's directory, level by level."""
         level = [self._root]
         for depth in range(_MOST_LEVELS + 1):
             below: list[str] = []

@@ -67,7 +67,7 @@ class Walk:
     """One walk's memory: real directories seen, and paths that could not be read.
 
     `reached` maps each real directory to the path by which it was reached, through links or not;
-    `passed` are links to directories out of the roots that were passed over, as the policy has it.
+    `passed` are the links to directories out of the roots that the policy does not follow.
     """
 
     symlinks: Symlinks
@@ -404,7 +404,7 @@ class SeenPath:
         return self.relative.count(os.sep)
 
 
-# The reason for which something is left out, "" where it is not, None where it is not counted.
+# Why something is left out: "" where it is not, None where it is not counted.
 Judge = Callable[[SeenPath], str | None]
 
 

@@ -69,7 +69,7 @@ _WITH_VALUE = ("-r", "--requirement", "-c", "--constraint", "-e", "-i", "--index
 
 
 def normalize_name(name: str) -> str:
-    """Return a name or requirement in the spelling by which links compare names.
+    """Return a name or requirement in the spelling that links compare.
 
     That of PEP 503: lower case, without version, extras or marker, every run of `-`, `_` and `.`
     as one `-`.

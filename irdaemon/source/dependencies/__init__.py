@@ -59,7 +59,7 @@ ECOSYSTEMS: Mapping[str, _Ecosystem] = {
     "cargo": _Ecosystem(find_cargo, read_cargo, ("Cargo.toml", "README.md")),
     "go": _Ecosystem(find_go, read_go, ("go.mod", "README.md")),
 }
-# Names of files and directories that say what there is, or in which version.
+# Files and directories that tell which dependencies there are, or in which version.
 _RELEVANT = re.compile(
     r"package(?:-lock)?\.json|\.package-lock\.json|npm-shrinkwrap\.json|pnpm-(?:lock|workspace)\.yaml"
     r"|yarn\.lock|bun\.lock|\.pnp\.c?js|node_modules"

@@ -330,7 +330,7 @@ def parse_bun_lock(source: str) -> Lock:
     return Lock(versions, spell)
 
 
-# In the order in which they are asked.
+# In order of precedence.
 _PARSERS: Mapping[str, Callable[[str], Lock]] = {
     "pnpm-lock.yaml": parse_pnpm_lock,
     "yarn.lock": parse_yarn_lock,

@@ -367,7 +367,7 @@ def _read_configured(files: ProjectFiles) -> Environment | None:
 # that is cut counts up to the cut: so they are searched for names and versions, and only the last
 # block is parsed, which shows whether the lock is whole.
 
-# In the order in which they are asked.
+# In order of precedence.
 _LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock")
 _BLOCK = re.compile(r"^\[\[packages?\]\][ \t]*$", re.MULTILINE)
 _NEXT_TABLE = re.compile(r"^\[", re.MULTILINE)

@@ -100,7 +100,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A line of a manifest: who asks for which dependency; `member` is that one's directory."""
+    """A line of a manifest that asks for a dependency; `member` is the directory it speaks for."""
 
     name: str
     wanted: str

@@ -56,7 +56,7 @@ class Agents(GuidanceSource):
     kind = KIND
 
     def make_artifact(self, file: GuidanceFile) -> Artifact | str:
-        """Return the sub-agent in a file, or the reason for which there is none."""
+        """Return the sub-agent in a file, or why there is none."""
         fields = file.parts.fields
         named, described = f.get_text(fields, "name"), f.get_text(fields, "description")
         if not named and (file.product in _NAME_REQUIRED or not described):

@@ -318,7 +318,7 @@ class GuidanceSource(PluginSource):
         super().__init__(self.kind.name, roots, options, 8, 2_000_000)
 
     def make_artifact(self, file: GuidanceFile) -> Artifact | str:
-        """Return the artifact of a file, or the reason for which it has none."""
+        """Return the artifact of a file, or why it has none."""
         raise NotImplementedError
 
     def scan(self, under: str | None = None) -> Scan:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irdaemon.source.sessions.calls import ResultState, make_result
-from irdaemon.source.sessions.item_uses import read_call, read_tool_call
+from irdaemon.source.sessions.item_uses import parse_arguments, read_call, read_tool_call
 from irdaemon.source.sessions.transcript import (
     ID_LENGTH,
     Kind,
@@ -24,6 +24,7 @@ from irdaemon.source.sessions.transcript import (
 
 def make_call(at: int, id: object, name: object, given: object, when: str = "") -> Step:
     """Return the step of a tool call, with its arguments as a mapping, JSON or text."""
+    given = parse_arguments(given)
     call = read_tool_call(id, name, given)
     uses, calls = read_call(name, given), (call,) if call else ()
     return Step("tool", at, uses=uses, calls=calls, setting=Setting(timestamp=when))

@@ -122,8 +122,8 @@ def digest_line(line: bytes) -> bytes:
 
 # Longer lines hold images or tool output in base64; no prompt or answer comes near.
 LINE_LIMIT = 16 * 1024 * 1024
-# A value takes up to a hundred times the bytes that state it, and a mark sets each off: so many
-# take some 250 MB, as those of the longest line do.
+# A parsed value takes up to a hundred times its bytes, and each value has a mark: two million take
+# some 250 MB, as much as those of the longest line.
 _MOST_MARKS = 2_000_000
 _CHUNK = 1024 * 1024
 # The description of a session is kept between reads, so a file must not make it grow.
