@@ -88,7 +88,8 @@ class Daemon:
         (home / "run").mkdir(mode=0o700, exist_ok=True)
         places = {"HOME": str(home), "XDG_RUNTIME_DIR": str(home / "run"), "IRDAEMON_SOCKET": ""}
         xdg = {name: "" for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME")}
-        self.env = {**os.environ, **xdg, **places}
+        # As installed it has its bytecode: to compile all modules takes as long as importing them.
+        self.env = {**os.environ, **xdg, **places, "PYTHONDONTWRITEBYTECODE": ""}
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
