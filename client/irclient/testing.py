@@ -104,8 +104,13 @@ class FakeDaemon:
             number, answer = self._read(data)
             if answer is CRASH:
                 return
-            if answer is not SILENT:
-                router.send_multipart([*route, _pack_reply(number, answer, self.protocol)])
+            if isinstance(answer, IRError):
+                reply = wire.pack_error(number, answer, self.protocol)
+            elif answer is not SILENT:
+                reply = wire.pack_result(number, plain_data(answer), self.protocol)
+            else:
+                continue
+            router.send_multipart([*route, reply])
 
     def _read(self, data: bytes) -> tuple[int, object]:
         """Return the number of a request and its answer, and keep the request."""
@@ -168,9 +173,3 @@ def _bound(endpoint: str) -> Iterator[tuple[zmq.Socket[bytes], zmq.Socket[bytes]
         for socket, path in ((router, endpoint), (publisher, events_path(endpoint))):
             socket.bind(f"ipc://{path}")
         yield router, publisher
-
-
-def _pack_reply(number: int, answer: object, protocol: int) -> bytes:
-    if isinstance(answer, IRError):
-        return wire.pack_error(number, answer, protocol)
-    return wire.pack_result(number, plain_data(answer), protocol)

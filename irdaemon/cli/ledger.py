@@ -155,9 +155,7 @@ def write_backup(options: argparse.Namespace) -> int:
     return DONE
 
 
-@command(
-    argument("file FILE", "a file written by irdaemon backup"),
-)
+@command(argument("file FILE", "a file written by irdaemon backup"))
 def restore_backup(options: argparse.Namespace) -> int:
     """Replace the ledger with a backup; the daemon must not run.
 
@@ -186,9 +184,7 @@ def restore_backup(options: argparse.Namespace) -> int:
     return DONE
 
 
-@command(
-    argument("--config FILE", "read this configuration"),
-)
+@command(argument("--config FILE", "read this configuration"))
 def compact_ledger(options: argparse.Namespace) -> int:
     """Compact the ledger.
 

@@ -148,9 +148,7 @@ def _wait_for_job(client: Client, job: int) -> JobProgress:
     return progress
 
 
-@command(
-    flag("--json", "print it as JSON"),
-)
+@command(flag("--json", "print it as JSON"))
 def show_status(options: argparse.Namespace) -> int:
     """Show whether the daemon and every corpus are healthy.
 

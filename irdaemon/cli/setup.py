@@ -231,9 +231,7 @@ def _make_way() -> None:
         raise Unavailable(f"the running daemon (pid {pid}) does not stop", "irdaemon stop --kill")
 
 
-@command(
-    argument("embedder FAMILY:MODEL", "model2vec, fastembed or sentence-transformers"),
-)
+@command(argument("embedder FAMILY:MODEL", "model2vec, fastembed or sentence-transformers"))
 def fetch_model(options: argparse.Namespace) -> int:
     """Download an embedding model from the network.
 
@@ -269,9 +267,7 @@ def print_version(options: argparse.Namespace) -> int:
     return DONE
 
 
-@command(
-    SHELL,
-)
+@command(SHELL)
 def print_completion(options: argparse.Namespace) -> int:
     """Print a shell completion script for irdaemon.
 

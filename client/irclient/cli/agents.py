@@ -121,9 +121,7 @@ def install_agent(client: Client, options: argparse.Namespace) -> int:
     return code
 
 
-@command(
-    *AGENT_OPTIONS,
-)
+@command(*AGENT_OPTIONS)
 def uninstall_agent(client: Client, options: argparse.Namespace) -> int:
     """Undo `irc install`.
 
@@ -169,9 +167,7 @@ def serve_mcp(client: Client, options: argparse.Namespace) -> int:
     return COMMITTED
 
 
-@command(
-    SHELL,
-)
+@command(SHELL)
 def print_completion(client: Client, options: argparse.Namespace) -> int:
     """Print a shell completion script for irc.
 

@@ -43,9 +43,7 @@ def list_corpora(client: Client, options: argparse.Namespace) -> int:
     return print_report(options, client.status().corpora, lambda it: [tables.format_corpora(it)])
 
 
-@command(
-    argument("corpus CORPUS", "its name; `irc ls` lists them"),
-)
+@command(argument("corpus CORPUS", "its name; `irc ls` lists them"))
 def describe_corpus(client: Client, options: argparse.Namespace) -> int:
     """Show the details of a corpus.
 
@@ -92,11 +90,11 @@ def list_records(client: Client, options: argparse.Namespace) -> int:
     irc records notes/backups.md
     """
     records = client.records(options.reference, choose_place(options))
-    return print_data(options, records, lambda records: map(_format_record, records))
-
-
-def _format_record(record: dict[str, Any]) -> str:
-    return f"{record['surface_index']}  {record['kind']}  {record['text'][:100]!r}"
+    return print_data(
+        options,
+        records,
+        lambda it: [f"{r['surface_index']}  {r['kind']}  {r['text'][:100]!r}" for r in it],
+    )
 
 
 @command(
@@ -145,9 +143,7 @@ def _format_artifact(held: dict[str, Any], width: int) -> str:
     return f"{reference}  {clip(held['name'], room)}" if room >= _LEAST_NAME else reference
 
 
-@command(
-    ONE_CORPUS,
-)
+@command(ONE_CORPUS)
 def audit_items(client: Client, options: argparse.Namespace) -> int:
     """Show how items changed since they were disclosed.
 

@@ -102,20 +102,14 @@ def _remove(client: Client, options: argparse.Namespace) -> int:
     return _report_written(options, client.doc_remove(options.path, options.delete_file))
 
 
-@manage_documents.action(
-    "read",
-    _PATH,
-)
+@manage_documents.action("read", _PATH)
 def _read(client: Client, options: argparse.Namespace) -> int:
     """Print a document."""
     found = [each.to_dict() for each in client.disclose([_find_reference(client, options.path)])]
     return print_data(options, found, lambda found: format_disclosure(found[0]))
 
 
-@manage_documents.action(
-    "ls",
-    take_argument("artifacts.limit", "-k N", "at most N (100)"),
-)
+@manage_documents.action("ls", take_argument("artifacts.limit", "-k N", "at most N (100)"))
 def _list(client: Client, options: argparse.Namespace) -> int:
     """List the documents."""
     held = client.artifacts(_CORPUS, limit=options.k)

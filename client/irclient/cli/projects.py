@@ -30,9 +30,7 @@ _PROJECT = (
 _UNITS = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 
 
-@command(
-    argument("directory DIR", "a directory (this one)", nargs="?", default=""),
-)
+@command(argument("directory DIR", "a directory (this one)", nargs="?", default=""))
 def show_project(client: Client, options: argparse.Namespace) -> int:
     """Show the project that contains a directory.
 

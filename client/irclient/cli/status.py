@@ -102,9 +102,7 @@ def ping_daemon(client: Client, options: argparse.Namespace) -> int:
     )
 
 
-@command(
-    argument("topic TOPIC", f"only these: {', '.join(TOPICS)} (all)", nargs="*"),
-)
+@command(argument("topic TOPIC", f"only these: {', '.join(TOPICS)} (all)", nargs="*"))
 def print_events(client: Client, options: argparse.Namespace) -> int:
     """Print the daemon's events as they happen.
 

@@ -116,9 +116,7 @@ def _roll_back(client: Client, options: argparse.Namespace) -> int:
     return follow(client, client.usage_rollback(options.corpus), options)
 
 
-@command(
-    take_argument("gaps.least", "--least N", "list gaps of at least N prompts (2)"),
-)
+@command(take_argument("gaps.least", "--least N", "list gaps of at least N prompts (2)"))
 def report_gaps(client: Client, options: argparse.Namespace) -> int:
     """Report what was needed and not found, and how to fix it.
 

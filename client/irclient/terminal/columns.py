@@ -48,12 +48,21 @@ class Table:
         Columns that allow it are clipped first, then left out.
         """
         columns, found = self._columns, [list(row) for row in self._rows]
-        shown = _format_cells(columns, found)
+        shown = [
+            [column.head for column in columns],
+            *(
+                [f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row]
+                for row in found
+            ),
+        ]
         kept = list(range(len(columns)))
         width -= len(self._indent)
         while (widths := _choose_widths(columns, shown, kept, width)) is None:
             kept.remove(max(kept, key=lambda at: columns[at].optional))
-        right = {at: bool(found) and all(_is_number(row[at]) for row in found) for at in kept}
+        right = {
+            at: bool(found) and all(isinstance(row[at], (int, float)) for row in found)
+            for at in kept
+        }
         return "\n".join(
             self._indent
             + _GAP.join(
@@ -104,13 +113,6 @@ def wrap_line(line: str, width: int) -> str:
     return "\n".join(indent + part for part in wrap(words.split(" "), " ", width - len(indent)))
 
 
-def _format_cells(columns: Sequence[TableColumn], rows: list[list[Any]]) -> list[list[str]]:
-    return [
-        [column.head for column in columns],
-        *([_format_cell(value) for value in row] for row in rows),
-    ]
-
-
 def _choose_widths(
     columns: Sequence[TableColumn], shown: list[list[str]], kept: list[int], width: int
 ) -> dict[int, int] | None:
@@ -129,11 +131,3 @@ def _choose_widths(
 def _pad(cell: str, width: int, to_right: bool) -> str:
     room = " " * (width - count_cells(cell))
     return room + cell if to_right else cell + room
-
-
-def _format_cell(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float))

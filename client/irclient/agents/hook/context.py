@@ -137,14 +137,11 @@ def shorten_path(path: str) -> str:
     return "~" + path[len(home) :] if within else path
 
 
-def _mark_building(corpus: Mapping[str, Any]) -> str:
-    return " so far" if corpus.get("state") == "building" else ""
-
-
 def format_summary(corpora: Sequence[Mapping[str, Any]], limit: int) -> str:
     """Return one line on what there is to discover, "" for nothing."""
     counts = [
-        f"{make_plain(each['name'], _NAME)} ({each['artifacts']:,}{_mark_building(each)})"
+        f"{make_plain(each['name'], _NAME)} ({each['artifacts']:,}"
+        f"{' so far' if each.get('state') == 'building' else ''})"
         for each in corpora
         if each["artifacts"]
     ]

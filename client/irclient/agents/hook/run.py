@@ -96,8 +96,12 @@ def _answer(options: HookOptions, deadline: float) -> None:
         name = given.get("hook_event_name") or given.get("hookEventName") or options.event
         if not (isinstance(name, str) and name):
             raise TypeError("an event without a name")
-        moment = _find_moment(options, given, name) if options.moments else None
-        event = moment or read_event(options.agent, given, name)
+        event = None
+        if options.moments:
+            from irclient.agents.hook.moments import read_moment  # rarely needed
+
+            event = read_moment(options.moments, options.agent, given, name)
+        event = event or read_event(options.agent, given, name)
         if event is not None and event.kind == "prompt" and not isinstance(given["prompt"], str):
             raise TypeError("a prompt that is no text")
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
@@ -105,13 +109,6 @@ def _answer(options: HookOptions, deadline: float) -> None:
         return
     if event is not None:
         _HANDLERS[event.kind](event, options, deadline)
-
-
-def _find_moment(options: HookOptions, given: Any, name: str) -> HookEvent | None:
-    """Return the event of a moment, None for other events; imports what is rarely needed."""
-    from irclient.agents.hook.moments import read_moment
-
-    return read_moment(options.moments, options.agent, given, name)
 
 
 def _note_bad(options: HookOptions, deadline: float) -> None:

@@ -210,7 +210,9 @@ def _replace(path: str, data: bytes, like: str, expected: bytes | None = None) -
         with open(descriptor, "wb") as file:
             file.write(data)
             if status:
-                _copy_status(descriptor, status)
+                if (status.st_uid, status.st_gid) != (os.getuid(), os.getgid()):
+                    os.fchown(descriptor, status.st_uid, status.st_gid)
+                os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
             file.flush()
             os.fsync(descriptor)
         if path == like:
@@ -219,12 +221,6 @@ def _replace(path: str, data: bytes, like: str, expected: bytes | None = None) -
     except BaseException:
         os.unlink(temporary)
         raise
-
-
-def _copy_status(descriptor: int, status: os.stat_result) -> None:
-    if (status.st_uid, status.st_gid) != (os.getuid(), os.getgid()):
-        os.fchown(descriptor, status.st_uid, status.st_gid)
-    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
 
 
 @contextlib.contextmanager

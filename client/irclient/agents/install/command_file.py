@@ -57,11 +57,9 @@ def plan_command(agent: str, machine: Machine, project: bool, *, wanted: bool) -
         if not wanted:
             return None
         raise SettingsError(f"{path} is not ours", "move it, and run the command again")
-    after = _make_text(agent, machine.irc).encode() if wanted else None
+    irc = machine.irc
+    tools = f"allowed-tools: Bash({irc} prompts batch:*), Bash({irc} prompts hand-in:*)\n"
+    text = _TEXT.format(ours=_OURS, irc=irc, allowed=tools if agent == "claude" else "")
+    after = text.encode() if wanted else None
     file = SettingsFile(path, is_ours=True)
     return None if before == after else Change(file, before, after, None, ends=after is None)
-
-
-def _make_text(agent: str, irc: str) -> str:
-    tools = f"allowed-tools: Bash({irc} prompts batch:*), Bash({irc} prompts hand-in:*)\n"
-    return _TEXT.format(ours=_OURS, irc=irc, allowed=tools if agent == "claude" else "")

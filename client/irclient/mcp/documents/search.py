@@ -65,11 +65,6 @@ def make_condition(first: date | None, after: date | None) -> dict[str, Any]:
     return {"timestamp": moments}
 
 
-def find_next_day(day: date) -> date | None:
-    """Return the next day, None after the last that there is."""
-    return day + timedelta(days=1) if day < date.max else None
-
-
 def _convert_to_utc(day: date) -> str:
     """Return the local start of a day as an ISO time in UTC, for comparing timestamps."""
     try:
@@ -196,7 +191,9 @@ def make_filters(search: LibrarySearch, today: date) -> tuple[dict[str, Any], li
     if search.asset_type:
         where["asset_type"] = search.asset_type
         fields.append("asset_type")
-    first, after = search.start, search.end and find_next_day(search.end)
+    first, after = search.start, None
+    if search.end and search.end < date.max:
+        after = search.end + timedelta(days=1)
     if search.timeframe:
         first, after = find_bounds(search.timeframe, today)
     elif search.start and search.end and search.start > search.end:
