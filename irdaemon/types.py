@@ -1,5 +1,5 @@
 # ruff: noqa: I001 (each module is imported once, with the names that are offered again)
-"""The nouns of the write path: what a source yields, a strategy makes and the ledger keeps.
+"""The nouns of the write path: what a source yields, a strategy makes and the ledger stores.
 
 Public nouns (Query, Hit, Selection, Disclosure) live in `irclient.types` and are re-exported.
 """
@@ -22,20 +22,20 @@ from irclient.types import (
     SelectSpec as SelectSpec,
 )
 
-# What a corpus, or a client, may be called.
+# The valid names of a corpus or a client.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
-# In a raw artifact: the line, from 1 on, of its file that its text begins in.
+# In a raw artifact: the line of its file, counted from 1, at which its text begins.
 FIRST_LINE = "first_line"
 
 
 class SourceError(IRError):
-    """One entry could not be read: a value the ledger keeps, never a reason to stop."""
+    """An entry could not be read: a value that the ledger stores, never a reason to stop."""
 
     code = "source"
 
 
 class Refused(SourceError):
-    """One entry may not be read: unlike one that cannot be, what was known of it is forgotten."""
+    """An entry may not be read: unlike an unreadable one, its indexed content is forgotten."""
 
 
 LinkPolicy = Literal["none", "direct", "any"]
@@ -48,8 +48,8 @@ LINK_POLICIES: tuple[LinkPolicy, ...] = ("none", "direct", "any")
 class Root:
     """A directory or file of a source. `scope` is `project`, `user`, `plugin` or `other`.
 
-    `within` is the root of the project that a root belongs to: where a link leads out of that is
-    not even looked at, and what git ignores in it is left out.
+    `within` is the root of the project that a root belongs to: links that lead out of it are not
+    even followed to look at their targets, and what git ignores in it is left out.
     """
 
     path: str
@@ -73,13 +73,13 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """How the rankings of one corpus are fused where a query does not say.
+    """How the rankings of one corpus are fused if a query does not say.
 
     `fusion` is used for queries that name none. `alpha` (0 to 1) is the share of the cosine in the
-    fusions `alpha` and `alpha+mmr`, `mmr_lambda` (0 to 1) that of relevance against likeness in
+    fusions `alpha` and `alpha+mmr`, `mmr_lambda` (0 to 1) that of relevance against similarity in
     `mmr` and `alpha+mmr`, and `rrf_k` the constant that `rrf` adds to ranks. `k1` and `b` are the
-    numbers of BM25. `fetch_k` is how many records each leg brings, and how many candidates a
-    reranker reads; None for as many as usual.
+    parameters of BM25. `fetch_k` is how many records each leg returns, and how many candidates a
+    reranker reads; None for the default.
     """
 
     fusion: str = "standard"
@@ -113,9 +113,9 @@ class RootWatch:
 class Entry:
     """A readable thing as seen without opening it: a SKILL.md, a package, a session file.
 
-    `key` identifies it within its corpus; `path` is the real path of the file or directory that
-    holds it ("" when nothing on disk does); an equal `stamp` means unchanged; `mtime_ns` is the
-    newest modification time behind the stamp (0: unknown), by which a racy stamp is recognised.
+    `key` identifies it within its corpus; `path` is the real path of its file or directory ("" if
+    it is not on disk); an equal `stamp` means unchanged; `mtime_ns` is the newest modification time
+    behind the stamp (0: unknown), by which a racy stamp is recognised.
     """
 
     key: str
@@ -127,7 +127,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A path that could not be scanned, and why. What was known beneath it is kept."""
+    """A path that could not be scanned, and why. Entries known below it are kept."""
 
     path: str
     reason: str
@@ -135,12 +135,12 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What a source found, and the paths for which that is authoritative.
+    """The entries that a source found, and the paths for which they are complete.
 
-    A known entry whose path lies at or under a `covered` path, is not at or under the path of a
-    problem, and is not among `entries`, is gone. `covered` of `("",)` covers everything; with an
-    empty `covered` nothing is gone. `left_out` counts by reason the files that a whole scan saw and
-    that are no entries.
+    A known entry has been deleted if its path lies at or under a `covered` path, is not at or under
+    the path of a problem, and is not among `entries`. `covered` of `("",)` covers everything; with
+    an empty `covered` nothing counts as deleted. `left_out` counts, by reason, the files that a
+    whole scan saw and that are not entries.
     """
 
     entries: tuple[Entry, ...]
@@ -154,13 +154,13 @@ class Artifact:
     """The unit of identity, change and disclosure, as read from its source.
 
     `raw` is what the strategy decomposes: text, or a mapping of named parts. `metadata` becomes
-    filter fields. `pointer` is the file or directory that disclosure follows ("" when `body`
-    holds the payload instead). `digest` is the SHA-256 of the pointed-to bytes, hex, by which a
-    later disclosure checks whether the file still holds what was indexed. `flags` name harmless
-    oddities (`name_mismatch`, `lenient_yaml`, ...) for status output. `project` is the directory of
-    the project it is about, where that is elsewhere: an opt-out marker there keeps it out. `uses`
-    are the names of the skills that were used in it. `prompts` are what its author expects to be
-    typed by who needs it, `misses` what is near and means another.
+    filter fields. `pointer` is the file or directory that disclosure follows ("" if `body` has the
+    payload instead). `digest` is the SHA-256 of the pointed-to bytes, hex, by which a later
+    disclosure checks whether the file still has the indexed content. `flags` name harmless oddities
+    (`name_mismatch`, `lenient_yaml`, ...) for status output. `project` is the directory of the
+    project it is about, if that is elsewhere: an opt-out marker there keeps it out. `uses` are the
+    names of the skills used in it. `prompts` are the ones its author expects from people who need
+    it, `misses` are similar ones that mean another.
     """
 
     artifact_id: str
@@ -185,14 +185,14 @@ UseKind = Literal[
     "agent",  # a sub-agent of that name was started
     "tool",  # a tool was called: SERVER/TOOL, or the name alone where the agent writes no server
     "package",  # added to a manifest or installed: ECOSYSTEM:NAME
-    "disclosed",  # asked of this daemon by its reference
+    "disclosed",  # requested from this daemon by its reference
     "asked",  # a query to this daemon: it names no item, and joins the turn with the answer
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class ItemUse:
-    """A use of an item as a transcript tells it: how, and by which name, path or reference."""
+    """A use of an item as a transcript reports it: how, and by which name, path or reference."""
 
     how: UseKind
     what: str
@@ -202,7 +202,7 @@ class ItemUse:
 class CommandRun:
     """A command line that an agent ran, or ("") a file that it `wrote` by other means.
 
-    `output` is the beginning and end of what a command said that `failed`.
+    `output` is the beginning and end of the output of a command that `failed`.
     """
 
     command: str
@@ -213,11 +213,11 @@ class CommandRun:
 
 @dataclass(frozen=True, slots=True)
 class SessionTurn:
-    """What was asked in a turn of a session, what was used in it, and what was run.
+    """A turn of a session: its prompts, the items used in it, and the commands run.
 
-    `session` is AGENT:ID; `at` is in Unix seconds, 0.0 where the transcript has no time; `project`
-    is the directory it was about, "" where that is not known. `prompts` are as they were typed:
-    they are compared with and not kept.
+    `session` is AGENT:ID; `at` is in Unix seconds, 0.0 if the transcript has no time; `project` is
+    the directory it was about, "" if unknown. `prompts` are unchanged: they are compared with and
+    not kept.
     """
 
     turn_id: str
@@ -231,13 +231,13 @@ class SessionTurn:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What reading one entry gave.
+    """The result of reading one entry.
 
-    `partial` is false when `artifacts` are all the entry holds, so others of the same entry are
-    gone; true when they only add to or replace what is known (a file that grew). `cursor` is the
-    source's own note of how far it read, handed back at the next read. `skipped` counts what was
-    passed over, by reason. `turns` are those of a session, where it is one. `is_head` is whether
-    only the beginning of its file was read: name and description are there, the body is to come.
+    `partial` is false if `artifacts` are everything in the entry, so that its other artifacts are
+    deleted; true if they only add to or replace the known ones (a file that grew). `cursor` is the
+    source's own note of how far it read, passed back at the next read. `skipped` counts the skipped
+    parts, by reason. `turns` are those of a session. `is_head` is whether only the beginning of the
+    file was read: name and description are present, the body is read later.
     """
 
     artifacts: tuple[Artifact, ...]
@@ -273,10 +273,10 @@ class IndexPlan:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A link from an artifact to another, or to a name: of which type, and to what.
+    """A link from an artifact to another, or to a name: its type, and its target.
 
-    `corpus` is that of the target where it is given by its id there, "" for a target of the
-    artifact's own corpus or a name.
+    `corpus` is that of the target if it is given by its id there, "" for a target of the artifact's
+    own corpus or a name.
     """
 
     type: str
@@ -286,10 +286,10 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A use of artifacts of one corpus: the prompt that led to it, without secrets, and which.
+    """A use of artifacts of one corpus: the prompt that led to it, without secrets, and their ids.
 
-    `session` is AGENT:ID, "" for a place of its own; `at` is in Unix seconds, 0 where that is not
-    known. `entry` is the file that says so, or the session in a database; "" where none does.
+    `session` is AGENT:ID, or ""; `at` is in Unix seconds, 0 if unknown. `entry` is the file that
+    reports it, or the session in a database, or "".
     """
 
     prompt: str
@@ -308,11 +308,12 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class LearnReport:
-    """What came of learning from uses: `outcome` is published, unchanged, or why nothing was.
+    """The result of learning from uses: `outcome` is published, unchanged, or a reason why not.
 
-    `uses` counts those of artifacts that are held, `held_out` the newest of them, which judged:
+    `uses` counts the uses of indexed artifacts, `held_out` the newest of them, which are the test:
     NDCG@10 `before` and `after`, with half the width of the 95% interval of the difference.
-    `own_change` is that of the corpus' own cases. `artifacts` and `prompts` count what is served.
+    `own_change` is the change for the corpus' own cases. `artifacts` and `prompts` count the served
+    ones.
     """
 
     outcome: str
@@ -340,14 +341,14 @@ class LearnReport:
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """What calibration found of a corpus in one way of searching, on what grounds, and how good.
+    """What calibration found for a corpus in one way of searching, its basis, and its quality.
 
-    `shift` is how much higher the log-odds of its hits lie than they should (see
-    irdaemon.discovery.decision). `at_least` is the least score (0 to 1) at which something is
-    offered; `j` is Youden's J there, over `n_inside` answerable and `n_outside` unanswerable
-    queries, labelled ones if `labelled`; `labels` is the digest of the file of labelled queries
-    that there was, "" for none. `artifacts` and `last` (a ledger row) identify the artifacts there
-    were; `formula` is the number of the formulas that it was made for.
+    `shift` is by how much the log-odds of its hits are too high (see irdaemon.discovery.decision).
+    `at_least` is the least score (0 to 1) at which a hit is offered; `j` is Youden's J there, over
+    `n_inside` answerable and `n_outside` unanswerable queries, labelled ones if `labelled`;
+    `labels` is the digest of the file of labelled queries, or "". `artifacts` and `last` (a ledger
+    row) identify the artifacts at that time; `formula` is the number of the formulas that it was
+    made for.
     """
 
     mode: str
@@ -371,8 +372,8 @@ class Floor:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Floor:
-        """Build a floor from what `to_dict` gave, in this version or another.
+        """Build a floor from the result of `to_dict`, in this version or another.
 
-        What this version does not know is left out.
+        Keys that this version does not know are left out.
         """
         return cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})

@@ -1,10 +1,10 @@
 """Embedders: text to unit vectors.
 
 `EMBEDDERS` names those of this package, `FAMILIES` those of an optional package or an endpoint, as
-"family:model"; "module:attr" names one of your own: a callable without arguments that returns an
-object with `id`, `dim` and `embed`; `read` and `embed_query` are optional there. Its `id` names the
-vector space: two embedders with one id must give the same vectors, and vectors of two ids are never
-compared.
+"family:model"; "module:attr" names a custom one: a callable without arguments that returns an
+object with `id`, `dim` and `embed`, and optionally `read` and `embed_query`. Its `id` names the
+vector space: two embedders with the same id must give the same vectors, and vectors of different
+ids are never compared.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 class Embedder(Protocol):
     """Turn texts into vectors whose dot product is their cosine.
 
-    A class that inherits from this one has a `read` that trusts every query.
+    The `read` that a subclass inherits trusts every query.
     """
 
     id: str
     dim: int
-    # Whether a thousand texts are embedded in a tenth of a second, without asking anybody.
+    # Whether a thousand texts are embedded in a tenth of a second, without a remote service.
     instant: bool = False
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -35,7 +35,7 @@ class Embedder(Protocol):
         ...
 
     def read(self, text: str) -> tuple[NDArray[np.float32], float]:
-        """Return a query's vector, and the share, 0 to 1, of it in words the model knows."""
+        """Return a query's vector, and the share of the query, 0 to 1, in words the model knows."""
         return self.embed([text])[0], 1.0
 
 
@@ -60,9 +60,9 @@ class Adapted(Embedder):
 
 
 class QueryVector(NamedTuple):
-    """A query's vector, and how far to trust it: 1 where the model knows its words.
+    """A query's vector, and how far to trust it: 1 if the model knows its words.
 
-    `coding` is its cosine with the nearest ordinary programming task, 0 where that is not known.
+    `coding` is its cosine with the nearest ordinary programming task, 0 if unknown.
     """
 
     vector: NDArray[np.float32]
@@ -85,7 +85,7 @@ FAMILIES: dict[str, str] = {
     "sentence-transformers": "irdaemon.embed.models:SentenceTransformers",
 }
 
-# From this share of known words on a query is trusted fully; below the other not at all.
+# Shares of known words: from the first on a query is fully trusted, below the second not at all.
 _KNOWN_WELL, _KNOWN_BADLY = 0.7, 0.3
 
 
@@ -104,10 +104,10 @@ def check_embedder(name: str) -> None:
 
 
 def make_embedder(name: str, *, download: bool = False) -> Embedder:
-    """Build the embedder called `name`; models are downloaded only if asked for.
+    """Build the embedder called `name`; models are downloaded only on request.
 
-    Raises QueryError for an unknown name, Unavailable where its package, model or endpoint is
-    missing: it is never replaced by another.
+    Raises QueryError for an unknown name, Unavailable if its package, model or endpoint is missing:
+    it is never replaced by another.
     """
     family, _, model = name.partition(":")
     if family in FAMILIES:

@@ -27,7 +27,7 @@ def import_optional(module: str, extra: str, wanted: object) -> ModuleType:
 
 @contextmanager
 def load_model(family: str, model: str) -> Iterator[None]:
-    """Load a model within. Raises Unavailable where it is not on this machine."""
+    """Load a model in the block. Raises Unavailable if it is not on this machine."""
     try:
         yield
     except (OSError, ValueError, RuntimeError) as error:

@@ -1,4 +1,4 @@
-"""Embedders by optional packages, by endpoints, and by a program's own functions."""
+"""Embedders from optional packages, endpoints, and a program's own functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from irdaemon.runtime.model_endpoint import ModelEndpoint
 
 
 def _normalize_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Bring each row to unit length; zeros stay."""
+    """Scale each row to unit length; zeros stay."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     unit: NDArray[np.float32] = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
     return unit
@@ -25,9 +25,9 @@ def _normalize_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 # Embedders behind an OpenAI-compatible endpoint: Ollama, vLLM, llama.cpp, a hosted one.
 #
-# `openai:BASE_URL#MODEL`, such as `openai:http://127.0.0.1:11434/v1#nomic-embed-text`. The key,
-# where one is needed, is read from OPENAI_API_KEY; it is neither stored nor logged. With an address
-# beyond this machine the text of every surface and query leaves it.
+# `openai:BASE_URL#MODEL`, such as `openai:http://127.0.0.1:11434/v1#nomic-embed-text`. The key, if
+# one is needed, is read from OPENAI_API_KEY; it is neither stored nor logged. If the address is on
+# another machine, the text of every surface and query leaves this one.
 
 _ENDPOINT_BATCH = 64
 _ENDPOINT_CHARS = 8_000
@@ -57,7 +57,7 @@ class OpenAICompatible(Embedder):
         return _normalize_rows(np.array(rows, np.float32).reshape(len(texts), self.dim))
 
     def _request(self, texts: list[str]) -> list[list[float]]:
-        # An empty text is refused by some servers.
+        # Some servers refuse an empty text.
         body = {"input": [text or " " for text in texts]}
         answer = self._endpoint.post("/embeddings", body, _TIMEOUT_S, _TRIES)
         try:
@@ -68,14 +68,14 @@ class OpenAICompatible(Embedder):
             raise Unavailable(message, "is it an OpenAI-compatible endpoint?") from error
 
 
-# Embedders of a program's own: objects, and plain functions from texts to vectors.
+# Embedders of a program: objects, and plain functions from texts to vectors.
 
 # From texts to one row of numbers for each.
 EmbedTexts = Callable[[Sequence[str]], Any]
 
 
 class FromFunction(Embedder):
-    """Embed with a function; its rows are brought to unit length."""
+    """Embed with a function; its rows are scaled to unit length."""
 
     def __init__(self, function: EmbedTexts, id: str, dim: int = 0):
         self._function = function
@@ -96,9 +96,9 @@ class FromFunction(Embedder):
 
 
 def adopt_embedder(given: object) -> Embedder:
-    """Return an embedder made of an object with `embed`, or of a function, by its `id`.
+    """Return an embedder made from an object with `embed`, or from a function, by its `id`.
 
-    Raises QueryError for one without an id: vectors are stored and compared by it.
+    Raises QueryError without an id: vectors are stored and compared by it.
     """
     id = getattr(given, "id", None)
     embed = getattr(given, "embed", given)
@@ -119,12 +119,12 @@ def adopt_embedder(given: object) -> Embedder:
 
 # Contextual embedders of the sentence-transformers library. Extra: `sentence-transformers`.
 #
-# The model must be on this machine already, in the library's cache or as a folder: nothing is
+# The model must already be on this machine, in the library's cache or as a folder: nothing is
 # downloaded unless a person asks for it (`irdaemon fetch EMBEDDER`).
 
 _SENTENCE_DEFAULT = "all-MiniLM-L6-v2"
 _SENTENCE_BATCH = 32
-# These models read a few hundred tokens, and cut off the rest.
+# These models read a few hundred tokens, and truncate the rest.
 _SENTENCE_CHARS = 4_000
 
 
@@ -217,7 +217,7 @@ class Model2Vec(Embedder):
 
 @contextlib.contextmanager
 def _stay_offline(is_offline: bool) -> Iterator[None]:
-    """Keep the model hub's library off the network within."""
+    """Keep the model hub's library off the network in the block."""
     before = os.environ.get("HF_HUB_OFFLINE")
     if is_offline:
         os.environ["HF_HUB_OFFLINE"] = "1"

@@ -1,8 +1,8 @@
-"""Ordinary requests: what people type to an agent that needs no item for it.
+"""Ordinary requests: prompts that people type to an agent and that no item is needed for.
 
 `coding_requests.txt` has programming tasks that an agent does by itself, `other_requests.txt` small
-talk, tiny edits, follow-ups, private questions; both in several languages, a request a line. How
-near a query lies to a programming task tells how ordinary it is; calibration asks all of them.
+talk, tiny edits, follow-ups, private questions; both in several languages, a request a line. The
+similarity of a query to a programming task tells how ordinary it is; calibration uses all of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def read_requests() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def draw_requests() -> Iterator[str]:
-    """Yield the ordinary requests of both kinds, in an order of their digests."""
+    """Yield the ordinary requests of both kinds, ordered by their digests."""
     yield from sorted((request for kind in read_requests() for request in kind), key=_digest)
 
 
@@ -38,7 +38,7 @@ def _digest(text: str) -> bytes:
     return blake2b(text.encode(), digest_size=8).digest()
 
 
-# From this cosine on a query is one of the requests.
+# From this cosine on a query counts as one of the requests.
 _SAME = 1 - 1e-4
 
 
@@ -50,16 +50,16 @@ class CodingRequests:
 
     @classmethod
     def embed_once(cls, embedder: Embedder) -> CodingRequests:
-        """Return those of an embedder, embedded once: some 25 ms with a static model."""
+        """Return the requests' vectors, embedded once per embedder: some 25 ms if it is static."""
         made = _MADE.get(embedder.id)
         if made is None:
             made = _MADE[embedder.id] = cls(embedder.embed(read_requests()[0]))
         return made
 
     def compare(self, vector: NDArray[np.float32]) -> float:
-        """Return the cosine of a query's vector with the nearest one.
+        """Return the cosine of a query's vector with the nearest request.
 
-        A query that is itself one of them is compared with the others.
+        A query that is itself one of the requests is compared with the others.
         """
         cosines = self.vectors @ vector
         cosines[cosines > _SAME] = 0

@@ -17,14 +17,14 @@ from irdaemon.runtime.profile import stage
 
 # An embedder that is released when unused for a while, and made again at the next use.
 #
-# One whose id and dimension are known already is not made before its first use.
+# If its id and dimension are already known, it is not made before its first use.
 
 
 class OnDemand(Embedder):
-    """Stand for the embedder that `make` returns; `release` releases it.
+    """Stand in for the embedder that `make` returns; `release` releases it.
 
-    `known` is its id and dimension, where vectors of it exist already: it is then made at its first
-    use, which raises Unavailable if its id is another one.
+    `known` is its id and dimension, if vectors of it exist already: it is then made at its first
+    use, which raises Unavailable if its id differs.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class OnDemand(Embedder):
 
     def _load(self) -> Embedder:
         self._used = self._clock()
-        # Two threads may both make it: either will do.
+        # Two threads may both make it: either result will do.
         embedder = self._embedder or self._make()
         if embedder.id != self.id:
             raise Unavailable(
@@ -81,7 +81,7 @@ ABSENT = "absent:"
 
 
 class Absent(Embedder):
-    """Refuse to embed, with the error that the real embedder gave when it was made.
+    """Refuse to embed, with the error that making the real embedder gave.
 
     The corpus is served lexically, and by another embedder's vectors if it has them; its status
     shows the error. It is never replaced by another model.
@@ -104,10 +104,10 @@ _VECTORS_REMEMBERED = 256
 
 
 class Embedders:
-    """Make, hold and call embedders; one that cannot be made is held by a stand-in.
+    """Make, hold and call embedders; one that cannot be made is replaced by a stand-in.
 
     With `idle_s` above 0, a model unused for that many seconds is released until its next use;
-    `release_all` releases all at once. `given` are held as they are, by their names.
+    `release_all` releases all at once. `given` are existing embedders, by their names.
     """
 
     def __init__(self, idle_s: float = 0.0, given: Mapping[str, Embedder] = _NONE) -> None:
@@ -117,7 +117,7 @@ class Embedders:
         self._vectors: dict[tuple[str, str], QueryVector] = {}
 
     def get_embedder(self, name: str) -> Embedder:
-        """Return an embedder by its configured name; an Absent where it cannot be made now."""
+        """Return an embedder by its configured name; an Absent if it cannot be made now."""
         if name not in self._by_name:
             embedder: Embedder
             try:
@@ -128,11 +128,11 @@ class Embedders:
         return self._by_name[name]
 
     def find_made(self, embedder_id: str) -> Embedder | None:
-        """Return the embedder of an id, where one was made by its name."""
+        """Return the embedder with an id, if one was made by its name."""
         return self._by_id.get(embedder_id)
 
     def release_idle(self) -> None:
-        """Release the models that were unused for `idle_s`, where that is above 0."""
+        """Release the models that were unused for `idle_s`, if that is above 0."""
         for embedder in self._list_loadable() if self._idle_s else ():
             embedder.release(self._idle_s)
 
@@ -151,10 +151,10 @@ class Embedders:
             embedder.release_pages()
 
     def choose_embedder(self, name: str, served: tuple[str, str] | None) -> Embedder:
-        """Return the embedder whose vectors answer: the old one until the new one's are all there.
+        """Return the embedder whose vectors answer: the old one until the new one has them all.
 
-        `served` is the (name, id) that the vectors are from. Where that one cannot be made any more
-        its vectors cannot be compared with a query's.
+        `served` is the (name, id) that the vectors are from. If that embedder can no longer be
+        made, its vectors cannot be compared with a query's.
         """
         target = self.get_embedder(name)
         if served is None or served[1] == target.id:
@@ -163,13 +163,13 @@ class Embedders:
         return old if old.id == served[1] else target
 
     def retry_absent(self) -> None:
-        """Forget the stand-ins: missing embedders may be there now."""
+        """Forget the stand-ins: missing embedders may be available now."""
         absent = [n for n, each in self._by_name.items() if isinstance(each, Absent)]
         for name in absent:
             del self._by_name[name]
 
     def embed_query(self, text: str, embedder_id: str) -> QueryVector | None:
-        """Return a query's vector, remembered or made; None where there is no such embedder."""
+        """Return a query's vector, remembered or made; None without such an embedder."""
         # Another query may clear the memory at any moment: read it once.
         vector = self._vectors.get((text, embedder_id))
         if vector is None and (vector := self.embed_fresh(text, embedder_id)) is not None:
@@ -179,7 +179,7 @@ class Embedders:
         return vector
 
     def embed_fresh(self, text: str, embedder_id: str) -> QueryVector | None:
-        """Embed a query, past the memory; None where an endpoint does not answer."""
+        """Embed a query, bypassing the memory; None if an endpoint does not answer."""
         embedder = self._by_id.get(embedder_id)
         if embedder is None:
             return None

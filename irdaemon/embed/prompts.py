@@ -14,9 +14,9 @@ from irdaemon.embed import Embedder
 
 
 class PromptedText(NamedTuple):
-    """A text to embed, the prompts expected of it with their weights, and their vectors' share.
+    """A text to embed, its expected prompts with their weights, and their vectors' share.
 
-    `common` is the key of the part subtracted from the prompts, "" for none.
+    `common` is the key of the part subtracted from the prompts, or "".
     """
 
     text: str
@@ -29,8 +29,9 @@ class PromptedText(NamedTuple):
 class Common:
     """The common part of prompts of any kind: some of them, and the share of it to subtract.
 
-    Prompts are worded alike. Their vectors are nearer to any request than a description is, so
-    that what was used before would stand before what fits; less their mean they are not.
+    Prompts have similar wordings. Their vectors are nearer to any request than a description is, so
+    items with prompts would come before items that fit; subtracting the prompts' mean prevents
+    this.
     """
 
     prompts: tuple[str, ...] = ()
@@ -38,13 +39,13 @@ class Common:
 
     @property
     def key(self) -> str:
-        """Return a digest that differs between different ones."""
+        """Return a digest that differs between different common parts."""
         packed = "\0".join((str(self.taken_off), *self.prompts)).encode("utf-8", "replace")
         return blake2b(packed, digest_size=8).hexdigest() if self.prompts else ""
 
 
 NOTHING_COMMON = Common()
-# The most of an item's prompts' weight that its near misses may take away.
+# The largest part of an item's prompt weight that its near misses may take away.
 _MOST_MISSED = np.float32(0.5)
 
 
@@ -53,8 +54,8 @@ def embed_prompted(
 ) -> NDArray[np.float32]:
     """Return one row per text, of unit length: (1 - share) * its own + share * its prompts'.
 
-    The prompts' vector is the weighted sum of theirs, less what is `common` where that is taken off
-    them, at unit length, so that ten count no more than two.
+    The prompts' vector is their weighted sum, less the `common` part if that is subtracted, scaled
+    to unit length, so that ten count no more than two.
     """
     every = [each.text for each in texts] + [text for each in texts for text, _ in each.prompts]
     vectors = embedder.embed(every)
@@ -67,7 +68,7 @@ def embed_prompted(
     for row, each in enumerate(texts):
         if each.prompts:
             weights = np.array([weight for _, weight in each.prompts], np.float32)
-            if not (weights > 0).any():  # near misses alone say nothing of the item
+            if not (weights > 0).any():  # near misses alone say nothing about the item
                 place += len(weights)
                 continue
             weights = _limit_misses(weights)

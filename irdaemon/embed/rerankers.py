@@ -1,7 +1,7 @@
 """Rerankers: read query and text together, and score how well one answers the other.
 
 Slow and better: tens of milliseconds for a few candidates. One is configured by name, `reranker =
-"cross-encoder:MODEL"` or "module:attr", and takes part where a query asks for it.
+"cross-encoder:MODEL"` or "module:attr", and is used if a query asks for it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# Candidates of each corpus that are read again.
+# Candidates of each corpus that are reranked.
 DEPTH = 20
 _DEFAULT = "cross-encoder/ms-marco-MiniLM-L-6-v2"
 _CHARS = 2_000
 
 
 class Reranker(Protocol):
-    """Score texts for a query; `id` names the model, as floors are kept for it."""
+    """Score texts for a query; `id` names the model, for which floors are stored."""
 
     id: str
 
@@ -38,13 +38,13 @@ RERANKERS: dict[str, str] = {"cross-encoder": "irdaemon.embed.rerankers:CrossEnc
 
 
 def check_reranker(name: str) -> None:
-    """Raise QueryError for a name that means no reranker; loads no model."""
+    """Raise QueryError for a name that is not a reranker's; loads no model."""
     if name and name.partition(":")[0] not in RERANKERS:
         load("reranker", name, RERANKERS)
 
 
 def make_reranker(name: str, *, download: bool = False) -> Reranker:
-    """Build the reranker called `name`. Raises QueryError, Unavailable where a part is missing."""
+    """Build the reranker called `name`. Raises QueryError, Unavailable if a part is missing."""
     family, _, model = name.partition(":")
     if family in RERANKERS:
         made: Reranker = load("reranker", family, RERANKERS)(model, download=download)

@@ -53,7 +53,7 @@ class WordLlama(Embedder):
         self._tokenizer.no_truncation()
 
     def release_pages(self) -> None:
-        """Give back the pages of the model that were used; they are mapped again when needed."""
+        """Release the used pages of the model; they are mapped again when needed."""
         if hasattr(mmap, "MADV_DONTNEED"):
             self._file.madvise(mmap.MADV_DONTNEED)
 

@@ -22,9 +22,9 @@ from irdaemon.ledger.rows import (
 from irdaemon.ledger.store import Store, Values
 from irdaemon.source.asset_types import find_asset_type
 
-# Pins: the text of each artifact as it was last disclosed, to show what changed since.
+# Pins: the text of each artifact as it was last disclosed, to show later changes.
 #
-# Only the newest thousand are kept, each compressed and no longer than what is disclosed.
+# Only the newest thousand are kept, each compressed and no longer than the disclosed text.
 
 MOST_PINS = 1_000
 
@@ -35,7 +35,7 @@ def hash_text(text: str) -> str:
 
 
 class Pins:
-    """Keep what was disclosed, one row for each artifact."""
+    """The disclosed texts, one row for each artifact."""
 
     def __init__(self, store: Store):
         self._store = store
@@ -83,7 +83,7 @@ class Pins:
                     )
 
     def list_all(self, corpus: str | None = None) -> list[Pin]:
-        """Return what was disclosed, of one corpus or of all, newest first."""
+        """Return the disclosures of one corpus or of all, newest first."""
         rows = self._store.fetch_all(
             "SELECT corpus, artifact_id, level, text, at FROM pins"
             " WHERE corpus = coalesce(?, corpus) ORDER BY at DESC, corpus, artifact_id",
@@ -95,7 +95,7 @@ class Pins:
         ]
 
 
-# The columns of the rows that are inserted.
+# The columns of inserted rows.
 ARTIFACT_ROW = (
     "entry, corpus, artifact_id, name, pointer, fields, body, digest, content, version,"
     " indexed_at, name_terms, stated"
@@ -149,7 +149,7 @@ class Artifacts:
         ]
 
     def list_values(self, corpus: str, field: str) -> list[str]:
-        """Return the texts that a field of the artifacts of a corpus has, sorted."""
+        """Return the distinct texts of a field of a corpus' artifacts, sorted."""
         found = (row[-1].get(field) for row in self.list_all([corpus]))
         return sorted({value for value in found if isinstance(value, str)})
 
@@ -162,7 +162,7 @@ class Artifacts:
         )
 
     def list_prompts(self, corpus: str, artifact_id: str) -> list[str]:
-        """Return what a person asked in a turn, as indexed."""
+        """Return a person's prompts in a turn, as indexed."""
         return self._store.fetch_column(
             "SELECT text FROM records JOIN artifacts ON artifacts.id = records.artifact"
             " WHERE corpus = ? AND artifact_id = ? AND records.kind = 'user_prompt'"
@@ -173,7 +173,7 @@ class Artifacts:
     def list_contents(self, corpus: str, artifact_ids: Iterable[str]) -> dict[str, str]:
         """Return the hash of existing artifacts' own text, by id.
 
-        Writing a synopsis of one does not change it.
+        Writing a synopsis of an artifact does not change it.
         """
         statement = (
             f"SELECT artifact_id, {OWN_CONTENT} FROM artifacts WHERE corpus = ? AND artifact_id IN"
@@ -207,7 +207,7 @@ class Artifacts:
     def list_page(self, wanted: ArtifactPage) -> list[tuple[Any, ...]]:
         """Return (corpus, artifact_id, name, pointer, indexed_at, asset type), by reference.
 
-        Those of projects are among them only where their part of a corpus is named.
+        Artifacts of projects are included only if their part of a corpus is named.
         """
         rows = self._store.fetch_all(
             "SELECT corpus, artifact_id, name, pointer, indexed_at, fields FROM artifacts"
@@ -243,7 +243,7 @@ class Artifacts:
         return dict(rows)  # of several the last, which is the first of the plan
 
     def find_row(self, corpus: str, artifact_id: str) -> int:
-        """Return the row number by which an index knows an artifact; -1 if there is none."""
+        """Return the row number by which an index knows an artifact, or -1."""
         return self._store.read_number(
             "SELECT id FROM artifacts WHERE corpus = ? AND artifact_id = ?",
             (corpus, artifact_id),
@@ -259,7 +259,7 @@ class Artifacts:
         return self._store.read_number("SELECT count(*) FROM artifacts WHERE corpus = ?", (corpus,))
 
     def count_all(self, corpus: str, embedder: str) -> Counts:
-        """Count what a corpus has; vectors are those of one embedder."""
+        """Count the rows of a corpus by type; vectors are those of one embedder."""
         records = "FROM records JOIN artifacts ON artifacts.id = records.artifact"
         row = self._store.fetch_one(
             "SELECT (SELECT count(*) FROM artifacts WHERE corpus = ?1),"

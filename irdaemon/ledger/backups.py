@@ -1,6 +1,6 @@
 """Backups: a whole ledger in one file, and a ledger from such a file.
 
-Add-ons' files are saved beside it, each a database of its own.
+Add-ons' files are saved next to it, each as a separate database.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class BackupError(IRError):
 
 
 def back_up(ledger_path: str, file: str, *, replace: bool = False) -> int:
-    """Write a ledger as it is at this moment into a private file; return its size in bytes.
+    """Write the current state of a ledger into a private file; return its size in bytes.
 
-    A daemon may write during the copy. Raises BackupError for a file that exists, unless it may
-    be replaced, and for one that cannot be written.
+    A daemon may write during the copy. Raises BackupError if the file exists and may not be
+    replaced, or cannot be written.
     """
     target = os.path.abspath(file)
     directory = os.path.dirname(target)
@@ -56,10 +56,10 @@ def back_up(ledger_path: str, file: str, *, replace: bool = False) -> int:
 
 
 def restore(file: str, ledger_path: str) -> str | None:
-    """Put a backup in a ledger's place, in one step; return where the old one lies now.
+    """Replace a ledger by a backup, in one step; return the old one's new path.
 
-    No process may have the ledger open. Raises BackupError for a file that is no sound ledger of a
-    format that this version knows; nothing has changed then.
+    No process may have the ledger open. Raises BackupError unless the file is a sound ledger of a
+    known format; nothing has changed then.
     """
     check_backup(file)
     directory = os.path.dirname(ledger_path)
@@ -75,8 +75,8 @@ def restore(file: str, ledger_path: str) -> str | None:
 def _as_another(path: str) -> None:
     """Drop a ledger's identity, so that it gets a new one.
 
-    A ledger that continues from an older moment reuses row numbers, and those who have copies of it
-    must not mistake it for the former one.
+    A ledger that continues from an older moment reuses row numbers, and owners of copies must not
+    mistake it for the previous one.
     """
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("DELETE FROM counters WHERE name = 'identity'")
@@ -96,7 +96,7 @@ def check_backup(file: str) -> None:
 
 
 def back_up_file(path: str, beside: str) -> int:
-    """Save an add-on's file beside a ledger's backup; return its size, 0 if there is none.
+    """Save an add-on's file next to a ledger's backup; return its size, 0 if there is none.
 
     An older one is replaced. Raises BackupError if it cannot be written.
     """
@@ -117,10 +117,10 @@ def back_up_file(path: str, beside: str) -> int:
 def restore_file(
     beside: str, path: str, check: Callable[[str], AbstractContextManager[object]]
 ) -> str | None:
-    """Put what lies beside a ledger's backup in the place of an add-on's file.
+    """Replace an add-on's file by the one next to a ledger's backup.
 
-    Returns where the one before lies now, None where there was none, or none beside the backup. No
-    process may have it open. Raises BackupError where it cannot be opened as `check` does.
+    Returns the old file's new path, None if there was none, or none next to the backup. No process
+    may have it open. Raises BackupError if `check` cannot open it.
     """
     kept = os.path.abspath(beside)
     if not os.path.exists(kept):
@@ -135,7 +135,7 @@ def restore_file(
         raise BackupError(f"{kept} cannot be used: {error}", _DONE) from error
 
 
-# A corrupt ledger: recognised, and then repaired or set aside.
+# Corrupt ledgers: they are recognised, and then repaired or set aside.
 
 log = logging.getLogger(__name__)
 
@@ -150,9 +150,9 @@ class Corruption:
 
 
 def describe_corruption(path: str, error: BaseException) -> str:
-    """Return the corruption of a ledger that gave an error; "" where that is not the cause.
+    """Return the corruption of a ledger that gave an error; "" if that is not the cause.
 
-    Where SQLite does not name it the whole file is checked: seconds for a large ledger.
+    If SQLite does not name the corruption the whole file is checked: seconds for a large ledger.
     """
     if path == IN_MEMORY:
         return ""
@@ -178,14 +178,14 @@ def _find_severe_problems(path: str) -> list[IntegrityProblem]:
 
 
 def try_repair(path: str) -> bool:
-    """Repair a ledger whose file is whole and whose rows are not; return whether it is sound then.
+    """Repair the rows of a ledger whose file is intact; return whether it is sound then.
 
-    What was read from sources that are gone is kept so, which a new ledger would not have.
+    This keeps entries whose sources are gone, which a new ledger would not have.
     """
     found = _find_severe_problems(path)
     if not found or any(each.part == "sqlite" for each in found):
         return False
-    # What damage leaves of a row may keep the repair from its end as well.
+    # The remains of a damaged row may also prevent the repair from finishing.
     with suppress(LedgerError, sqlite3.Error, *UNDECODABLE), closing(Ledger(path)) as ledger:
         unread = ledger.repair()
         log.error("the ledger had problems (%s); it is repaired", found[0].what)

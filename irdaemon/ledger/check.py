@@ -36,9 +36,9 @@ _READ_WHOLE = (
     "secrets", "projects", "pins", "links", "expected_prompts", "prompt_gates", "imported_uses",
     "known_projects", "preferences", "fading", "moment_counts",
 )  # fmt: skip
-# What an entry of these leads to lies elsewhere: a dependency's text, not the manifest that asks.
+# Entries of these kinds lead elsewhere: to a dependency's text, not the manifest that requires it.
 _ELSEWHERE = {"dependencies"}
-# What reading a corrupt file may raise: in a row, or of SQLite's own messages.
+# The errors that reading a corrupt file may raise: in a row, or in SQLite's own messages.
 _UNREADABLE = (sqlite3.DatabaseError, *UNDECODABLE)
 
 
@@ -66,9 +66,9 @@ class InvalidArtifact(NamedTuple):
 
 
 def check(store: Store) -> list[IntegrityProblem]:
-    """Check a ledger's integrity; what makes the whole file unusable is returned alone.
+    """Check a ledger's integrity; problems that make the whole file unusable are returned alone.
 
-    Raises LedgerError where it cannot be checked: a later format, a failing disk.
+    Raises LedgerError if it cannot be checked: a later format, a failing disk.
     """
     if corrupt := _check_file(store):
         return [IntegrityProblem("sqlite", what, REBUILD) for what in corrupt]
@@ -126,7 +126,7 @@ def _find_wrong_tables(store: Store) -> list[str]:
 
 
 def _check_schema(store: Store) -> Iterator[str]:
-    """Yield how the file differs from its format, apart from its tables."""
+    """Yield the differences of the file from its format, apart from its tables."""
     for kind, name in find_foreign(store):
         yield f"the {kind} {name} is not irdaemon's"
     for kind, name in find_lacking(store):
@@ -140,7 +140,7 @@ def find_foreign(store: Store) -> list[tuple[str, str]]:
 
 
 def find_lacking(store: Store) -> list[tuple[str, str]]:
-    """Return type and name of parts that the migrations made and the file lacks."""
+    """Return type and name of parts that the migrations created and the file lacks."""
     found = read_schema(store)
     return [key for key in make_pattern(store.format) if key not in found]
 
@@ -158,7 +158,7 @@ def read_schema(store: Store) -> Schema:
     return _normalize_schema(store.fetch_all(_SCHEMA))
 
 
-# Only what SQLite makes by itself, for keys and counters, may have names that begin so.
+# Names with this prefix are reserved for the parts that SQLite creates for keys and counters.
 _SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE substr(name, 1, 7) != 'sqlite_'"
 
 
@@ -167,7 +167,7 @@ def _normalize_schema(rows: Iterable[tuple[Any, ...]]) -> Schema:
 
 
 def _read_all(store: Store) -> None:
-    """Read what the other checks do not; invalid text or a value of a wrong type raises."""
+    """Read the values that no other check reads; invalid text or a value of a wrong type raises."""
     for table in _select_tables(make_pattern(store.format)):
         if count := count_rows(store, f"{table} WHERE {_match_other_types(store, table)}"):
             raise TypeError(f"{format_count(count, 'row')} of {table} with values of another type")
@@ -177,7 +177,7 @@ def _read_all(store: Store) -> None:
 
 
 def _match_other_types(store: Store, table: str) -> str:
-    """Return the condition of rows with a value that its column's declared type never has."""
+    """Return a condition for rows with a value of a type that its column never has."""
     return " OR ".join(
         f"typeof({column}) != '{declared.lower()}'"
         + ("" if required or key else f" AND {column} IS NOT NULL")
@@ -245,7 +245,7 @@ class _StoredRecord(NamedTuple):
 
 
 def _read_records(store: Store) -> Iterator[_StoredRecord]:
-    """Yield the records artifact by artifact; the text as bytes, a damaged one may be no text."""
+    """Yield the records artifact by artifact; the text as bytes, since it may not decode."""
     rows = store.iterate_rows(
         "SELECT artifact, corpus, artifact_id, record_id, records.kind, granularity, surface_index,"
         " CAST(text AS BLOB), metadata, records.digest, terms, counts, prompts"
@@ -289,7 +289,7 @@ def _are_prompts(packed: bytes) -> bool:
 
 
 def _are_counted(packed: bytes, words: int) -> bool:
-    """Return whether this is the form in which a record keeps the prompts that count for it."""
+    """Return whether a record's prompts are stored in the form of prompts that count for it."""
     try:
         prompts, share, common, ids, counts = msgpack.unpackb(packed)
         return (
@@ -339,7 +339,7 @@ def _are_strings(values: Iterable[object]) -> bool:
     return all(isinstance(each, str) for each in values)
 
 
-# What is kept as JSON: whether a decoded value is of the form that the daemon reads.
+# Columns of JSON: whether a decoded value has the form that the daemon reads.
 JSON_COLUMNS: Mapping[tuple[str, str], Callable[[Any], object]] = {
     ("corpora", "problems"): lambda pairs: all(
         len(each) == 2 and _are_strings(each) for each in pairs
@@ -383,7 +383,7 @@ def _check_vectors(store: Store) -> Iterator[IntegrityProblem]:
 
 
 def find_invalid_vectors(store: Store) -> Iterator[tuple[bytes, str]]:
-    """Yield the (digest, embedder) of vectors of another length than most, or not of numbers."""
+    """Yield the (digest, embedder) of vectors of an unusual length, or with values not finite."""
     sizes: dict[str, Counter[int]] = {}
     for embedder, size, count in store.fetch_all(
         "SELECT embedder, length(vector), count(*) FROM vectors GROUP BY embedder, length(vector)"
@@ -405,7 +405,7 @@ def count_rows(store: Store, rows: str) -> int:
 
 # Repair a ledger: drop invalid rows, and mark their entries to be read again.
 #
-# The sources have all of it, so nothing is guessed: a doubtful row is dropped.
+# The sources have all the data, so nothing is guessed: a doubtful row is dropped.
 
 _READ_AGAIN = "UPDATE entries SET stamp = '', cursor = NULL"
 _ORPHAN_RECORDS = "records WHERE artifact NOT IN (SELECT id FROM artifacts)"
@@ -422,21 +422,21 @@ _ORPHANS = (
 )
 # In this order: a trigger must not run when a table is dropped.
 _DROPPED = ("trigger", "view", "index", "table")
-# What replaces JSON that does not decode; of other columns the row is deleted.
+# The replacements of JSON that does not decode; for other columns the row is deleted.
 _EMPTY = {
     "problems": "[]", "roots": "{}", "spec": "", "learning": "", "skipped": "{}", "report": "{}",
 }  # fmt: skip
 
 
 def repair(store: Store) -> int:
-    """Make the rows of a file that is whole consistent, in one transaction.
+    """Make the rows of an intact file consistent, in one transaction.
 
     Returns how many entries are to be read again at the next scan.
     """
     with store.transaction():
         _repair_schema(store)
         if count_rows(store, _ORPHAN_RECORDS):
-            store.run(_READ_AGAIN)  # what their artifact was read from is unknown
+            store.run(_READ_AGAIN)  # the entry of their artifact is unknown
         for rows in _ORPHANS:
             store.run(f"DELETE FROM {rows}")
         _repair_values(store)
@@ -445,13 +445,13 @@ def repair(store: Store) -> int:
         gone = list(find_invalid_vectors(store))
         store.run_many("DELETE FROM vectors WHERE digest = ? AND embedder = ?", gone)
         Vectors(store).drop_unused()
-        # It is another ledger from now on: images of the one before must not be used.
+        # It is now another ledger: images of the previous one must not be used.
         store.run("DELETE FROM counters WHERE name = 'identity'")
         return store.read_number("SELECT count(*) FROM entries WHERE stamp = ''")
 
 
 def _repair_schema(store: Store) -> None:
-    """Drop foreign parts and make missing ones, before a trigger can run."""
+    """Drop foreign parts and create missing ones, before a trigger can run."""
     for kind, name in sorted(find_foreign(store), key=lambda each: _DROPPED.index(each[0])):
         quoted = name.replace('"', '""')
         store.run(f'DROP {kind} "{quoted}"')
@@ -475,7 +475,7 @@ def _repair_values(store: Store) -> None:
 
 
 def _repair_vocabulary(store: Store) -> None:
-    """Begin a new vocabulary where ids are missing, and drop every artifact that used it."""
+    """Begin a new vocabulary if ids are missing, and drop every artifact that used it."""
     if count_vocabulary(store) < 0:
         store.run(_READ_AGAIN)
         store.run("DELETE FROM artifacts")

@@ -1,4 +1,4 @@
-"""Corpora: the registered ones, who embeds each, how its last scan ended, and its floors."""
+"""Corpora: their registration, serving embedders, last scans and floors."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from irdaemon.types import Floor, Problem, Scan
 
 
 class Corpora:
-    """Keep one row per corpus, by name."""
+    """The corpora, one row for each, by name."""
 
     def __init__(self, store: Store, prompts: ExpectedPrompts):
         self._store = store
         self._prompts = prompts
-        # When the last scan of a corpus ended, where it ended as the one that is stored.
+        # When the last scan of a corpus ended, if its result is the stored one.
         self._scanned_at: dict[str, float] = {}
 
     def declare(self, name: str, kind: str, recipe: str, embedder: str) -> None:
-        """Register a corpus, or note its present recipe and embedder.
+        """Register a corpus, or note its current recipe and embedder.
 
-        What failed under another recipe is read again at the next scan.
+        Entries that failed under another recipe are read again at the next scan.
         """
         with self._store.transaction():
             self._store.run(
@@ -40,7 +40,7 @@ class Corpora:
             )
 
     def find_served(self, name: str) -> tuple[str, str] | None:
-        """Return the name and id of the embedder whose vectors serve a corpus; None: none yet."""
+        """Return the name and id of the embedder whose vectors serve a corpus, or None."""
         row = self._store.fetch_one(
             "SELECT served_name, served FROM corpora WHERE name = ?", (name,)
         )
@@ -54,23 +54,23 @@ class Corpora:
         )
 
     def put_spec(self, name: str, spec: Mapping[str, Any]) -> None:
-        """Store the spec of a corpus' source, plain data, in place of the previous one."""
+        """Store the spec of a corpus' source, plain data, replacing the previous one."""
         self._store.write("UPDATE corpora SET spec = ? WHERE name = ?", (json.dumps(spec), name))
 
     def read_spec(self, name: str) -> dict[str, Any] | None:
-        """Return the spec of a corpus' source; None where none is stored."""
+        """Return the spec of a corpus' source, or None."""
         row = self._store.fetch_one("SELECT spec FROM corpora WHERE name = ?", (name,))
         return json.loads(row[0]) if row and row[0] else None
 
     def read_recipe(self, name: str) -> str:
-        """Return the recipe that a corpus was last indexed by, "" for an unknown one."""
+        """Return the recipe that a corpus was last indexed by, "" for an unknown corpus."""
         row = self._store.fetch_one("SELECT recipe FROM corpora WHERE name = ?", (name,))
         return str(row[0]) if row else ""
 
     def forget(self, name: str) -> None:
-        """Remove a corpus and all that was known of it, save vectors (compaction drops those).
+        """Remove a corpus and all its data except vectors (compaction drops those).
 
-        Prompts that were given stay: no source has them again when the corpus comes back.
+        Prompts given by people stay: no source has them if the corpus is added again.
         """
         with self._store.transaction():
             self._store.note_forgotten()
@@ -89,10 +89,10 @@ class Corpora:
     def record_scan(
         self, name: str, problems: Sequence[Problem], roots: Mapping[str, str], now: float
     ) -> bool:
-        """Note how a whole scan of `name` ended: its problems, its roots and their real paths.
+        """Record the result of a whole scan of `name`: problems, roots and their real paths.
 
-        Of one that ended as the last one did only the time is noted, in memory until `save_scans`,
-        so that a quiet hour writes nothing. Returns whether it ended in another way.
+        If the result equals the last one, only the time is noted, in memory until `save_scans`, so
+        that a quiet hour writes nothing. Returns whether the result differs.
         """
         ended = json.dumps([[each.path, each.reason] for each in problems]), json.dumps(dict(roots))
         stored = self._store.fetch_one(
@@ -144,7 +144,7 @@ class Corpora:
         )
 
     def put_floors(self, name: str, floors: Mapping[str, Floor]) -> None:
-        """Keep the floors of a corpus, by mode, in place of those before."""
+        """Store the floors of a corpus, by mode, replacing the previous ones."""
         rows = [(name, mode, json.dumps(floor.to_dict())) for mode, floor in floors.items()]
         with self._store.transaction():
             self._store.run("DELETE FROM floors WHERE corpus = ?", (name,))

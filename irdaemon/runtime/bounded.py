@@ -2,8 +2,8 @@
 
     python -I -S bounded.py PARENT MEMORY COMMAND...
 
-PARENT is the number of the process that waits, with which the command ends (Linux); MEMORY is in
-bytes of address space, 0 for no limit.
+PARENT is the pid of the waiting process, with which the command ends (Linux); MEMORY is in bytes of
+address space, 0 for no limit.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import signal
 import sys
 from collections.abc import Sequence
 
-# As a shell has it.
+# The exit code of a shell.
 NOT_FOUND = 127
 # From linux/prctl.h.
 _PR_SET_PDEATHSIG = 1
 
 
 def main(words: Sequence[str]) -> int:
-    """Set the limits and become the command; return NOT_FOUND where it cannot be started."""
+    """Set the limits and become the command; return NOT_FOUND if it cannot be started."""
     parent, memory, *command = words
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -30,7 +30,7 @@ def main(words: Sequence[str]) -> int:
             return NOT_FOUND
     if int(memory):
         limit_memory(int(memory))
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and exec hands that on
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and exec passes that on
     try:
         os.execvp(command[0], command)
     except OSError:
@@ -38,9 +38,9 @@ def main(words: Sequence[str]) -> int:
 
 
 def limit_memory(size: int) -> None:
-    """Limit the address space, where the system takes such a limit.
+    """Limit the address space, if the system accepts such a limit.
 
-    macOS takes none that is lower than what every process has from the start.
+    macOS accepts none below the size that every process has from the start.
     """
     try:
         resource.setrlimit(resource.RLIMIT_AS, (size, size))

@@ -14,7 +14,7 @@ _deadline: ContextVar[float] = ContextVar("deadline", default=float("inf"))
 
 @contextlib.contextmanager
 def set_deadline(deadline: float) -> Iterator[None]:
-    """Give the work inside until `deadline`, in seconds of time.monotonic."""
+    """Set the deadline of the work in the block, in seconds of time.monotonic."""
     before = _deadline.set(deadline)
     try:
         yield
@@ -24,7 +24,7 @@ def set_deadline(deadline: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def limit_time(seconds: float, what: str) -> Iterator[None]:
-    """Limit the work inside to `seconds`, or to what is left of its request's time if less.
+    """Limit the work in the block to `seconds`, or to the rest of its request's time if less.
 
     Raises Unavailable naming what did not answer in that time.
     """
@@ -40,13 +40,13 @@ def limit_time(seconds: float, what: str) -> Iterator[None]:
 
 
 def check_clock() -> None:
-    """Raise Unavailable where the deadline of this request has passed."""
+    """Raise Unavailable if the deadline of this request has passed."""
     if time.monotonic() > _deadline.get():
         raise make_too_late()
 
 
 def time_left() -> float:
-    """Return the seconds until the deadline of this request; infinity where it has none."""
+    """Return the seconds until the deadline of this request; infinity if it has none."""
     return max(0.0, _deadline.get() - time.monotonic())
 
 

@@ -1,8 +1,8 @@
 """One POST over HTTP that never takes longer than allowed.
 
-The library's own timeouts are for each read alone, so a server that sends a byte now and then would
-hold a caller forever: here every read gets the rest of the whole time. Proxies are those of
-the environment; redirects are not followed.
+The library's own timeouts apply to each read alone, so a server that sends a byte now and then
+would block a caller forever: here every read gets the rest of the whole time. Proxies are taken
+from the environment; redirects are not followed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST_BYTES = 64 * 1024 * 1024
 
 
 def describe_failure(url: str, error: Exception) -> tuple[str, str]:
-    """Return the message and hint for an answer that did not come, or is not JSON."""
+    """Return the message and hint for an answer that failed, or is not JSON."""
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(reason, TimeoutError):
         return f"{url} did not answer in time", "is it up?"
@@ -71,7 +71,7 @@ class _Connection(http.client.HTTPConnection):
         self._deadline = deadline
 
     def connect(self) -> None:
-        # A name may have an address of each kind, and each gets the whole of it.
+        # A name may have an address of each kind, and each gets the whole timeout.
         self.timeout = _get_time_left(self._deadline) / 2
         super().connect()
         self.sock = _Socket(self.sock, self._deadline)
@@ -121,7 +121,7 @@ class _Reader(io.RawIOBase):
 
 
 def _get_time_left(deadline: float) -> float:
-    """Return the seconds left. Raises TimeoutError where there are none."""
+    """Return the seconds left. Raises TimeoutError if none are left."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError("no time is left")

@@ -1,8 +1,8 @@
 """Keep the process small and its pauses short.
 
-glibc gives each thread an arena of its own and keeps what is freed; Python's collector goes through
-every object again and again. Neither suits a writer that builds large arrays beside a server that
-must answer in a millisecond.
+glibc gives each thread a separate arena and keeps freed memory; Python's collector visits every
+object again and again. Neither suits a writer that builds large arrays next to a server that must
+answer in a millisecond.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 
 MB = 1 << 20
 
-# From malloc.h. With one arena, large blocks mapped apart and the rest given back soon, a first
+# From malloc.h. With one arena, large blocks mapped separately and the rest released soon, a first
 # build of 10,000 skills leaves 200 MB resident instead of 400.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _TRIM_ABOVE = 1 << 20
@@ -26,7 +26,7 @@ _GC_THRESHOLDS = (20_000, 20, 50)
 
 
 def tune_allocator() -> None:
-    """Make allocator and collector keep less memory; MALLOC_* and other C libraries are left."""
+    """Make allocator and collector keep less memory; leave MALLOC_* and other C libraries alone."""
     gc.set_threshold(*_GC_THRESHOLDS)
     if any(name.startswith("MALLOC_") for name in os.environ):
         return
@@ -38,7 +38,7 @@ def tune_allocator() -> None:
 
 
 def measure_resident() -> int:
-    """Return the bytes of memory this process holds; elsewhere than on Linux, the peak."""
+    """Return the bytes of memory this process holds; on systems other than Linux, the peak."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * resource.getpagesize()
@@ -55,10 +55,10 @@ def trim() -> None:
 
 
 def settle() -> None:
-    """Exclude all present objects from garbage collection, and have it begin.
+    """Exclude all current objects from garbage collection, and start it.
 
-    What of them is garbage stays, too: a few hundred objects, which to find would hold up the first
-    answer for as long as importing numpy does.
+    Garbage among them stays, too: a few hundred objects; finding it would delay the first answer
+    for as long as importing numpy does.
     """
     gc.freeze()
     gc.enable()

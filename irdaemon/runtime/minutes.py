@@ -1,6 +1,6 @@
 """The last sixty minutes: the number and durations of answers in each, and refused requests.
 
-In memory only. No lock: of two answers at the very same time one may be missed.
+In memory only. No lock: of two simultaneous answers one may be missed.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ KEPT = 60
 _MINUTE_S = 60
 # The newest durations kept for each minute, four bytes each.
 _DURATIONS = 500
-# How many kinds of refused requests are kept apart, and how long an operation's name may be.
+# How many kinds of refused requests are distinguished, and how long an operation's name may be.
 _KINDS, _OP_CHARS = 8, 40
 
 
 class _Minute:
-    """The answers of one minute: how many, and the last durations."""
+    """The answers of one minute: their number, and the last durations."""
 
     __slots__ = ("count", "took")
 
@@ -33,7 +33,7 @@ class _Minute:
 class AnswerMinutes:
     """Count answers by the minute, and forget those of more than an hour ago.
 
-    Times are Unix seconds, and arguments.
+    Times are Unix seconds, and are passed in.
     """
 
     def __init__(self) -> None:
@@ -53,10 +53,10 @@ class AnswerMinutes:
         minute.count += 1
 
     def to_dict(self, now: float) -> dict[str, Any]:
-        """Return the last sixty minutes, oldest first, the one that goes on included.
+        """Return the last sixty minutes, oldest first, including the current one.
 
-        `since` is when the first of them began, `queries` how many were answered in each, and `p50`
-        the median of their milliseconds, None where there was none.
+        `since` is when the first of them began, `queries` the number of answers in each, and `p50`
+        the median of their milliseconds, None for a minute without answers.
         """
         first = int(now // _MINUTE_S) - KEPT + 1
         found = [self._minutes.get(first + at) for at in range(KEPT)]
@@ -68,7 +68,7 @@ class AnswerMinutes:
 
 
 class Refusals:
-    """The requests of other protocols: a few kinds, for an hour."""
+    """The refused requests of other protocol versions: a few kinds, for an hour."""
 
     def __init__(self, clock: Callable[[], float]):
         self._clock = clock

@@ -1,7 +1,7 @@
 """An OpenAI-compatible endpoint over HTTP: one request, its answer, and no longer than allowed.
 
-Embedders and models are asked through it. A key is read when it is needed; it is neither stored nor
-logged. What speaks HTTP is imported by the first request: few daemons make one.
+Embedders and models use it. A key is read when it is needed; it is neither stored nor logged. The
+HTTP modules are imported at the first request: few daemons make one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Complete = Callable[[str, float], str]
 
 KEY_ENV = "OPENAI_API_KEY"
 _BUSY = (429, 500, 502, 503, 504)
-# After a failure a model is not asked for so long: what hangs would hold up each query.
+# Seconds without requests to a model after a failure: a hanging one would delay each query.
 _RESTS_S = 30.0
 _LOCAL_NAMES = ("localhost",)
 
@@ -31,7 +31,7 @@ _LOCAL_NAMES = ("localhost",)
 class ModelEndpoint:
     """A model that an endpoint serves: `url` is the part before `/embeddings`.
 
-    `key_env` names the environment's variable with the key, where the endpoint wants one.
+    `key_env` names the environment variable with the key, if the endpoint needs one.
     """
 
     url: str
@@ -40,7 +40,7 @@ class ModelEndpoint:
 
     @classmethod
     def from_address(cls, address: str, key_env: str = KEY_ENV) -> ModelEndpoint:
-        """Return the endpoint at BASE_URL#MODEL. Raises QueryError for what is no such address."""
+        """Return the endpoint at BASE_URL#MODEL. Raises QueryError for an invalid address."""
         base, _, model = address.partition("#")
         if not is_url(base) or not model:
             raise QueryError(
@@ -52,7 +52,7 @@ class ModelEndpoint:
     def post(self, path: str, body: Mapping[str, Any], timeout_s: float, tries: int = 1) -> Any:
         """Return the JSON that answers a request, within `timeout_s` for each try.
 
-        One that is busy is asked again, up to `tries` times. Raises Unavailable.
+        A busy endpoint is tried again, up to `tries` times. Raises Unavailable.
         """
         from http.client import HTTPException
         from urllib.error import HTTPError
@@ -66,7 +66,7 @@ class ModelEndpoint:
                 answer = send_post(url, content, self._make_headers(), timeout_s)
                 return json.loads(answer)
             except HTTPError as error:
-                error.close()  # it is the answer too, with its connection
+                error.close()  # it is also the answer, with its connection
                 if error.code not in _BUSY or turn == tries - 1:
                     message = f"{url} refused ({error.code} {error.reason})"
                     raise Unavailable(message, self._advise(error.code)) from error
@@ -81,7 +81,7 @@ class ModelEndpoint:
         raise AssertionError("unreachable: the last try returns or raises")
 
     def complete(self, prompt: str, timeout_s: float) -> str:
-        """Return a model's reply to a prompt. Raises Unavailable where there is none."""
+        """Return a model's reply to a prompt. Raises Unavailable if there is none."""
         body = {"messages": [{"role": "user", "content": prompt}], "temperature": 0}
         answer = self.post("/chat/completions", body, timeout_s)
         try:
@@ -116,9 +116,9 @@ class ModelEndpoint:
 
 
 class RestingModel:
-    """A model that is left alone for half a minute after it failed, so that it fails at once.
+    """A model that fails at once for half a minute after a failure, without being called.
 
-    Any thread may ask it.
+    Any thread may use it.
     """
 
     def __init__(self, complete: Complete, clock: Callable[[], float] = time.monotonic):
@@ -141,7 +141,7 @@ class RestingModel:
 
 
 def is_url(address: str) -> bool:
-    """Return whether an address is one of HTTP, with a host."""
+    """Return whether an address is an HTTP URL with a host."""
     try:
         parts = urlsplit(address)
         return parts.scheme in ("http", "https") and bool(parts.hostname)

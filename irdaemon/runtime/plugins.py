@@ -1,4 +1,4 @@
-"""Resolve "module:attr" names: how families of parts are chosen, and how a person adds theirs."""
+"""Resolve "module:attr" names: how families of parts are chosen, and how people add theirs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from irclient.nearest import did_you_mean as did_you_mean
 
 
 def load(family: str, name: str, table: Mapping[str, str]) -> Any:
-    """Return the part of `family` called `name`, from `table` or by its own "module:attr".
+    """Return the part of `family` called `name`, from `table` or by a custom "module:attr".
 
-    Raises QueryError naming the nearest known name, or what failed to import.
+    Raises QueryError naming the nearest known name, or the failed import.
     """
     target = table.get(name, name)
     module, _, attribute = target.partition(":")
@@ -27,7 +27,7 @@ def load(family: str, name: str, table: Mapping[str, str]) -> Any:
         )
     try:
         return getattr(importlib.import_module(module), attribute)
-    except Exception as error:  # a person's own module may fail in any way
+    except Exception as error:  # a custom module may fail in any way
         raise QueryError(
             f"{family} {name!r} cannot be loaded: {error}",
             "" if name in table else f"{sys.executable} must find {module}, with {attribute} in it",
@@ -35,9 +35,9 @@ def load(family: str, name: str, table: Mapping[str, str]) -> Any:
 
 
 def load_quiet(name: str) -> Any:
-    """Import a package that sets its own logger to tell everything, and have it tell warnings.
+    """Import a package that sets its own logger to log everything, and limit it to warnings.
 
-    A level that was set before is kept, and so is that of a package that was imported before.
+    A level set before is kept, and so is that of a package imported before.
     """
     if name in sys.modules:
         return sys.modules[name]

@@ -2,8 +2,8 @@
 
     run(["systemctl", "--user", "daemon-reload"], ProcessLimits(60.0))
 
-A bounded child is started by way of `bounded.py`, which sets its limits on itself and becomes the
-command: nothing of ours runs between fork and exec, so it is safe beside threads.
+A bounded child is started through `bounded.py`, which sets its limits on itself and becomes the
+command: none of our code runs between fork and exec, so it is safe with threads.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Finished:
 
 
 def run(command: Sequence[str], limits: ProcessLimits) -> Finished:
-    """Run a command to its end, its stdin empty; on Linux it ends with the thread that waits.
+    """Run a command to its end, with empty stdin; on Linux it ends with the waiting thread.
 
     Raises Unavailable as `run_errand` does.
     """
@@ -72,7 +72,7 @@ class Printed:
     err: bytes
 
 
-# How often an errand is checked for whether it is still wanted.
+# How often to check whether an errand is still wanted.
 _WANTED_EVERY_S = 0.25
 _MOST_OUTPUT = 64 << 20
 _PIPE_BYTES = 1 << 20
@@ -81,10 +81,10 @@ _PIPE_BYTES = 1 << 20
 def run_errand(
     errand: Errand, limits: ProcessLimits, most: int, is_wanted: Callable[[], bool]
 ) -> Printed:
-    """Run an errand to its end, in a process group of its own.
+    """Run an errand to its end, in a separate process group.
 
-    Raises Unavailable where the command does not exist, or was killed with every process that it
-    started: for its time, for more than `most` bytes of output, or as it was no longer wanted.
+    Raises Unavailable if the command does not exist, or was killed with all processes that it
+    started: for exceeding its time or `most` bytes of output, or because it was no longer wanted.
     """
     child = _start_bounded(errand.command, limits, subprocess.PIPE, errand.cwd, errand.env)
     name = os.path.basename(errand.command[0])
@@ -118,7 +118,7 @@ def _talk(
                 raise Unavailable(f"{name} was ended: it is no longer wanted")
             found = ready.select(_WANTED_EVERY_S)
             if not found and child.poll() is not None:
-                break  # processes that it started still have its streams
+                break  # processes started by it still have its streams
             for key, _ in found:
                 if key.fileobj is child.stdin:
                     try:
@@ -163,7 +163,7 @@ def _start_bounded(
     cwd: str | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Child:
-    """Start a command within its limits: pipes as its stdin, which never blocks, and stdout."""
+    """Start a limited command with pipes as its stdin, which never blocks, and stdout."""
     limiter = [sys.executable, "-I", "-S", bounded.__file__, str(os.getpid()), str(limits.memory)]
     child = subprocess.Popen(
         [*limiter, *command],
@@ -213,15 +213,15 @@ def end_child(child: Child, patience_s: float = 0.0) -> None:
 
 
 def start_answering(command: Sequence[str], limits: ProcessLimits) -> Child:
-    """Start a command that answers requests by its stdin, which never blocks, and stdout.
+    """Start a command that answers requests from its stdin, which never blocks, on its stdout.
 
-    The limit of time is that of the caller; on Linux it ends with the thread that started it.
+    The caller enforces the time limit; on Linux it ends with the thread that started it.
     """
     return _start_bounded(command, limits, subprocess.DEVNULL)
 
 
 def start_detached(command: Sequence[str]) -> Child:
-    """Start a command that outlives this process, in a session of its own; pipes as its streams."""
+    """Start a command that outlives this process, in a new session, with pipes as its streams."""
     return subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -237,10 +237,10 @@ def start_detached(command: Sequence[str]) -> Child:
 #     run_program("extract_pdf.py", data, ProcessLimits(20.0, 1024 * MB), most=40 * MB)
 #
 # A child runs one program (see `repeat`), one request after the other. It is replaced after
-# `MOST_REQUESTS` of them or `OLDEST_S`, and after any that it did not survive. Only that request
-# fails; if the child had served others before, it is tried again in a new one, since their remains
-# may have ended the child. Without requests it ends by itself, and so it does with the process, on
-# Linux with the thread, that started it.
+# `MOST_REQUESTS` requests or `OLDEST_S`, and after any request that it did not survive. Only that
+# request fails; if the child had served others before, it is tried again in a new one, since their
+# leftovers may have ended the child. Without requests it ends by itself, and it also ends with the
+# process, on Linux with the thread, that started it.
 
 MOST_REQUESTS = 200
 OLDEST_S = 120.0
@@ -250,7 +250,7 @@ _PATIENCE_S = 1.0
 
 
 class _Unanswered(Exception):
-    """The program failed, or the child ended before it had answered."""
+    """The program failed, or the child ended before it answered."""
 
 
 @dataclass(slots=True)
@@ -268,16 +268,16 @@ class _Repeating:
         return self.requests >= MOST_REQUESTS or time.monotonic() - self.started > OLDEST_S
 
 
-# By program and limits of memory and output. One in use is not in it, so that no two threads have
-# the same.
+# By program and limits of memory and output. A child in use is removed from it, so that no two
+# threads have the same.
 _idle: dict[tuple[str, int, int], _Repeating] = {}
 
 
 def run_program(program: str, data: bytes, limits: ProcessLimits, most: int) -> bytes:
     """Return the output of a program with `data` as its stdin.
 
-    `program` is a file of Python. Raises Unavailable where it fails, needs longer than the limit or
-    more memory, or prints more than `most` bytes.
+    `program` is a Python file. Raises Unavailable if it fails, exceeds the limit of time or memory,
+    or prints more than `most` bytes.
     """
     key = (program, limits.memory, most)
     repeating = _idle.pop(key, None) or _start(program, limits, most)
@@ -307,7 +307,7 @@ atexit.register(end_all)
 
 
 def _explain_end(repeating: _Repeating, error: Exception) -> Unavailable:
-    """Return why a child gave no answer, once it has ended."""
+    """Return why a child that has ended gave no answer."""
     name, code = os.path.basename(repeating.program), repeating.child.returncode
     if isinstance(error, _Unanswered) and str(error):
         return Unavailable(f"{name} {error}")
@@ -372,12 +372,12 @@ def _exchange(repeating: _Repeating, data: bytes, limits: ProcessLimits, most: i
 #     for number, reply in parallel.replies(0.05): ...
 #
 # A child runs a program that answers requests, one after the other (see `answer`). It ends with the
-# thread that started it, and by itself after a while without a request; then, or when it was
-# killed, another takes its place and gets the requests that it had not answered. A request that two
-# children did not survive is not sent a third time.
+# thread that started it, and by itself after a while without a request; then, or if it was killed,
+# another takes its place and gets its unanswered requests. A request that two children did not
+# survive is not sent a third time.
 
-# How many requests a child has at once: the next are there when one is answered, and while the
-# caller is busy.
+# How many requests a child has at once: it can go on with the next when it has answered one, even
+# while the caller is busy.
 _AHEAD = 4
 _MOST_TRIES = 2
 _UNLIMITED = ProcessLimits(0.0)
@@ -392,7 +392,7 @@ class _Request:
 
 @dataclass(slots=True)
 class _Working:
-    """A child with its requests, the first of which it is working on."""
+    """A child with its requests, of which it works on the first."""
 
     child: Child
     requests: deque[_Request] = field(default_factory=deque)
@@ -426,7 +426,7 @@ class Parallel:
     def receive(self, timeout_s: float) -> Iterator[tuple[int, bytes | None]]:
         """Yield the replies, waiting up to `timeout_s` for the first of them.
 
-        The reply is None where no child answered.
+        The reply is None if no child answered.
         """
         yield from self._send_waiting()
         ready = self._select_ready(timeout_s)
@@ -466,7 +466,7 @@ class Parallel:
             working.unsent += len(request.data).to_bytes(LENGTH, "big") + request.data
 
     def _find_free(self) -> _Working | None:
-        """Return the child with the fewest requests, a new one where each has some."""
+        """Return the child with the fewest requests, or a new one if all are busy."""
         least = min(self._working, key=lambda each: len(each.requests), default=None)
         if (least is None or least.requests) and len(self._working) < self.count:
             least = self._start_child() or least
@@ -474,7 +474,7 @@ class Parallel:
 
     def _start_child(self) -> _Working | None:
         if self._deaths >= _MOST_TRIES and not self._answered:
-            return None  # none was ever of use
+            return None  # no child has ever answered
         try:
             child = start_answering(self._command, _UNLIMITED)
         except OSError:
@@ -536,7 +536,7 @@ class Parallel:
 
 
 def _widen_pipe(child: Child) -> None:
-    """Let a pipe hold a reply that is read later: its child goes on with the next request."""
+    """Let a pipe hold a reply that is read later, so that its child can go on."""
     if sys.platform == "linux":
         from fcntl import F_SETPIPE_SZ, fcntl
 
@@ -546,7 +546,7 @@ def _widen_pipe(child: Child) -> None:
 
 
 def answer(replied: Callable[[bytes], bytes]) -> None:
-    """Answer the requests of a Parallel, in its program, until there are no more."""
+    """Answer the requests of a Parallel, in its program, until it sends no more."""
     requests, replies = take_streams()
     while (data := read_request(requests)) is not None:
         reply = replied(data)

@@ -22,7 +22,7 @@ _KEPT = 1_000
 
 @dataclass(slots=True)
 class Lap:
-    """A stage of one piece of work: when it began first, how long it took in all, how often.
+    """A stage of one piece of work: when it first began, its total duration, and how often it ran.
 
     In milliseconds since the work began.
     """
@@ -50,7 +50,7 @@ _laps: ContextVar[Laps | None] = ContextVar("laps", default=None)
 
 
 class stage:  # noqa: N801 (a context manager, used like a function)
-    """Measure what happens within, under a name."""
+    """Measure the block as a stage."""
 
     __slots__ = ("_name", "_started")
 
@@ -75,7 +75,8 @@ def note(name: str, ms: float) -> None:
     if samples is None:
         samples = _samples.setdefault(name, deque(maxlen=_KEPT))
     samples.append(ms)
-    # Two threads may count one as none now and then; a lock would cost more than that is worth.
+    # Two threads may occasionally count one duration for two; a lock would cost more than that is
+    # worth.
     _totals[name] = _totals.get(name, 0) + 1
     if (laps := _laps.get()) is None:
         return
@@ -88,7 +89,7 @@ def note(name: str, ms: float) -> None:
 
 @contextmanager
 def record_laps() -> Iterator[Laps]:
-    """Give the stages of what happens within, filled as they end."""
+    """Yield the stages of the block, filled in as they end."""
     laps = Laps()
     token = _laps.set(laps)
     try:
@@ -98,9 +99,9 @@ def record_laps() -> Iterator[Laps]:
 
 
 def summarize_stages() -> dict[str, dict[str, float]]:
-    """Return for every stage how many durations were noted in all and how many of them are kept.
+    """Return for every stage how many durations were noted, and how many of them are kept.
 
-    With the p50, p95 and the longest of those that are kept.
+    With the p50, p95 and maximum of the kept ones.
     """
     return {
         name: {"total": _totals.get(name, 0), **_summarize(list(samples))}

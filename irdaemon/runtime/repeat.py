@@ -2,11 +2,11 @@
 
     python -P repeat.py PROGRAM MOST
 
-A request is the length of what the program finds in its stdin (8 bytes, big-endian), and that. A
-reply is `+`, `-` (it failed) or `>` (it printed more than MOST bytes), the length of what it
-printed, likewise, and that. The program is a file of Python that is run as `__main__` each time;
-what it imports stays. It ends where its stdin does, after IDLE_S without a request, and after one
-that took much memory.
+A request is the length of the program's stdin (8 bytes, big-endian), followed by the stdin. A reply
+is `+`, `-` (it failed) or `>` (it printed more than MOST bytes), the length of its output in the
+same form, and the output. The program is a Python file that is run as `__main__` each time; its
+imports stay. The process ends when its stdin does, after IDLE_S without a request, and after a
+request that took much memory.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ LENGTH = 8
 DONE, FAILED, TOO_MUCH = b"+", b"-", b">"
 _AT_ONCE = 1 << 20
 _MOST_KIB = 256 << 10
-# A little later the next look at a directory is due, or none.
+# A little later the next check of a directory is due, or none.
 IDLE_S = 10.0
 
 
 class _TooMuch(BaseException):
-    """The program printed more than it may: nothing in it is to catch this."""
+    """The program printed more than it may: nothing in it should catch this."""
 
 
 class _Printed(io.BytesIO):
-    """Keep what a program prints, up to a limit."""
+    """Collect a program's output, up to a limit."""
 
     def __init__(self, most: int):
         super().__init__()
         self._left = most
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
-        """Keep more of it. Raises _TooMuch beyond the limit."""
+        """Collect more output. Raises _TooMuch beyond the limit."""
         self._left -= len(data)
         if self._left < 0:
             raise _TooMuch
@@ -60,13 +60,14 @@ def main(program: str, most: int) -> None:
         del printed
         gc.collect()
         if _measure_peak_kib() > _MOST_KIB:
-            break  # so that the next has all the memory it may have
+            break  # so that the next has all the memory it may use
 
 
 def _measure_peak_kib() -> int:
-    """Return the most memory that this program had at once.
+    """Return the peak memory of this program, in KiB.
 
-    Linux counts what the parent had into `ru_maxrss`, so that a large one would have none reused.
+    Linux counts the parent's memory into `ru_maxrss`, so with a large parent no process would be
+    reused.
     """
     try:
         with open("/proc/self/status", encoding="ascii") as file:
@@ -77,16 +78,16 @@ def _measure_peak_kib() -> int:
 
 
 def take_streams() -> tuple[io.RawIOBase, BinaryIO]:
-    """Return stdin and stdout for requests and replies alone; in their place stands nothing."""
+    """Take stdin and stdout for requests and replies alone; programs get empty ones instead."""
     requests, replies = os.fdopen(os.dup(0), "rb", 0), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
-    for standard in (0, 1):  # what a library prints by itself is no part of a reply
+    for standard in (0, 1):  # what a library prints directly is not part of a reply
         os.dup2(nothing, standard)
     return requests, replies
 
 
 def read_request(requests: io.RawIOBase) -> bytes | None:
-    """Return what the next request holds; None where there are no more, or none for IDLE_S."""
+    """Return the next request; None at the end of the stream, or after IDLE_S without one."""
     ready, _, _ = select.select([requests], [], [], IDLE_S)
     head = _read_exactly(requests, LENGTH) if ready else b""
     return _read_exactly(requests, int.from_bytes(head, "big")) if len(head) == LENGTH else None
@@ -101,7 +102,7 @@ def _read_exactly(file: io.RawIOBase, size: int) -> bytes:
 
 
 def _run(code: CodeType, data: bytes, most: int) -> tuple[bytes, bytes]:
-    """Run a program on `data`; return how it went, and what it printed."""
+    """Run a program on `data`; return its outcome and its output."""
     printed = _Printed(most)
     sys.stdin, sys.stdout = io.TextIOWrapper(io.BytesIO(data)), io.TextIOWrapper(printed)
     sys.argv = [code.co_filename]

@@ -7,7 +7,7 @@ import tempfile
 
 
 def replace_file(path: str, text: str) -> None:
-    """Write a file for its owner alone, in the place of one that is there. Raises OSError."""
+    """Write a file for its owner alone, replacing an existing one. Raises OSError."""
     directory, name = os.path.split(path)
     descriptor, written = tempfile.mkstemp(dir=directory, prefix=f".{name}-")
     try:

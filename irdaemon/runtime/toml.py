@@ -1,6 +1,6 @@
-"""Read TOML without falling for keys of thousands of parts.
+"""Read TOML safely even with keys of thousands of parts.
 
-tomllib takes time and memory with the square of a dotted key's parts: a 40 kB key, gigabytes.
+tomllib takes time and memory quadratic in a dotted key's parts: a 40 kB key takes gigabytes.
 """
 
 from __future__ import annotations

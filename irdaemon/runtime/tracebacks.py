@@ -1,4 +1,4 @@
-"""Describe errors without their messages: one may quote what was being read, and logs may not."""
+"""Describe errors without their messages: these may quote data that must not be logged."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""The one analyzer, used for indexing and for queries alike.
+"""The analyzer for both indexing and queries.
 
-Words are cut at anything that is not a letter, digit, mark or underscore. An identifier
-(`parseConfigFile`, `parse_config_file`) gives itself, lower-cased, and its parts. Parts and plain
+Words are split at anything that is not a letter, digit, mark or underscore. An identifier
+(`parseConfigFile`, `parse_config_file`) yields itself, lower-cased, and its parts. Parts and plain
 words are lower-cased and stemmed (Snowball English); stop words and one-character tokens are
-dropped. Scripts written without spaces give overlapping character pairs. `c++`, `c#` and `f#`
-are words. Of a plain word that stemming changes, a second token keeps the form: it is counted zero
-times, so it weighs nothing in a score and tells which records hold the word as it is written.
-ANALYZER names this behaviour: change it and every corpus is re-decomposed.
+dropped. Scripts written without spaces yield overlapping character pairs. `c++`, `c#` and `f#` are
+words. If stemming changes a plain word, a second token keeps its form: it is counted zero times, so
+it weighs nothing in a score and tells which records contain the word as written. ANALYZER names
+this behaviour: change it and every corpus is decomposed again.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _UNSPACED = (
 # Combining marks that Python's \w leaves out, without which Indic and Semitic words fall apart.
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
 _WORD = re.compile(rf"[cC]\+\+|[cCfF]#(?!\w)|[{_UNSPACED}]+|(?:[^\W{_UNSPACED}]|[{_MARKS}])+")
-# The same where none of those characters occurs, and for plain ASCII: the wide classes cost nearly
+# Variants for text without those characters, and for plain ASCII: the wide classes cost nearly
 # three times as much.
 _PLAIN_WORD = re.compile(r"[cC]\+\+|[cCfF]#(?!\w)|\w+")
 _ASCII_WORD = re.compile(_PLAIN_WORD.pattern, re.ASCII)
-_SHARP = frozenset((b"c", b"C", b"f", b"F"))  # that, and a sharp, may be a word
+_SHARP = frozenset((b"c", b"C", b"f", b"F"))  # that, and a sharp, may belong to a word
 _IN_WORDS = frozenset("_+#")
-_EMOJI_FOLLOWS = "\ufe0f"  # the one mark that is common, and joins nothing
+_EMOJI_FOLLOWS = "\ufe0f"  # the one common mark, and it joins nothing
 _ASCII_BYTES = bytes(range(128))
 _SPACES = re.sub(rb"\W", b" ", bytes(range(256)))
 _ASCII_SPACES = _SPACES[:128] + bytes(range(128, 256))
@@ -59,34 +59,33 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _QUALIFIER = re.compile(r"[./:]")
 _SHORTEST_LAST_PART = 5
 
-# Qualified names, and words in backticks.
-# A name is looked for where a word begins alone: from each letter of a long word
-# that would take time with the square of its length.
+# Qualified names, and words in backticks. A name is searched only from the beginning of a word:
+# from each letter of a long word that would take quadratic time.
 _NAME_IN_CODE = re.compile(r"(?<!\w)(\w+(?:(?:\.|::)\w+)+)|`(\w+)`")
 _SHORTEST_IDENTIFIER = 5
 
-# A token of a form begins with what no word holds. Short words' forms say little.
+# A token of a form begins with a character that no word contains. Short words' forms say little.
 _FORM = "="
 _SHORTEST_FORM = 6
 
-# Normalising takes time with the square of a run of marks, so a long text is normalised in pieces:
-# they end before white space, or before what can join nothing to the piece.
+# Normalising takes time quadratic in a run of marks, so a long text is normalised in pieces that
+# end before white space, or before a character that cannot join the piece.
 _PIECE = re.compile(r".{1,400}(?=\s|\Z)|.{1,400}(?=\w)|.{1,400}", re.DOTALL)
 _LONGEST_PIECE = 400
 # With more separators than this, one pass for all of them is faster.
 _FEW_CHARACTERS = 32
 
-# Of each generation: twice as many take some 25 MB.
+# Words per generation: twice as many take some 25 MB.
 _CACHED_WORDS = 40_000
 _LONGEST_WORD = 100
 
-# Each word is stemmed once, for what is known of it is kept here: looking it up in a cache of the
-# stemmer's own takes twice as long as stemming it.
+# Each word is stemmed once and its tokens are kept here: a lookup in the stemmer's own cache takes
+# twice as long as stemming.
 _stemmer = Stemmer.Stemmer("english", 0)
 
 
 class _Words(dict[str, tuple[tuple[str, ...], str]]):
-    """The tokens of words, and what keeps their form (see `make_form`), found at their first use.
+    """The tokens of words and of their forms (see `make_form`), computed at their first use.
 
     Words of two generations are kept: one that is used again moves to the newer.
     """
@@ -116,24 +115,24 @@ _analysed = _Words()
 
 
 def forget_words() -> None:
-    """Give back the memory of what words were analysed to."""
+    """Release the memory of the analysed words."""
     _analysed.forget()
 
 
 def tokenize(text: str) -> list[str]:
-    """Return the tokens of `text` in order, repeats included."""
+    """Return the tokens of `text` in order, including repeats."""
     return [token for word in split_words(text) for token in _analysed[word][0]]
 
 
 class QueryWords(NamedTuple):
-    """The words of a query, in tokens, each once.
+    """The words of a query, as tokens, each once.
 
-    `tokens` are its own. `identifiers` are those of words that are written as names in code are:
-    of several parts, the parts of qualified names (`windows.malfind`), single words in backticks,
-    and a text of one word. `unstemmed` are plain words in lower case whose token is another: an
-    identifier (`EventEmitter`) is indexed by its whole, unstemmed, and who types it without its
-    capitals means the same. `typed` are tokens of records that hold the plain words as they are
-    typed: the word, which an identifier has for its whole, and the token that keeps its form.
+    `tokens` are all of them. `identifiers` are the tokens of words written like names in code: of
+    several parts, the parts of qualified names (`windows.malfind`), single words in backticks, and
+    a text of one word. `unstemmed` are plain words in lower case whose token differs: an identifier
+    (`EventEmitter`) is indexed by its whole, unstemmed, and a person who types it without capitals
+    means the same. `typed` are the tokens of records that contain the plain words as typed: the
+    word, which is an identifier's whole, and the token that keeps its form.
     """
 
     tokens: tuple[str, ...]
@@ -167,7 +166,7 @@ def _is_plain(word: str, tokens: Sequence[str]) -> bool:
 
 
 def make_form(word: str, tokens: Sequence[str]) -> str:
-    """Return the token that keeps the form of a plain word, "" where that is its own stem."""
+    """Return the token that keeps the form of a plain word, or "" if the word is its own stem."""
     form = word.lower()
     return _FORM + form if _is_plain(word, tokens) and tokens[0] != form else ""
 
@@ -183,7 +182,7 @@ def split_words(text: str) -> list[str]:
 
 
 def _split_wide_words(text: str) -> list[str]:
-    """Return the words of a normal text with letters beyond ASCII."""
+    """Return the words of a normalised text with letters beyond ASCII."""
     data = text.encode("utf-8", "surrogatepass")
     wide = _find_wide(data)
     if any(map(_is_special, wide)):
@@ -208,21 +207,22 @@ def normalize(text: str, form: Literal["NFC", "NFKC"]) -> str:
 
 
 def _has_signed(data: bytes) -> bool:
-    """Return whether `c++` or the like may stand in a text."""
+    """Return whether a text may contain `c++` or the like."""
     before = (part[-1:] for part in data.split(b"#")[:-1])
     return (b"+" in data and b"++" in data) or not _SHARP.isdisjoint(before)
 
 
 def _find_wide(data: bytes) -> set[str]:
-    """Return the characters beyond ASCII of a text."""
+    """Return the non-ASCII characters of a text."""
     return set(data.translate(None, _ASCII_BYTES).decode("utf-8", "surrogatepass"))
 
 
 @cache
 def _separates(character: str) -> bool:
-    """Return whether a character separates words wherever it stands, as quotes of print do.
+    """Return whether a character separates words in any place, as typographic quotes do.
 
-    Not so a mark, which may join what is before it, and what is normalised to a part of a word.
+    A mark, which may join the character before it, does not, nor a character that is normalised to
+    a part of a word.
     """
     parts = unicodedata.normalize("NFKC", character)
     is_mark = unicodedata.category(character).startswith("M") and character != _EMOJI_FOLLOWS
@@ -238,7 +238,7 @@ def _is_special(character: str) -> bool:
 
 
 def split_surface(text: str, lexical: str) -> list[str]:
-    """Return the words of a surface: its text twice beside further lexical text, else once.
+    """Return the words of a surface: its text twice if it has further lexical text, else once.
 
     The doubling is the measured recipe "2 x (name and description) + body".
     """
@@ -249,13 +249,13 @@ def split_surface(text: str, lexical: str) -> list[str]:
 def count_terms(text: str, lexical: str = "") -> Counter[str]:
     """Count the tokens of a surface. Those that keep a word's form count zero.
 
-    In bulk a TermCounter (see `counting`) takes half of the time.
+    In bulk a TermCounter (see `counting`) takes half the time.
     """
     words = split_surface(text, lexical)
     if not words:
         return Counter()
-    # Each distinct word is looked up once, for what is known of words lies far apart in memory; and
-    # none of the hundreds that a text has takes a line of Python.
+    # Each distinct word is looked up once, since its data are scattered in memory; and none of the
+    # hundreds in a text takes a line of Python.
     distinct = Counter(words)
     tokens, forms = zip(*map(_analysed.__getitem__, distinct), strict=True)
     counts = Counter(chain.from_iterable(map(mul, tokens, distinct.values())))
@@ -266,8 +266,8 @@ def count_terms(text: str, lexical: str = "") -> Counter[str]:
 def tokenize_name(name: str) -> list[str]:
     """Return the words of a name, each once: the parts of an identifier without the whole.
 
-    Of a qualified name (`math.factorial`, `plugin:skill`, `@scope/package`) the last part counts,
-    unless that is too short to be more than a file type (`node.js`).
+    The last part of a qualified name (`math.factorial`, `plugin:skill`, `@scope/package`) counts,
+    unless it is so short that it may be a file type (`node.js`).
     """
     last = _QUALIFIER.split(name.strip(" ./:"))[-1]
     wanted = last if len(last) >= _SHORTEST_LAST_PART else name
@@ -281,7 +281,7 @@ def _tokenize_parts(word: str) -> list[str]:
 
 
 def tokenize_word(word: str) -> list[str]:
-    """Return the tokens of a word as `split_words` gives it; see ANALYZER."""
+    """Return the tokens of a word as returned by `split_words`; see ANALYZER."""
     is_ascii = word.isascii()
     if not is_ascii and _IS_UNSPACED.match(word):
         return [word[i : i + 2] for i in range(max(1, len(word) - 1))]

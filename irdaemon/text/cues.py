@@ -1,11 +1,11 @@
-"""Which of many fixed strings may stand in a text, told by one pass over its bytes.
+"""Find which of many fixed strings a text may contain, in one pass over its bytes.
 
     cues = CueTable([("pip install", "uv add"), ("npx",)])
     cues.possible(text)  # [True, False]: neither of the first group is ruled out, the second is
 
-A string can only stand where each three bytes of it do; those of a text are marked in a table by
-their hash. numpy is imported at the first text that is long enough: commands that read none are to
-start without it.
+A text contains a string only if it contains each three bytes of it; those of the text are marked in
+a table by their hash. numpy is imported at the first text that is long enough: commands that read
+none must start without it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _GRAM = 3
 _HASHES = 1 << 16
 # The hash of three bytes, in 16 bits: the first two as a number, times this, and the last two.
 _FACTOR = 40_503
-# A search for each string costs less in a shorter text. A longer one is not kept.
+# In a shorter text a search for each string costs less. A longer one is not kept.
 _SHORTEST, _LONGEST_KEPT = 1_000, 100_000
 
 
 class CueTable:
-    """Groups of strings that are looked for together. Raises ValueError for one under 3 bytes."""
+    """Groups of strings to search together. Raises ValueError for a string under 3 bytes."""
 
     def __init__(self, groups: Sequence[Sequence[str]]):
         self._cues = [cue.encode() for group in groups for cue in group]
@@ -38,9 +38,9 @@ class CueTable:
         self._untold = [True] * len(groups)
 
     def find_possible(self, text: str) -> list[bool]:
-        """Return for each group whether one of its strings may stand in a text.
+        """Return for each group whether a text may contain one of its strings.
 
-        It is False only where none does. For a short text all are True.
+        It is False only if the text contains none. For a short text all are True.
         """
         if len(text) < _SHORTEST:
             return self._untold
@@ -51,7 +51,7 @@ class CueTable:
 
     @cached_property
     def _grams(self) -> NDArray[np.intp]:
-        """Return the hashes of each string, a row each, filled up with its own."""
+        """Return the hashes of each string, one row each, padded with its own."""
         import numpy as np
 
         hashes = [_hash_grams(cue) for cue in self._cues]
@@ -59,7 +59,7 @@ class CueTable:
         return np.array([np.resize(each, longest) for each in hashes])
 
 
-# The last text that was marked, and its marks: secrets and packages are looked for in the same one.
+# The last marked text and its marks: the same text is searched for secrets and for packages.
 _last: tuple[str, NDArray[np.bool_]] | None = None
 
 

@@ -1,4 +1,4 @@
-"""Tell text in another language than English, by the words that every sentence of it needs."""
+"""Detect text in another language than English, by the words that every sentence of it needs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def is_foreign(text: str) -> bool:
-    """Return whether more words of a text belong to sentences of another language than English."""
+    """Return whether a text has more function words of another language than of English."""
     words = [word.lower() for word in _WORD.findall(text)]
     foreign = sum(word in _FUNCTION_WORDS or not word.isascii() for word in words)
     return foreign > sum(word in STOP_WORDS for word in words)
