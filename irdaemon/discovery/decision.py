@@ -188,7 +188,7 @@ def find_shift(floor: Floor | None) -> float | None:
 
 
 # What makes a floor of one version useless to another: the features and the weights.
-FORMULA = 5
+FORMULA = 6
 # Below this separability (Youden's J) what calibration found is kept and shown, but not applied.
 TRUSTED_J = 0.5
 
