@@ -1,4 +1,4 @@
-"""Evaluation: how good answers are, by cases of queries and what answers them."""
+"""Evaluation: measure the quality of answers on labelled queries (cases)."""
 
 from irdaemon.config.addons import AddOn
 

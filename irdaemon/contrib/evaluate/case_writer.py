@@ -1,6 +1,6 @@
-"""Write cases by a language model: `python -m irdaemon.contrib.evaluate.case_writer FILE ...`.
+"""Write cases with a language model: `python -m irdaemon.contrib.evaluate.case_writer FILE ...`.
 
-`irc eval gen` becomes this program, with the corpus and the texts of its artifacts on stdin.
+`irc eval gen` runs this program with the corpus and the texts of its artifacts on stdin.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The artifacts that cases refer to, and which of the gold has gone."""
+"""Resolve the artifacts that cases refer to, and find gold that no longer exists."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from irdaemon.index import CorpusIndex
 
 
 def read_lines(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a file that are not blank, each with its place.
+    """Yield the lines of a file that are not blank, each with its location.
 
-    Raises QueryError naming the file where it cannot be read.
+    Raises QueryError naming the file if it cannot be read.
     """
     name = os.fspath(path)
     try:
@@ -29,12 +29,12 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
 
 
 def query_id(number: int) -> str:
-    """Return the id of the case of a number, from 0, in reports and in TREC's files."""
+    """Return the query id of a case, given its index, for reports and TREC files."""
     return f"q{number:05d}"
 
 
 def validate_cases(cases: Sequence[Case], ids: Iterable[str]) -> dict[int, list[str]]:
-    """Return, by the number of the case, gold that no artifact has: the corpus has drifted."""
+    """Return unknown gold by the index of its case: the corpus has drifted."""
     known = set(ids)
     missing = {
         number: [gold for gold in case.gold if gold not in known]
@@ -44,16 +44,16 @@ def validate_cases(cases: Sequence[Case], ids: Iterable[str]) -> dict[int, list[
 
 
 def corpus_signature(ids: Iterable[str]) -> str:
-    """Return 16 hex digits that change when the set of artifacts does."""
+    """Return 16 hex digits that change when the set of artifacts changes."""
     return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()[:16]
 
 
-# Gold as people write it: an id, or a name or the end of a path where that is one artifact's.
+# Gold as people write it: an id, or a name or the end of a path that only one artifact has.
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The artifacts there are, by every way to refer to them: copies of one count as one."""
+    """All artifacts, by every way to refer to them; copies count as one."""
 
     ids: set[str] = field(default_factory=set)
     _called: dict[str, set[str]] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Catalogue:
 
     @classmethod
     def from_indexes(cls, indexes: Iterable[CorpusIndex]) -> Catalogue:
-        """Return the artifacts of some corpora."""
+        """Build the catalogue of the artifacts of some corpora."""
         made = cls()
         for index in indexes:
             cards = [index.rows.cards[owner] for owner in index.rows.list_owners()]
@@ -71,7 +71,7 @@ class Catalogue:
         return made
 
     def add(self, artifacts: Iterable[tuple[str, str]], corpus: str = "") -> None:
-        """Take in (id, name) pairs, of a corpus by whose name they may be referred to."""
+        """Add (id, name) pairs of a corpus, whose name can qualify references to them."""
         if corpus:
             self._corpora.add(corpus)
         for artifact_id, name in artifacts:
@@ -80,13 +80,13 @@ class Catalogue:
                 self._called.setdefault(reference, set()).add(artifact_id)
 
     def resolve_case(self, case: Case) -> Case:
-        """Return the case with ids for gold; what is ambiguous or unknown stays as written."""
+        """Return the case with gold as ids; ambiguous or unknown references stay as written."""
         gold = tuple(map(self.find_id, case.gold))
         grades = {self.find_id(each): grade for each, grade in case.grades.items()}
         return replace(case, gold=gold, grades=grades)
 
     def find_id(self, reference: str) -> str:
-        """Return the id that a reference means, itself where it is ambiguous or unknown."""
+        """Return the id that a reference means, or the reference if it is ambiguous or unknown."""
         if reference in self.ids:
             return reference
         meant = self._find_named(reference)
@@ -98,12 +98,12 @@ class Catalogue:
         return reference
 
     def _find_named(self, reference: str) -> set[str]:
-        """Return the artifacts of a name, else those whose ids end with a path."""
+        """Return the artifacts with a name, else those whose ids end with it as a path."""
         if called := self._called.get(reference):
             return called
         alike = self._called.get(reference.rpartition("/")[2], ())
         return {each for each in alike if each.endswith(f"/{reference}")}
 
     def list_unknown(self, references: Iterable[str]) -> tuple[str, ...]:
-        """Return what no artifact has for an id: drift."""
+        """Return the references that match no artifact's id: drift."""
         return tuple(each for each in references if each not in self.ids)

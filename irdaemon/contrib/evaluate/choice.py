@@ -1,4 +1,4 @@
-"""How good selections are, given that the gold was among the candidates."""
+"""Measure selections, given that the gold was among the candidates."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from irdaemon.contrib.evaluate.ranking import Interval, Run, f1, intervals, list
 from irdaemon.discovery.decide import check_spec, resolve_rel, select
 from irdaemon.types import SelectSpec
 
-# The floor that separates labelled cases best: Youden's J (1950), with everything it rests on.
+# The floor that separates labelled cases best: Youden's J (1950), and its inputs.
 
-# A floor that was tried: itself, sensitivity, specificity and j there.
+# One floor of the grid: the floor, and its sensitivity, specificity and j.
 GridRow = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A floor (None with a `reason` where one class is missing) and how well it separates.
+    """A floor (None with a `reason` if a class has no cases) and how well it separates.
 
-    `j` = sensitivity + specificity - 1. `spread` has least, median and largest score of each class.
-    `n_retrieval_miss` cases are left out, whose gold was not retrieved. `grid` has every floor that
-    was tried: `floor`, `sensitivity`, `specificity` and `j` there. `drift` is the gold that no
-    artifact was: those cases are left out as well.
+    `j` = sensitivity + specificity - 1. `spread` has the least, median and largest score of each
+    class. `n_retrieval_miss` cases, whose gold was not retrieved, are left out. `grid` has the
+    `floor`, `sensitivity`, `specificity` and `j` of every floor tried. `drift` is gold that matches
+    no artifact: those cases are left out as well.
     """
 
     floor: float | None
@@ -48,7 +48,7 @@ class Calibration:
 
     @property
     def separable(self) -> bool:
-        """Return whether the floor makes no mistake at all."""
+        """Return whether the floor separates the classes without a mistake."""
         return self.j >= 1
 
     @property
@@ -57,7 +57,7 @@ class Calibration:
         return (self.sensitivity + self.specificity) / 2
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the calibration as plain data."""
         plain = {name: getattr(self, name) for name in self.__slots__}
         return {
             **plain,
@@ -69,7 +69,7 @@ class Calibration:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Calibration:
-        """Build a calibration from what `to_dict` gave, in this version or another."""
+        """Build a calibration from the output of `to_dict`, of this version or another."""
         known = {each.name: data[each.name] for each in fields(cls) if each.name in data}
         return cls(**{**known, **{each: tuple(known.get(each, ())) for each in ("grid", "drift")}})
 
@@ -95,10 +95,10 @@ def floor_of(
 ) -> Calibration:
     """Return the floor that maximises weight * sensitivity + (1 - weight) * specificity.
 
-    `inside` are the best scores of answerable queries, `outside` of unanswerable ones; None: no hit
-    at all. Candidates are those of the `grid`; by default the midpoints of adjacent distinct
-    scores, one below all and one above. Of equals the highest is taken. Raises QueryError for a
-    grid that is empty or not of finite numbers.
+    `inside` are the best scores of answerable queries, `outside` of unanswerable ones; None means
+    no hit. Candidates are those of the `grid`; by default the midpoints of adjacent distinct
+    scores, one below all and one above. Ties go to the highest. Raises QueryError for a grid that
+    is empty or holds other values than finite numbers.
     """
     if grid is not None:
         _check_grid(grid)
@@ -133,7 +133,7 @@ def _check_grid(grid: Sequence[float]) -> None:
 def calibrate_min_score(
     runs: Sequence[Run], weight: float = 0.5, grid: Sequence[float] | None = None
 ) -> Calibration:
-    """Return the floor on the first score; cases whose gold was not retrieved are left out."""
+    """Return the floor on the first score; leave out cases whose gold was not retrieved."""
     found = [run for run in runs if run.rank is not None]
     outside = [run.top_score for run in runs if not run.case.gold]
     missed = len(runs) - len(found) - len(outside)
@@ -160,14 +160,14 @@ def _summarize_scores(scores: NDArray[np.float64]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class SelectionReport:
-    """How good what was committed is. What cannot be computed is None.
+    """The quality of committed selections; a measure that cannot be computed is None.
 
-    `commit_rate`: committed some gold; `precision` over cases that committed; `recall` of the gold
-    that was retrieved; `f1`, 0 for an empty commit: all over the `n_retrieved` cases whose gold was
-    among the candidates. `f1_all` is over every case with gold, and all of its gold: what was not
-    retrieved counts as missed. `acted`: share of the cases with gold that committed anything;
-    `abstention_accuracy`: share of those without that committed nothing; `j`: both together less 1.
-    `drift` is the gold that no artifact was.
+    `commit_rate`: share that committed some gold; `precision` over cases that committed; `recall`
+    of the gold that was retrieved; `f1`, 0 for an empty commit. All these are over the
+    `n_retrieved` cases whose gold was among the candidates. `f1_all` is over every case with gold,
+    and all of its gold: gold that was not retrieved counts as missed. `acted`: share of the cases
+    with gold that committed anything; `abstention_accuracy`: share of the cases without gold that
+    committed nothing; `j`: the sum of both, minus 1. `drift` is gold that matches no artifact.
     """
 
     n: int
@@ -187,11 +187,11 @@ class SelectionReport:
 
     @property
     def n_retrieval_miss(self) -> int:
-        """Return how many cases with gold had none of it among the candidates."""
+        """Count the cases with gold that had none of it among the candidates."""
         return self.n_gold - self.n_retrieved
 
     def value(self, measure: str) -> float | None:
-        """Return a measure by its name."""
+        """Return a measure by name."""
         found: float | None = getattr(self, measure)
         return found
 
@@ -215,7 +215,7 @@ SELECTION_MEASURES = (
 
 
 def evaluate_selection(runs: Sequence[Run], with_intervals: bool = True) -> SelectionReport:
-    """Return how good what was committed is; see SelectionReport. The 95% intervals take time."""
+    """Measure what runs committed; see SelectionReport. The 95% intervals take time."""
     series = _list_values(runs)
     means = {name: _compute_mean(values) for name, values in series.items()}
     full = [run for run in runs if run.case.gold]
@@ -250,7 +250,7 @@ def _list_values(runs: Sequence[Run]) -> dict[str, list[float]]:
 
 
 def _measure_selection(run: Run) -> tuple[float, float]:
-    """Return the precision of what was committed, and the recall of the gold that was retrieved."""
+    """Return the precision of a commit, and its recall of the retrieved gold."""
     gold, chosen = set(run.case.gold), set(run.committed)
     retrieved = gold & set(run.ranked)
     precision = len(chosen & gold) / len(chosen) if chosen else 0.0
@@ -266,19 +266,19 @@ def _compute_mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
 
 
-# Try many selectors on the candidates of one retrieval pass.
+# Sweep: try many selectors on the candidates of one retrieval pass.
 
 MAX_K = (1, 2, 3, 5, 8)
 REL = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 OBJECTIVE = "f1"
-# A grid of more selectors than this takes too long to be meant.
+# A grid of more selectors than this takes too long to be intended.
 _MOST_CELLS = 10_000
 _SHOWN = ("f1", "precision", "recall", "commit_rate", "mean_committed")
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """What a sweep tries: every combination of these. Raises QueryError for an impossible one."""
+    """The combinations that a sweep tries. Raises QueryError for an impossible one."""
 
     max_k: tuple[int, ...] = MAX_K
     rel: tuple[float, ...] = REL
@@ -286,7 +286,7 @@ class Grid:
 
     @property
     def specs(self) -> list[SelectSpec]:
-        """Return the selectors."""
+        """Return the selector of each combination."""
         if len(self.max_k) * len(self.rel) * len(self.min_score) > _MOST_CELLS:
             raise QueryError(f"a sweep of more than {_MOST_CELLS:,} selectors", "give fewer values")
         every = product(self.max_k, self.rel, self.min_score)
@@ -297,7 +297,7 @@ class Grid:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Grid:
-        """Build a grid from plain data, with the usual values of what is left out."""
+        """Build a grid from plain data, with default values for missing keys."""
         wrong = data.keys() - cls.__slots__
         if wrong or not all(isinstance(each, (list, tuple)) for each in data.values()):
             raise QueryError(
@@ -308,7 +308,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One setting of the selector, and how it did; see SelectionReport."""
+    """One setting of the selector and its results; see SelectionReport."""
 
     spec: SelectSpec
     report: SelectionReport
@@ -324,7 +324,7 @@ T = TypeVar("T")
 
 
 def keep_unbeaten(points: Iterable[tuple[T, float | None, float | None]]) -> list[T]:
-    """Return what no other beats in both measures, by the first; None is not measured."""
+    """Return the cells that no other beats in both measures, by the first; None is not measured."""
     scored = [(each, x, y) for each, x, y in points if x is not None and y is not None]
     kept = [
         (each, x)
@@ -336,9 +336,9 @@ def keep_unbeaten(points: Iterable[tuple[T, float | None, float | None]]) -> lis
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """All the cells of a sweep, and the measure that chooses among them.
+    """All cells of a sweep, and the measure that chooses among them.
 
-    `drift` is the gold that no artifact was.
+    `drift` is gold that matches no artifact.
     """
 
     cells: tuple[Cell, ...]
@@ -362,7 +362,7 @@ class Sweep:
         return keep_unbeaten((c, c.report.value(x), c.report.value(y)) for c in self.cells)
 
     def table(self) -> str:
-        """Return the sweep as lines of text, the best by its objective first."""
+        """Return the sweep as lines of text, the best cell by its objective first."""
         floors = any(cell.spec.min_score is not None for cell in self.cells)
         names = _SHOWN if self.objective in _SHOWN else (self.objective, *_SHOWN)
         head = ["max_k", "rel", *(["min_score"] if floors else []), *names]
@@ -405,7 +405,7 @@ def sweep_selector(
     min_score: Sequence[float | None] = (None,),
     objective: str = OBJECTIVE,
 ) -> Sweep:
-    """Select again from the candidates of `runs` in every combination; nothing is searched again.
+    """Select again from the candidates of `runs` with every combination, without a new search.
 
     Raises QueryError for an impossible value or an unknown objective.
     """
@@ -417,7 +417,7 @@ def sweep_selector(
 
 
 def _check_objective(measure: str) -> str:
-    """Return a measure's name, `selection_` before it left out, as a sweep is of nothing else."""
+    """Return a measure's name without `selection_`: a sweep has no other measures."""
     name = measure.removeprefix("selection_")
     if name not in SELECTION_MEASURES:
         known = ", ".join(SELECTION_MEASURES)
@@ -429,7 +429,7 @@ def _select_again(runs: Sequence[Run], spec: SelectSpec) -> list[Run]:
     chosen = []
     for run in runs:
         size = len(select(run.hits, spec).hits) if run.hits else 0
-        # The strategies swept take from the top, so the first ids are those of the chosen.
+        # The strategies swept take from the top, so the chosen ids are the first ones.
         chosen.append(replace(run, committed=tuple(run.ranked[:size]), abstained=not size))
     return chosen
 

@@ -1,4 +1,4 @@
-"""How accuracy falls as a catalogue grows: the gold among ever more distractors."""
+"""Measure how accuracy falls as a catalogue grows: the gold among more and more distractors."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from irdaemon.runtime.plugins import load_quiet
 from irdaemon.text import tokenize
 from irdaemon.types import Hit
 
-# The baseline: plain BM25 of bm25s over the same words, without the rest of our pipeline.
+# The baseline: plain BM25 by bm25s over the same words, without the rest of our pipeline.
 #
-# What hybrid ranking, names and duplicates bring on labelled cases is the distance to this.
+# The gain of hybrid ranking, names and duplicates on labelled cases is the difference from this.
 
 _DEPTH = 10
 
@@ -30,7 +30,7 @@ def rank_by_bm25(
     indexes: Sequence[CorpusIndex], vocabulary: Mapping[str, int], cases: Sequence[Case]
 ) -> list[Run]:
     """Return what BM25 alone ranks first for each case, over the records of all indexes."""
-    bm25s = load_quiet("bm25s")  # with scipy behind it 28 MB and 0.15 s: for evaluation only
+    bm25s = load_quiet("bm25s")  # with scipy, a dependency: 28 MB, 0.15 s; evaluation only
     documents = [words for index in indexes for words in _list_documents(index.rows)]
     owners = [
         index.rows.cards[index.rows.artifact_of.array[at]].artifact_id
@@ -69,7 +69,7 @@ def _rank_owners(scores: np.ndarray, owners: Sequence[str]) -> list[tuple[str, f
 SIZES = (1, 4, 8, 16, 32, 64, 128)
 
 Item = str | Mapping[str, Any]
-# Index some items; the result gives the ids of the k best for a query.
+# Indexes some items; the result returns the ids of the k best for a query.
 Ranker = Callable[[Mapping[str, Item]], Callable[[str, int], Sequence[str]]]
 
 
@@ -82,10 +82,10 @@ def distractor_robustness_curve(
     seed: int = 0,
     k: int = 1,
 ) -> dict[int, float]:
-    """Return, by catalogue size, the share of probes whose gold is among the first `k`.
+    """Return, by catalogue size, the share of probes with gold among the first `k`.
 
     For each size every probe is tried `trials` times with the gold and size - 1 distractors drawn
-    at random (once, where the whole scope is taken); the draw is seeded by `seed` + size.
+    at random (once, if the catalogue is the whole scope); the draw is seeded by `seed` + size.
 
     Raises QueryError for a probe without a gold, or with one that is not in the scope.
     """
@@ -108,11 +108,11 @@ def distractor_robustness_curve(
 def curve_of_ranks(
     ranks: Iterable[int | None], n: int, sizes: Sequence[int] = SIZES
 ) -> dict[int, float]:
-    """Return, by catalogue size, how often the gold is expected to be first, from its ranks.
+    """Return, by catalogue size, the expected share of cases with the gold first, from its ranks.
 
-    A rank is that of the gold, from 1, among all `n` artifacts; None: not found. In a catalogue
-    drawn at random the gold is first where none of those before it were drawn, if scores do not
-    depend on what else is there: nothing is indexed again.
+    A rank is the place of the gold, from 1, among all `n` artifacts; None: not found. In a
+    catalogue drawn at random the gold is first if no artifact ranked before it was drawn, provided
+    that scores do not depend on the other artifacts. So nothing is indexed again.
     """
     before = [None if rank is None else rank - 1 for rank in ranks]
     return {
@@ -122,7 +122,7 @@ def curve_of_ranks(
 
 
 def _compute_chance(before: int | None, size: int, n: int) -> float:
-    """Return the chance that none of `before` is among size - 1 drawn out of n - 1."""
+    """Return the chance that none of `before` artifacts is among size - 1 drawn out of n - 1."""
     if before is None:
         return float(size == 1)
     return comb(n - 1 - before, size - 1) / comb(n - 1, size - 1)
@@ -147,7 +147,7 @@ def _check_probe(scope: Mapping[str, Item], probe: Case) -> None:
 def _draw_catalogue(
     scope: Mapping[str, Item], probe: Case, size: int, chance: random.Random
 ) -> dict[str, Item]:
-    """Return a catalogue of a size: a probe's gold, and distractors."""
+    """Return a catalogue of one size: a probe's gold, and distractors."""
     others = [each for each in scope if each not in probe.gold]
     drawn = [probe.gold[0], *chance.sample(others, min(size - 1, len(others)))]
     return {each: scope[each] for each in sorted(drawn)}

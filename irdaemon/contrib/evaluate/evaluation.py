@@ -1,4 +1,4 @@
-"""Evaluate the corpora of a snapshot by labelled cases."""
+"""Evaluate the corpora of a snapshot on labelled cases."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from irdaemon.engine.state import State
 from irdaemon.index import CorpusIndex
 from irdaemon.types import Query
 
-# The gold is looked for so far down when asked how many stand before it.
+# How many places are searched for the gold to count the artifacts before it.
 _DEEP = 1_000
 _TOLD_EVERY_S = 0.2
 _DRIFT_SHOWN = 20
@@ -44,10 +44,7 @@ _CHARS_SHOWN = 500
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """What an evaluation has beside the measures: the `baseline` plain BM25, the `curve`.
-
-    `grid` is what the sweep tries.
-    """
+    """The optional parts of an evaluation: the BM25 `baseline`, the `curve`, the sweep's `grid`."""
 
     baseline: bool = False
     curve: bool = False
@@ -60,10 +57,10 @@ def evaluate_corpora(
     query: Query,
     wanted: EvaluationRequest = EvaluationRequest(),
 ) -> dict[str, Any]:
-    """Ask every case, shaped as `query` is, and return how good the answers are.
+    """Ask every case, shaped like `query`, and measure the answers.
 
-    What it returns is the plain data of an Evaluation of irclient. An event `evaluation` tells how
-    many cases of all were asked, a few times a second.
+    Returns the plain data of irclient's Evaluation. An event `evaluation` reports how many of the
+    cases were asked, a few times a second.
     """
     state = engine.state
     parse_query(replace(query, text="any"))
@@ -97,9 +94,9 @@ def _measure(runs: Sequence[Run], query: Query, grid: Grid) -> dict[str, Any]:
     given = query.select.min_score
     threshold = given if isinstance(given, float) else floor.floor
     found = evaluate_discovery(runs, abstain_threshold=threshold).to_dict()
-    del found["per_query"]  # it is in the cases
+    del found["per_query"]  # the cases have it
     chosen, told_floor = evaluate_selection(runs).to_dict(), floor.to_dict()
-    del told_floor["grid"]  # as long as the cases are many
+    del told_floor["grid"]  # which is as long as the list of cases
     for part in (found, chosen, told_floor):
         del part["drift"]  # which is reported once
     return {
@@ -116,7 +113,7 @@ def _measure(runs: Sequence[Run], query: Query, grid: Grid) -> dict[str, Any]:
 
 
 def _describe_run(run: Run, number: int, threshold: float | None) -> dict[str, Any]:
-    """Return what became of one case, as plain data."""
+    """Return the outcome of one case, as plain data."""
     values = measure_run(run, METRICS, [PRIMARY_K]) if run.case.gold else {}
     return {
         "id": query_id(number),
@@ -133,7 +130,7 @@ def _describe_run(run: Run, number: int, threshold: float | None) -> dict[str, A
 
 
 def _make_progress(state: State, todo: int) -> Callable[[int], None]:
-    """Return what reports progress, a few times a second and at the end."""
+    """Return a function that reports progress, a few times a second and at the end."""
     last = time.monotonic()
 
     def tell(done: int) -> None:
@@ -148,7 +145,7 @@ def _make_progress(state: State, todo: int) -> Callable[[int], None]:
 def _draw_curve(
     searcher: Searcher, runs: Sequence[Run], indexes: Sequence[CorpusIndex], query: Query
 ) -> list[dict[str, float]]:
-    """Return how often the gold is expected to be first, by size of the catalogue."""
+    """Return the expected share of cases with the gold first, by catalogue size."""
     n = sum(index.rows.n_artifacts for index in indexes)
     deep = replace(query, k=min(_DEEP, max(n, 1)))
     ranks = [

@@ -1,4 +1,4 @@
-"""Make cases by back-translation: a model is asked for queries that each artifact would answer.
+"""Make cases by back-translation: ask a model for queries that each artifact would answer.
 
 The model is the caller's: `ask` takes a prompt and returns text, one query a line, or a list;
 `ask_endpoint` makes one. The artifact's name is masked, and queries that give it away are dropped,
@@ -27,27 +27,27 @@ FEWEST_CHARS = 20
 ABOUT_CHARS = 200
 _MASKS = ("this capability", "the tool")
 _SEPARATORS = re.compile(r"[\s_-]+")
-# A bullet has white space after it, or could be nothing else: "-9 degrees" and "3.5 mm" have none.
+# A bullet is followed by white space, or else is no bullet: "-9 degrees", "3.5 mm".
 _BULLET = re.compile(r"^\s*(?:(?:[-\u2013\u2014*+]|\d+\.)\s+|(?:[•‣▪◦·]|\d+\))\s*)")
 
 
 class Itemised(Protocol):
-    """What cases are made about: a mapping, a CorpusSource, a built corpus.
+    """What cases are made from: a mapping, a CorpusSource, a built corpus.
 
     An item is a text, a mapping with `name`, `description` and `text`, or a pair (name, text).
     """
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """Return the artifacts with their ids."""
+        """Return the artifacts by id."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CaseMaking:
-    """How cases are made: `max_artifacts` is of how many at most, the first by id; None: of all.
+    """How to make cases: for at most `max_artifacts`, the first by id; None: for all.
 
-    `min_chars` is how long a text has to be, `corpus` what the cases say that they are of. `tell`
-    is called after each artifact with the number done and the number of all.
+    `min_chars` is the minimum length of a text, `corpus` the corpus that the cases name. `tell` is
+    called after each artifact with the number done and the total.
     """
 
     mask_names: bool = True
@@ -59,7 +59,7 @@ class CaseMaking:
 
 @dataclass(slots=True)
 class MadeCases:
-    """The cases of `n` artifacts, which were too short, and why the model failed for others."""
+    """The cases of `n` artifacts, which ones were too short, and the model's error for others."""
 
     n: int = 0
     cases: list[Case] = field(default_factory=list)
@@ -68,7 +68,7 @@ class MadeCases:
 
     @property
     def skipped(self) -> str:
-        """Return what was left out and why, "" for nothing."""
+        """Return which artifacts were left out and why, "" if all have cases."""
         told = []
         if self.too_short:
             told.append(
@@ -84,9 +84,9 @@ class MadeCases:
 
 
 def make_cases(artifacts: Itemised, ask: Ask, k: int, making: CaseMaking) -> MadeCases:
-    """Return up to `k` cases for each artifact with text enough, and what was left out.
+    """Return up to `k` cases for each artifact with enough text, and the artifacts left out.
 
-    Raises what the model raised where it fails for all, QueryError for a `k` below 1.
+    Raises the model's own error if it fails for all, QueryError for a `k` below 1.
     """
     if k < 1:
         raise QueryError(f"queries for each artifact must be 1 or more, not {k}")
@@ -111,7 +111,7 @@ def make_cases(artifacts: Itemised, ask: Ask, k: int, making: CaseMaking) -> Mad
 
 
 def describe_artifacts(artifacts: Itemised) -> dict[str, tuple[str, str]]:
-    """Return the name and the text of each artifact by id."""
+    """Return the name and the text of each artifact, by id."""
     return {artifact_id: _describe(artifact_id, raw) for artifact_id, raw in artifacts.items()}
 
 
@@ -146,10 +146,10 @@ def _make_case(query: str, artifact_id: str, making: CaseMaking) -> Case:
 def generate_abstentions(
     n_gold: int, ask: Ask, about: str, share: float = ABSTENTION_SHARE
 ) -> list[Case]:
-    """Return cases that nothing answers, `share` of all together with `n_gold` others.
+    """Return cases that nothing answers: `share` of the total with `n_gold` others.
 
-    Where there is no such text the model is not asked. Raises QueryError for a share that is
-    not from 0 to below 1.
+    If no text is available the model is not asked. Raises QueryError for a share that is not from 0
+    to below 1.
     """
     check_share(share)
     wanted = math.ceil(share * n_gold / (1 - share))
@@ -167,7 +167,7 @@ def check_share(share: float) -> None:
 
 
 def mask_name(text: str, name: str) -> str:
-    """Replace a name, however its words are joined, by a phrase that does not give it away."""
+    """Replace a name, however its words are joined, by a phrase that does not reveal it."""
     words = _split_words(name)
     if not words:
         return text
@@ -177,7 +177,7 @@ def mask_name(text: str, name: str) -> str:
 
 
 def gives_away(query: str, name: str) -> bool:
-    """Return whether a query holds the name, or all the words of a name of several."""
+    """Return whether a query holds the name, or all words of a name of several words."""
     words = _split_words(name)
     if not words:
         return False
@@ -204,9 +204,9 @@ def _split_lines(reply: str | Iterable[str]) -> list[str]:
     return list(dict.fromkeys(line for line in cleaned if line))
 
 
-# Ask a language model behind an OpenAI-compatible endpoint: BASE_URL#MODEL.
+# Ask a language model at an OpenAI-compatible endpoint: BASE_URL#MODEL.
 #
-# What is asked leaves this machine where the address lies beyond it.
+# Prompts leave this machine if the address is not local.
 
 _TIMEOUT_S = 60.0
 
@@ -214,7 +214,7 @@ _TIMEOUT_S = 60.0
 def ask_endpoint(address: str, timeout_s: float = _TIMEOUT_S) -> Ask:
     """Return a function that sends a prompt to a model and returns its text.
 
-    Raises QueryError for what is no such address; the function raises Unavailable.
+    Raises QueryError for a malformed address; the function raises Unavailable.
     """
     model = ModelEndpoint.from_address(address)
 
@@ -225,5 +225,5 @@ def ask_endpoint(address: str, timeout_s: float = _TIMEOUT_S) -> Ask:
 
 
 def find_host(address: str) -> str:
-    """Return where what is asked goes to."""
+    """Return the host that prompts are sent to."""
     return urlsplit(address.partition("#")[0]).netloc.rpartition("@")[2]

@@ -1,7 +1,7 @@
-"""Graded relevance: rankings measured by how much each artifact answers, and compared by name.
+"""Graded relevance: measure rankings by how well each artifact answers, and compare them by name.
 
-A query names, besides the levels of artifacts, the ones that are watched: distractors, which do not
-answer it and come up all the same, and hard positives, which answer it and hardly come up.
+Besides the levels of artifacts, a query names the artifacts to watch: distractors, which do not
+answer it but are often retrieved, and hard positives, which answer it but are rarely retrieved.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from irdaemon.contrib.evaluate.ranking import Searcher, check_cut, list_ids, ndc
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.types import Hit, Query
 
-# From the weakest to the strongest: what a level adds to the gain of a ranking.
+# From the weakest to the strongest: the gain that each level adds to a ranking.
 GAINS: Mapping[str, float] = {
     "none": 0.0,
     "tangential": 0.0,
@@ -31,12 +31,12 @@ GAINS: Mapping[str, float] = {
 DEPTH = 1_000
 
 Role = Literal["distractor", "hard_positive"]
-# From a query and, as `k`, how many hits are of use: hits, best first.
+# Takes a query and, as `k`, the number of hits to return; returns hits, best first.
 RankHits = Callable[..., Iterable[Hit]]
 
 
 def check_level(level: str, artifact_id: str) -> None:
-    """Raise QueryError for a level that there is not."""
+    """Raise QueryError for an unknown level."""
     if level not in GAINS:
         near = did_you_mean(level, GAINS)
         raise QueryError(
@@ -46,11 +46,11 @@ def check_level(level: str, artifact_id: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class GradedQuery:
-    """A query, the level at which artifacts answer it, and the artifacts that are watched.
+    """A query, the level at which artifacts answer it, and the artifacts to watch.
 
-    `levels` are by artifact id; one that is not there has level none. `theme` names what the query
-    asks for. Raises QueryError for a query without text, an unknown level, a distractor that
-    answers the query, and a hard positive that does not.
+    `levels` are by artifact id; a missing one has level `none`. `theme` names what the query asks
+    for. Raises QueryError for a query without text, an unknown level, a distractor that answers the
+    query, and a hard positive that does not.
     """
 
     text: str
@@ -83,7 +83,7 @@ class GradedQuery:
 
     @property
     def watched(self) -> dict[str, Role]:
-        """Return the artifacts that are watched, by id."""
+        """Return the watched artifacts, by id."""
         distractors: dict[str, Role] = dict.fromkeys(self.distractors, "distractor")
         return {**distractors, **dict.fromkeys(self.hard_positives, "hard_positive")}
 
@@ -93,7 +93,7 @@ class GradedQuery:
         return dict.fromkeys([*self.levels, *self.watched])
 
     def resolved(self, catalogue: Catalogue) -> GradedQuery:
-        """Return the query with ids for what it names; what is unknown stays as written."""
+        """Return the query with references as ids; unknown ones stay as written."""
         return replace(
             self,
             levels={catalogue.find_id(each): level for each, level in self.levels.items()},
@@ -104,11 +104,11 @@ class GradedQuery:
 
 @dataclass(frozen=True, slots=True)
 class GradedMeasures:
-    """How good one ranking is, each from 0 to 1.
+    """The measures of one ranking, each from 0 to 1.
 
     `false_positives` is the share of distractors among the first k, `hard_recall` that of hard
-    positives; None where none are named. Beside them which distractors are there, and which hard
-    positives are not.
+    positives; None if the query names none. `distractors_seen` are among the first k,
+    `hard_positives_missed` are not.
     """
 
     ndcg: float
@@ -120,7 +120,7 @@ class GradedMeasures:
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """A watched artifact that stands worse than in the baseline; rank None: it is absent."""
+    """A watched artifact that ranks worse than in the baseline; rank None means absent."""
 
     query: str
     artifact_id: str
@@ -132,10 +132,10 @@ class Regression:
 
 @dataclass(frozen=True, slots=True)
 class IndexingComparison:
-    """What each of several indexings makes of graded queries; the first is the baseline.
+    """The results of graded queries with several indexings; the first is the baseline.
 
-    `measures` are by label and query, `ranks` of watched artifacts (from 1) by label, query and id.
-    `drift` is what the queries name and no corpus holds.
+    `measures` are by label and query, `ranks` of watched artifacts (from 1) are by label, query and
+    id. `drift` lists the artifacts that the queries name and no corpus holds.
     """
 
     baseline: str
@@ -145,9 +145,9 @@ class IndexingComparison:
     drift: tuple[str, ...] = ()
 
     def regressions(self, threshold: int = 0) -> tuple[Regression, ...]:
-        """Return what is worse than in the baseline, by more than `threshold` places.
+        """Return the artifacts that rank over `threshold` places worse than in the baseline.
 
-        A hard positive that fell or went, a distractor that rose or came.
+        These are hard positives that fell or disappeared, and distractors that rose or appeared.
         """
         return tuple(
             Regression(query.text, each, role, label, before, after)
@@ -176,11 +176,11 @@ def compare_indexings(
     k: int = 20,
     rank_depth: int = DEPTH,
 ) -> IndexingComparison:
-    """Ask corpora built in several ways the same queries, and measure each ranking at k.
+    """Ask several indexings of corpora the same queries, and measure each ranking at k.
 
-    `searchers` are by label, the baseline first: each what has `search`, or a function
-    (text, k=number) -> hits. Watched artifacts are followed to `rank_depth`. Raises QueryError
-    where there is nothing to compare, one text is asked twice, or `rank_depth` is below k.
+    `searchers` are by label, the baseline first: each has a `search` method, or is a function
+    (text, k=number) -> hits. Watched artifacts are followed to `rank_depth`. Raises QueryError if
+    there is nothing to compare, a text is asked twice, or `rank_depth` is below k.
     """
     if rank_depth < k:
         raise QueryError(f"rank_depth must be at least k, {k}, not {rank_depth!r}")
@@ -211,7 +211,7 @@ def _rank(searcher: Searcher | RankHits, query: GradedQuery, depth: int) -> list
         hits = searcher(query.text, k=depth)
     else:
         hits = searcher.search(Query(query.text, k=depth)).results
-    # No more than needed of a generator; of copies joined in one hit the one that is named counts.
+    # Take no more from a generator than needed; of copies joined in one hit, the named one counts.
     some: dict[str, Hit] = {}
     for hit in hits:
         some.setdefault(hit.artifact_id, hit)
@@ -226,9 +226,9 @@ def _rank_watched(ranked: Sequence[str], query: GradedQuery) -> dict[str, int]:
 
 
 def measure_ranking(ranked: Sequence[str], query: GradedQuery, k: int) -> GradedMeasures:
-    """Measure a ranking, ids best first and each once, at its first k places.
+    """Measure the first k places of a ranking: ids, best first, without repeats.
 
-    Raises QueryError for a k that is no whole number above 0.
+    Raises QueryError for a k that is not a positive integer.
     """
     check_cut(k)
     top = set(ranked[:k])
@@ -248,26 +248,26 @@ def _compute_share(some: Mapping[str, None], named: Sequence[str]) -> float | No
     return len(some) / len(set(named)) if named else None
 
 
-# Graded cases: artifacts with the level at which each answers one theme or another, in a file.
+# Graded cases: a file of artifacts with the level at which each answers one theme or another.
 #
 # One JSON object a line, `{"artifact_id": ..., "levels": {theme: level}, "reasons"?, "observed"?,
-# "is_thin"?, "is_distractor"?, "metadata"?}`. A first line `{"__meta__": {...}}` holds what is said
-# of all cases, such as the text that is searched for each theme.
+# "is_thin"?, "is_distractor"?, "metadata"?}`. An optional first line `{"__meta__": {...}}` applies
+# to all cases: for example, the text to search for each theme.
 
 _META = "__meta__"
 _NONE = "none"
-# What answers a theme this well is a hard positive where little is said of it.
+# A thin artifact that answers a theme at least this well is a hard positive.
 _RELEVANT = ("strong", "core")
 _FORM = 'write {"artifact_id": "...", "levels": {"theme": "core"}}'
 
 
 @dataclass(frozen=True, slots=True)
 class GradedCase:
-    """An artifact, and the level at which it answers each theme; none where a theme is left out.
+    """An artifact, and the level at which it answers each theme; `none` for a missing theme.
 
     `reasons` say why, by theme; `observed` is the score that a ranking once gave it, by theme.
-    `is_thin`: so little is said of it that it hardly comes up. `is_distractor` decides by theme
-    what is otherwise found by `observed`. Raises QueryError for an unknown level.
+    `is_thin`: its description is so short that it is rarely retrieved. `is_distractor` says, by
+    theme, what `observed` otherwise decides. Raises QueryError for an unknown level.
     """
 
     artifact_id: str
@@ -283,7 +283,7 @@ class GradedCase:
             check_level(level, self.artifact_id)
 
     def level(self, theme: str) -> str:
-        """Return the level at which it answers a theme."""
+        """Return the level at which the artifact answers a theme."""
         return self.levels.get(theme, _NONE)
 
     def gain(self, theme: str, gains: Mapping[str, float] = GAINS) -> float:
@@ -291,13 +291,13 @@ class GradedCase:
         return gains.get(self.level(theme), 0.0)
 
     def distracts(self, theme: str, observed_floor: float) -> bool:
-        """Return whether it came up for a theme that it does not answer."""
+        """Return whether the artifact was retrieved for a theme that it does not answer."""
         if theme in self.is_distractor:
             return self.is_distractor[theme]
         return not self.gain(theme) and self.observed.get(theme, -1.0) >= observed_floor
 
     def is_hard(self, theme: str) -> bool:
-        """Return whether it answers a theme well and hardly says so."""
+        """Return whether the artifact answers a theme well but has a short description."""
         return self.is_thin and self.level(theme) in _RELEVANT
 
     @classmethod
@@ -314,7 +314,7 @@ class GradedCase:
         return cls(data["artifact_id"], is_thin=bool(data.get("is_thin")), **parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the case as plain data, without what is empty."""
+        """Return the case as plain data, without empty values."""
         plain: dict[str, Any] = {"artifact_id": self.artifact_id, "levels": dict(self.levels)}
         for name in ("reasons", "observed", "is_thin", "is_distractor", "metadata"):
             if value := getattr(self, name):
@@ -325,7 +325,7 @@ class GradedCase:
 def save_graded_cases(
     path: str | os.PathLike[str], cases: Iterable[GradedCase], meta: Mapping[str, Any] | None = None
 ) -> None:
-    """Write cases as JSON lines, after a line of `meta` where it is given."""
+    """Write cases as JSON lines, after a line of `meta` if given."""
     rows: list[Mapping[str, Any]] = [{_META: dict(meta)}] if meta is not None else []
     rows += [case.to_dict() for case in cases]
     with open(path, "w", encoding="utf-8") as file:
@@ -342,14 +342,14 @@ def load_graded_cases(path: str | os.PathLike[str]) -> list[GradedCase]:
 
 
 def read_graded_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what the first line of a file says of all cases; nothing where it is a case."""
+    """Return the `__meta__` of the first line of a file; empty if that line is a case."""
     for _, data in _read_rows(path):
         return dict(data.get(_META) or {}) if isinstance(data, Mapping) else {}
     return {}
 
 
 def _read_rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
-    """Yield each line's place and what it holds."""
+    """Yield the location and the content of each line."""
     for where, line in read_lines(path):
         try:
             yield where, json.loads(line)
@@ -366,7 +366,7 @@ def level_histogram(cases: Sequence[GradedCase], theme: str) -> dict[str, int]:
 def graded_query(
     cases: Sequence[GradedCase], theme: str, text: str, observed_floor: float
 ) -> GradedQuery:
-    """Return the query of a theme, with what is watched taken from the cases.
+    """Return the query of a theme, with the watched artifacts taken from the cases.
 
     Distractors do not answer it and had a score of at least `observed_floor`; hard positives
     answer it and are thin. Both are sorted, so that the same cases give the same query.

@@ -1,4 +1,4 @@
-"""The operations that measure how good answers are."""
+"""Operations that measure the quality of answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from irdaemon.serve.operations import make_query, read_cases, serves
 
 @serves("eval", "slow", access.allow_query_and_cases)
 def evaluate(engine: Engine, args: Args) -> Any:
-    """Return how good the answers to cases are; keep it, but for limited clients."""
+    """Measure the answers to cases; store the result, except for limited clients."""
     from irdaemon.contrib.evaluate.choice import Grid
     from irdaemon.contrib.evaluate.evaluation import EvaluationRequest, evaluate_corpora
 

@@ -1,7 +1,7 @@
-"""One HTML page of an evaluation: `python -m irdaemon.contrib.evaluate.page FILE`.
+"""Write an evaluation as one HTML page: `python -m irdaemon.contrib.evaluate.page FILE`.
 
-`irc eval report` becomes this program, with the evaluation on stdin: drawing takes numpy and
-matplotlib (the extra `report`), which neither the client nor the daemon holds in memory.
+`irc eval report` runs this program with the evaluation on stdin: drawing needs numpy and matplotlib
+(the extra `report`), which neither the client nor the daemon loads.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# Figures are SVG whose colours are CSS variables: matplotlib draws with stand-in colours, which are
-# then replaced by variables, so one figure serves light and dark. Text stays text.
+# Figures are SVG with CSS variables as colours: matplotlib draws with placeholder colours, which
+# are then replaced by variables, so one figure serves light and dark. Text stays text.
 
-# What stands for each variable of the page while matplotlib draws.
+# The placeholder colour of each variable of the page.
 _STAND_INS = {
     "ink": "#0a0b0c",
     "faint": "#1a1b1c",
@@ -64,7 +64,7 @@ _FONT = re.compile(r"(font-family: )[^;\"]*")
 
 
 def draw_frontier(cells: Sequence[Mapping[str, Any]]) -> str:
-    """Draw recall and precision of every selector of a sweep, and those that none beats."""
+    """Draw recall and precision of every selector of a sweep, and highlight the unbeaten ones."""
     points = [(cell, cell["recall"], cell["precision"]) for cell in cells]
     scored = [(x, y) for _, x, y in points if x is not None and y is not None]
     best = keep_unbeaten(points)
@@ -84,9 +84,9 @@ def draw_frontier(cells: Sequence[Mapping[str, Any]]) -> str:
 
 
 def draw_scores(cases: Sequence[Mapping[str, Any]], floor: float | None) -> str:
-    """Draw how the best scores of both kinds of cases are spread, with the floor between.
+    """Draw the distribution of the best scores of both kinds of cases, with the floor between.
 
-    Of those with gold the ones that it was found for: the others say nothing about a floor.
+    Of the cases with gold only those that it was found for: the others say nothing about a floor.
     """
     inside = [c["top_score"] or 0.0 for c in cases if c["gold"] and c["rank"]]
     outside = [c["top_score"] or 0.0 for c in cases if not c["gold"]]
@@ -109,13 +109,13 @@ def draw_scores(cases: Sequence[Mapping[str, Any]], floor: float | None) -> str:
 
 
 def draw_curve(points: Sequence[Mapping[str, float]]) -> str:
-    """Draw how often the gold is first, over the size of the catalogue."""
+    """Draw how often the gold is first, by size of the catalogue."""
 
     def draw(axes: Axes) -> None:
         sizes = [point["size"] for point in points]
         axes.plot(sizes, [point["first"] for point in points], "o-", color=_STAND_INS["first"])
         axes.set_xscale("log", base=2)
-        # The whole catalogue may be hardly larger than the size before it.
+        # The whole catalogue may be hardly larger than the previous size.
         named = [each for each in sizes[:-1] if each * _APART <= sizes[-1]] + sizes[-1:]
         axes.set_xticks(named, [f"{size:,}" for size in named])
         axes.minorticks_off()
@@ -126,7 +126,7 @@ def draw_curve(points: Sequence[Mapping[str, float]]) -> str:
 
 
 def draw_differences(values: Sequence[float], measure: str) -> str:
-    """Draw the difference of each query, the greatest gain first."""
+    """Draw the difference of each query, the largest gain first."""
     ordered = sorted(values, reverse=True)
 
     def draw(axes: Axes) -> None:
@@ -139,7 +139,7 @@ def draw_differences(values: Sequence[float], measure: str) -> str:
 
 
 def _draw(name: str, draw: Callable[[Axes], None]) -> str:
-    """Return a figure as an SVG element; `name` keeps its ids apart from those of others."""
+    """Return a figure as an SVG element; `name` keeps its ids distinct from other figures' ids."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -157,7 +157,7 @@ def _draw(name: str, draw: Callable[[Axes], None]) -> str:
     text = _FONT.sub(r"\1inherit", text)
     for variable, colour in _STAND_INS.items():
         text = text.replace(colour, f"var(--{variable})")
-    # Ids are of the page as a whole: groups are named alike in every figure.
+    # Ids are global to the page, but every figure uses the same names for its groups.
     text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
     text = re.sub(r'(href="|url\()#', rf"\1#{name}-", text)
     return text.replace("<svg ", f'<svg role="img" class="{name}" ', 1)
@@ -197,7 +197,7 @@ td.figure, th.figure { text-align: right; font-variant-numeric: tabular-nums; wh
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Write the page of the evaluation on stdin, and return the exit code."""
+    """Write the page of the evaluation on stdin; return the exit code."""
     (path,) = sys.argv[1:] if argv is None else argv
     try:
         drawn = page(json.load(sys.stdin))
@@ -212,8 +212,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def page(made: Mapping[str, Any]) -> str:
     """Return the page of an `evaluation`.
 
-    Where they are given it is compared with the one `before`, and with what another program ranked:
-    `against` has ids by query.
+    If given, the evaluation is compared with an earlier one, `before`, and with the ranking of
+    another program: `against` has ids by query.
     """
     now = made["evaluation"]
     title = f"Evaluation of {', '.join(now['corpora'])}"
@@ -337,7 +337,7 @@ def _show_comparisons(
 
 
 def _compare_with(now: Mapping[str, Any], against: Mapping[str, Sequence[str]]) -> Comparison:
-    """Compare the cases with what another program ranked for them."""
+    """Compare the cases with another program's ranking for them."""
     cases = [case for case in now["cases"] if case["gold"]]
     theirs = [ndcg(against.get(case["id"], ()), case["gold"], PRIMARY_K) for case in cases]
     return compare_values(_MEASURE, [case["measures"][_MEASURE] for case in cases], theirs)
@@ -346,7 +346,7 @@ def _compare_with(now: Mapping[str, Any], against: Mapping[str, Sequence[str]]) 
 def _pair_cases(
     now: Iterable[Mapping[str, Any]], before: Iterable[Mapping[str, Any]]
 ) -> list[tuple[float, float]]:
-    """Return the measure of each case that both have, now and before."""
+    """Return the measure of each case that both evaluations have, now and before."""
     old = {
         (case["query"], tuple(sorted(case["gold"]))): case["measures"][_MEASURE]
         for case in before
@@ -389,7 +389,7 @@ def _format_interval(spread: Sequence[float] | None) -> str:
 
 
 def _make_table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
-    """Return a table; a column whose head is one of figures is aligned as such."""
+    """Return a table; columns with numeric headings are aligned as numbers."""
     classes = [" class=figure" if name in _FIGURES else "" for name in head]
     lines = [f"<table><caption>{html.escape(caption)}</caption>", _make_row("th", head, classes)]
     lines += [_make_row("td", row, classes) for row in rows]

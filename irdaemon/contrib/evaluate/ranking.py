@@ -1,4 +1,4 @@
-"""How good rankings are: the measures, for each query and in the mean, and what became of each."""
+"""Measure rankings, for each query and on average, and classify the outcome of each."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from irdaemon.discovery.cases import Case
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.types import Hit, Query, Selection
 
-# A run: what a searcher answered to each case. Every report is a function of runs.
+# A run: a searcher's answer to each case. Every report is a function of runs.
 
 
 class Searcher(Protocol):
-    """What answers queries: an Engine, a Client, a built corpus."""
+    """Anything that answers queries: an Engine, a Client, a built corpus."""
 
     def search(self, query: Query) -> Selection:
         """Return ranked candidates."""
         ...
 
     def discover(self, query: Query) -> Selection:
-        """Return the few that are committed, or an abstention."""
+        """Return the few hits that are committed, or an abstention."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One case, its candidates best first, and what was committed.
+    """One case, its candidates best first, and the committed hits.
 
-    `unknown` is gold that was no artifact's when the case was asked: it counts as missed.
+    `unknown` is gold that matched no artifact when the case was asked: it counts as missed.
     """
 
     case: Case
@@ -56,12 +56,12 @@ class Run:
 
     @property
     def top_score(self) -> float | None:
-        """Return the evidence of the first candidate, None without any."""
+        """Return the evidence of the first candidate, None without candidates."""
         return self.hits[0].score if self.hits else None
 
     @property
     def rank(self) -> int | None:
-        """Return the rank of the first gold among the candidates, from 1; None without any."""
+        """Return the rank of the first gold among the candidates, from 1; None if none is gold."""
         return next((at for at, i in enumerate(self.ranked, 1) if i in self.case.gold), None)
 
 
@@ -72,10 +72,10 @@ def ask_cases(
     tell: Callable[[int], None] = lambda done: None,
     catalogue: Catalogue | None = None,
 ) -> list[Run]:
-    """Ask every case, shaped as `template` is: once for the candidates, once for the answer.
+    """Ask every case, shaped like `template`: once for the candidates, once for the answer.
 
-    `tell` is called after each with the number asked. The gold is what the `catalogue` says it
-    means; without one it is ids.
+    `tell` is called after each case with the number asked. `catalogue` resolves the gold; without
+    one, gold must be ids.
     """
     runs: list[Run] = []
     for case in cases:
@@ -87,7 +87,7 @@ def ask_cases(
 
 
 def list_drift(runs: Iterable[Run]) -> tuple[str, ...]:
-    """Return the gold of runs that no artifact was, sorted."""
+    """Return the gold of runs that matched no artifact, sorted."""
     return tuple(sorted({gold for run in runs for gold in run.unknown}))
 
 
@@ -107,7 +107,7 @@ def _ask(searcher: Searcher, case: Case, template: Query) -> Run:
 
 
 def list_ids(hits: Iterable[Hit], gold: Collection[str]) -> list[str]:
-    """Return the ids of hits, that of the gold for a hit that it is a duplicate of."""
+    """Return the ids of hits; a hit with gold among its duplicates counts as that gold."""
     found = []
     for hit in hits:
         same = {hit.artifact_id, *(each.partition("/")[2] for each in hit.duplicates)}
@@ -118,7 +118,7 @@ def list_ids(hits: Iterable[Hit], gold: Collection[str]) -> list[str]:
 # Measures of one ranking against its gold, each from 0 to 1, as TREC defines them.
 #
 # `ranked` are ids, best first, each once; `gold` the relevant ones, never empty: ids, or ids with
-# grades above 0. Only `ndcg` counts grades; to the others what has one is relevant.
+# grades above 0. Only `ndcg` counts grades; to the others every graded id is relevant.
 
 Gold = Collection[str] | Mapping[str, float]
 Measure = Callable[[Sequence[str], Gold, int], float]
@@ -136,12 +136,12 @@ def _discount(gains: Iterable[float]) -> float:
 
 
 def recall(ranked: Sequence[str], gold: Gold, k: int) -> float:
-    """Return the share of the gold among the first k."""
+    """Return the share of the gold that is among the first k."""
     return len(set(ranked[:k]) & set(gold)) / len(gold)
 
 
 def completeness(ranked: Sequence[str], gold: Gold, k: int) -> float:
-    """Return 1 where all the gold is among the first k, else 0."""
+    """Return 1 if all the gold is among the first k, else 0."""
     return float(set(gold) <= set(ranked[:k]))
 
 
@@ -156,9 +156,9 @@ def reciprocal_rank(ranked: Sequence[str], gold: Gold, k: int) -> float:
 
 
 def average_precision(ranked: Sequence[str], gold: Gold, k: int) -> float:
-    """Return the mean, over all the gold, of the precision at each rank where one is found.
+    """Return the mean, over all the gold, of the precision at the rank of each.
 
-    Gold that lies beyond the first k counts as not found, as in trec_eval's map_cut.
+    Gold beyond the first k counts as not found, as in trec_eval's map_cut.
     """
     found, total = 0, 0.0
     for at, each in enumerate(ranked[:k], start=1):
@@ -183,7 +183,7 @@ def f1(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-# Intervals: how far a mean could lie off by the choice of queries alone.
+# Intervals: how far a mean may be off through the choice of queries alone.
 
 _RESAMPLES = 1_000
 _TAILS = (2.5, 97.5)
@@ -192,9 +192,9 @@ Interval = tuple[float, float]
 
 
 def intervals(values: Mapping[str, Sequence[float]]) -> dict[str, Interval]:
-    """Return the 95% interval of the mean of each series, by a bootstrap over its queries; seeded.
+    """Return the 95% interval of the mean of each series, by a seeded bootstrap over its queries.
 
-    Series of equal length are resampled alike. One of fewer than two values has none.
+    Series of equal length are resampled alike. A series of fewer than two values has no interval.
     """
     found: dict[str, Interval] = {}
     for length in sorted({len(series) for series in values.values()} - {0, 1}):
@@ -216,11 +216,11 @@ METRICS = tuple(MEASURES)
 
 @dataclass(frozen=True, slots=True)
 class DiscoveryReport:
-    """The mean measures over cases with gold, and how often each outcome was.
+    """The mean measures over cases with gold, and the count of each outcome.
 
     `measures` and their 95% `intervals` are named MEASURE@K; `per_query` has the values of each
-    case with gold by its id (`query_id`). `primary_measure` is the first one asked for, at the
-    primary k. `drift` is the gold that no artifact was: those cases count as missed.
+    case with gold by its id (`query_id`). `primary_measure` is the first requested metric, at the
+    primary k. `drift` is gold that matches no artifact: those cases count as missed.
     """
 
     n: int
@@ -234,19 +234,19 @@ class DiscoveryReport:
 
     @property
     def primary(self) -> float | None:
-        """Return the primary measure; None without a case that has gold."""
+        """Return the primary measure; None if no case has gold."""
         return self.measures.get(self.primary_measure)
 
     @property
     def n_retrieval_miss(self) -> int:
-        """Return how many cases had no gold among the first `primary_k`."""
+        """Count the cases with gold that have none of it among the first `primary_k`."""
         return self.outcomes.get("retrieval_miss", 0)
 
     @property
     def abstention_accuracy(self) -> float | None:
         """Return the share of cases without gold that scored below the threshold.
 
-        None without a threshold, or without such a case.
+        None without a threshold, or if every case has gold.
         """
         right = self.outcomes.get("abstention_ok", 0)
         judged = right + self.outcomes.get("false_action", 0)
@@ -282,11 +282,11 @@ def evaluate_discovery(
     abstain_threshold: float | None = None,
     metrics: Sequence[str] = METRICS,
 ) -> DiscoveryReport:
-    """Return the measures of runs, in the mean and for each, and how often each outcome was.
+    """Return the measures of runs, on average and for each, and the count of each outcome.
 
-    Outcomes: `hit_rank_1`, `surfaced_low_rank` (2 to `primary_k`), `retrieval_miss`; of cases
+    Outcomes: `hit_rank_1`, `surfaced_low_rank` (2 to `primary_k`), `retrieval_miss`; for cases
     without gold `abstention_ok`, `false_action`, or `abstention_unscored` without a threshold.
-    Raises QueryError for an unknown measure, none, or a k that is no whole number above 0.
+    Raises QueryError for an unknown metric, no metric, or a k that is not a positive integer.
     """
     check_metrics(metrics, (*k_values, primary_k))
     cuts = sorted({*k_values, primary_k})
@@ -321,7 +321,7 @@ def measure_run(run: Run, metrics: Sequence[str], cuts: Sequence[int]) -> dict[s
 
 
 def check_metrics(metrics: Sequence[str], cuts: Sequence[int]) -> None:
-    """Raise QueryError for an unknown measure, none, or a k that is no whole number above 0."""
+    """Raise QueryError for an unknown metric, no metric, or a k that is not a positive integer."""
     for name in metrics:
         if name not in MEASURES:
             near = did_you_mean(name, MEASURES)
@@ -333,13 +333,13 @@ def check_metrics(metrics: Sequence[str], cuts: Sequence[int]) -> None:
 
 
 def check_cut(k: object) -> None:
-    """Raise QueryError for a k that is no whole number above 0."""
+    """Raise QueryError for a k that is not a positive integer."""
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise QueryError(f"k must be a whole number above 0, not {k!r}")
 
 
 def outcome(run: Run, primary_k: int = PRIMARY_K, threshold: float | None = None) -> str:
-    """Return how a case went; see `evaluate_discovery`."""
+    """Return the outcome of a case; see `evaluate_discovery`."""
     if run.case.gold:
         rank = run.rank
         if rank is None or rank > primary_k:
@@ -351,9 +351,9 @@ def outcome(run: Run, primary_k: int = PRIMARY_K, threshold: float | None = None
     return "abstention_ok" if below else "false_action"
 
 
-# TREC's files: qrels (`query 0 id grade`) and runs (`query Q0 id rank score tag`), in and out.
-# White space in an id is written as in a URL, since it separates the fields. Scores are places
-# counted from the end, so that other programs, which sort by score alone, keep the order.
+# TREC's files: read and write qrels (`query 0 id grade`) and runs (`query Q0 id rank score tag`).
+# White space in an id is percent-encoded, since it separates the fields. Scores count places from
+# the end, so that other programs, which sort by score alone, keep the order.
 
 _TAG = "irdaemon"
 _WRITTEN = re.compile(r"%(20|09|0A|0D|25)")
@@ -362,7 +362,7 @@ Path = str | os.PathLike[str]
 
 
 def write_qrels(path: Path, cases: Sequence[Case]) -> None:
-    """Write the gold of cases, its grades rounded up to whole ones."""
+    """Write the gold of cases, with grades rounded up to integers."""
     rows = (
         f"{query_id(number)} 0 {_escape(each)} {-int(-grade // 1)}\n"
         for number, case in enumerate(cases)
@@ -390,7 +390,7 @@ def read_qrels(path: Path) -> dict[str, dict[str, float]]:
 
 
 def read_run(path: Path) -> dict[str, list[str]]:
-    """Return the ids by query, by falling score; of equals the better rank comes first.
+    """Return the ids by query, by falling score; ties go to the better rank.
 
     Raises QueryError naming the file and the line.
     """
@@ -402,13 +402,13 @@ def read_run(path: Path) -> dict[str, list[str]]:
 
 
 def cases_of(topics: Mapping[str, str], qrels: Mapping[str, Mapping[str, float]]) -> list[Case]:
-    """Return a case for each topic {query id: text}, with the grades that are above 0."""
+    """Return a case for each topic {query id: text}, with its grades above 0."""
     judged = ((text, qrels.get(query, {})) for query, text in topics.items())
     return [Case.from_dict({"query": text, "gold": dict(grades)}) for text, grades in judged]
 
 
 def runs_of(run: Mapping[str, Sequence[str]], cases: Sequence[Case]) -> list[Run]:
-    """Return what another program ranked for cases, by `query_id`, as runs that commit nothing."""
+    """Return another program's rankings for cases, by `query_id`, as runs that commit nothing."""
     empty = Hit("", "", "", "", 0.0, {}, "", "", {})
     made = []
     for number, case in enumerate(cases):

@@ -1,4 +1,4 @@
-"""Comparison: is one run better than another, or is it luck."""
+"""Compare runs: tell whether one is better than another, or only lucky."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Comparison:
     """The mean difference in a measure, and the two-sided p of a paired randomisation test.
 
     `interval` is the 95% interval of the difference, None for fewer than two pairs; `better` and
-    `worse` count the pairs that differ. `drift` is the gold that no artifact was.
+    `worse` count the pairs that differ. `drift` is gold that matches no artifact.
     """
 
     difference: float
@@ -60,7 +60,7 @@ def compare(
 ) -> Comparison:
     """Compare two runs over the same cases (Smucker, Allan and Carterette 2007); seeded.
 
-    Raises QueryError for an unknown measure, or where the cases are others.
+    Raises QueryError for an unknown measure, or if the cases differ.
     """
     check_metrics([measure], [k])
     if [run.case.query for run in one] != [run.case.query for run in other]:
@@ -94,7 +94,7 @@ def compare_values(measure: str, one: Sequence[float], other: Sequence[float]) -
 
 
 def _count_extremes(differences: NDArray[np.float64]) -> int:
-    """Return how many random signs give a mean as far from 0, or farther."""
+    """Count the random sign assignments whose mean is at least as far from 0."""
     chance, found = np.random.default_rng(0), 0
     least = abs(differences.mean()) - 1e-12
     for _ in range(_SHUFFLES // _AT_ONCE):

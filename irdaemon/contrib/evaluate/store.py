@@ -1,6 +1,7 @@
-"""The last evaluation of each corpus: a file beside the ledger, for its owner alone.
+"""Store the last evaluation of each corpus in a file next to the ledger, for its owner alone.
 
-It holds the queries of the cases. Losing it loses a report, which `irc eval run` makes again.
+The file holds the queries of the cases. Losing it loses only a report, which `irc eval run` makes
+again.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ _HINT = "irc eval run CASES.jsonl -c {} makes one"
 
 @dataclass(frozen=True, slots=True)
 class EvaluationStore(Observer):
-    """Keep one evaluation for each corpus: in a directory, or without one in memory."""
+    """Store one evaluation for each corpus: in a directory, or in memory without one."""
 
     directory: str = ""
     _kept: dict[str, str] = field(default_factory=dict)
 
     def keep(self, evaluation: Mapping[str, Any]) -> None:
-        """Keep an evaluation as the last one of each of its corpora.
+        """Store an evaluation as the last one of each of its corpora.
 
-        A full disk loses it, and nothing else.
+        On a full disk only the evaluation is lost.
         """
         text = json.dumps(evaluation)
         for corpus in evaluation["corpora"]:
@@ -43,7 +44,7 @@ class EvaluationStore(Observer):
                 replace_file(self._make_path(corpus), text)
 
     def read_last(self, corpus: str) -> dict[str, Any]:
-        """Return the last evaluation of a corpus. Raises NotFound where none can be read."""
+        """Return the last evaluation of a corpus. Raises NotFound if none can be read."""
         try:
             kept: dict[str, Any] = json.loads(self._read(corpus))
             return kept
@@ -69,7 +70,7 @@ class EvaluationStore(Observer):
 
 
 def make_store(state: State) -> EvaluationStore:
-    """Return the store beside the ledger of an engine."""
+    """Return the store next to an engine's ledger."""
     if (ledger := state.ledger.path) == IN_MEMORY:
         return EvaluationStore()
     return EvaluationStore(os.path.join(os.path.dirname(os.path.abspath(ledger)), "evaluations"))
