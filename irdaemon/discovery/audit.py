@@ -1,7 +1,7 @@
-"""Audit: which artifacts' text is no longer what was last disclosed, and what changed in it.
+"""Audit: find artifacts whose text has changed since it was last disclosed, and show the changes.
 
-What is disclosed is pinned: its text, bundled files included, as it was handed over. An artifact
-that a person has come to trust may be changed later by someone else.
+Disclosures are pinned: their text, bundled files included, as it was handed over. Someone else may
+later change an artifact that a person has come to trust.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _COMPARED_LINES = 2_000
 
 
 def make_pin(found: Disclosure, now: float) -> Pin | None:
-    """Return what to keep of a disclosure; None where no file was read for it."""
+    """Return the pin of a disclosure; None if no file was read for it."""
     if not found.current_digest:
         return None
     return Pin(found.corpus, found.artifact_id, found.level, _join_texts(found), now)
@@ -30,9 +30,9 @@ def make_pin(found: Disclosure, now: float) -> Pin | None:
 def audit(
     ledger: Ledger, corpora: Mapping[str, Corpus], corpus: str | None = None
 ) -> list[dict[str, Any]]:
-    """Return what changed since it was last disclosed, newest disclosure first.
+    """Return the changes since the last disclosures, newest disclosure first.
 
-    `state` is `changed`, or `unreadable` where nothing can be read any more.
+    `state` is `changed`, or `unreadable` if nothing can be read any more.
     """
     pins = [pin for pin in ledger.pins.list_all(corpus) if pin.corpus in corpora]
     compared = (_compare_pin(ledger, corpora[pin.corpus], pin) for pin in pins)
@@ -60,7 +60,7 @@ def _compare_pin(ledger: Ledger, corpus: Corpus, pin: Pin) -> dict[str, Any] | N
 
 
 def _join_texts(found: Disclosure) -> str:
-    """Return all of a disclosure that is text, as one text to compare."""
+    """Return all texts of a disclosure, joined for comparison."""
     files = [f"--- {file.path} ({file.size} bytes)\n{file.text or ''}" for file in found.files]
     return "\n".join([found.body or "", *files])
 

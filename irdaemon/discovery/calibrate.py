@@ -1,10 +1,10 @@
-"""Calibration: find what is usual in a corpus, without labels.
+"""Calibration: find the usual scores in a corpus, without labels.
 
-Unanswerable are ordinary requests (irdaemon.embed.ordinary). Answerable queries are made from the
-corpus' own surfaces: some words of a sentence ask, the words left answer. The surface is held out
-of matching itself: its own score is that of the words left, and its duplicates and the rest of its
-artifact take no part. All is drawn in an order that depends on content alone, so the same corpus
-gives the same floor whatever its history.
+Unanswerable queries are ordinary requests (irdaemon.embed.ordinary). Answerable queries are made
+from the corpus' own surfaces: some words of a sentence are the query, the remaining words answer.
+The surface is held out of matching itself: its own score is that of the remaining words, and its
+duplicates and the rest of its artifact take no part. All samples are drawn in an order that depends
+on content alone, so the same corpus gives the same floor whatever its history.
 
 A corpus' shift is the mean log-odds of the ordinary requests that find most there; its own queries
 tell how well that separates.
@@ -52,14 +52,14 @@ from irdaemon.text import count_terms, tokenize
 from irdaemon.text.tasks import has_task
 from irdaemon.types import Floor
 
-# Prompts that people typed, where a corpus holds their sessions, to calibrate its floor with.
+# Prompts that people typed, to calibrate the floor of a corpus that has their sessions.
 #
-# Most of what people type at work was not answered in an earlier session. So what their prompts
-# find in the sessions that they were not typed in is what is usual there, in place of what ordinary
-# requests find. Of the prompts only numbers are kept, in the floor of the corpus that holds them.
+# Most prompts at work were not answered in an earlier session. So the scores that prompts get in
+# sessions other than their own are the usual ones there, and replace those of ordinary requests.
+# Only numbers derived from the prompts are kept, in the floor of the corpus that has them.
 
 # Fewer prompts than this do not show what people type. Of the 24 of a home with nine sessions any
-# twelve gave floors that kept back most of what the made-up requests let through.
+# twelve gave floors that rejected most of what the generated requests let through.
 FEWEST_PROMPTS = 20
 _MOST = 200
 _KIND = "user_prompt"
@@ -67,16 +67,16 @@ _KIND = "user_prompt"
 
 @dataclass(frozen=True, slots=True)
 class TypedPrompt:
-    """A prompt, and which records are of sessions that it was not typed in."""
+    """A prompt, and the records of the sessions other than its own."""
 
     text: str
     elsewhere: NDArray[np.bool_]
 
 
 def draw_prompts(index: CorpusIndex) -> Iterator[TypedPrompt]:
-    """Yield up to 200 distinct prompts of a corpus, none where it holds too few.
+    """Yield up to 200 distinct prompts of a corpus, none if it has too few.
 
-    Those that only continue a conversation do not count: they never reach a floor. The order
+    Prompts that only continue a conversation do not count: they never reach a floor. The order
     depends on the texts alone.
     """
     rows = index.rows
@@ -101,7 +101,7 @@ def _find_prompts(rows: Rows) -> dict[bytes, list[int]]:
 
 
 def _number_sessions(rows: Rows) -> NDArray[np.int64]:
-    """Return a number for the session of each artifact; one without a session is its own."""
+    """Return a number for the session of each artifact; one without a session counts as its own."""
     numbers: dict[str, int] = {}
     found = np.full(len(rows.alive), -1, np.int64)
     for owner in rows.list_owners():
@@ -111,13 +111,13 @@ def _number_sessions(rows: Rows) -> NDArray[np.int64]:
     return found
 
 
-# Fewer labelled queries of either kind are not enough to set a floor by.
+# Fewer labelled queries of either kind are not enough to set a floor.
 FEWEST_LABELLED = 20
 _INSIDE, _OUTSIDE = 200, 350
 # The shift is the mean of this share of the ordinary requests: 12 of 350, which vary less between
-# drawings than a quantile does.
+# samples than a quantile does.
 _HIGHEST = 0.035
-# Pairs of texts are read slowly: of each kind only so many queries go through a reranker.
+# Pairs of texts are read slowly: only this many queries of each kind go through a reranker.
 _REREAD = 50
 _ASKING = 0.6
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -128,7 +128,7 @@ EmbedText = Callable[[str], QueryVector | None]
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """What a query finds at best in a corpus, in each leg, and what else of it counts."""
+    """The best scores of a query in a corpus, in each leg, and its other features."""
 
     cosine: float
     bm25: float
@@ -142,7 +142,7 @@ class Strength:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A query made out of a record: what asks, what is left to answer, and where it is from."""
+    """A query made from a record: its words, the remaining words, and the record."""
 
     position: int
     asking: str
@@ -151,7 +151,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Queries labelled by a person: those that a corpus answers, and those it does not."""
+    """Queries labelled by a person: those that a corpus answers, and those that it does not."""
 
     snapshot: Snapshot
     corpus: str
@@ -161,11 +161,11 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What answerable and unanswerable queries find in a corpus.
+    """The scores of answerable and unanswerable queries in a corpus.
 
-    `reread` is what is found with the best read again by what `reread_by` names. `labelled` has by
-    mode the best scores of labelled queries of both kinds, ascending; `labels` is the digest of the
-    file that they are from, whether there was enough in it or not.
+    `reread` are the scores with the best candidates reranked by `reread_by`. `labelled` has, by
+    mode, the best scores of labelled queries of both kinds, ascending; `labels` is the digest of
+    their file, whether it had enough of them or not.
     """
 
     inside: tuple[Strength, ...]
@@ -183,10 +183,10 @@ def run_trial(
     pause: Callable[[], object] = lambda: None,
     rereading: Rereading | None = None,
 ) -> Trial | None:
-    """Ask a corpus what it can and what it cannot answer; None for one that is too small.
+    """Run answerable and unanswerable queries in a corpus; None if it is too small.
 
-    `pause` is called between queries: a caller in the background can let others go first.
-    With a rereading fewer are asked again, through it.
+    `pause` is called between queries: a caller in the background can let others go first. With a
+    rereading, fewer queries are repeated with it.
     """
     index = snapshot.corpora[name]
     if index.rows.n_artifacts < FEWEST_ARTIFACTS:
@@ -211,7 +211,7 @@ def run_reread_trial(
     pause: Callable[[], object],
     rereading: Rereading,
 ) -> Trial | None:
-    """Ask a corpus as `run_trial` does, and have the best of what it finds read again."""
+    """Run a trial as `run_trial` does, with the best candidates reranked."""
     index = snapshot.corpora[name]
     if index.rows.n_artifacts < FEWEST_ARTIFACTS:
         return None
@@ -234,7 +234,7 @@ def _collect(strengths: Iterator[Strength], pause: Callable[[], object]) -> tupl
 
 
 def check_labels(index: CorpusIndex, inside: int, outside: int) -> None:
-    """Raise QueryError where labelled queries, or the artifacts of a corpus, are too few."""
+    """Raise QueryError if labelled queries, or the artifacts of a corpus, are too few."""
     if min(inside, outside) < FEWEST_LABELLED:
         raise QueryError(
             f"{inside} answerable and {outside} unanswerable queries are too few to set a floor by",
@@ -248,7 +248,7 @@ def check_labels(index: CorpusIndex, inside: int, outside: int) -> None:
 
 
 def add_labels(trial: Trial, labelled: Labelled, embed: EmbedText) -> Trial:
-    """Return the trial with labelled queries in place of those made up, where there are enough."""
+    """Return the trial with labelled queries instead of generated ones, if there are enough."""
     if min(len(labelled.inside), len(labelled.outside)) < FEWEST_LABELLED:
         return trial
     index = replace(labelled.snapshot.corpora[labelled.corpus], floors={})
@@ -264,7 +264,7 @@ def add_labels(trial: Trial, labelled: Labelled, embed: EmbedText) -> Trial:
 
 
 def make_floors(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> dict[str, Floor]:
-    """Return the floor of each mode that a trial of `index` gives."""
+    """Return the floor of each mode for a trial of `index`."""
     draft = _draft_floor(trial, index, recipe, now)
     made = {mode: _make_floor(replace(draft, mode=mode), trial) for mode in MODES}
     if trial.reread is not None:
@@ -274,7 +274,7 @@ def make_floors(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> di
 
 
 def make_reread_floor(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
-    """Return the floor that a trial of `run_reread_trial` gives: a score of the reranker."""
+    """Return the floor for a trial of `run_reread_trial`: a score of the reranker."""
     inside, outside = (
         np.sort([each.cosine for each in those]) for those in (trial.inside, trial.outside)
     )
@@ -289,7 +289,7 @@ def make_reread_floor(trial: Trial, index: CorpusIndex, recipe: str, now: float)
 
 def _make_floor(draft: Floor, trial: Trial) -> Floor:
     mode, given = draft.mode, WEIGHTS[draft.mode]
-    if mode in trial.labelled:  # people's own queries say where to offer something
+    if mode in trial.labelled:  # people's own queries tell from which score to offer a hit
         inside, outside = trial.labelled[mode]
         least = _separate(inside, outside)
         return replace(
@@ -325,26 +325,26 @@ def _draft_floor(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> F
 
 
 def _list_logits(mode: str, found: Sequence[Strength]) -> Numbers:
-    """Return the log-odds of what was found at best, ascending."""
+    """Return the log-odds of the best scores, ascending."""
     rows = [each.measure(mode) for each in found]
     features = np.concatenate(rows) if rows else np.empty((0, len(FEATURES)))
     return np.sort(compute_logits(WEIGHTS[mode], features))
 
 
 def place_shift(outside: Numbers) -> float:
-    """Return the shift of a corpus from the log-odds of what ordinary requests find there."""
+    """Return the shift of a corpus from the log-odds of ordinary requests in it."""
     n = max(round(_HIGHEST * len(outside)), 1)
     return float(np.sort(outside)[-n:].mean())
 
 
 def _separate(inside: Numbers, outside: Numbers) -> float:
-    """Return the point, from which on inside ones are answered, that separates both best."""
+    """Return the score that best separates inside queries, at or above it, from outside ones."""
     steps = np.unique(np.concatenate([inside, outside]))
     return float(steps[np.argmax([_compute_j(inside, outside, step) for step in steps])])
 
 
 def _compute_j(inside: Numbers, outside: Numbers, floor: float) -> float:
-    """Return Youden's J (1950): the answered share of the answerable, and the rest's abstained."""
+    """Return Youden's J (1950): answered share of inside plus abstained share of outside, - 1."""
     answered = 1 - np.searchsorted(inside, floor) / max(len(inside), 1)
     abstained = np.searchsorted(outside, floor) / max(len(outside), 1)
     return round(float(answered + abstained - 1), 4)
@@ -354,12 +354,12 @@ def _compute_j(inside: Numbers, outside: Numbers, floor: float) -> float:
 
 
 def list_outside() -> Iterator[str]:
-    """Yield ordinary requests; those without a task never reach a floor, and are left out."""
+    """Yield ordinary requests without those that have no task, which never reach a floor."""
     yield from islice(filter(has_task, draw_requests()), _OUTSIDE)
 
 
 def make_probes(index: CorpusIndex, wanted: int = _INSIDE) -> Iterator[Probe]:
-    """Yield queries out of the corpus' surfaces, several of each where there are few."""
+    """Yield queries made from the corpus' surfaces, several of each if there are few."""
     shown = index.rows.shown
     order = sorted(index.rows.list_positions(), key=lambda at: shown[at].digest)
     rounds = -(-wanted // max(len(order), 1))
@@ -383,7 +383,7 @@ def _split_sentences(text: str) -> list[str]:
 
 
 class _Asker:
-    """Ask one corpus, and note how strong the best of each leg is."""
+    """Query one corpus, and record the best scores of each leg."""
 
     def __init__(self, snapshot: Snapshot, index: CorpusIndex, embed: EmbedText):
         self._known = snapshot.vocabulary
@@ -394,15 +394,15 @@ class _Asker:
             self._duplicates.setdefault(index.rows.cards[owner].content, []).append(owner)
 
     def measure_strength(self, text: str) -> Strength:
-        """Return what a query finds at best."""
+        """Return the best scores of a query."""
         return self._measure(text, self._embed(text))
 
     def ask_other_sessions(self, prompt: TypedPrompt) -> Strength:
-        """Return what a prompt finds at best in sessions that it was not typed in."""
+        """Return a prompt's best scores in sessions other than its own."""
         return self._measure(prompt.text, self._embed(prompt.text), prompt.elsewhere)
 
     def ask_held_out(self, probe: Probe) -> Strength:
-        """Return what a query finds at best where its own surface has only the words left."""
+        """Return a query's best scores while its own surface has only the remaining words."""
         rows = self._index.rows
         owner_of = rows.artifact_of.array
         content = rows.cards[owner_of[probe.position]].content
@@ -417,7 +417,7 @@ class _Asker:
         )
 
     def find_best_score(self, text: str, mode: str) -> float:
-        """Return the best score of any candidate in a mode, 0 for none."""
+        """Return the best score of any candidate in a mode, 0 without candidates."""
         question = analyse_query(ParsedQuery(text, mode=mode), self._known)
         with contextlib.suppress(Unavailable):
             question = embed_question(question, self._index, lambda text, _: self._embed(text))
@@ -425,7 +425,7 @@ class _Asker:
         return found[0].score if found else 0.0
 
     def find_nearest(self, text: str, without: Probe | None = None) -> list[Candidate]:
-        """Return the candidates that a reranker would read, not those a probe was made of."""
+        """Return the candidates that a reranker would read, without those a probe was made from."""
         question = self._pose(text, self._embed(text))
         rows, hidden = self._index.rows, ""
         if without is not None:
@@ -456,11 +456,11 @@ class _Asker:
         return replace(question, vector=vector.vector, trust=vector.trust, coding=vector.coding)
 
     def _score_left(self, probe: Probe) -> float:
-        """Score the record on its terms less those of the words that ask."""
+        """Score the record on its terms less those of the query's words."""
         held = self._index.rows.count_terms(probe.position)
         summary = count_terms(self._index.rows.shown[probe.position].summary)
         left = count_terms(probe.left)
-        # A surface beside a body was counted twice (see `count_terms`).
+        # A surface with a body was counted twice (see `count_terms`).
         twice = all(held.get(self._known.get(t, -1), 0) >= 2 * n for t, n in summary.items())
         counts = {}
         for token in dict.fromkeys(tokenize(probe.asking)):
@@ -472,18 +472,18 @@ class _Asker:
 
 
 class _Rereader:
-    """Ask a corpus through a reranker: how strong the best that it reads is."""
+    """Query a corpus through a reranker, and record its best score."""
 
     def __init__(self, asker: _Asker, rereading: Rereading):
         self._asker = asker
         self._rereading = rereading
 
     def measure_strength(self, text: str) -> Strength:
-        """Return the best score that the reranker gives."""
+        """Return the best score of the reranker."""
         return self._find_best(text, self._asker.find_nearest(text))
 
     def ask_held_out(self, probe: Probe) -> Strength:
-        """Return the best score where the query's own surface has only the words left."""
+        """Return the best score while the query's own surface has only the remaining words."""
         others = self._asker.find_nearest(probe.asking, probe)
         return self._find_best(probe.asking, others, probe.left)
 
@@ -493,5 +493,5 @@ class _Rereader:
         return Strength(float(scores.max()), 0.0, _UNWEIGHED)
 
 
-# What a reranker reads has one score, and nothing else counts.
+# A reranked candidate has one score, and nothing else counts.
 _UNWEIGHED = Circumstances(0.0, 0.0)

@@ -1,8 +1,8 @@
-"""Cases: queries with what answers them, kept as JSON lines.
+"""Cases: queries with the artifacts that answer them, stored as JSON lines.
 
 `{"query": ..., "gold": [ids], "corpus"?, "source_id"?, "metadata"?}`; `gold` may be one text, or a
-mapping of ids to grades, numbers above 0 (0: it was judged, and is no answer). A case without gold
-is one to abstain on. A first line `{"__meta__": ...}` is passed over.
+mapping of ids to grades, numbers above 0 (0: judged not to be an answer). A case without gold
+should lead to an abstention. A first line `{"__meta__": ...}` is skipped.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from irclient.errors import QueryError
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A query and the ids of the artifacts that answer it; none: abstain.
+    """A query and the ids of the artifacts that answer it; without ids the answer is to abstain.
 
-    `grades` says how well each does, where they differ: above 0, and 1 where it is not named.
+    `grades` says how well each answers, if they differ: above 0, and 1 for ids it does not name.
     """
 
     query: str
@@ -52,7 +52,7 @@ class Case:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the case as plain data, without what is empty."""
+        """Return the case as plain data, without empty fields."""
         gold = self.relevance if self.grades else list(self.gold)
         plain: dict[str, Any] = {"query": self.query, "gold": gold}
         for name in ("corpus", "source_id", "metadata"):
@@ -109,7 +109,7 @@ def load_cases(path: str | os.PathLike[str]) -> list[Case]:
 def save_cases(
     path: str | os.PathLike[str], cases: Sequence[Case], meta: Mapping[str, Any] | None = None
 ) -> None:
-    """Write cases as JSON lines, after a line of `meta` where it is given."""
+    """Write cases as JSON lines, after a line of `meta` if it is given."""
     rows: list[Mapping[str, Any]] = [{"__meta__": dict(meta)}] if meta else []
     rows += [case.to_dict() for case in cases]
     with open(path, "w", encoding="utf-8") as file:

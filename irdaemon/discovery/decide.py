@@ -1,10 +1,10 @@
-"""Decide: which corpora have an answer, and which of their hits are committed, or why none is.
+"""Decide which corpora have an answer and which of their hits to commit, or why to abstain.
 
 Hits come in fused order; every rule here works on their scores: the probability that each is what
-is wanted (see irdaemon.discovery.decision), or what a reranker gave. Every strategy starts from the
-best-ranked hit and is cut to `max_k`. The signals of the decision: `n_candidates`, `top_score`,
-`min_ratio` (the weakest committed hit's share of the top), `n_selected`, and `min_score` where a
-number was asked for.
+the person wants (see irdaemon.discovery.decision), or a reranker's score. Every strategy starts
+from the best-ranked hit and is cut to `max_k`. The signals of the decision: `n_candidates`,
+`top_score`, `min_ratio` (the weakest committed hit's share of the top), `n_selected`, and
+`min_score` if the query set a number.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from irdaemon.types import Floor, Hit, Query, SelectSpec
 
 # The floor that is calibrated for each corpus; it is applied before selection (`apply_floor`).
 AUTO = "auto"
-# The share of the top score that hits of no known probability have to reach.
+# The share of the top score that hits of unknown probability must reach.
 _REL = 0.9
 
 Selector = Callable[[Sequence[Hit]], Sequence[Hit]]
 
 
 class Scored(Protocol):
-    """What is selected on its score: a hit, or what one can be made of."""
+    """An item that is selected by its score: a hit, or a candidate that a hit can be made of."""
 
     @property
     def score(self) -> float:
@@ -45,7 +45,7 @@ class Scored(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was committed, and why it stopped there; `candidates` are what it was chosen from."""
+    """The committed hits, and why it stopped there; `candidates` are the hits it chose from."""
 
     hits: tuple[Hit, ...]
     reason: str
@@ -59,7 +59,7 @@ class Choice:
 
     @property
     def selected(self) -> tuple[Hit, ...]:
-        """Return the hits that were committed to."""
+        """Return the committed hits."""
         return self.hits
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class Choice:
 
 @runtime_checkable
 class ReasonedSelector(Protocol):
-    """A selector that says why; where it abstains, its reason is the answer's."""
+    """A selector that gives reasons; if it abstains, its reason is the answer's."""
 
     def __call__(self, hits: Sequence[Hit]) -> Sequence[Hit]:
         """Return the hits that it accepts."""
@@ -87,10 +87,10 @@ def select(
     custom: Selector | None = None,
     show: Callable[[Any], Hit] = lambda hit: cast(Hit, hit),
 ) -> Choice:
-    """Commit to what a valid spec's strategy accepts; `custom` replaces the strategy.
+    """Commit to the hits that a valid spec's strategy accepts; `custom` replaces the strategy.
 
-    `show` makes a hit of what was found: for a selector that is not ours of everything, and else
-    only of what is committed.
+    `show` makes a hit of a candidate: of every one for a custom selector, otherwise only of
+    committed ones.
     """
     signals: dict[str, Any] = {"n_candidates": len(found), "n_selected": 0}
     if all(each.score <= 0 for each in found):
@@ -114,7 +114,7 @@ def select(
 
 
 def ask_selector(custom: Selector, hits: Sequence[Hit], spec: SelectSpec) -> Choice:
-    """Return what a selector accepts of hits, and why."""
+    """Return the hits that a selector accepts, and why."""
     if isinstance(custom, ReasonedSelector):
         return custom.choose_hits(hits, spec)
     ranked = {id(hit) for hit in hits}
@@ -123,10 +123,10 @@ def ask_selector(custom: Selector, hits: Sequence[Hit], spec: SelectSpec) -> Cho
 
 
 def fill_rel(spec: SelectSpec, hits: Sequence[Scored]) -> SelectSpec:
-    """Return a spec whose `rel` is that of half the odds of the first; one asked for stays."""
+    """Return a spec whose `rel`, unless set already, is that of half the odds of the first."""
     if spec.strategy != "conservative" or spec.rel is not None or not hits:
         return spec
-    # Of the top probability p it is the share at which the odds are half of those of p.
+    # For a top probability p it is the share at which the odds are half of those of p.
     return replace(spec, rel=1 / (2 - min(hits[0].score, 1.0)))
 
 
@@ -136,7 +136,7 @@ def resolve_rel(spec: SelectSpec) -> float:
 
 
 def check_spec(spec: SelectSpec, custom: Selector | None = None) -> None:
-    """Raise QueryError where a spec cannot be followed."""
+    """Raise QueryError for a spec that cannot be followed."""
     if custom is None and spec.strategy not in STRATEGIES:
         raise QueryError(
             f"unknown selection strategy {spec.strategy!r}"
@@ -157,17 +157,17 @@ def check_spec(spec: SelectSpec, custom: Selector | None = None) -> None:
 
 def is_number(value: Any) -> TypeGuard[float]:
     """Return whether a value is a number, and not a bool."""
-    # Nearly all are floats, and to ask whether something is a Real takes five times as long.
+    # Nearly all are floats, and an isinstance check for Real takes five times as long.
     return type(value) is float or (isinstance(value, Real) and not isinstance(value, bool))
 
 
 def is_weight(value: Any, most: float = math.inf) -> bool:
-    """Return whether a value is a finite number from 0 up, to `most`."""
+    """Return whether a value is a finite number from 0 to `most`."""
     return is_number(value) and 0 <= value <= most and value != math.inf
 
 
 def choose_places(scores: Sequence[float], spec: SelectSpec) -> tuple[Sequence[int], str]:
-    """Return which places in an order a valid spec's strategy accepts, uncut, and the reason."""
+    """Return the places in an order that a valid spec's strategy accepts, uncut, and the reason."""
     top, rel, n = scores[0], resolve_rel(spec), len(scores)
     if spec.strategy == "conservative":
         if top <= 0:
@@ -194,10 +194,11 @@ def choose_places(scores: Sequence[float], spec: SelectSpec) -> tuple[Sequence[i
     return places, spec.strategy if places else "below_floor"
 
 
-# Thresholds: which corpora have an answer, each by its own, before anything is merged.
+# Thresholds: which corpora have an answer, each by its own, before they are merged.
 #
-# `auto` is LEAST, or what labelled queries of the corpus set in its place; a number is taken as it
-# is, and both are asked of the best score there. What is called by its exact name is above any.
+# `auto` is LEAST, or the floor set by labelled queries of the corpus; a number is used as it is.
+# The best score in the corpus is compared with it. An artifact called by its exact name is above
+# any threshold.
 
 
 def keep_current_floors(floors: Mapping[str, Floor]) -> dict[str, Floor]:
@@ -208,17 +209,16 @@ def keep_current_floors(floors: Mapping[str, Floor]) -> dict[str, Floor]:
 
 
 def name_reranked_mode(mode: str, reread_by: str) -> str:
-    """Return under which mode floors are kept for answers that were read again by what is named."""
+    """Return the mode under which the floors of answers reranked by a model are stored."""
     return f"{mode}+rerank:{reread_by}"
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusRanking:
-    """What was retrieved from one corpus for one query, and whether that is above its floor.
+    """The candidates of one corpus for one query, and whether they are above its floor.
 
-    `least` is the score that was asked for; `floor` is what calibration found, where it was
-    applied, None where nothing was; `why` says where `least` is from. `top_score` is the best score
-    of any candidate.
+    `least` is the required score; `floor` is the calibrated floor if one was applied, or None;
+    `why` says where `least` comes from. `top_score` is the best score of any candidate.
     """
 
     index: CorpusIndex
@@ -232,11 +232,11 @@ class CorpusRanking:
 
     @property
     def cut(self) -> bool:
-        """Return whether there may be more candidates than were asked for."""
+        """Return whether there may be more candidates than were retrieved."""
         return len(self.retrieved.candidates) >= self.question.k
 
     def describe(self) -> dict[str, Any]:
-        """Return what an answer reports of this corpus."""
+        """Return what an answer reports about this corpus."""
         floor: dict[str, Any] = {"kind": self.why}
         if self.least:
             floor["at_least"] = round(self.least, 4)
@@ -259,14 +259,14 @@ class CorpusRanking:
 def apply_floor(
     index: CorpusIndex, question: Question, retrieved: Retrieved, query: Query, reread_by: str = ""
 ) -> CorpusRanking:
-    """Return what was retrieved from a corpus, compared with the floor that the query asks for.
+    """Return the candidates of a corpus, compared with the floor that the query asks for.
 
-    `reread_by` names what read a reranked query's candidates again: its floors are no other's.
+    `reread_by` names the model that reranked the candidates: it has separate floors.
     """
     floor, least, why = _find_floor(index, query, reread_by)
     top = max((each.score for each in retrieved.candidates), default=0.0)
     best = top
-    if query.rerank and top < 1:  # what is called by its name has 1, whatever a model makes of it
+    if query.rerank and top < 1:  # an exact name has 1, whatever a model makes of it
         best = find_best_score(retrieved)
     return CorpusRanking(index, question, retrieved, floor, why, least, best >= least, top)
 
@@ -274,7 +274,7 @@ def apply_floor(
 def _find_floor(
     index: CorpusIndex, query: Query, reread_by: str
 ) -> tuple[Floor | None, float, str]:
-    """Return what calibration found, the least score to ask for, and where that is from."""
+    """Return the calibrated floor, the required score, and where that comes from."""
     asked = query.select.min_score
     if asked is None:
         return None, 0.0, "none: not asked for"

@@ -1,26 +1,27 @@
 """The decision: the probability that a hit is what the person wants.
 
-A logistic regression of seven numbers, all known when a query is asked:
+A logistic regression of seven numbers, all known when a query is made:
 
 - *meaning*: the cosine of query and record, as far as the embedder knows the query's words;
 - *words*: b / (b + 8) of the record's BM25 score b;
 - *share*: b / (b + 2 + m / 4), m being the sum of the idf of the query's words;
-- *length*: ln(1 + m), which lets all scores grow;
+- *length*: ln(1 + m), with which all scores grow;
 - *excess*: how far the length exceeds LONG, some thirty words of a corpus: a request of several
-  sentences matches something by chance;
-- *coding*: how near the query lies to a programming task that an agent does without any item
-  (irdaemon.embed.ordinary);
-- *identifier*: whether the record holds an identifier of the query that two records hold at most.
+sentences matches something by chance;
+- *coding*: how near the query is to a programming task that an agent does without any item
+(irdaemon.embed.ordinary);
+- *identifier*: whether the record contains an identifier of the query that at most two records
+contain.
 
 In a small corpus every word is rare and weighs little: BM25 and idf are scaled as if a word of one
-record weighed what it does among REFERENCE, and what is too small to calibrate gets SMALL added to
-its log-odds. A query in another language than the corpus' has no meaning to compare, and its
-unknown words do not count for its length. `decision.json` has the weights by mode;
-bench/train_decision.py trains them and judges them with each home left out in turn.
+record weighed as much as among REFERENCE records, and a corpus too small to calibrate gets SMALL
+added to its log-odds. A query in another language than the corpus' has no meaning to compare, and
+its unknown words do not count for its length. `decision.json` has the weights by mode;
+bench/train_decision.py trains them and evaluates them with each home left out in turn.
 
-What is usual differs between corpora, so each has a **shift** that calibration finds (Floor.shift)
-and that is taken off: one probability then means the same everywhere. It is the score of a hit, it
-merges corpora, and from LEAST on something is offered.
+The usual scores differ between corpora, so each has a **shift** that calibration finds
+(Floor.shift) and that is subtracted: one probability then means the same everywhere. It is the
+score of a hit, it merges corpora, and from LEAST on a hit is offered.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ Numbers = NDArray[Any]
 
 FEATURES = ("meaning", "words", "share", "length", "coding", "identifier", "excess")
 LONG = 5.2
-# Where a corpus does not hold such a share of a query's words it may be in another language.
+# A corpus that lacks this share of a query's words may be in another language.
 _MOSTLY_UNKNOWN = 0.3
-# An identifier in at most this many records leads to those that hold it.
+# An identifier in at most this many records leads to those that contain it.
 _FEW = 2
 _FARTHEST = 30.0
 MOST_BELOW = 1.5
@@ -61,8 +62,8 @@ FEWEST_ARTIFACTS, SMALL = 8, 1.6
 class Weights:
     """The weights of one mode, in the order of FEATURES.
 
-    `usual` is the shift of a corpus without one of its own; `means` are the features' means where
-    the weights were trained, by which an explanation tells what counted.
+    `usual` is the shift of a corpus that has no calibrated one; `means` are the features' means in
+    the training data, with which an explanation tells which features counted.
     """
 
     bias: float
@@ -90,7 +91,7 @@ WEIGHTS, LEAST = _read_weights()
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What of a query counts, whatever record it is compared with; see the features above."""
+    """The features of a query that are the same for all records; see the features above."""
 
     trust: float
     length: float
@@ -99,13 +100,13 @@ class Circumstances:
 
 
 def weigh_question(index: CorpusIndex, question: Question) -> Circumstances:
-    """Return what of a question counts in a corpus."""
+    """Return the features of a question in a corpus."""
     unknown, trust = question.unknown, question.trust
     n = len(question.terms) + unknown
     if unknown > _MOSTLY_UNKNOWN * n and is_foreign(question.text):
         unknown, trust = 0, 0.0
     n_records = index.lexical.n
-    # The idf of a word that one record holds, here and among as many as the weights are made for.
+    # The idf of a word of one record, in this corpus and among as many records as in the training.
     rarest = math.log1p((n_records - 0.5) / 1.5) if n_records else 1.0
     scale = max(1.0, _RAREST / rarest)
     mass = scale * index.lexical.sum_idf(question.terms, unknown)
@@ -115,7 +116,7 @@ def weigh_question(index: CorpusIndex, question: Question) -> Circumstances:
 def measure(
     mode: str, asked: Circumstances, cosines: Numbers, bm25: Numbers, identifiers: Numbers
 ) -> Numbers:
-    """Return the features of records as rows; a leg that takes no part in the mode counts zero."""
+    """Return the features of records as rows; a leg that is not part of the mode counts zero."""
     trust = 0.0 if mode == "lexical" else asked.trust
     rows = np.empty((len(cosines), len(FEATURES)))
     rows[:, 0] = trust * cosines
@@ -139,7 +140,8 @@ def compute_logits(given: Weights, features: Numbers) -> Numbers:
 def compute_probability(given: Weights, logits: Numbers, shift: float | None) -> Numbers:
     """Return probabilities in a corpus with a shift; None for the usual one.
 
-    Ordinary requests that find nothing in a corpus do not make it right more often.
+    A shift counts as at most MOST_BELOW under the usual one: a corpus in which ordinary requests
+    find nothing is not right more often.
     """
     if shift is not None:
         logits = logits - max(shift - given.usual, -MOST_BELOW)
@@ -151,7 +153,7 @@ def compute_probability(given: Weights, logits: Numbers, shift: float | None) ->
 def decide_records(
     index: CorpusIndex, question: Question, positions: NDArray[np.int64], scores: tuple[Any, Any]
 ) -> list[float]:
-    """Return for records the probability that each is what is wanted.
+    """Return the probability that each record is what the person wants.
 
     `scores` are their cosines and their BM25 scores.
     """
@@ -166,7 +168,7 @@ def decide_records(
 
 
 def find_mode(question: Question) -> str:
-    """Return the mode that a question is decided in: words alone where its vector is not ready."""
+    """Return the mode of a decision: words alone if the question's vector is not ready."""
     return "lexical" if question.vector is None else question.mode
 
 
@@ -183,13 +185,13 @@ def measure_records(
 
 
 def find_shift(floor: Floor | None) -> float | None:
-    """Return the shift that calibration found for a corpus; None where there is none to trust."""
+    """Return the calibrated shift of a corpus; None without a trusted one."""
     return floor.shift if floor is not None and is_usable(floor) and is_trusted(floor) else None
 
 
-# What makes a floor of one version useless to another: the features and the weights.
+# Floors of another version are useless if the features or the weights differ.
 FORMULA = 6
-# Below this separability (Youden's J) what calibration found is kept and shown, but not applied.
+# Below this separability (Youden's J) a floor is stored and shown, but not applied.
 TRUSTED_J = 0.5
 
 
@@ -204,7 +206,7 @@ def is_trusted(floor: Floor) -> bool:
 
 
 def explain_features(mode: str, features: Numbers) -> dict[str, float]:
-    """Return what each feature of one record adds to the log-odds, above its mean; most first."""
+    """Return what each feature of a record adds to the log-odds, above its mean; largest first."""
     given = WEIGHTS[mode]
     added = given.weights * (features - np.array(given.means))
     told = dict(zip(FEATURES, np.round(added, 3).tolist(), strict=True))

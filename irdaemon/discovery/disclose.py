@@ -1,12 +1,12 @@
-"""Disclose: the payload of an artifact, read at the moment it is asked for.
+"""Disclose: the payload of an artifact, read when it is requested.
 
 `metadata` reads nothing. `body` follows the pointer: a file gives its text, a directory its README.
-`bundled` adds what travels with a skill: the files under scripts/, references/ and assets/, with
-their sizes, and the text of those that fit. Of a PDF or an image it is the text that was read when
-it was indexed; whether the file has changed since is found out now. Secrets and private blocks are
-taken out as they were before indexing, hidden characters are flagged, and where the text came from
-is given. With a hit on one symbol of a program text comes that symbol. A pointer that no longer
-works, or may not be followed, is a note, not an error.
+`bundled` adds the other files of a skill: those under scripts/, references/ and assets/, with their
+sizes, and the text of those that fit. For a PDF or an image it is the text read at indexing time;
+whether the file has changed since is checked now. Secrets and private blocks are removed as they
+were before indexing, hidden characters are flagged, and the origin of the text is given. A hit on
+one symbol of a program text comes with that symbol. A pointer that no longer works, or may not be
+followed, is a note, not an error.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ from irdaemon.types import BundledFile, Disclosure, Hit, SourceError
 
 # References: CORPUS/ID, or CORPUS/NAME and the end of an id's path.
 #
-# Where several have that name but one content, it means the one that answers show for all of them.
+# If several artifacts with that name have the same content, it means the one that answers show for
+# all of them.
 
 _NEAREST = 3
 _ALIKE = 0.6
@@ -64,7 +65,7 @@ _COMPARED_CHARS = 100
 def resolve_reference(ledger: Ledger, reference: str, corpora: Collection[str]) -> tuple[str, str]:
     """Return the corpus and the artifact id that a reference means.
 
-    Raises NotFound naming what there is, QueryError for one that means several.
+    Raises NotFound naming what exists, QueryError for an ambiguous reference.
     """
     corpus, wanted = parse_reference(reference, corpora)
     return corpus, find_artifact(ledger, corpus, wanted)
@@ -77,11 +78,10 @@ def find_artifact(
     corpus: str = "",
     measure: Callable[[StoredArtifact], int] = lambda artifact: 0,
 ) -> str:
-    """Return the id of the artifact that is called so in a corpus.
+    """Return the id of the artifact with this name in a corpus.
 
-    `corpus` is the name that people know it by, where it is stored under another one. Of several
-    that are called so those count that lie nearest, as `measure` has it. Raises as
-    `resolve_reference` does.
+    `corpus` is the name that people know it by, if it is stored under another one. Of several
+    artifacts of that name the nearest count, by `measure`. Raises as `resolve_reference` does.
     """
     check_clock()
     corpus = corpus or stored
@@ -116,9 +116,9 @@ def _keep_nearest(
 
 
 def _find_near(ledger: Ledger, corpus: str, wanted: str) -> list[str]:
-    """Return the ids of the artifacts whose names are most like a word, the most alike first.
+    """Return the ids of the artifacts whose names are most similar to a word, best first.
 
-    Of all names those are compared that share half of its pairs of letters: comparing takes long.
+    Only names that share half of its pairs of letters are compared: comparing takes long.
     """
     last = _cut_last(wanted)
     pairs = {last[at : at + 2] for at in range(len(last) - 1)}
@@ -133,7 +133,7 @@ def _find_near(ledger: Ledger, corpus: str, wanted: str) -> list[str]:
 
 
 def _cut_last(name: str) -> str:
-    """Return the last part of a path or a scoped name, as it is compared."""
+    """Return the last part of a path or a scoped name, normalised for comparison."""
     return name.rpartition("/")[2][:_COMPARED_CHARS].casefold()
 
 
@@ -158,9 +158,9 @@ def unknown_corpus(name: str, corpora: Collection[str]) -> NotFound:
     )
 
 
-# Hidden characters: what a person would not see, or would see otherwise than it is.
+# Hidden characters: those that a person would not see, or would see differently.
 #
-# The client defines which they are: it is a terminal that they would deceive.
+# The client defines them: it is a terminal that they would deceive.
 
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _CONTROL = ("Cc", "Zl", "Zp")
@@ -169,8 +169,8 @@ _CONTROL = ("Cc", "Zl", "Zp")
 def find_hidden(*texts: str | None, names: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the kinds of hidden characters in texts, sorted: bidi, control, invisible, marks.
 
-    `marks` are more combining marks on one character than any language puts there. In `names` and
-    paths line ends and tabs count, too.
+    `marks` are more combining marks on one character than any language uses. In `names` and paths
+    line ends and tabs count, too.
     """
     names = tuple(names)
     ends = ["control" for name in names if "\n" in name or "\t" in name]
@@ -192,12 +192,12 @@ def _kind(char: str) -> str:
     return "control" if unicodedata.category(char) in _CONTROL else "invisible"
 
 
-# The payload: what a pointer leads to at this moment, or why it is refused.
+# The payload: the current content of a pointer, or why it is refused.
 #
-# A pointer was a real path when its artifact was indexed. Where it is a link by now, it is followed
-# only back into the corpus' roots, or beside or below it; where installers link single files (a
-# SKILL.md, a README), also to a file of the same name. What was checked is opened by its real path
-# with no link allowed on the way.
+# A pointer was a real path when its artifact was indexed. If it is a link by now, it is followed
+# only back into the corpus' roots, or next to or below itself; for kinds whose installers link
+# single files (a SKILL.md, a README), also to a file of the same name. The checked file is opened
+# by its real path with no link allowed on the way.
 
 _READ_BYTES = 16 * 1024 * 1024
 _READMES = ("readme.md", "readme.rst", "readme.txt", "readme")  # in any case
@@ -205,11 +205,11 @@ _READMES = ("readme.md", "readme.rst", "readme.txt", "readme")  # in any case
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Within which real directories a corpus' payloads lie, and how their secrets are redacted.
+    """The real directories that a corpus' payloads lie in, and how their secrets are redacted.
 
-    `by_name` is whether a link may lead out of them, to a file of its own name; `bundled` whether
-    anything travels with an artifact. `project` is the root of a project's part, "" for others:
-    where a link out of that leads to is not looked at.
+    `by_name` is whether a link may lead out of them, to a file of the same name; `bundled` whether
+    other files belong to an artifact. `project` is the root of a project's part, "" for others: the
+    target of a link out of it is not looked at.
     """
 
     roots: tuple[str, ...] = ()
@@ -227,17 +227,17 @@ class Bounds:
         return cls(roots, corpus.redaction, by_name, bundled, project)
 
     def root_of(self, path: str) -> str:
-        """Return the innermost root a path lies at or under, "" for none."""
+        """Return the innermost root a path lies at or under, or ""."""
         around = [root for root in self.roots if path and is_within(os.path.normpath(path), root)]
         return max(around, key=len, default="")
 
     def leads_out(self, path: str) -> bool:
-        """Return whether a path in a project is, by now, a link out of that."""
+        """Return whether a path in a project is now a link out of it."""
         inside = bool(self.project) and is_within(path, self.project)
         return inside and not find_inside(path, self.project)
 
 
-# Of an artifact whose corpus is not known: no root to lie in.
+# For an artifact of an unknown corpus: no roots.
 ANYWHERE = Bounds()
 
 
@@ -250,9 +250,9 @@ class PointerContent:
 
 
 def read_payload(pointer: str, bounds: Bounds) -> PointerContent:
-    """Read what a pointer leads to: a file, or the README of a directory.
+    """Read the content of a pointer: a file, or the README of a directory.
 
-    Raises FileNotFoundError where there is nothing, SourceError where it is refused.
+    Raises FileNotFoundError if it does not exist, SourceError if it is refused.
     """
     if os.pardir in pointer.split(os.sep):
         raise SourceError(f"{pointer}: a pointer that leads upwards")
@@ -276,15 +276,15 @@ def _find_readme(directory: str) -> str:
     return path
 
 
-# Bundles: the files that travel with an artifact, listed, and shown where they can be.
+# Bundles: the other files of an artifact, listed, and shown if possible.
 #
 # Nothing outside of the artifact's own directory is read, and nothing but regular files.
 # Directories are listed and files opened by their real paths with no link allowed on the way, so
-# that nothing can be put in their place after the check. What is not shown has a note why.
+# that nothing can replace them after the check. A file that is not shown has a note why.
 
 BUNDLE_CHARS = 40_000
 BUNDLE_FILES = 100
-# Beyond this a directory is not even counted on.
+# A larger directory is not even counted to its end.
 BUNDLE_COUNTED = 10_000
 _FOLDERS = ("scripts", "references", "assets")
 LEADS_OUT = "a link that leads out of the directory"
@@ -305,16 +305,16 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A file by its path below the artifact's directory, and where that lies."""
+    """A file by its path below the artifact's directory, and that directory."""
 
     shown: str
     path: str
 
 
 def collect_bundle(pointer: str, bounds: Bounds, cleaner: Redactor) -> Bundle:
-    """Return what travels with the artifact a pointer leads to; texts are cleaned.
+    """Return the bundle of the artifact that a pointer leads to; texts are cleaned.
 
-    Where the artifact's directory has become a link out of the roots, nothing does.
+    It is empty if the artifact's directory has become a link out of the roots.
     """
     if not bounds.bundled or bounds.leads_out(pointer):
         return Bundle((), 0)
@@ -341,7 +341,7 @@ def _list_files(home: str) -> Iterator[_Named]:
 
 
 def _walk_below(folder: str, top: str, descriptor: int) -> Iterator[_Named]:
-    """Yield the files below an open directory; links to directories are listed as what they are."""
+    """Yield the files below an open directory; links to directories are listed as links."""
     for directory, below, names, at in os.fwalk(".", dir_fd=descriptor):
         below.sort()
         links = [name for name in below if _is_link(name, at)]
@@ -370,7 +370,7 @@ def _read_file(home: str, named: _Named, left: int, cleaner: Redactor) -> Bundle
     if shown != named.shown:
         return BundledFile(shown, 0, None, NO_UTF8)
     real, size = find_inside(named.path, home), 0
-    if not real:  # not even whether something lies elsewhere is looked at
+    if not real:  # not even whether the target exists is looked at
         return BundledFile(shown, 0, None, LEADS_OUT)
     try:
         status = read_status(real)
@@ -387,12 +387,12 @@ def _read_file(home: str, named: _Named, left: int, cleaner: Redactor) -> Bundle
 
 
 BODY_CHARS = 20_000
-# Their bytes are no text.
+# Files whose bytes are not text.
 _EXTRACTED = ("pdf", "image")
 
 
 def disclose(artifact: StoredArtifact, level: str, bounds: Bounds = ANYWHERE) -> Disclosure:
-    """Return the payload of `artifact` at a valid level; see the module for what each holds."""
+    """Disclose `artifact` at a valid level; the module describes the content of each."""
     plain = Disclosure(
         artifact.corpus,
         artifact.artifact_id,
@@ -415,7 +415,7 @@ def disclose(artifact: StoredArtifact, level: str, bounds: Bounds = ANYWHERE) ->
 def disclose_artifact(
     ledger: Ledger, corpus: Corpus, artifact_id: str, level: str, expand: Expand | None
 ) -> Disclosure:
-    """Disclose one artifact, its first record expanded. Raises NotFound where it is gone."""
+    """Disclose one artifact, its first record expanded. Raises NotFound if it is gone."""
     artifact = ledger.artifacts.get(corpus.name, artifact_id)
     if artifact is None:
         raise NotFound(
@@ -458,7 +458,7 @@ def _expand(
 
 
 def add_passage(disclosed: Disclosure, passage: ExpandedText) -> Disclosure:
-    """Add an expanded text, cut where it is long."""
+    """Add an expanded text, truncated if it is long."""
     return replace(
         disclosed,
         passage=passage.text[:PASSAGE_CHARS],
@@ -485,7 +485,7 @@ def _read_now(plain: Disclosure, bounds: Bounds) -> Disclosure:
 
 
 def _compare_now(plain: Disclosure, bounds: Bounds) -> Disclosure:
-    """Say whether the file behind a text is still what was indexed."""
+    """Report whether the file of a text still has the indexed content."""
     try:
         return _date_payload(plain, read_payload(plain.pointer, bounds))
     except (OSError, SourceError) as error:

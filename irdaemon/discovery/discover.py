@@ -1,7 +1,7 @@
 """The read path on one page: a valid query and a snapshot become a selection, and its trace.
 
-Per asked corpus: filter, rank, fuse (retrieve), and compare what was found with the corpus' floor.
-Then: merge the rankings above their floors by score, join duplicates, select or abstain. It
+For each queried corpus: filter, rank, fuse (retrieve), and compare the candidates with the corpus'
+floor. Then: merge the rankings above their floors by score, join duplicates, select or abstain. It
 reads one immutable snapshot and writes nothing.
 """
 
@@ -66,20 +66,20 @@ from irdaemon.runtime.profile import note, stage
 from irdaemon.text.tasks import has_task
 from irdaemon.types import Hit, Query, Selection, Tuning
 
-# Answer a query from a snapshot, as `search` and `discover` do: with models, the changes that wait,
-# and how to choose.
+# Answer a query from a snapshot, as `search` and `discover` do: with models, the number of waiting
+# changes, and how to choose.
 Run = Callable[[Snapshot, ParsedQuery, "Models", int, SelectionOptions], "Trace"]
 
 # A corpus, or the part of one that a query needs, and the query in its terms.
 Asked = tuple[CorpusIndex, Question]
 
-# A corpus that lies elsewhere has its own vocabulary, part by part.
+# A corpus in a backend has a separate vocabulary for each part.
 _NOWHERE: Mapping[str, int] = {}
-# A hit with this share of the best evidence for a sub-query answers that too.
+# A hit with this share of the best evidence for a sub-query answers it too.
 _ANSWERS = 0.3
-# By how much more is retrieved where what was found is much the same.
+# By how much to retrieve more if many candidates are duplicates.
 _WIDER = 10
-# What a prompt without a task needs: only what it calls by name has full evidence.
+# A prompt without a task requires full evidence: only items called by name have it.
 _WITHOUT_TASK = 1.0
 NO_TASK = "no_task"
 _WITHOUT_ONE = {"below_floor": NO_TASK, "no_candidates": NO_TASK}
@@ -89,9 +89,9 @@ _WITHOUT_ONE = {"below_floor": NO_TASK, "no_candidates": NO_TASK}
 class Models:
     """The models a query may need.
 
-    `embed(text, embedder id)` gives the query's vector, or None where that embedder is not ready.
-    `rereading` is how a query that asks for it has the best read again, `tuning` how the legs are
-    fused.
+    `embed(text, embedder id)` returns the query's vector, or None if that embedder is not ready.
+    `rereading` is how to rerank the best candidates if a query asks for it, `tuning` how to fuse
+    the legs.
     """
 
     embed: Embed
@@ -101,7 +101,7 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The ranking of every asked corpus, and what was found, merged of those above their floor."""
+    """The ranking of every queried corpus, and the merged candidates above the floors."""
 
     rankings: tuple[CorpusRanking, ...]
     found: tuple[Candidate, ...]
@@ -109,7 +109,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What each stage of one query gave, down to the selection that answers it."""
+    """The results of each stage of one query, up to the selection that answers it."""
 
     query: ParsedQuery
     merged: Merged
@@ -119,7 +119,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One query under way: what it is asked of and how, since when, and how many changes wait."""
+    """One query in progress: its snapshot and models, its start, and the waiting changes."""
 
     snapshot: Snapshot
     query: ParsedQuery
@@ -149,10 +149,11 @@ def discover(
 ) -> Trace:
     """Answer a query with few hits, or with none and a typed reason.
 
-    One that nothing answers is asked once more with the words that no corpus holds respelled.
+    A query without an answer is tried once more with respelled words in place of those that no
+    corpus contains.
 
     Raises NotFound for an unknown corpus, QueryError for an unknown field and for several passages
-    of an artifact, Unavailable where a model is missing.
+    of an artifact, Unavailable if a model is missing.
     """
     started = time.perf_counter()
     check_offering(query)
@@ -161,7 +162,7 @@ def discover(
         query = replace(query, select=replace(query.select, min_score=_WITHOUT_TASK))
     run = _Run(restrict_snapshot(snapshot, query), query, models, pending, started, options)
     trace = _trace_discovery(run, asks)
-    # A selector of a program's own may count its calls.
+    # A custom selector may count its calls.
     own = options.selector is not None and not isinstance(options.selector, ReasonedSelector)
     if asks and not own and not trace.merged.found:
         return _respell(run) or trace
@@ -169,7 +170,7 @@ def discover(
 
 
 def _respell(run: _Run) -> Trace | None:
-    """Ask once more, with words in place of those that no corpus holds; None if that is no use."""
+    """Try again with unknown words respelled; None if that does not help."""
     with stage("respell"):
         words = respell_words(run.snapshot, cut_text(run.query.text))
     if not words:
@@ -183,11 +184,11 @@ def _respell(run: _Run) -> Trace | None:
 
 
 def _trace_discovery(run: _Run, asks: bool) -> Trace:
-    """Ask the corpora once, and select."""
+    """Query the corpora once, and select."""
     query, options = run.query, run.options
     merged = _gather(run, query)
     spec = query.select
-    if options.floors:  # those of the corpora, which were applied before
+    if options.floors:  # the corpora's floors were applied before
         spec = replace(spec, min_score=None)
     with stage("select"):
         spec = fill_rel(spec, merged.found)
@@ -229,9 +230,9 @@ def search(
 
 
 def _gather(run: _Run, query: ParsedQuery) -> Merged:
-    """Ask every corpus, merge the rankings above their floor, join duplicates; at most `k` of them.
+    """Query every corpus, merge the rankings above their floors, join duplicates; at most `k`.
 
-    Where duplicates leave fewer than can be selected, more is retrieved.
+    If duplicates leave too few to select from, more is retrieved.
     """
     asked = _pose(run, query)
     merged = _merge(run, query, asked)
@@ -249,7 +250,7 @@ def _merge(run: _Run, query: ParsedQuery, asked: Sequence[Asked]) -> Merged:
     with stage("merge"):
         above = [each for each in rankings if each.above_floor]
         terms = {each.index.corpus: each.question.terms for each in above}
-        # Who asks for the turns of a session gets them.
+        # A query for the turns of a session gets them.
         near = NearDuplicates(query.select.max_k, terms, turns=query.filter.names(SESSION))
         ranked = merge_rankings(above, run.options)
         found = join_duplicates(ranked, near=near, here=query.here)
@@ -259,7 +260,8 @@ def _merge(run: _Run, query: ParsedQuery, asked: Sequence[Asked]) -> Merged:
 def _pose(run: _Run, query: ParsedQuery) -> list[Asked]:
     """Return each corpus, or the part that the query needs, with the query in its terms.
 
-    It is analysed once, numbered once for each vocabulary, and embedded once for each embedder.
+    The query is analysed once, numbered once for each vocabulary, and embedded once for each
+    embedder.
     """
     check_clock()
     models, asked = run.models, list[Asked]()
@@ -285,13 +287,13 @@ def _pose(run: _Run, query: ParsedQuery) -> list[Asked]:
 
 
 def _widen(asked: Sequence[Asked], k: int) -> list[Asked]:
-    """Return what was asked with more candidates wanted; its words and vectors stay."""
+    """Return the question with more candidates wanted; its words and vectors stay."""
     wider = ((index, replace(question, k=k)) for index, question in asked)
     return [fetch_part(i.elsewhere, q) if i.elsewhere else (i, q) for i, q in wider]
 
 
 def _rank(run: _Run, query: ParsedQuery, index: CorpusIndex, question: Question) -> CorpusRanking:
-    """Retrieve from a corpus, and compare what was found with its floor."""
+    """Retrieve from a corpus, and compare the candidates with its floor."""
     check_clock()
     options, rereading = run.options, run.models.rereading
     if index.corpus in options.floors:
@@ -314,7 +316,7 @@ def _rank(run: _Run, query: ParsedQuery, index: CorpusIndex, question: Question)
 
 def _explain_nothing(merged: Merged, query: Query) -> str:
     if any(each.index.building for each in merged.rankings):
-        return "building"  # what is still to come may hold the answer
+        return "building"  # the entries still to be read may contain the answer
     if query.exact:
         return "no_match"
     if not any(each.index.n_records for each in merged.rankings):
@@ -332,7 +334,7 @@ def _explain_nothing(merged: Merged, query: Query) -> str:
 def _add_subqueries(choice: Choice, run: _Run) -> Choice:
     """Add the best hit for each sub-query that the hits so far do not answer.
 
-    It must bring as much evidence for it, by the same `rel`, as the first did for the whole query.
+    Its evidence for the sub-query must reach the same `rel` as the first hit's for the whole query.
     """
     query, hits = run.query, list(choice.hits)
     for text in split_query(query.text):
@@ -356,18 +358,18 @@ def _add_subqueries(choice: Choice, run: _Run) -> Choice:
 
 
 def is_answered(found: Sequence[Candidate], hits: Sequence[Hit]) -> bool:
-    """Return whether the hits already answer the sub-query that `found` is for."""
+    """Return whether the hits already answer the sub-query of `found`."""
     known = {(hit.corpus, hit.artifact_id) for hit in hits}
     theirs = [hit.score for hit in found if (hit.corpus, hit.artifact_id) in known]
     return max(theirs, default=0.0) > _ANSWERS * found[0].score
 
 
-# Pinned items: offered first where they are likely, at a lower bar than others.
+# Pinned items: offered first if they are likely, at a lower threshold than others.
 #
-# One comes first where its corpus has at least half of the score that an offer takes, and where it
-# has at least four fifths of the best evidence there. A prompt without a task gets none. In two
-# labelled homes a skill pinned at random comes first for 4% of the prompts that do not want it (at
-# half the evidence 10%), and nine of ten that half would bring up are still brought up.
+# One comes first if its corpus has at least half of the score that an offer requires, and if the
+# item has at least four fifths of the best evidence there. A prompt without a task gets none. In
+# two labelled homes a skill pinned at random comes first for 4% of the prompts that do not want it
+# (at half the evidence 10%), and nine tenths of those that half would promote still are.
 _OF_FLOOR, _OF_BEST = 0.5, 0.8
 
 
@@ -435,7 +437,7 @@ def _trace(run: _Run, merged: Merged, choice: Choice) -> Trace:
 
 
 def _tell_window(merged: Merged, window: TimeWindow) -> dict[str, Any] | None:
-    """Return the time that sessions were narrowed to; it is `empty` where there were none of it."""
+    """Return the time that sessions were narrowed to; it is `empty` if there were none in it."""
     asked = [each for each in merged.rankings if holds_sessions(each.index)]
     if not asked:
         return None
@@ -444,7 +446,7 @@ def _tell_window(merged: Merged, window: TimeWindow) -> dict[str, Any] | None:
 
 
 def _flag_hidden(hit: Hit) -> Hit:
-    """Name the kinds of hidden characters in what a person sees of a hit."""
+    """Name the kinds of hidden characters in the displayed parts of a hit."""
     shown = f"{hit.summary}{hit.name}{hit.pointer}"
     if shown.isascii() and shown.isprintable():
         return hit

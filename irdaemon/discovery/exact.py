@@ -1,7 +1,7 @@
-"""Exact search: the records whose stored text holds a literal, as a filter before any top-k.
+"""Exact search: the records whose stored text contains a literal, as a filter before any top-k.
 
-The texts are those of the ledger, so all of a record is searched, character by character. Where
-that takes too long the answer is of the records that were searched until then, and says so.
+The texts are those of the ledger, so all of a record is searched, character by character. If that
+takes too long the answer covers the records searched until then, and says so.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from irdaemon.index import Columns, Snapshot
 from irdaemon.runtime.deadline import check_clock, time_left
 from irdaemon.types import Selection
 
-# What a search takes at most before it answers with what it has found.
+# The longest a search takes before it answers with its results so far.
 _WITHIN_S = 2.0
 _ARTIFACTS_AT_ONCE = 256
 # A record is named by the row of its artifact and its surface index, in one number.
 _SURFACES = 1 << 20
 
-# Yield (artifact row, surface index) of the records of artifacts whose text holds a literal.
+# Yield (artifact row, surface index) of the records of artifacts whose text contains a literal.
 FindRecords = Callable[[Sequence[int], str, bool], Iterator[tuple[int, int]]]
 
 
 @dataclass(frozen=True, slots=True)
 class ExactMatches:
-    """The records that hold a literal, of how many artifacts the texts were searched, how long."""
+    """The records that contain the literal, the number of searched artifacts, and the duration."""
 
     records: NDArray[np.int64]
     searched: int
@@ -39,20 +39,20 @@ class ExactMatches:
     took_ms: float
 
     def make_mask(self, columns: Columns) -> NDArray[np.bool_]:
-        """Return which records of a corpus hold it."""
+        """Return which records of a corpus contain the literal."""
         rows = columns.rows
         owners = rows.numbers.array[rows.artifact_of.array]
         return np.isin(owners * _SURFACES + rows.surfaces.array, self.records) & rows.present
 
     def add_to(self, answer: Selection) -> Selection:
-        """Return an answer that tells how much was searched, and took as long as that, too."""
+        """Return an answer with the number of searched artifacts and the search time added."""
         counts = {"searched": self.searched, "artifacts": self.artifacts}
         signals = {**answer.signals, "exact": {"records": len(self.records), **counts}}
         return replace(answer, signals=signals, took_ms=round(answer.took_ms + self.took_ms, 3))
 
 
 def find_exact(snapshot: Snapshot, query: ParsedQuery, find_records: FindRecords) -> ExactMatches:
-    """Search the texts of what the query's other filters let through.
+    """Search the texts of the artifacts that the query's other filters let through.
 
     Raises NotFound and QueryError as a search does.
     """
@@ -83,7 +83,7 @@ def _list_artifacts(snapshot: Snapshot, query: ParsedQuery) -> Iterator[np.int64
 
 
 def keep_matches(query: ParsedQuery, matches: ExactMatches) -> ParsedQuery:
-    """Return a query of the matching records alone."""
+    """Return a query limited to the matching records."""
     own = query.filter
     where = {**own.where, "$exact": query.text}
     return replace(query, filter=Filter(where, own.conditions, (*own.masks, matches.make_mask)))

@@ -1,9 +1,8 @@
-"""Expansion: the text around the record that matched, put together again.
+"""Expansion: the text around the record that matched, reassembled.
 
 `window:K` takes the K neighbours of the same kind on either side in plan order, `artifact` all the
-surfaces of the artifact. Neighbouring chunks repeat each other's ends; where at least eight
-characters of overlap are found they are kept once, otherwise parts are joined by a blank line:
-a repetition is better than a loss.
+surfaces of the artifact. Neighbouring chunks overlap; an overlap of at least eight characters is
+kept once, otherwise parts are joined by a blank line: a repetition is better than a loss.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from irdaemon.runtime.plugins import did_you_mean
 PASSAGE_CHARS = 20_000
 EXPANSIONS = ("none", "window", "artifact")
 _SHORTEST_OVERLAP = 8
-# Chunk overlaps are a few hundred characters; a longer one would be a repetition of the author's.
+# Chunk overlaps are a few hundred characters; a longer one would be the author's repetition.
 _LONGEST_OVERLAP = 2_000
 _WIDEST = 50
 
@@ -35,7 +34,7 @@ class Expand:
 
 @dataclass(frozen=True, slots=True)
 class ExpandedText:
-    """An expanded text, the ids of the records in it, and a note where it is not as asked for."""
+    """An expanded text, the ids of its records, and a note if it is not as requested."""
 
     text: str
     records: tuple[str, ...]
@@ -43,7 +42,7 @@ class ExpandedText:
 
 
 def parse_expand(text: str) -> Expand | None:
-    """Return what `none`, `window`, `window:K` or `artifact` asks for; None for nothing.
+    """Parse `none`, `window`, `window:K` or `artifact`; return None for `none`.
 
     Raises QueryError for anything else.
     """
@@ -63,7 +62,7 @@ def parse_expand(text: str) -> Expand | None:
 def expand_record(
     records: Sequence[StoredRecord], seed: int | None, expand: Expand
 ) -> ExpandedText:
-    """Return the passage around the record at surface index `seed`, None: around the first."""
+    """Return the passage around the record at surface index `seed` (None: the first record)."""
     if not records:
         return ExpandedText("", (), "no_ledger_entry")
     found = next((r for r in records if r["surface_index"] == seed), None)
@@ -86,9 +85,9 @@ def choose_records(
 
 
 def stitch_records(records: Sequence[StoredRecord]) -> str:
-    """Join the texts of records in plan order, overlaps of neighbours once.
+    """Join the texts of records in plan order, keeping overlaps of neighbours once.
 
-    An overlap lies within the record before, never across the blank line that joins two others.
+    An overlap lies within the previous record, never across the blank line that joins two others.
     """
     text, before = "", None
     for record in records:
@@ -109,7 +108,7 @@ def _is_next(before: StoredRecord | None, record: StoredRecord) -> TypeGuard[Sto
 
 
 def _find_overlap(left: str, right: str) -> int:
-    """Return the length of the longest end of `left` that `right` begins with, from eight on."""
+    """Return the length, 0 if below eight, of the longest end of `left` that begins `right`."""
     longest = min(len(left), len(right), _LONGEST_OVERLAP)
     for size in range(longest, _SHORTEST_OVERLAP - 1, -1):
         if left.endswith(right[:size]):
@@ -117,18 +116,19 @@ def _find_overlap(left: str, right: str) -> int:
     return 0
 
 
-# The symbol of a program text that a record is about, with the lines around it.
+# The symbol of a program text that a record belongs to, with the lines around it.
 #
-# It is put together from the records of its artifact, as they are in the ledger: each holds whole
-# lines of the text, a later part of a symbol after the signature that is repeated before it.
+# It is reassembled from the records of its artifact in the ledger: each has whole lines of the
+# text, and later parts of a symbol repeat the signature before them.
 
 
 def find_symbol_passage(
     records: Sequence[StoredRecord], seed: int, context: int
 ) -> ExpandedText | None:
-    """Return the symbol that the record at surface index `seed` is about; None where it has none.
+    """Return the symbol of the record at surface index `seed`, or None.
 
-    With at most `context` lines before and after it. Of a class it is the part between two methods.
+    With at most `context` lines before and after it. For a class it is the part between two
+    methods.
     """
     at = next((i for i, r in enumerate(records) if r["surface_index"] == seed), None)
     if at is None or not {"symbol", "start_line"} <= records[at]["metadata"].keys():
@@ -147,7 +147,7 @@ def find_symbol_passage(
 
 
 def _find_parts(records: Sequence[StoredRecord], at: int) -> list[StoredRecord]:
-    """Return the records beside one that are of the same symbol, itself among them."""
+    """Return the records of the same symbol as one, including it."""
     names = [_name_symbol(record) for record in records]
     first, last = at, at
     while first and names[first - 1] == names[at]:
@@ -169,7 +169,7 @@ def _get_lines(record: StoredRecord) -> range:
 
 
 def _add_lines(shown: dict[int, str], record: StoredRecord, within: range) -> None:
-    """Add the lines of a record; of a line that is several records, each has a part."""
+    """Add the lines of a record; the parts of a line in several records are joined."""
     place = _get_lines(record)
     lines = record["text"].split("\n")
     own = lines[max(0, len(lines) - len(place)) :]

@@ -1,6 +1,6 @@
-"""Why, and why not: what each stage of a query gave for each candidate, and for one named artifact.
+"""Why and why not: the results of each stage of a query, for each candidate and a named artifact.
 
-It prints the trace of a query that was run once.
+It reports the trace of a query that was run once.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def explain(
 ) -> Report:
     """Return, stage by stage, how a valid query is answered; with `item` (CORPUS/ID) also its fate.
 
-    `others` are the parts of its corpus that are not searched, as they are other projects'. Raises
-    as `discover` does, and NotFound for an item that is not in the index.
+    `others` are the parts of its corpus that are not searched because they belong to other
+    projects. Raises as `discover` does, and NotFound for an item that is not in the index.
     """
     if not item:
         return _explain_trace(snapshot, discover_in_rounds(snapshot, query, models))
@@ -89,7 +89,7 @@ def _explain_trace(snapshot: Snapshot, trace: Trace) -> Report:
 
 
 def _explain_place(trace: Trace) -> Report:
-    """Return the project that the query comes from, and how much of what was asked is its own."""
+    """Return the project that the query comes from, and how many of the artifacts are its own."""
     if (here := trace.query.here) is None:
         return {}
     joined = {
@@ -102,7 +102,7 @@ def _explain_place(trace: Trace) -> Report:
 
 
 def _count_own(index: CorpusIndex, root: str) -> int:
-    """Count the artifacts of an index that are of the project at a root."""
+    """Count the artifacts of an index that belong to the project at a root."""
     if index.elsewhere:
         return 0
     owned = mask_column(root, index.columns.get_column(ROOT)) & index.rows.present
@@ -112,7 +112,7 @@ def _count_own(index: CorpusIndex, root: str) -> int:
 def _explain_words(snapshot: Snapshot, trace: Trace) -> Report:
     query = trace.query
     _, tokens, words, *_ = read_words(query.text)
-    # By the corpora that are asked: a client learns nothing of what the others hold.
+    # Only over the queried corpora: a client must not learn what the others contain.
     held = {word for word in words if _is_held(snapshot, word, trace)}
     return {
         "tokens": list(dict.fromkeys((*tokens, *(word for word in words if word in held)))),
@@ -153,7 +153,7 @@ def _explain_one(
     snapshot: Snapshot, ranking: CorpusRanking, candidate: Candidate, trace: Trace
 ) -> Report:
     legs = ranking.retrieved.legs
-    assert legs is not None  # there is a candidate
+    assert legs is not None  # a candidate exists
     place = int(np.searchsorted(legs.positions, candidate.position))
     return {
         "artifact_id": candidate.card.artifact_id,
@@ -177,7 +177,7 @@ def _explain_one(
 
 
 def _explain_decision(ranking: CorpusRanking, candidate: Candidate) -> dict[str, float]:
-    """Return what each feature adds to the log-odds of a candidate, above its mean; most first."""
+    """Return what each feature adds to a candidate's log-odds, above its mean; largest first."""
     scores = np.array([candidate.cosine]), np.array([candidate.bm25])
     there = np.array([candidate.position])
     features = measure_records(ranking.index, ranking.question, there, scores)
@@ -194,7 +194,7 @@ def _explain_leg(scores: Any, place: int, deviations: Any) -> Report:
 
 
 def _split_score(snapshot: Snapshot, ranking: CorpusRanking, position: int) -> dict[str, float]:
-    """Return what each query term adds to a record's BM25 score, the most first."""
+    """Return what each query term adds to a record's BM25 score, largest first."""
     vocabulary = snapshot.get_vocabulary(ranking.index)
     known = {word: vocabulary[word] for word in ranking.question.words.ranked if word in vocabulary}
     parts = ranking.index.lexical.split_score(position, list(known.values()))
@@ -236,20 +236,20 @@ def _find(snapshot: Snapshot, reference: str) -> tuple[str, str]:
 
 
 def _find_card(indexes: Sequence[CorpusIndex], wanted: str) -> Card | None:
-    """Return what shows the first artifact of an id, else the first that is called so."""
+    """Return the card of the first artifact with an id, else of the first with that name."""
     cards = [index.rows.cards[owner] for index in indexes for owner in index.rows.list_owners()]
     called = (c for c in cards if c.name == wanted or c.artifact_id.endswith(f"/{wanted}"))
     return next((card for card in cards if card.artifact_id == wanted), next(called, None))
 
 
 def _make_wanted(wanted: str) -> Wanted:
-    """Return what finds an artifact by its id or its name."""
+    """Return the request that finds an artifact by its id or its name."""
     names = (hash_name(wanted.rpartition("/")[2]), hash_name(wanted))
     return Wanted((), (), None, 0, K1, B, names=names, including=(wanted,))
 
 
 def _include_artifact(snapshot: Snapshot, corpus: str, artifact_id: str) -> Snapshot:
-    """Return a snapshot in which every part of a corpus that lies elsewhere has an artifact."""
+    """Return a snapshot in which every part of a corpus in a backend includes an artifact."""
     index = snapshot.corpora[corpus]
     if index.elsewhere is None:
         return snapshot
@@ -259,7 +259,7 @@ def _include_artifact(snapshot: Snapshot, corpus: str, artifact_id: str) -> Snap
 
 
 def _explain_item(ranking: CorpusRanking, artifact_id: str, trace: Trace) -> Report:
-    """Return which stage an artifact got to, and by how much it fell short there."""
+    """Return which stage an artifact reached, and by how much it failed there."""
     rows = ranking.index.rows
     ids = ((owner, rows.cards[owner]) for owner in rows.list_owners())
     owner, card = next(each for each in ids if each[1].artifact_id == artifact_id)

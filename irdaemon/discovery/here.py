@@ -1,7 +1,7 @@
-"""Where a query comes from, and what lies nearer to that place than another thing.
+"""The place a query comes from, and which artifacts are nearer to it than others.
 
-Nearest is what is kept in the directory of the place, then in those above it up to the project's
-root, then elsewhere in the project; behind it comes what is the person's.
+The nearest are kept in the directory of the place, then in those above it up to the project's root,
+then elsewhere in the project; the person's own come last.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from irdaemon.index import Card
 from irdaemon.ledger import StoredArtifact
 from irdaemon.types import Hit, Project
 
-# Behind any number of directories between a place and the root above it.
+# Farther than any number of directories between a place and the root above it.
 _ELSEWHERE, _OUTSIDE = 1_000, 10_000
-# Of an artifact of a project: the directory that it is the project of.
+# Field of a project's artifact: the directory that it is the project of.
 ROOT = "project_root"
-# Of a session: where it was held. A hit of another project's names that under the other.
+# Fields of a session: its directory, and the project it names in a hit from another project.
 CWD, OTHER_PROJECT = "cwd", "other_project"
 
 
@@ -26,7 +26,7 @@ CWD, OTHER_PROJECT = "cwd", "other_project"
 class Here:
     """The project that a query comes from, and the real path of its place.
 
-    In the corpora of `one_of_a_name` one item of a name is served, the nearest.
+    In the corpora of `one_of_a_name` only the nearest item of a name is served.
     """
 
     project: Project
@@ -44,16 +44,16 @@ class Here:
             (n for n, pair in enumerate(zip(kept, place, strict=False)) if pair[0] != pair[1]),
             min(len(kept), len(place)),
         )
-        # What a directory has of its own lies in it, or in one for agents (.claude).
+        # A directory's own artifacts lie in it, or in one for agents (.claude).
         own = shared >= len(kept) - 1 or kept[shared].startswith(".")
         return len(place) - shared if own else _ELSEWHERE
 
     def holds(self, fields: Mapping[str, Any]) -> bool:
-        """Return whether an artifact, by its fields, is a session that was held in the project."""
+        """Return whether an artifact, by its fields, is a session in the project's directories."""
         return is_inside(str(fields.get(CWD) or ""), self.project.root)
 
     def name_other(self, hit: Hit) -> Hit:
-        """Return a hit, that of a session of another project with the name of that."""
+        """Return a hit, with the name of its project if it is a session of another one."""
         cwd = hit.fields.get(CWD)
         if not cwd or self.holds(hit.fields):
             return hit
@@ -62,7 +62,7 @@ class Here:
 
 
 def is_inside(path: str, root: str) -> bool:
-    """Return whether a path is a directory or below it, by its letters."""
+    """Return whether a path is a directory or below it, comparing strings only."""
     return path == root or path.startswith(f"{root}/")
 
 

@@ -1,9 +1,8 @@
-"""Impressions: what each session was shown already, so that it is not shown the same twice.
+"""Impressions: the items each session was shown already, so that none is shown to it twice.
 
-An item counts when the client that showed it reports so, not when an answer leaves, which may
-never arrive. Impressions are kept in memory and in one small file across an
-orderly restart, for a bounded number of sessions of each client, and forgotten some days after the
-last report.
+An item counts when the client that showed it reports so, not when an answer leaves, which may never
+arrive. Impressions are kept in memory and in one small file across an orderly restart, for a
+bounded number of sessions of each client, and forgotten some days after the last report.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ Items = Mapping[str, float]
 class Impressions:
     """Remember items by session: {client: {session: {CORPUS/ID: when}}}, the latest session last.
 
-    What one client does or names touches no session of another. One thread notes, any may read: a
+    A client's notes and names affect no session of another. One thread notes, any may read: a
     session's map is replaced, never changed.
     """
 
@@ -67,17 +66,17 @@ class Impressions:
         self._forget(sessions, now)
 
     def find_items(self, session: ClientSession) -> Items:
-        """Return what a session was shown, and when (Unix seconds), oldest first."""
+        """Return the items a session was shown, and when (Unix seconds), oldest first."""
         return self._clients.get(session.client, {}).get(session.name, {})
 
     def forget(self, session: ClientSession) -> None:
-        """Forget what a session was shown: it has it no longer."""
+        """Forget the items a session was shown: it no longer has them."""
         self._clients.get(session.client, {}).pop(session.name, None)
 
     def drop_seen(self, answer: Selection, session: ClientSession) -> Selection:
-        """Return an answer without what a session was shown, as itself or as a duplicate.
+        """Return an answer without items a session was shown, as themselves or as duplicates.
 
-        Turns of its own are left out too, in an answer from before.
+        Its own turns are left out too, if the answer is a kept one.
         """
         seen, id = self.find_items(session), parse_session_id(session.name)
         left = tuple(
@@ -104,12 +103,12 @@ class Impressions:
     # -- across a restart ------------------------------------------------------------------------
 
     def save(self, path: str) -> None:
-        """Write what is remembered; a disk that does not take it costs no more than the memory."""
+        """Write the impressions; a failing disk costs only the impressions, no error."""
         with contextlib.suppress(OSError), open(path, "w", encoding="utf-8") as file:
             json.dump({_SAVED: self._clients}, file)
 
     def load(self, path: str) -> None:
-        """Take up what was saved, and remove the file; one that holds nothing usable is ignored."""
+        """Load the saved impressions and remove the file; an unusable file is ignored."""
         with contextlib.suppress(OSError, ValueError):
             with open(path, encoding="utf-8") as file:
                 self._clients = dict(_read_clients(json.load(file)))
@@ -119,7 +118,7 @@ class Impressions:
 
 
 def check_session(session: str) -> None:
-    """Raise LimitError for a name that no session has."""
+    """Raise LimitError for an invalid session name."""
     if len(session) > MAX_SESSION_CHARS:
         raise LimitError(
             f"the session's name has {len(session):,} characters, the limit is {MAX_SESSION_CHARS}",
@@ -132,16 +131,16 @@ def _was_shown(hit: Hit, seen: Mapping[str, float]) -> bool:
 
 
 def parse_session_id(session: str) -> str:
-    """Return the id that transcripts have of a session, which clients name AGENT:ID."""
+    """Return the id of a session in transcripts; clients name it AGENT:ID."""
     return session.rpartition(":")[2]
 
 
 def drop_own_turns(
     index: CorpusIndex, question: Question, found: Retrieved, session_id: str
 ) -> Retrieved:
-    """Return what is found of a corpus without the turns of a session: it knows them.
+    """Return a corpus' candidates without the turns of a session: it knows them.
 
-    Those of sessions that its transcript goes on with, and copies of its turns, are left out too.
+    Turns of sessions that its transcript continues, and copies of its turns, are left out too.
     """
     turns = [(c.card, held_in) for c in found.candidates if (held_in := c.card.get_field(SESSION))]
     own = [(card, held_in) for card, held_in in turns if _is_own(held_in, card.pointer, session_id)]
@@ -157,7 +156,7 @@ def drop_own_turns(
 
 
 def _is_own(held_in: Any, pointer: str, session_id: str) -> bool:
-    """Return whether a turn is of a session, or lies in its file, which is called by its id."""
+    """Return whether a turn is of a session, or lies in its file, which has its id as name."""
     if not session_id:
         return False
     name = os.path.basename(pointer).partition(".")[0]
@@ -165,7 +164,7 @@ def _is_own(held_in: Any, pointer: str, session_id: str) -> bool:
 
 
 def _read_clients(saved: Any) -> Iterator[tuple[str, dict[str, Items]]]:
-    """Yield the sessions of each client in a saved file, as far as they are whole."""
+    """Yield the sessions of each client in a saved file, skipping invalid ones."""
     # An older version kept all sessions together.
     clients = saved.get(_SAVED, {"": saved}) if isinstance(saved, dict) else None
     for client, sessions in clients.items() if isinstance(clients, dict) else ():

@@ -33,7 +33,7 @@ SATURATION = 8.0
 def compute_evidence(mode: str, trust: float, cosine: Scores, bm25: Scores) -> Scores:
     """Return the evidence of candidates in a mode: a leg that takes no part does not count.
 
-    Where the embedder knows little of the query (`trust`, 0 to 1) the words count for more.
+    If the embedder knows little of the query (`trust`, 0 to 1) the words count for more.
     """
     if mode == "dense":
         return np.clip(cosine, 0, 1)
@@ -47,9 +47,10 @@ UNTUNED = Tuning()
 
 
 class Words(NamedTuple):
-    """A searched text and its words, each once, in no vocabulary's terms yet.
+    """A searched text and its words, each once, not yet mapped to a vocabulary.
 
-    `ranked` are those that records are ranked by: its tokens, then its words that are none.
+    `ranked` are the words by which records are ranked: its tokens, then its words that are not
+    tokens.
     """
 
     text: str
@@ -66,15 +67,15 @@ NO_WORDS = Words("")
 class Question:
     """A query in the terms of one index.
 
-    `terms` are the ids of its known tokens, each once, `unstemmed` those of words that are known
-    beside their tokens; `unknown` counts the tokens that are not known. `identifiers` are the terms
-    of words that are written as names in code are, `typed` those of records that hold its plain
-    words as they are typed. `vector` is None when no dense leg takes part; `trust` (0 to 1) is how
-    much of the query its embedder knows, `coding` how near it lies to an ordinary programming task.
-    `weights` multiply the fused score of surfaces, by kind; `tuning` has the fusions' numbers.
-    `passages` is how many records of one artifact may be candidates; with `exact` every record that
-    the filter lets through is one. `words` are all of its words,
-    to be numbered again in another vocabulary. `here` is where it comes from, None for nowhere.
+    `terms` are the ids of its known tokens, each once, `unstemmed` those of words that are known in
+    addition to their tokens; `unknown` counts the unknown tokens. `identifiers` are the terms of
+    words written like names in code, `typed` those of records that contain its plain words as
+    typed. `vector` is None when no dense leg takes part; `trust` (0 to 1) is how much of the query
+    its embedder knows, `coding` how near it is to an ordinary programming task. `weights` multiply
+    the fused score of surfaces, by kind; `tuning` has the parameters of the fusions. `passages` is
+    how many records of one artifact may be candidates; with `exact` every record that the filter
+    lets through is a candidate. `words` are all of its words, to be mapped to another vocabulary.
+    `here` is where it comes from, or None.
     """
 
     text: str
@@ -101,11 +102,11 @@ class Question:
 
 Positions = NDArray[np.int64]
 
-# How much of a ranking's top describes what is usual for this query.
+# The size of a ranking's top that describes what is usual for this query.
 TOP = 100
-# Of the records that hold a literal so many are candidates, beside those near the top of a leg.
+# The most candidates among records that contain a literal, besides those near the top of a leg.
 _MOST_EXACT = 10_000
-# From this share of the records on, scoring all costs less than gathering those wanted.
+# From this share of the records on, scoring all costs less than gathering the wanted ones.
 _MOST = 0.25
 
 
@@ -115,10 +116,9 @@ class Legs:
 
     `cosine` and `bm25` are raw scores; `dense_top` and `lexical_top` the best scores of each whole
     ranking, ascending, at most TOP; `nearest` and `matching` are the positions that each leg
-    brought; `covered` is the share of the artifact's name, or its symbol's, that the query
-    covers. `named` are the
-    artifacts (by position) that the query calls by name; `waiting` tells of each candidate whether
-    it has no vector yet, None where all have one.
+    returned; `covered` is the share of the artifact's name, or its symbol's, that the query covers.
+    `named` are the artifacts (by position) that the query calls by name; `waiting` is for each
+    candidate whether it has no vector yet, None if all have one.
     """
 
     positions: Positions
@@ -134,12 +134,12 @@ class Legs:
 
     @property
     def near(self) -> NDArray[np.bool_]:
-        """Return which candidates the dense leg brought."""
+        """Return which candidates the dense leg returned."""
         return np.isin(self.positions, self.nearest)
 
     @property
     def matched(self) -> NDArray[np.bool_]:
-        """Return which candidates the lexical leg brought."""
+        """Return which candidates the lexical leg returned."""
         return np.isin(self.positions, self.matching)
 
     @property
@@ -170,7 +170,7 @@ def score_legs(
             bm25 = np.where(mask, bm25, 0)
         matching = find_top(bm25, depth, above=0)
         lexical_top = np.sort(bm25[matching])[-TOP:]
-        if fetched < depth:  # what is usual for a query is seen by more than it brings
+        if fetched < depth:  # the usual scores need more records than the leg returns
             matching = matching[find_top(bm25[matching], fetched)]
     with stage("dense"):
         nearest, cosine = _find_nearest(index, question, mask, depth)

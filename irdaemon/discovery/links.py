@@ -1,7 +1,7 @@
-"""What belongs to a hit, by links: the skill, the package that it needs, the session that used it.
+"""Items linked to a hit: the skill, the package that it needs, the session that used it.
 
-The links were found when the artifacts were decomposed. A few of each kind are named, from what is
-held now; nothing is ranked by them, and what nothing is linked with has none.
+The links were found when the artifacts were decomposed. A few of each kind are named, from current
+artifacts; links affect no ranking, and an item without links has no related ones.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from irdaemon.strategy.edges import NAMES, REF, USED, normalize_name
 from irdaemon.types import Hit
 
 SKILL, PACKAGE, SESSION = "skill", "package", "session"
-# Items of one kind beside a hit.
+# Related items of one kind for a hit.
 MOST = 2
-# Artifacts looked at to find them: several may have one name, and a session has many turns.
+# Artifacts considered to find them: several may have one name, and a session has many turns.
 _LOOKED_AT = 50
-# Skills by whose links those at two steps are found.
+# Skills whose links are followed to find items two steps away.
 _MOST_BETWEEN = 5
 _WORKED = "answered"
 
 
 @dataclass(frozen=True, slots=True)
 class LinkScope:
-    """A ledger's links, and those of its corpora in which may be looked.
+    """A ledger's links, and the names of the corpora that may be searched for their targets.
 
-    `shown` are the names that people know corpora by which are stored under others.
+    `shown` are the names by which people know corpora that are stored under other names.
     """
 
     links: ArtifactLinks
@@ -37,14 +37,14 @@ class LinkScope:
     shown: Mapping[str, str] = field(default_factory=dict)
 
     def list_stored(self, corpus: str) -> list[str]:
-        """Return the names under which what people know as a corpus is stored."""
+        """Return the names under which a corpus is stored, given the name that people know."""
         return [corpus, *(stored for stored, name in self.shown.items() if name == corpus)]
 
 
 def classify_fields(fields: Mapping[str, Any]) -> str:
-    """Return what an artifact is, by its fields: a package, a session, a skill, or "" for others.
+    """Return the type of an artifact, by its fields: a package, a session, a skill, or "".
 
-    What is used as a skill (a command, an agent) counts as one.
+    An item used like a skill (a command, an agent) counts as one.
     """
     if "has_readme" in fields:
         return PACKAGE
@@ -54,18 +54,18 @@ def classify_fields(fields: Mapping[str, Any]) -> str:
 
 
 def add_related(hits: Iterable[Hit], scopes: Sequence[LinkScope]) -> tuple[Hit, ...]:
-    """Return hits with what belongs to each, at most two of a kind; neither order nor score change.
+    """Return hits with related items, at most two of a kind; order and scores do not change.
 
-    Of a skill: the packages that it names, and the sessions that used it. Of a package: the skills
-    that name it, the sessions that used those, and the packages that it depends on. Of a session:
-    the skills that it used, and the packages that those name.
+    For a skill: the packages that it names, and the sessions that used it. For a package: the
+    skills that name it, the sessions that used those, and the packages that it depends on. For a
+    session: the skills that it used, and the packages that those name.
     """
     finder = _RelatedFinder(scopes)
     return tuple(replace(hit, related=tuple(finder.related_to(hit))) for hit in hits)
 
 
 class _RelatedFinder:
-    """Find what belongs to hits among the artifacts of some ledgers."""
+    """Find the items related to hits among the artifacts of some ledgers."""
 
     def __init__(self, scopes: Sequence[LinkScope]):
         self._scopes = [scope for scope in scopes if scope.corpora]
@@ -85,7 +85,7 @@ class _RelatedFinder:
         return replace(item, corpus=self._shown.get(item.corpus, item.corpus))
 
     def _find_items(self, hit: Hit) -> Iterator[RelatedItem]:
-        """Yield what may be shown beside a hit, nearest first."""
+        """Yield the items that may be shown with a hit, nearest first."""
         corpus, artifact_id = hit.corpus, hit.artifact_id
         kind = classify_fields(hit.fields)
         if kind == SKILL:
@@ -107,7 +107,7 @@ class _RelatedFinder:
     def _follow(
         self, corpus: str, artifact_id: str, type: str, kind: str
     ) -> Iterator[StoredArtifact]:
-        """Yield the artifacts of a kind that the edges of one name, in the order of its edges."""
+        """Yield the artifacts of a kind that an artifact's edges name, in the edges' order."""
         for scope in self._scopes:
             stored = scope.list_stored(corpus)
             for edge in (e for name in stored for e in scope.links.list_edges(name, artifact_id)):
@@ -127,7 +127,7 @@ class _RelatedFinder:
             yield from (each for each in linked if classify_fields(each.fields) == kind)
 
     def _find_sessions(self, skill: str) -> list[StoredArtifact]:
-        """Return the turns that used a skill, newest first, those that came to an answer alone."""
+        """Return the turns that used a skill, newest first, if they came to an answer."""
         turns = self._find_leading(skill, USED, SESSION)
         worked = [each for each in turns if each.fields.get("outcome") == _WORKED]
         return sorted(worked, key=_get_moment, reverse=True)
@@ -154,7 +154,7 @@ def _get_moment(artifact: StoredArtifact) -> str:
 
 
 def _identify_item(item: RelatedItem) -> str:
-    """Return what is shown once: a session, whichever of its turns, and else a name."""
+    """Return an item's identity for showing it once: a session for all its turns, else a name."""
     if item.kind == SESSION:
         return item.artifact_id.rpartition(":")[0]
     return normalize_name(item.name)

@@ -1,8 +1,8 @@
 """Merge: the rankings of several corpora become one order.
 
-By score, which means the same in every corpus; or, where a program asks for it, by reciprocal
-ranks, by weighted score, or by a function of its own. Whatever the order, none has a higher score
-than the one before it.
+By score, which means the same in every corpus; or, if a program asks for it, by reciprocal ranks,
+by weighted score, or by a custom function. Whatever the order, no hit has a higher score than the
+one before it.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from irdaemon.types import Hit
 MERGES = ("confidence", "rrf", "score")
 _WEIGHTED = ("rrf", "score")
 
-# Takes the hits above their floors by corpus, best first, and returns those that go on, in order.
+# Takes the hits above their floors by corpus, best first, and returns those to keep, in order.
 MergeHits = Callable[[Mapping[str, Sequence[Hit]]], Sequence[Hit]]
 
 
 @dataclass(frozen=True, slots=True)
 class SelectionOptions:
-    """How to choose among what was retrieved, as far as a query cannot say it.
+    """How to choose among the candidates, as far as a query cannot express it.
 
-    `selector` takes the place of the query's strategy. `merge` is how the corpora's rankings become
-    one; `weights` (by corpus, 1 where there is none) and `rrf_k` belong to `rrf` and `score`.
-    `floors` are floors on scores by corpus, None for none, in place of the query's. `boost` adds
-    to the scores of candidates. `session` is the id of the one that asks: it gets no turn of its
-    own. `preferences` are what the person wants offered never, and first.
+    `selector` replaces the query's strategy. `merge` is how the corpora's rankings become one;
+    `weights` (by corpus, default 1) and `rrf_k` belong to `rrf` and `score`. `floors` are floors on
+    scores by corpus, None for none, instead of the query's. `boost` adds to the scores of
+    candidates. `session` is the id of the querying session: it gets none of its own turns.
+    `preferences` are the items that the person wants never offered, or first.
     """
 
     selector: Selector | None = None
@@ -59,7 +59,7 @@ DEFAULT_OPTIONS = SelectionOptions()
 
 
 def check_options(options: SelectionOptions, corpora: Collection[str]) -> None:
-    """Raise QueryError for what cannot be followed, or names a corpus that is not asked."""
+    """Raise QueryError for invalid options, or options for a corpus that is not queried."""
     merge = options.merge
     if not callable(merge) and merge not in MERGES:
         near = did_you_mean(merge, MERGES) if isinstance(merge, str) else ""
@@ -135,7 +135,7 @@ def _sort_by_score(
 ) -> list[Candidate]:
     """Order by evidence, weighted; ties keep the order of the corpora.
 
-    Raises QueryError where it comes from vectors of different embedders.
+    Raises QueryError if the evidence comes from vectors of different embedders.
     """
     spaces = {
         each.index.corpus: each.index.embedder
@@ -160,7 +160,7 @@ def _get_weight(weights: Mapping[str, float], ranking: CorpusRanking) -> float:
 
 
 def _sort_by_function(rankings: Sequence[CorpusRanking], merge: MergeHits) -> list[Candidate]:
-    """Order as a function does, which may leave hits out. Raises QueryError for hits of its own."""
+    """Order as a function does, which may omit hits. Raises QueryError for hits it made up."""
     given: dict[str, list[Hit]] = {}
     found: dict[tuple[str, str, int], Candidate] = {}
     for ranking in rankings:
@@ -179,33 +179,33 @@ def _identify_hit(hit: Any) -> tuple[str, str, int]:
     return hit.corpus, hit.artifact_id, hit.surface_index
 
 
-# Duplicates: the same thing found in several places becomes one hit, that of the best scope.
+# Duplicates: a thing found in several places becomes one hit, that of the best scope.
 #
 # Exact duplicates have the same searched content. Near ones have nearly the same words and the same
-# name: other versions of one thing, between which an agent could not choose. So are those of other
-# names that lie in one directory or are of one author, where they have no word of the query that
-# the better one lacks: who says the same thirty times is one voice. Turns of a session take one
-# place.
+# name: other versions of one thing, between which an agent could not choose. Items with other names
+# in one directory or by one author are near duplicates too, if they have no word of the query that
+# the better one lacks: an author who says the same thirty times is one voice. Turns of a session
+# take one place.
 
 SESSION = "session_id"
 SCOPES = ("project", "user", "plugin", "other")
 Counts = Mapping[Any, float]
 # Cosine of the term counts from which texts of one name count as versions of each other.
 NEARLY = 0.9
-# Texts of one voice say the same from lower cosines on, of counts and of vectors, where one has few
-# words that the other lacks: so many, or such a share of its own.
+# Texts of one voice say the same from lower cosines on, of counts and of vectors, if one has few
+# words that the other lacks: at most this number, or this share of its own.
 _ONE_VOICE, _ALIKE = 0.6, 0.5
 _FEW_WORDS, _FEW_OF_MANY = 5, 0.1
-# Words of a query count as nothing new beside others of which they weigh at most this share.
+# New words of a query count as nothing if they weigh at most this share of the known ones.
 _LITTLE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class NearDuplicates:
-    """How near duplicates are joined, which comes before selection.
+    """How near duplicates are joined before selection.
 
-    Of one voice are compared as many as take `places`. `terms` are the query's by corpus. With
-    `turns` those of one session are kept apart.
+    Items of one voice are compared until `places` are taken. `terms` are the query's by corpus.
+    With `turns` the turns of one session are kept apart.
     """
 
     places: int
@@ -222,10 +222,9 @@ def join_duplicates(
 ) -> Iterator[Candidate]:
     """Yield each content once, by its candidate of the best scope, the others in `duplicates`.
 
-    It stands where the best ranked of them stood, with the score of that, as shown.
-    With `by_passage` the records of a content are kept apart. Further turns of a session are left
-    out. An item of the project that the query comes from stands for those of its name that lie
-    farther away.
+    It takes the rank and the displayed score of the best ranked of them. With `by_passage` the
+    records of a content are kept apart. Further turns of a session are left out. An item of the
+    project that the query comes from replaces items of the same name that lie farther away.
     """
     groups: dict[tuple[str, int], list[Candidate]] = {}
     for candidate in candidates:
@@ -238,9 +237,9 @@ def join_duplicates(
 
 
 def _join_namesakes(groups: Sequence[list[Candidate]], here: Here) -> list[list[Candidate]]:
-    """Join the nearest item of a name with those that lie farther away, at the best rank of them.
+    """Join the nearest item of a name with farther ones, at their best rank.
 
-    Those that lie as near stay apart, and so do those of the person alone.
+    Equally near ones stay apart, and so do those of the person alone.
     """
     places: dict[tuple[str, str], list[int]] = {}
     for place, group in enumerate(groups):
@@ -273,7 +272,7 @@ def _join_near(groups: Sequence[list[Candidate]], near: NearDuplicates) -> list[
             near_by = (each for each in namesakes if _compare_texts(each[0], first) >= NEARLY)
             same = next(near_by, None)
         if same is None and len(kept) <= near.places:
-            # Whose it is: of its author, and of the directory that holds it or its directory.
+            # The voices: the author, and the directory that contains the item's directory.
             voices = {str(card.get_field("author") or ""), dirname(dirname(card.pointer))} - {""}
             alike = (each for each, theirs in kept if theirs & voices)
             same = next((each for each in alike if _is_one_voice(each[0], first, near)), None)
@@ -291,12 +290,12 @@ def _join_near(groups: Sequence[list[Candidate]], near: NearDuplicates) -> list[
 
 
 def _is_one_voice(one: Candidate, other: Candidate, near: NearDuplicates) -> bool:
-    """Return whether the worse of two candidates of a voice only says again what the other says."""
+    """Return whether the worse of two candidates of a voice only repeats the other."""
     if one.index is not other.index:
         return False
     rows = one.index.rows
     records = [*rows.find_records(one.owner), *rows.find_records(other.owner)]
-    if len(records) > 2:  # what says so much has a name of its own: a package, a document
+    if len(records) > 2:  # items with so many records have a distinct name: a package, a document
         return False
     if one.index.has_vectors:
         first, second = rows.vectors.take(records)
@@ -320,7 +319,7 @@ def _compare(mine: Counts, theirs: Counts) -> float:
 
 
 def _compare_texts(*both: Candidate) -> float:
-    """Return the cosine of two records' counts: of words where their term ids do not compare."""
+    """Return the cosine of two records' counts, of words if their term ids are not comparable."""
     rows = [(each.index.rows, each.position) for each in both]
     if both[0].index.vocabulary is both[1].index.vocabulary:
         return _compare(*(each.count_terms(position) for each, position in rows))
@@ -343,5 +342,5 @@ def _rank_place(here: Here | None, candidate: Candidate) -> tuple[int, int]:
 
 
 def rank_scope(scope: Any) -> int:
-    """Return the place of a scope among them, of another one behind all."""
+    """Return the rank of a scope; unknown scopes come last."""
     return SCOPES.index(scope) if scope in SCOPES else len(SCOPES)

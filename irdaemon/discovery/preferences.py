@@ -1,8 +1,8 @@
-"""What the person wants offered never, first, or no longer by itself: mute, pin, and fading.
+"""The person's preferences: items never offered, offered first, or faded (mute, pin, fading).
 
-Muted items are not candidates; `discover` offers pinned ones first. What faded is left out of
-answers to a session, unless its odds are clearly better than they ever were when it was offered in
-vain. `search` only marks its hits, and `disclose` knows nothing of it.
+Muted items are not candidates; `discover` offers pinned ones first. Faded items are left out of
+answers to a session, unless their odds are clearly better than ever when they were offered in vain.
+`search` only marks its hits, and `disclose` ignores preferences.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from irdaemon.types import Hit
 Item = tuple[str, str]
 
 PINNED = "pinned"
-# How often a corpus is asked again, as what comes next may be unwanted too.
+# How often a corpus is queried again, as the next candidates may be unwanted too.
 _MOST_ROUNDS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """What is never offered, what first, and what faded: the score above which that is."""
+    """The muted, pinned and faded items; a faded one is offered only above its score."""
 
     muted: frozenset[Item] = frozenset()
     pinned: frozenset[Item] = frozenset()
     faded: Mapping[Item, float] = field(default_factory=dict)
 
     def without_faded(self) -> Preferences:
-        """Return them for an answer that the person asked for."""
+        """Return them without fading, for an answer that the person asked for."""
         return replace(self, faded={}) if self.faded else self
 
     def excludes(self, corpus: str, candidate: Candidate) -> bool:
-        """Return whether a candidate is not to be offered."""
+        """Return whether a candidate must not be offered."""
         item = corpus, candidate.card.artifact_id
         if item in self.muted:
             return True
         return item not in self.pinned and candidate.score <= self.faded.get(item, -1.0)
 
     def mark(self, hit: Hit) -> Hit:
-        """Return a hit that says whether it is muted, or pinned."""
+        """Return a hit marked as muted or pinned, if it is."""
         item = hit.corpus, hit.artifact_id
         verdict = "muted" if item in self.muted else PINNED if item in self.pinned else ""
         return replace(hit, fields={**hit.fields, "offers": verdict}) if verdict else hit
@@ -59,9 +59,10 @@ NO_PREFERENCES = Preferences()
 def drop_unwanted(
     index: CorpusIndex, question: Question, found: Retrieved, preferences: Preferences
 ) -> Retrieved:
-    """Return what is found of a corpus without what is not to be offered, copies included.
+    """Return a corpus' candidates without those not to be offered, copies included.
 
-    It is asked again without them: what comes next is measured as if they were not there.
+    The corpus is queried again without them: the next candidates are measured as if they did not
+    exist.
     """
     gone = set[int]()
     for _ in range(_MOST_ROUNDS):

@@ -1,4 +1,4 @@
-"""From a query to what each index is asked: parse it, find its corpora, analyse its words."""
+"""From a query to the questions for each index: parse it, find its corpora, analyse its words."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ from irdaemon.types import Query, Selection, SelectSpec, Tuning
 MAX_WAIT_MS = 60_000
 MAX_K = 1_000
 MAX_ROUNDS = 8
-# Chunks of a document overlap by this: of a longer literal each may hold a part.
+# Chunks of a document overlap by this: every chunk may have only a part of a longer literal.
 MAX_LITERAL = 200
-# A query is cut at both: text beyond does not make it any clearer, and costs each corpus that is
-# asked. docs/retrieval.md has the rule.
+# A query is cut at both: text beyond does not make it clearer, and costs time in each queried
+# corpus. docs/retrieval.md has the rule.
 MAX_CHARS = 8_000
 MAX_TERMS = 256
-# Give the vector of (text, embedder id), or None where that embedder is not ready.
+# Return the vector of (text, embedder id), or None if that embedder is not ready.
 Embed = Callable[[str, str], QueryVector | None]
 
 
@@ -55,11 +55,10 @@ Embed = Callable[[str, str], QueryVector | None]
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery(Query):
-    """A query that can be run: `parse_query` makes it where a query enters, `replace` keeps it so.
+    """A query ready to run: `parse_query` makes it where a query enters, `replace` keeps it so.
 
-    `filter` is its `where`, compiled, `expansion` what its `expand` asks for. `here` is the project
-    that its place lies in, None for none, `window` the time that it asks for the sessions of: the
-    reader finds both.
+    `filter` is its compiled `where`, `expansion` its parsed `expand`. `here` is the project that
+    its place lies in, or None, `window` the time whose sessions it asks for: the reader finds both.
     """
 
     filter: Filter = field(default=NO_FILTER, repr=False, compare=False)
@@ -71,9 +70,9 @@ class ParsedQuery(Query):
 def parse_query(
     asked: Query | str | Mapping[str, Any], custom: Selector | None = None
 ) -> ParsedQuery:
-    """Check a query once, where it enters; nothing behind checks it again.
+    """Check a query once, where it enters; later stages do not check it again.
 
-    `custom` is a selector in place of the one that the query names. Raises QueryError.
+    `custom` is a selector that replaces the one named by the query. Raises QueryError.
     """
     if isinstance(asked, ParsedQuery) and custom is None:
         return asked
@@ -102,7 +101,7 @@ def parse_query(
 
 
 def _read_fields(asked: Query | str | Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that a query has, its text among them. Raises QueryError."""
+    """Return the fields of a query, including its text. Raises QueryError."""
     if isinstance(asked, Mapping):
         try:
             return {"text": "", **Query.read_fields(asked)}
@@ -113,7 +112,7 @@ def _read_fields(asked: Query | str | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_search(asked: Query | str | Mapping[str, Any]) -> ParsedQuery:
-    """Check a query that asks for a ranking: no floor, and nothing of how to select."""
+    """Check a query that asks for a ranking: without a floor or selection."""
     ranking: dict[str, Any] = dict(select=SelectSpec(min_score=None), rounds=None, related=False)
     if isinstance(asked, ParsedQuery):
         return replace(asked, **ranking)
@@ -121,7 +120,7 @@ def parse_search(asked: Query | str | Mapping[str, Any]) -> ParsedQuery:
 
 
 def _check_literal(text: str) -> None:
-    """Raise QueryError for a literal that no single record can be relied on to hold."""
+    """Raise QueryError for a literal that may not fit into a single record."""
     if "\n" in text or len(text) > MAX_LITERAL:
         raise QueryError(
             f"an exact search is for a part of one line, of at most {MAX_LITERAL} characters",
@@ -172,7 +171,7 @@ def check_wait(wait_ms: Any) -> None:
 
 
 def find_indexes(snapshot: Snapshot, corpora: Sequence[str]) -> tuple[CorpusIndex, ...]:
-    """Return the indexes of the named corpora, all when none is named.
+    """Return the indexes of the named corpora, all if none is named.
 
     Raises NotFound naming the nearest corpus.
     """
@@ -183,10 +182,11 @@ def find_indexes(snapshot: Snapshot, corpora: Sequence[str]) -> tuple[CorpusInde
 
 
 def restrict_snapshot(snapshot: Snapshot, query: ParsedQuery) -> Snapshot:
-    """Return the snapshot of the corpora that a query asks.
+    """Return the snapshot of the corpora that a query asks for.
 
     Raises NotFound for an unknown corpus, QueryError for a filter on a field that none of them has
-    or on what no value of a field compares with, and for a surface kind that no corpus has.
+    or with a value that no value of the field compares with, and for a surface kind that no corpus
+    has.
     """
     asked = (*query.surfaces, *query.weights)
     if not (query.corpora or query.where or asked):
@@ -212,7 +212,7 @@ def restrict_snapshot(snapshot: Snapshot, query: ParsedQuery) -> Snapshot:
 
 @lru_cache(maxsize=8)
 def cut_text(text: str) -> str:
-    """Return the beginning of a query that is searched: MAX_CHARS, MAX_TERMS at most."""
+    """Return the searched beginning of a query: at most MAX_CHARS characters, MAX_TERMS words."""
     text = text[:MAX_CHARS]
     if len(text) <= MAX_TERMS or _count_terms(text) <= MAX_TERMS:
         return text
@@ -225,7 +225,7 @@ def _count_terms(text: str) -> int:
 
 
 def read_words(text: str) -> Words:
-    """Analyse the part of a text that is searched."""
+    """Analyse the searched part of a text."""
     text = cut_text(text)
     tokens, identifiers, unstemmed, typed = find_query_words(text)
     return Words(text, tokens, tuple(dict.fromkeys((*tokens, *unstemmed))), identifiers, typed)
@@ -258,7 +258,7 @@ def analyse_query(
 
 
 def choose_k(k: int, tuning: Tuning) -> int:
-    """Return how many artifacts each corpus gives: duplicates are joined later, so more than k."""
+    """Return how many artifacts to get per corpus: more than k, as duplicates are joined later."""
     return max(2 * k + 5, tuning.fetch_k or 0)
 
 
@@ -268,7 +268,7 @@ def number_words(question: Question, vocabulary: Mapping[str, int]) -> Question:
     every = dict.fromkeys((*words.ranked, *words.identifiers, *words.typed))
     known = {word: term for word in every if (term := vocabulary.get(word, -1)) >= 0}
     terms = tuple([known[word] for word in words.tokens if word in known])
-    others = words.ranked[len(words.tokens) :]  # those that are no tokens stand behind them
+    others = words.ranked[len(words.tokens) :]  # words that are not tokens come after the tokens
     return replace(
         question,
         terms=terms,
@@ -282,7 +282,7 @@ def number_words(question: Question, vocabulary: Mapping[str, int]) -> Question:
 def embed_question(question: Question, index: CorpusIndex, embed: Embed) -> Question:
     """Return a question with its vector for one index.
 
-    Raises Unavailable where it needs one that is missing.
+    Raises Unavailable if it needs a vector that is missing.
     """
     # Punctuation alone has a vector too, which means nothing.
     if question.mode == "lexical" or not any(map(str.isalnum, question.text)):
@@ -299,7 +299,7 @@ def embed_question(question: Question, index: CorpusIndex, embed: Embed) -> Ques
 
 
 def add_window(query: ParsedQuery, snapshot: Snapshot, today: date) -> ParsedQuery:
-    """Return a query with the time whose sessions it asks for, where it names one."""
+    """Return a query with the time whose sessions it asks for, if it names one."""
     if not may_narrow(query.text) or query.filter.names(TIME):
         return query
     asked = [snapshot.corpora[name] for name in query.corpora if name in snapshot.corpora]
@@ -309,7 +309,7 @@ def add_window(query: ParsedQuery, snapshot: Snapshot, today: date) -> ParsedQue
 
 
 def narrow_question(question: Question, index: CorpusIndex, window: TimeWindow) -> Question:
-    """Return what a corpus of sessions is asked: those of a time, where there are any."""
+    """Return the question for a corpus; sessions are limited to those of a time, if any exist."""
     if not holds_sessions(index):
         return question
     narrowed = narrow_filter(question.filter, index, window)
@@ -320,7 +320,7 @@ def narrow_question(question: Question, index: CorpusIndex, window: TimeWindow) 
 
 
 def make_wanted(question: Question) -> Wanted:
-    """Return what a question, whatever its terms, needs of a corpus."""
+    """Return what a question needs from a corpus, independently of a vocabulary."""
     words = question.words
     others = dict.fromkeys(
         word for word in (*words.identifiers, *words.typed) if word not in words.ranked
@@ -341,22 +341,22 @@ def make_wanted(question: Question) -> Wanted:
 def fetch_part(elsewhere: Elsewhere, question: Question) -> tuple[CorpusIndex, Question]:
     """Return the part of a corpus that a question needs, and the question in its terms.
 
-    Raises Unavailable where the backend does not answer.
+    Raises Unavailable if the backend does not answer.
     """
     part = elsewhere.fetch_part(make_wanted(question))
     return part, number_words(question, part.vocabulary or {})
 
 
-# Tiers: of the ways to answer a query, the best that fits into its budget.
+# Tiers: of the ways to answer a query, the best that fits its budget.
 #
 # From the best down: with a reranker, hybrid, by words alone, and the last answer to the same
-# query. A tier fits if its recent answers took no longer; now and then the one asked for is tried
-# all the same, so that a slow spell does not last for ever.
+# query. A tier fits if its recent answers took no longer; now and then the requested tier is tried
+# anyway, so that a slow spell does not last for ever.
 
 CACHED = "cached"
-# By mode, that of the lowest tier.
+# The mode of the lowest tier, by the query's mode.
 _LOWEST = {"hybrid": "lexical", "lexical": "lexical", "dense": "dense"}
-# A tier fits when this share of its last so many answers did.
+# A tier fits if this share of its last answers did; how many answers that is.
 _SHARE, _LAST = 0.95, 100
 _TRIED_EVERY = 20
 _ANSWERS_REMEMBERED = 256
@@ -368,7 +368,7 @@ def name_tier(query: ParsedQuery) -> str:
 
 
 class Tiers:
-    """Answer queries, those that have a budget at the best tier that fits it.
+    """Answer queries, those with a budget at the best tier that fits it.
 
     The times of the last hundred answers of each tier are kept, in milliseconds.
     """
@@ -384,27 +384,27 @@ class Tiers:
         run: Callable[[ParsedQuery], Selection],
         operation: str = "discover",
     ) -> Selection:
-        """Return the answer at the best tier; at the lowest there is, where none fits."""
-        answers = self._answers  # an answer that was begun before they are forgotten is not kept
+        """Return the answer at the best tier; at the lowest one if no tier fits."""
+        answers = self._answers  # an answer begun before they are forgotten is not kept
         if not query.budget_ms:
             answer = run(query)
         else:
             key = operation, repr(query)
             as_asked = next(self._turns) % _TRIED_EVERY == 0
             chosen = query if as_asked else self.choose_tier(query)
-            # An answer from before cannot be fresh.
+            # An earlier answer cannot be fresh.
             if chosen is None and key in answers and not query.fresh:
                 return replace(answers[key], tier=CACHED)
             answer = run(chosen or replace(query, rerank=False, mode=_LOWEST[query.mode]))
             if len(answers) >= _ANSWERS_REMEMBERED:
                 answers.clear()
             answers[key] = answer
-        if query.rounds is None:  # the time of several rounds says nothing of a tier
+        if query.rounds is None:  # the time of several rounds says nothing about a tier
             self._took[answer.tier].append(answer.took_ms)
         return answer
 
     def choose_tier(self, query: ParsedQuery) -> ParsedQuery | None:
-        """Return the query at the best tier that usually fits its budget; None where none does.
+        """Return the query at the best tier that usually fits its budget; None if no tier does.
 
         A tier without an answer yet fits.
         """
@@ -418,5 +418,5 @@ class Tiers:
         return None
 
     def forget_answers(self) -> None:
-        """Drop the answers that are kept, not how long the tiers take."""
+        """Drop the kept answers, but not the times of the tiers."""
         self._answers = {}

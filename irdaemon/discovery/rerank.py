@@ -1,4 +1,4 @@
-"""Rerank, boost: a model reads the best candidates again, a function adds to their scores."""
+"""Rerank and boost: a model rereads the best candidates, a function adds to their scores."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from irdaemon.discovery.retrieve import Candidate, Retrieved
 from irdaemon.embed.rerankers import DEPTH, NOT_CONFIGURED, Reranker
 from irdaemon.types import Hit
 
-# From a hit without its summary: what is added to its score.
+# From a hit without its summary to the number added to its score.
 ScoreBoost = Callable[[Hit], float]
 # Candidates of each corpus that are boosted: one far down may be lifted to the top.
 BOOSTED = 200
 
 
 def boost_candidates(retrieved: Retrieved, boost: ScoreBoost) -> Retrieved:
-    """Return what was retrieved with a boost added to each score, in the order of the sums.
+    """Return candidates with a boost added to each score, ordered by the sums.
 
-    Equal ones keep their order, and evidence stays what it is. Raises QueryError for a boost that
-    is no finite number.
+    Equal ones keep their order, and evidence is unchanged. Raises QueryError for a boost that is
+    not a finite number.
     """
     found = [_boost_candidate(each, boost) for each in retrieved.candidates]
     found.sort(key=lambda each: -each.score)
@@ -49,9 +49,9 @@ def get_surface_text(candidate: Candidate) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rereading:
-    """How the best candidates are read again: by which model, and what it reads of each.
+    """How the best candidates are reranked: by which model, and which text of each it reads.
 
-    `key` names both, as floors are kept for it; "" where there is no name that would do.
+    `key` names both, for stored floors; "" if no suitable name exists.
     """
 
     reranker: Reranker = NOT_CONFIGURED
@@ -60,11 +60,11 @@ class Rereading:
 
     @classmethod
     def of_reranker(cls, reranker: Reranker) -> Rereading:
-        """Return how a reranker reads the surfaces."""
+        """Return a rereading of the surfaces by a reranker."""
         return cls(reranker, key=make_floor_key(reranker.id))
 
     def bind_query(self, query: str) -> Rereading:
-        """Return it with each text scored once, for this query, whatever wording brought it."""
+        """Return it with each text scored once for this query, regardless of its wordings."""
         return replace(self, reranker=_QueryReranker(self.reranker, query))
 
 
@@ -77,7 +77,7 @@ class _QueryReranker:
         self._scores: dict[str, float] = {}
 
     def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return a score for each text; the wording that is given does not count."""
+        """Return a score for each text; the passed wording is ignored."""
         new = [text for text in dict.fromkeys(texts) if text not in self._scores]
         if new:
             given = self._reranker.scores(self._query, new).tolist()
@@ -89,7 +89,7 @@ NOT_REREAD = Rereading()
 
 
 def make_floor_key(reranker: str, text: str = "") -> str:
-    """Return the name for a reranker and what it reads, "" being the surface; no two have one."""
+    """Return a unique name for a reranker and the text it reads ("": the surface)."""
     named = reranker.replace("+", "%2B")
     return f"{named}+{text}" if named and text else named
 
@@ -97,10 +97,10 @@ def make_floor_key(reranker: str, text: str = "") -> str:
 def rerank_candidates(
     retrieved: Retrieved, query: str, rereading: Rereading, depth: int | None = None
 ) -> Retrieved:
-    """Return what was retrieved with its first `depth` candidates in the reranker's order.
+    """Return candidates with the first `depth` in the reranker's order.
 
     A candidate's evidence is then the reranker's score; equal texts are read once. Artifacts called
-    by their exact name stay first; candidates that were not read stay behind.
+    by their exact name stay first; unread candidates stay last.
     """
     depth = depth or DEPTH
     first, rest = retrieved.candidates[:depth], retrieved.candidates[depth:]
@@ -118,7 +118,7 @@ def rerank_candidates(
 
 
 def find_best_score(retrieved: Retrieved) -> float:
-    """Return the best score of a candidate that is not simply called by its name."""
+    """Return the best score of a candidate that is not called by its exact name."""
     named = retrieved.legs.named if retrieved.legs else frozenset()
     return max((c.evidence for c in retrieved.candidates if c.owner not in named), default=0.0)
 

@@ -23,12 +23,12 @@ from irdaemon.strategy.code import SYMBOL
 from irdaemon.text import tokenize
 from irdaemon.types import Hit
 
-# What an answer says of a hit, in one line, made of what the index holds: nothing is read for it.
+# The one-line summary of a hit, made from the content of the index: no file is read for it.
 #
-# A package, or a rule, is described by its own description; a turn of a session by its date,
-# project and agent, what was asked, and how the answer begins, or why there is none; a symbol of a
-# program text by its kind, name and lines, and that and anything else by the sentences of the
-# matched record that hold most of the query's words.
+# A package or a rule is summarised by its own description; a turn of a session by its date, project
+# and agent, the prompt, and the beginning of the answer, or why there is none; a symbol of a
+# program text by its kind, name and lines, followed, like anything else, by the sentences of the
+# matched record that have most of the query's words.
 
 _PASSAGE_CHARS = 320
 _QUESTION_CHARS = 120
@@ -37,14 +37,14 @@ _BEFORE_MATCH = 60
 _AS_IT_IS = ("capability", "description", "deps")
 _TURN = ("user_prompt", "assistant_summary", "assistant_full", "session_title")
 _OF_SYMBOL = {"symbol_kind", "qualified_name", "start_line", "end_line"}
-# What stands before the text of a turn that did not come to its answer, and for one without text.
+# Prefixes of the text of a turn without a finished answer, and of one without text.
 _NO_ANSWER = {
     "interrupted": ("Interrupted after:", "Interrupted before an answer."),
     "failed": ("Failed after:", "Failed before an answer."),
     "unanswered": ("Left without an answer after:", "Left without an answer."),
 }
 
-# What is cut off at the end of a text may lack its end.
+# Markup at the end of a truncated text may be unterminated.
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _IMAGE = re.compile(r"!\[[^\[\]]*\](?:\([^()]*(?:\)|\Z)|\[[^\[\]]*\])?")
 _LINK = re.compile(r"(?<!\w)\[([^\[\]]*)\](?:\([^()]*(?:\)|\Z)|\[[^\[\]]*\])")
@@ -57,7 +57,7 @@ _TAG = re.compile(
 _BOLD = re.compile(r"\*\*(\S(?:.*?\S)?)\*\*")
 _HEADING = re.compile(r"#{1,6}\s")
 _UNDERLINE = re.compile(r"(?:=+|-+|~+)\Z")
-# Rules, code fences, lines under a table's head, and what reStructuredText and links are made with.
+# Rules, code fences, lines under a table's head, and the markup of reStructuredText and links.
 _NO_PROSE = re.compile(r"(?:[-*_=~`]{3,}\w*|[|\s:-]+|\.\.\s.*|:\w+:.*|\[[^\]]+\]:\s.*)\Z")
 _ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
@@ -99,7 +99,7 @@ def _describe_symbol(shown: Shown, asked: str) -> str:
 def _describe_turn(rows: Rows, card: Card, held: range, position: int) -> str:
     """Return "DATE, PROJECT, AGENT. Asked: ... Answered: ...", of which any part may be missing.
 
-    Of several questions it is the matched one, else the first.
+    Of several prompts it shows the matched one, else the first.
     """
     texts = {rows.get_kind(at): rows.shown[at].summary for at in (*reversed(held), position)}
     question = _cut_sentences(texts.get("user_prompt", ""), _QUESTION_CHARS)
@@ -111,7 +111,7 @@ def _describe_turn(rows: Rows, card: Card, held: range, position: int) -> str:
 
 
 def _describe_answer(text: str, outcome: Any) -> str:
-    """Return how an answer begins; of one that was not finished, how far it came."""
+    """Return the beginning of an answer; for an unfinished one, how far it came."""
     answer = _cut_sentences(text, _ANSWER_CHARS)
     lead, alone = _NO_ANSWER.get(str(outcome), ("Answered:", ""))
     return f"{lead} {answer}" if answer else alone
@@ -131,11 +131,10 @@ def _cut_sentences(text: str, most: int) -> str:
 
 
 def extract_passage(text: str, asked: str, most: int = _PASSAGE_CHARS) -> str:
-    """Return what of a text answers a query, as one line of at most `most` characters.
+    """Return the part of a text that answers a query, as one line of at most `most` characters.
 
-    It begins with the sentence that holds most of the query's words, the first of them where
-    several do. Headings, comments, badges and tags are left out; a text of nothing else gives its
-    headings.
+    It begins with the sentence that has most of the query's words, the first of several. Headings,
+    comments, badges and tags are left out; a text of nothing else gives its headings.
     """
     pieces = list(_split_pieces(text)) or [
         line.lstrip("# ") for line in _strip_markup(text).split("\n")
@@ -206,12 +205,12 @@ _EXACT = 5
 
 
 class Candidate(NamedTuple):
-    """A retrieved artifact or passage of one: its place in its index, and its scores in the legs.
+    """A retrieved artifact or passage: its place in its index, and its scores in the legs.
 
-    `card` is what the index shows of it. `score` is what it is selected on: the probability that it
-    is what is wanted (see irdaemon.discovery.decision), no higher than the one before it. `covered`
-    is the share of its name that the query covers, `asked` the text of the query. `duplicates` are
-    the other places (CORPUS/ID) of its content, once they were joined.
+    `card` is what the index shows of it. `score` is the number it is selected by: the probability
+    that it is what the person wants (see irdaemon.discovery.decision), no higher than the previous
+    one's. `covered` is the share of its name that the query covers, `asked` the text of the query.
+    `duplicates` are the other places (CORPUS/ID) of its content, after joining.
 
     A tuple is made in a fifth of the time of a frozen dataclass; its method `index` is hidden here.
     """
@@ -231,7 +230,7 @@ class Candidate(NamedTuple):
 
     @property
     def corpus(self) -> str:
-        """Name its corpus."""
+        """Return the name of its corpus."""
         return self.index.corpus
 
     @property
@@ -245,7 +244,7 @@ class Candidate(NamedTuple):
         return int(self.index.rows.surfaces.array[self.position])
 
     def make_hit(self, summarised: bool = True) -> Hit:
-        """Return it as an answer shows it, with or without its summary."""
+        """Make a hit of it, with or without its summary."""
         card, rows = self.card, self.index.rows
         return Hit(
             corpus=self.index.corpus,
@@ -272,8 +271,8 @@ class Candidate(NamedTuple):
 class Retrieved:
     """The candidates of one corpus, best first, and how they were found.
 
-    `eligible` counts the records the filters let through; `legs` is None where there was nothing
-    to score.
+    `eligible` counts the records the filters let through; `legs` is None if there was nothing to
+    score.
     """
 
     candidates: tuple[Candidate, ...]
@@ -285,7 +284,7 @@ class Retrieved:
 def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
     """Return the `k` best artifacts of a corpus: filtered, ranked, fused, each once.
 
-    Each as often as `passages` says, where that is more.
+    With `passages` above 1, each up to that number of times.
     """
     with stage("filter"):
         narrowed = question.filter.masks or question.surfaces
@@ -316,9 +315,9 @@ def _mask(index: CorpusIndex, question: Question) -> NDArray[np.bool_]:
 def _rank_candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Candidate, ...]:
     """Return the `k` best artifacts, those called by name first, each by its best record.
 
-    Where several passages of an artifact are asked for, each is a candidate of its own, and the
-    best of one called by name comes first. Ties go to what lies nearest to the query's
-    place, then by id, then in plan order.
+    If several passages of an artifact are requested, each is a separate candidate, and the best one
+    of an artifact called by name comes first. Ties are broken by nearness to the query's place,
+    then by id, then by plan order.
     """
     rounded = np.round(fuse_legs(index, question, legs), _EXACT)
     of = index.rows.artifact_of.array[legs.positions]
@@ -328,7 +327,7 @@ def _rank_candidates(index: CorpusIndex, question: Question, legs: Legs) -> tupl
     if question.passages > 1:
         places = _find_passages(of.tolist(), rounded.tolist(), question.passages)
         best = np.array(places, np.int64)
-    # Those that may be among the first `k`: all that tie with the last, and all that are called.
+    # Candidates for the first `k`: all that tie with the last, and all called by name.
     leading = best[find_top(rounded[best], question.k)].tolist()
     leading = [*dict.fromkeys((*leading, *called))] if called else leading
     here, cards = question.here, index.rows.cards
@@ -371,7 +370,7 @@ def find_best_places(owners: NDArray[np.integer], scores: NDArray[np.float32]) -
     """
     places = np.arange(len(owners))
     starts = np.flatnonzero(owners[1:] != owners[:-1]) + 1
-    if len(starts) + 1 >= len(owners):  # a record each
+    if len(starts) + 1 >= len(owners):  # one record each
         return places
     starts = np.concatenate([[0], starts])
     best = np.maximum.reduceat(scores, starts)
@@ -380,7 +379,7 @@ def find_best_places(owners: NDArray[np.integer], scores: NDArray[np.float32]) -
 
 
 def _find_passages(owners: Sequence[int], scores: Sequence[float], most: int) -> list[int]:
-    """Return the places of the best records of each artifact, at most so many."""
+    """Return the places of the best records of each artifact, at most a given number."""
     places: dict[int, list[int]] = {}
     for place, owner in enumerate(owners):
         places.setdefault(owner, []).append(place)

@@ -1,7 +1,7 @@
-"""Discovery in rounds: the parts of a query that an answer does not serve are asked by themselves.
+"""Discovery in rounds: the parts of a query that an answer does not serve are queried separately.
 
-No model judges. A part is served where something selected has, for that part alone, enough of the
-best evidence that there is above a corpus' floor; an answer is sufficient where all parts are.
+No model judges. A part is served if a selected hit has, for that part alone, enough of the best
+evidence above a corpus' floor; an answer is sufficient if all parts are served.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from irdaemon.discovery.variants import split_query
 from irdaemon.index import Snapshot
 from irdaemon.types import Hit, Selection
 
-# The bounded loop: retrieve, select, evaluate, and again, wider, while that is not sufficient.
+# The bounded loop: retrieve, select, evaluate, and again, wider, until that is sufficient.
 #
-# It knows no index: the stages are functions, and a chunk is whatever they hand on. A round is not
-# begun where it cannot find anything new.
+# It does not know the index: the stages are functions, and a chunk is any value they pass on. A
+# round is not begun if it cannot find anything new.
 
 Chunk = Any
 Evaluation = Mapping[str, Any]
@@ -37,12 +37,12 @@ Evaluation = Mapping[str, Any]
 SUFFICIENT = "sufficient"
 # A round found fewer candidates than it asked for: there are no more.
 EXHAUSTED = "exhausted"
-# A round with the `top_k` of the one before found the same.
+# A round with the same `top_k` as the one before found the same.
 UNCHANGED = "unchanged"
 MAX_ROUNDS = "max_rounds"
 FAILED = "failed"
 _VERDICT = "is_sufficient"
-# What a chunk is known by, the first that it has.
+# The fields that identify a chunk; the first one present counts.
 _NAMED_BY = ("id", "text", "content")
 
 
@@ -50,8 +50,8 @@ _NAMED_BY = ("id", "text", "content")
 class LoopStages:
     """The functions of a round, in their order.
 
-    `select` and `evaluate` take the query that was asked first, `reformulate` the one that was just
-    retrieved with. An exception in `caught` ends the loop and is kept; any other is raised.
+    `select` and `evaluate` take the original query, `reformulate` the one just retrieved with. An
+    exception in `caught` ends the loop and is kept; any other is raised.
     """
 
     retrieve: Callable[[str, int], object]
@@ -76,9 +76,9 @@ class LoopBounds:
 
 @dataclass(frozen=True, slots=True)
 class LoopRound:
-    """One round as far as it got; `n_found` counts what it retrieved, copies among them.
+    """One round as far as it got; `n_found` counts the retrieved chunks, copies among them.
 
-    `candidates` are all that was retrieved so far, what is new first, each once.
+    `candidates` are all chunks retrieved so far, new ones first, each once.
     """
 
     query: str
@@ -93,11 +93,11 @@ class LoopRound:
 
     @property
     def sufficient(self) -> bool:
-        """Return what the evaluator said."""
+        """Return the evaluator's verdict."""
         return self.evaluation is not None and self.evaluation[_VERDICT]
 
     def record(self) -> Round:
-        """Return it as an answer tells it."""
+        """Return it in the form of an answer."""
         failure = self.failure
         return Round(
             query=self.query,
@@ -112,23 +112,22 @@ class LoopRound:
 
 @dataclass(frozen=True, slots=True)
 class LoopOutcome:
-    """All rounds, the number (from 0) of the one that is kept, and why there was no further."""
+    """All rounds, the number (from 0) of the kept one, and why there was no further one."""
 
     rounds: tuple[LoopRound, ...]
     kept: int
     reason: str
 
     def records(self) -> tuple[Round, ...]:
-        """Return the rounds as an answer tells them."""
+        """Return the rounds in the form of an answer."""
         return tuple(each.record() for each in self.rounds)
 
 
 def run_loop(stages: LoopStages, bounds: LoopBounds, query: str) -> LoopOutcome:
-    """Run rounds until one is sufficient, none can find more, or there were `max_rounds`.
+    """Run rounds until one is sufficient, none can find more, or `max_rounds` were run.
 
-    Kept is the sufficient round, else the one with most evidence, of equals the earliest. A stage
-    that fails ends the loop: what was found before it is kept. Raises its exception where that is
-    nothing.
+    The sufficient round is kept, else the one with most evidence, of equals the earliest. A failing
+    stage ends the loop: the results so far are kept. Raises its exception if there are none.
     """
     rounds: list[LoopRound] = []
     asked = LoopRound(query, bounds.top_k)
@@ -144,7 +143,7 @@ def run_loop(stages: LoopStages, bounds: LoopBounds, query: str) -> LoopOutcome:
 def _run_round(
     stages: LoopStages, bounds: LoopBounds, query: str, done: LoopRound, before: Sequence[LoopRound]
 ) -> LoopRound:
-    """Run the stages of a round, as far as they go."""
+    """Run the stages of a round, as far as they succeed."""
     try:
         found = _check_chunks("retriever", stages.retrieve(done.query, done.top_k))[: done.top_k]
         known = before[-1].candidates if before else ()
@@ -169,7 +168,7 @@ def _run_round(
 
 
 def _explain_stop(rounds: Sequence[LoopRound], bounds: LoopBounds) -> str:
-    """Return why there is no further round; "" where there is one."""
+    """Return why there is no further round, or ""."""
     last = rounds[-1]
     if last.failure is not None:
         return FAILED
@@ -191,7 +190,7 @@ def _has_found_same(one: LoopRound, other: LoopRound) -> bool:
 
 
 def _choose_round(rounds: Sequence[LoopRound]) -> int:
-    """Return the number of the round to keep; raise the failure where nothing was found."""
+    """Return the number of the round to keep; raise the failure if nothing was found."""
     last = len(rounds) - 1
     if rounds[last].sufficient:
         return last
@@ -214,7 +213,7 @@ def _choose_round(rounds: Sequence[LoopRound]) -> int:
 
 
 def _check_chunks(stage: str, given: object) -> tuple[Chunk, ...]:
-    """Return what a stage gave as chunks. Raises QueryError for anything but a list."""
+    """Return a stage's chunks. Raises QueryError for anything but a list."""
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         raise QueryError(f"the {stage} must return a list of chunks, not {given!r:.80}")
     return tuple(given)
@@ -232,7 +231,7 @@ def _check_evaluation(given: object) -> Evaluation:
 
 
 def _drop_repeats(chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
-    """Return each chunk once, where it comes first."""
+    """Return each chunk once, at its first place."""
     first: dict[object, Chunk] = {}
     for chunk in chunks:
         first.setdefault(_identify(chunk), chunk)
@@ -240,7 +239,7 @@ def _drop_repeats(chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
 
 
 def _identify(chunk: Chunk) -> object:
-    """Return what a chunk is known by: an artifact's place, an id, a text, else its value."""
+    """Return a chunk's identity: an artifact's place, an id, a text, else its value."""
     if isinstance(chunk, Hit):
         return str(chunk.corpus), chunk.artifact_id
     for name in _NAMED_BY:
@@ -255,7 +254,7 @@ def _get_part(chunk: Chunk, name: str) -> object:
 
 
 def _sum_evidence(selected: Sequence[Chunk]) -> float:
-    """Return the sum of the chunks' scores; how many there are, where none has a score."""
+    """Return the sum of the chunks' scores, or their number if none has a score."""
     scores = [score for each in selected if _is_finite(score := _get_part(each, "score"))]
     return float(sum(scores)) if scores else float(len(selected))
 
@@ -278,8 +277,8 @@ def discover_in_rounds(
 ) -> Trace:
     """Answer a valid query as `discover` does, in as many rounds as it asks for.
 
-    The trace is that of the first round, with the selection of the one that is kept. Raises as
-    `discover` does in the first round; what a later one fails with is in its record.
+    The trace is that of the first round, with the selection of the kept one. Raises as `discover`
+    does in the first round; the failure of a later one is in its record.
     """
     if query.rounds is None:
         return discover(snapshot, query, models, pending, options)
@@ -292,10 +291,10 @@ def discover_in_rounds(
 
 
 def judge_coverage(ask: Callable[[str], Trace], text: str, hits: Sequence[Hit]) -> dict[str, Any]:
-    """Return whether hits serve every part of a query, the parts that they do not, and evidence.
+    """Return whether hits serve every part of a query, the unserved parts, and the evidence.
 
-    `ask` answers a text by itself. A part without a task needs nothing; where none has one, the
-    query is judged as a whole. The evidence is the sum, over the parts, of a hit's best score.
+    `ask` answers a single text. A part without a task needs nothing; if no part has one, the query
+    is judged as a whole. The evidence is the sum, over the parts, of a hit's best score.
     """
     asked = [(part, ask(part)) for part in split_query(text)]
     having_task = [(part, each) for part, each in asked if each.selection.reason != NO_TASK]
@@ -314,7 +313,7 @@ def judge_coverage(ask: Callable[[str], Trace], text: str, hits: Sequence[Hit]) 
 
 
 class _Rounds:
-    """The stages of one query's rounds, and what the last round asked and committed."""
+    """The stages of one query's rounds, and the queries and hits of the last round."""
 
     def __init__(self, ask: Callable[[str, int], Trace], query: ParsedQuery):
         self._ask = cache(ask)
@@ -334,16 +333,16 @@ class _Rounds:
         return replace(first, selection=self._selection(first.selection, outcome))
 
     def _retrieve(self, query: str, top_k: int) -> list[Hit]:
-        """Ask the query, after the first round each part that is not served yet."""
+        """Run the query or, after the first round, each unserved part."""
         self._top_k = top_k
         texts = self._unserved or [query]
         self._traces.append([self._ask(text, top_k) for text in texts])
         return [each.make_hit(False) for trace in self._traces[-1] for each in trace.merged.found]
 
     def _select(self, chunks: Sequence[Hit], query: str, limit: int) -> list[Hit]:
-        """Commit to what was before, with the first for each part that was asked since ahead.
+        """Commit to the earlier hits, with the first hit of each newly queried part ahead.
 
-        Where the whole query is below every floor, only all of its parts together are an answer.
+        If the whole query is below every floor, only all of its parts together are an answer.
         """
         committed = [trace.selection.results for trace in self._traces[-1]]
         if self._selected:
@@ -370,7 +369,7 @@ class _Rounds:
         if kept.evaluation is not None:
             signals[_UNSERVED] = kept.evaluation[_UNSERVED]
         reason = first.reason
-        if kept.selected:  # that of the round's query, where it had but one
+        if kept.selected:  # the reason of the round's query, if it had only one
             only = self._traces[outcome.kept][0].selection
             reason = only.reason if only.results == kept.selected else "subqueries"
         return replace(
@@ -387,7 +386,7 @@ class _Rounds:
 
 
 def _reformulate(query: str, evaluation: Mapping[str, Any]) -> str:
-    """Return the parts that are not served as the next query; the same one, where all are."""
+    """Return the unserved parts as the next query; the same query if all are served."""
     return _JOINED.join(evaluation[_UNSERVED]) or query
 
 

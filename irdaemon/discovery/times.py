@@ -1,9 +1,9 @@
 """Times: "what did we change last week" asks for the sessions of that week.
 
-Words of time narrow sessions and nothing else, and only where a text plausibly asks for sessions:
-it is short, and says that somebody did, decided or talked about something, or names a session. What
-stands before a noun belongs to that ("the last week view", "october cms", "yesterday's data") and
-is no time. English, and dates as ISO 8601 writes them.
+Words of time narrow sessions and nothing else, and only if a text plausibly asks for sessions: it
+is short, and says that somebody did, decided or talked about something, or names a session. Words
+in front of a noun belong to it ("the last week view", "october cms", "yesterday's data") and are
+not a time. English, and ISO 8601 dates.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from irdaemon.discovery.where import Filter
 from irdaemon.index import Columns, CorpusIndex
 
-# Longer texts tell a story, in which times are those of the story.
+# Longer texts tell a story, and their times belong to it.
 _LONGEST = 300
-# Where a session has its time.
+# The field with a session's time.
 TIME = "timestamp"
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _MONTHS = (
@@ -40,7 +40,7 @@ _ASKS = re.compile(
     r"|\bworking\s+on\b",
     re.IGNORECASE,
 )
-# What may follow a time that is not part of a name: an end, or a word that goes on with a sentence.
+# What may follow a time that is not part of a name: an end, or a word that continues a sentence.
 _END = (
     r"(?=\s*(?:$|[,;:.?!)]|-\s|\b(?:about|when|where|with|without|on|for|from|to|in|at|by|of|and|or"
     r"|but|that|which|who|how|what|why|i|we|you|it|is|was|were|did|do|does|have|had|the|a|an|this"
@@ -72,18 +72,18 @@ _CUES = ("day", "week", "month", "year", "night", "morning", "-0", "-1", *_MONTH
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
-    """From a moment on, and up to another one; None is open. Both know their time zone."""
+    """A time from one moment up to another; None is open. Both are timezone-aware."""
 
     start: datetime | None
     end: datetime | None
 
     def describe(self) -> dict[str, str | None]:
-        """Return both as ISO 8601 writes them."""
+        """Return both in ISO 8601."""
         start, end = (each.isoformat() if each else None for each in (self.start, self.end))
         return {"from": start, "to": end}
 
     def holds(self, timestamp: object) -> bool:
-        """Return whether a moment that is written in ISO 8601 lies in it."""
+        """Return whether an ISO 8601 moment lies in it."""
         at = _read_moment(timestamp) if isinstance(timestamp, str) else None
         if at is None:
             return False
@@ -104,7 +104,7 @@ def _read_moment(timestamp: str) -> datetime | None:
 def _find_time(text: str) -> re.Match[str] | None:
     if len(text) > _LONGEST:
         return None
-    folded = text.lower()  # most texts name no time, which this tells in a fiftieth of it
+    folded = text.lower()  # most texts name no time, which this finds in a fiftieth of the time
     return _TIME.search(text) if any(cue in folded for cue in _CUES) else None
 
 
@@ -114,7 +114,7 @@ def may_narrow(text: str) -> bool:
 
 
 def begin_locally(day: date) -> datetime:
-    """Return when a day begins where this computer is."""
+    """Return when a day begins in this computer's time zone."""
     return datetime.combine(day, time()).astimezone()
 
 
@@ -125,10 +125,9 @@ def find_window(
     *,
     sessions_only: bool = False,
 ) -> TimeWindow | None:
-    """Return the time that a text asks for the sessions of; None where it names none.
+    """Return the time whose sessions a text asks for; None if it names none.
 
-    `begin` says when a day begins. Where `sessions_only` are asked it does not matter what else the
-    text says.
+    `begin` says when a day begins. With `sessions_only` the rest of the text does not matter.
     """
     if (found := _find_time(text)) is None:
         return None
@@ -149,7 +148,7 @@ _ONE = timedelta(1)
 
 
 def _read_days(found: re.Match[str], today: date) -> _Days:
-    """Return the days that a match means. Raises ValueError, OverflowError for one there is not."""
+    """Return the days that a match means. Raises ValueError, OverflowError for impossible ones."""
     said = {name: text.lower() for name, text in found.groupdict().items() if text}
     if "first" in said:
         return _read_named(said["first"], today)[0], _read_named(said["second"], today)[1]
@@ -175,7 +174,7 @@ def _read_days(found: re.Match[str], today: date) -> _Days:
 
 
 def _read_named(name: str, today: date) -> _Days:
-    """Return the day, or the month, that has a name or a date."""
+    """Return the day or month with a name or a date."""
     if name in ("today", "this morning"):
         return today, today + _ONE
     if name == "yesterday":
@@ -204,7 +203,7 @@ def _read_month(first: date) -> _Days:
 
 
 def _read_span(span: str, which: str, today: date) -> _Days:
-    """Return this week, month or year, or the last whole one; or so many days up to today."""
+    """Return this week, month or year, or the last whole one; or a number of days up to today."""
     if which == "past":
         return today - {"week": 7, "month": 30, "year": 365}[span] * _ONE, today + _ONE
     last = which == "last"
@@ -219,7 +218,7 @@ def _read_span(span: str, which: str, today: date) -> _Days:
 
 
 def _read_ago(n: int, unit: str, today: date) -> _Days:
-    """Return the day, week or month so many before this one."""
+    """Return the day, week or month a number of them before this one."""
     if not n:
         return _NO_DAYS
     if unit == "day":
@@ -239,14 +238,14 @@ def _read_count(word: str) -> int:
 
 
 def holds_sessions(index: CorpusIndex) -> bool:
-    """Return whether a corpus holds sessions, by the first thing in it."""
+    """Return whether a corpus has sessions, judged by its first artifact."""
     if index.elsewhere or not index.rows.alive.any():
         return False
     return index.rows.cards[int(index.rows.alive.argmax())].get_field("session_id") is not None
 
 
 def narrow_filter(filter: Filter, index: CorpusIndex, window: TimeWindow) -> Filter | None:
-    """Return a filter that also asks for a time; None where a corpus of sessions has none of it."""
+    """Return a filter that also requires a time; None if a corpus of sessions has none in it."""
 
     def make_mask(columns: Columns) -> NDArray[np.bool_]:
         return columns.get_column(TIME).mask(window.holds)

@@ -1,4 +1,4 @@
-"""Other texts that a query is asked as: its parts, and its words as they may have been meant."""
+"""Variants of a query's text: its parts, and its words with corrected spelling."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from irdaemon.text.languages import is_foreign
 # Sub-queries: the parts of a query that each ask for something.
 #
 # "Show the weather in Rome and book a table there" asks for two things. Sentences, and clauses
-# joined by `and`, `then`, `also`, `plus` or `as well as`, are parts where they have enough words to
-# ask.
+# joined by `and`, `then`, `also`, `plus` or `as well as`, are parts if they have enough words to
+# ask for something.
 
 # Each run of marks or white space is tried from its beginning alone: from each of its characters
-# that would take time with the square of its length.
+# that would take quadratic time.
 _JOINT = re.compile(
     r"(?<![.?!;])[.?!;\n]+(?:\s+|$)"
     r"|(?:,|(?<!\s))\s+(?:and\s+)?(?:then|also|plus|as well as|additionally)\s+"
@@ -32,7 +32,7 @@ _LONGEST = 2_000
 
 
 def split_query(text: str) -> list[str]:
-    """Return the parts of a query that ask for something, at most four; none if it is one whole."""
+    """Return the parts of a query that ask for something, at most four; () if it is one whole."""
     if len(text) > _LONGEST:
         return []
     parts = [part.strip() for part in _JOINT.split(text)]
@@ -42,24 +42,24 @@ def split_query(text: str) -> list[str]:
     return asking[:_MOST] if len(asking) > 1 else []
 
 
-# Spelling: what the words of a query that no asked corpus holds may have been meant to be.
+# Spelling: known words that the unknown words of a query may have meant.
 #
-# Only for a query that is answered with nothing: a word that is no slip of the keyboard is seldom
-# near another one by chance, but often enough to harm queries that have an answer. A slip leaves
-# letters out, doubles them or swaps neighbours; it keeps the first one. Names (words with a capital
-# inside a text) and texts in another language are left as they are. docs/retrieval.md has figures.
+# Only for a query without an answer: a word that is not a typing error is seldom near another one
+# by chance, but often enough to harm queries that have an answer. A typing error omits letters,
+# doubles them or swaps neighbours; it keeps the first one. Names (words with a capital inside a
+# text) and texts in another language are left unchanged. docs/retrieval.md has figures.
 
 _WORD = re.compile(r"\w+")
 _SHORTEST = 5
-# Longer words may have two slips.
+# Longer words may have two errors.
 _LONG, _MOST_SLIPS = 8, 2
 _MOST_WORDS = 8
 
 
 def respell_words(snapshot: Snapshot, text: str) -> dict[str, str]:
-    """Return for the words of a text that no corpus holds the nearest one that some corpus does.
+    """Return the nearest known word for each word of a text that no corpus contains.
 
-    By words as they are typed, at most eight; of several as near as each other the most frequent.
+    By words as typed, at most eight; of several equally near ones the most frequent.
     """
     words = (found[0] for found in _WORD.finditer(text) if not _is_name(found))
     strange = [word for word in dict.fromkeys(words) if _is_strange(snapshot, word)]
@@ -72,7 +72,7 @@ def respell_words(snapshot: Snapshot, text: str) -> dict[str, str]:
 
 
 def replace_words(text: str, words: Mapping[str, str]) -> str:
-    """Return a text with some of its words in place of others."""
+    """Return a text with some of its words replaced."""
     return _WORD.sub(lambda found: words.get(found[0], found[0]), text)
 
 
@@ -81,7 +81,7 @@ def _is_name(found: re.Match[str]) -> bool:
 
 
 def _is_strange(snapshot: Snapshot, word: str) -> bool:
-    """Return whether no corpus holds a word that is long enough to know another by."""
+    """Return whether no corpus contains a word that is long enough to be recognised."""
     if len(word) < _SHORTEST or not word.isalpha():
         return False
     tokens = tokenize(word)
@@ -95,9 +95,9 @@ def _fold_word(word: str) -> str:
 
 
 def _find_candidates(snapshot: Snapshot, typed: Collection[str]) -> dict[str, list[str]]:
-    """Return the words of the vocabulary that may be meant by some, by their first letter.
+    """Return the words of the vocabulary that some words may mean, by their first letter.
 
-    One pass tells by first letter and length; distances are counted of what is left.
+    One pass selects by first letter and length; distances are computed for the rest.
     """
     known: dict[str, dict[str, None]] = {word[0]: {} for word in typed}
     least, most = min(map(len, typed)) - _MOST_SLIPS, max(map(len, typed)) + _MOST_SLIPS
@@ -108,7 +108,7 @@ def _find_candidates(snapshot: Snapshot, typed: Collection[str]) -> dict[str, li
 
 
 def _find_nearest(snapshot: Snapshot, word: str, known: Mapping[str, Sequence[str]]) -> str:
-    """Return the known word of which another may be a slip, "" for none."""
+    """Return the known word that another may be a misspelling of, or ""."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
@@ -120,14 +120,14 @@ def _find_nearest(snapshot: Snapshot, word: str, known: Mapping[str, Sequence[st
 
 
 def _count_records(snapshot: Snapshot, word: str) -> int:
-    """Return how many records hold a word, as their token or as the form of one."""
+    """Return how many records contain a word, as their token or as the form of one."""
     return max(snapshot.count_records(word), snapshot.count_records(FORM + word))
 
 
 def _is_slip(typed: str, word: str) -> bool:
-    """Return whether letters of a word are only missing, doubled or swapped in what was typed.
+    """Return whether letters of a word were only omitted, doubled or swapped in the typed one.
 
-    What only lacks its ending was not typed for it: that is another word of the same stem.
+    A word that lacks only its ending is not a misspelling: it is another word of the same stem.
     """
     if typed[0] != word[0] or (typed != word and typed.startswith(word)):
         return False

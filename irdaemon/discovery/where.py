@@ -2,10 +2,10 @@
 
 A filter is a mapping of field to condition. A condition is a bare value (equality) or a mapping of
 operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $path $hash. $and and $or take lists of
-filters, $not one. A list-valued field meets a condition when one of its items does. A missing field
+filters, $not one. A list-valued field meets a condition if one of its items does. A missing field
 meets only $ne, $nin and $exists: false. Values of types that do not compare never match. ISO dates
-compare as text. The end of a path ($path) and the beginning of a hash ($hash) are enough for what
-sessions did to be equal.
+compare as text. For the actions of sessions, the end of a path ($path) and the beginning of a hash
+($hash) count as equal.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from irdaemon.source.asset_types import FIELD
 
 OPERATORS = ("$eq", "$ne", *ORDER, "$in", "$nin", "$exists", *PARTS)
 JUNCTIONS = ("$and", "$or", "$not")
-# Fields of sessions of which a part is enough to be equal: the end of a path, the beginning of a
-# hash. Other corpora may have fields of these names that mean something else.
+# Fields of sessions of which a part counts as equal: the end of a path, the beginning of a hash.
+# Other corpora may have fields of these names that mean something else.
 _OF_SESSIONS = "session_id"
 _BY_PART = {"file": "$path", "file_written": "$path", "commit": "$hash"}
-# A year, a month, a day or a moment of one, as ISO 8601 writes them.
+# A year, a month, a day or a moment of one, in ISO 8601.
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d.*)?)?)?\Z")
 
 Mask = Callable[[Columns], NDArray[np.bool_]]
@@ -38,9 +38,9 @@ Mask = Callable[[Columns], NDArray[np.bool_]]
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A checked filter: `where` as it is compared, and every (field, condition) in it.
+    """A checked filter: `where` in the form that is compared, and all its (field, condition) pairs.
 
-    A record meets it when it meets all of `masks`.
+    A record meets it if it meets all of `masks`.
     """
 
     where: Mapping[str, Any] = field(default_factory=dict)
@@ -71,7 +71,7 @@ def parse_filter(where: Mapping[str, Any]) -> Filter:
 
 
 def _check_filter(where: Any, conditions: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a filter as it is compared; its conditions are added to the list."""
+    """Return a filter in the form that is compared; its conditions are added to the list."""
     if not isinstance(where, Mapping):
         raise QueryError(f"a filter is a mapping of field to condition, not {where!r}")
     compared, by_part = dict[str, Any](), list[Mapping[str, Any]]()
@@ -97,7 +97,7 @@ def _check_filter(where: Any, conditions: list[tuple[str, Any]]) -> dict[str, An
 
 
 def _compare_parts(field: str, condition: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield filters that together are a condition by which a part of a value may be equal, too."""
+    """Yield filters that together also accept a part of a value as equal."""
     operators = condition if isinstance(condition, Mapping) else {"$eq": condition}
     for name, operand in operators.items():
         positive = NEGATED.get(name, name)
@@ -110,7 +110,7 @@ def _compare_parts(field: str, condition: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _make_mask(name: str, condition: Any) -> Mask:
-    """Return the mask of one item of a filter that was checked."""
+    """Return the mask of one item of a checked filter."""
     if name not in JUNCTIONS:
         return lambda columns: mask_column(condition, columns.get_column(name))
     wheres = [condition] if name == "$not" else condition
@@ -129,9 +129,9 @@ def _make_mask(name: str, condition: Any) -> Mask:
 
 
 def check_fields(filter: Filter, indexes: Sequence[CorpusIndex]) -> None:
-    """Raise QueryError for a field that no asked corpus has, or one of dates compared with others.
+    """Raise QueryError for an unknown field, or a field of dates compared with anything else.
 
-    Corpora that have no field but the asset type, which all have, are not checked for the former.
+    Corpora whose only field is the asset type, which all have, are not checked for unknown fields.
     """
     known = {name for index in indexes for name in index.list_field_names()}
     for name, _ in filter.conditions:
