@@ -1,4 +1,4 @@
-"""Access: who a client is, by token, key or uid, and the scope within which it may ask."""
+"""Access: who a client is, by token, key or uid, and what it may request."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from irdaemon.discovery.where import parse_filter
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What one client may ask for; `corpora` None means all.
+    """What one client may request; `corpora` None means all.
 
-    `whole` is whether nothing is kept from this client. `has_projects` is whether it is the
-    daemon's own user, unnamed, on the private socket: only that one may say where a query comes
+    `whole` is whether nothing is hidden from this client. `has_projects` is whether it is the
+    daemon's own user, unnamed, on the private socket: only that user may say where a query comes
     from, and see what a project has.
     """
 
@@ -50,7 +50,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Scopes:
-    """Every client's scope. `own` is the daemon's uid, which may ask for everything."""
+    """Every client's scope. `own` is the daemon's uid, which may request everything."""
 
     own: int
     by_uid: Mapping[int, Scope] = field(default_factory=dict)
@@ -87,21 +87,21 @@ def make_scope(client: ClientConfig) -> Scope:
 
 
 def list_visible(scope: Scope, corpora: Collection[str]) -> list[str]:
-    """Return those of the corpora that a client may see."""
+    """Return the corpora that a client may see."""
     return [name for name in corpora if scope.corpora is None or name in scope.corpora]
 
 
-# Rules: how a limited client's requests are narrowed, and what of a result it is shown.
+# Rules: how a limited client's requests are narrowed, and which parts of a result it is shown.
 #
-# A client that is limited to some corpora is answered as if there were no others. Each operation
-# has a rule, which returns the arguments to run with or refuses (Denied, NotFound), and may have a
-# filter for its plain result. irdaemon.serve.operations names them; a client without limits is
-# subject to neither.
+# A client that is limited to some corpora is answered as if no others existed. Each operation has a
+# rule, which returns the arguments to run with or refuses (Denied, NotFound), and may have a filter
+# for its plain result. irdaemon.serve.operations names them; neither applies to a client without
+# limits.
 
 Args = Mapping[str, Any]
 # (scope, arguments, the corpora that the client may see) -> the arguments to run with
 Rule = Callable[[Scope, Args, list[str]], Args]
-# (scope, plain result) -> what of it the client may see
+# (scope, plain result) -> the part of it that the client may see
 Filter = Callable[[Scope, Any], Any]
 
 # Arguments that the daemon adds to those of a request, for a handler that names them: who asks, by
@@ -110,7 +110,7 @@ Filter = Callable[[Scope, Any], Any]
 # whether it is another than the daemon's own user on the private socket.
 CLIENT, DOCUMENTS, VISIBLE, PASSING = "client", "documents", "visible", "passing"
 LIMITED = "limited"
-# What a turn of a session did is for the daemon's own user alone.
+# The actions of a session's turn are for the daemon's own user alone.
 _WORK = ("file", "file_written", "commit")
 # The kinds of surfaces that are made of an artifact's description, and not of its text.
 _DESCRIBING = ("capability", "description", "deps", "own_words")
@@ -122,7 +122,7 @@ def allow(scope: Scope, args: Args, visible: list[str]) -> Args:
 
 
 def allow_query(scope: Scope, args: Args, visible: list[str]) -> Args:
-    """Allow a query over visible corpora, all of them where none is named, at an allowed level."""
+    """Allow a query over visible corpora (all of them if none is named), at an allowed level."""
     _check_level(scope, args.get("level", "metadata"))
     # An exact search spells a text out, character by character, to who asks often enough.
     if args.get("exact") or parse_expand(args.get("expand", "none")) is not None:
@@ -136,9 +136,9 @@ def allow_query(scope: Scope, args: Args, visible: list[str]) -> Args:
 
 
 def check_filter(scope: Scope, args: Args) -> None:
-    """Raise Denied for a filter that asks what sessions did: whether it finds any would tell.
+    """Raise Denied for a filter on the actions of sessions: whether it matches would reveal them.
 
-    QueryError for one that is not valid.
+    Raises QueryError for an invalid filter.
     """
     conditions = parse_filter(args.get("where") or {}).conditions
     if asked := next((name for name, _ in conditions if name in _WORK), None):
@@ -149,7 +149,7 @@ def check_filter(scope: Scope, args: Args) -> None:
 
 
 def allow_query_and_related(scope: Scope, args: Args, visible: list[str]) -> Args:
-    """Allow a query; what belongs to a hit is looked for in visible corpora."""
+    """Allow a query; related items are looked for in visible corpora."""
     return {**allow_query(scope, args, visible), VISIBLE: visible}
 
 
@@ -196,14 +196,14 @@ def allow_disclosure(scope: Scope, args: Args, visible: list[str]) -> Args:
 
 
 def allow_records(scope: Scope, args: Args, visible: list[str]) -> Args:
-    """Allow a reference to a visible corpus where the client may have bodies: records hold text."""
+    """Allow a reference to a visible corpus if the client may have bodies: records contain text."""
     _check_level(scope, "body")
     _check_references([args["reference"]], visible)
     return args
 
 
 def allow_listing(scope: Scope, args: Args, visible: list[str]) -> Args:
-    """Allow one visible corpus; all of them only where all are visible."""
+    """Allow one visible corpus; all of them only if all are visible."""
     return _check_one_corpus(scope, args, visible, "list")
 
 
@@ -214,7 +214,7 @@ def allow_references(scope: Scope, args: Args, visible: list[str]) -> Args:
 
 
 def allow_audit(scope: Scope, args: Args, visible: list[str]) -> Args:
-    """Allow a visible corpus, or all, where the client may have bodies: a diff holds the text."""
+    """Allow a visible corpus, or all, if the client may have bodies: a diff contains the text."""
     _check_level(scope, "body")
     return allow_corpora(scope, args, visible)
 
@@ -233,7 +233,7 @@ def allow_corpora(scope: Scope, args: Args, visible: list[str]) -> Args:
 
 
 def allow_build(scope: Scope, args: Args, visible: list[str]) -> Args:
-    """Allow one visible corpus where the client may write."""
+    """Allow one visible corpus if the client may write."""
     if scope.read_only:
         raise Denied(f"the client {scope.client!r} may only read", "its owner can build")
     return _check_one_corpus(scope, args, visible, "build")
@@ -248,7 +248,7 @@ def _check_one_corpus(scope: Scope, args: Args, visible: list[str], use: str) ->
 
 
 def allow_writing(scope: Scope, args: Args, visible: list[str]) -> Args:
-    """Allow documents to be written into visible corpora where the client may write."""
+    """Allow documents to be written into visible corpora if the client may write."""
     if scope.read_only:
         raise Denied(f"the client {scope.client!r} may only read", "its owner can write documents")
     return {**args, VISIBLE: visible}
@@ -290,7 +290,7 @@ def keep_own_status(scope: Scope, status: Any) -> Any:
 
 
 def hide_text(scope: Scope, answer: Any) -> Any:
-    """Leave out what sessions did, and where the client may not read bodies, also summaries.
+    """Leave out the actions of sessions and, if the client may not read bodies, summaries.
 
     A summary may be the beginning of a body; one made of a description stays.
     """

@@ -37,7 +37,7 @@ Socket = zmq.Socket[bytes]
 Context = zmq.Context[Socket]
 
 _BACKLOG = 1_024
-# What happened, and to which descriptor (man zmq_socket_monitor).
+# The event, and the descriptor it concerns (man zmq_socket_monitor).
 _MONITORED = struct.Struct("=Hi")
 # A peer that connects must complete its handshake soon.
 _HANDSHAKE_WITHIN_MS = 10_000
@@ -50,9 +50,9 @@ _OTHER_DESCRIPTORS = 512
 _FEWEST_OTHERS = 96
 # An endpoint that has as many connections as it can have cuts them all: one client must fit.
 _FEWEST_CONNECTIONS = 4
-# What macOS takes at most, although it says that there is no limit.
+# The most that macOS accepts, although it reports no limit.
 _OPEN_MAX = 10_240
-# In place of no limit at all.
+# Used if the system has no limit.
 _MANY_DESCRIPTORS = 65_536
 _ZAP_DOMAIN = b"irdaemon"
 
@@ -128,7 +128,7 @@ class Endpoint:
         return ended
 
     def is_connected(self, caller: Caller) -> bool:
-        """Return whether a caller's connection is there, as of the last count."""
+        """Return whether a caller's connection existed at the last count."""
         return caller.descriptor in self._connections
 
     @property
@@ -142,9 +142,9 @@ class Endpoint:
         return bool(self.path) and self._file != self._identify_file()
 
     def rebind(self) -> None:
-        """Make the file of an unlinked socket again and cut its connections. Raises ConfigError.
+        """Create the file of an unlinked socket again and cut its connections. Raises ConfigError.
 
-        Nothing may lie at its path.
+        Nothing may exist at its path.
         """
         listening = self._listen()
         self._cut()
@@ -155,7 +155,7 @@ class Endpoint:
     def receive(self) -> tuple[Caller, bytes] | None:
         """Return the next message and its sender, None for one without a route for a reply.
 
-        Raises zmq.Again where there is none.
+        Raises zmq.Again if there is none.
         """
         frames = self.socket.recv_multipart(zmq.NOBLOCK, copy=False)
         route, data = [frame.bytes for frame in frames[:-1]], frames[-1]
@@ -206,26 +206,26 @@ class Sender:
 
 
 class ConnectionStore:
-    """What an add-on keeps for a client as long as its connection lives: here nothing.
+    """The state that an add-on keeps for a client while its connection lives: here none.
 
-    `clients` are those that have something. The loop's thread calls this.
+    `clients` are those with any state. The loop's thread calls this.
     """
 
     def __init__(self) -> None:
         self.clients: dict[Sender, Any] = {}
 
     def find(self, sender: Sender, now: float) -> Any:
-        """Return what is kept for a client whose connection lives."""
+        """Return the state kept for a client whose connection lives."""
         return None
 
     def note_request(self, sender: Sender, now: float) -> None:
         """Keep what a client has for another ten minutes."""
 
     def end_connection(self, address: str, descriptor: int) -> None:
-        """Forget what was kept on a connection that ended."""
+        """Forget the state of a connection that ended."""
 
     def expire(self, now: float) -> None:
-        """Forget what clients have that have sent no request for too long."""
+        """Forget the state of clients that have sent no request for too long."""
 
 
 # -- kinds of endpoints --------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def bind_private(socket: Socket, path: str, most: int) -> Endpoint:
 
 
 def bind_shared(socket: Socket, path: str, uids: Collection[int], most: int) -> Endpoint:
-    """Bind a Unix socket that some uids may use. Raises ConfigError where it would not be safe."""
+    """Bind a Unix socket that some uids may use. Raises ConfigError if it would not be safe."""
     _prepare(socket)
     if not _admit_uids(socket, (os.getuid(), *uids)):
         raise ConfigError(
@@ -295,7 +295,7 @@ def _find_key(frame: zmq.Frame) -> Peer:
 
 
 class Keyring:
-    """Admit the holders of the keys that `known` accepts. It has a thread of its own."""
+    """Admit the holders of the keys that `known` accepts. It runs a separate thread."""
 
     def __init__(self, context: Context, known: Callable[[str], bool]):
         from zmq.auth.thread import ThreadAuthenticator  # it brings all of asyncio
@@ -371,7 +371,7 @@ def check_tcp(address: str) -> None:
 
 
 def check_shared(path: str) -> None:
-    """Raise ConfigError for a path at which no second socket can be, or none that is safe."""
+    """Raise ConfigError for a path at which a second socket is impossible or unsafe."""
     directory = os.path.dirname(path)
     own = socket_path()
     if not fits(path) or path in (own, events_path(own)):

@@ -94,12 +94,12 @@ def _read_tokens(config: Config, files: Mapping[str, Scope]) -> Mapping[bytes, S
 
 
 def find_server_keys(config: Config) -> str:
-    """Return where the daemon's own CURVE keys are kept: beside its configuration."""
+    """Return where the daemon's own CURVE keys are kept: next to its configuration."""
     return os.path.join(os.path.dirname(config.path), "server.key")
 
 
 def load_server_keys(config: Config) -> Keys:
-    """Return the daemon's own keys. Raises ConfigError where there are none to be used."""
+    """Return the daemon's own keys. Raises ConfigError if there are no usable ones."""
     path = find_server_keys(config)
     if not os.path.exists(path):
         raise ConfigError(
@@ -157,10 +157,10 @@ class Listener:
         self._loop.add(endpoint)
 
     def restore(self) -> None:
-        """Make sockets again whose files were removed or replaced.
+        """Create sockets again whose files were removed or replaced.
 
-        Raises AlreadyRunning where another process listens at the path of one, ConfigError where it
-        cannot be made.
+        Raises AlreadyRunning if another process listens at the path of one, ConfigError if it
+        cannot be created.
         """
         for endpoint in self._endpoints:
             if endpoint.unlinked:
@@ -169,7 +169,7 @@ class Listener:
                 log.warning("the socket %s was missing; it is created again", endpoint.path)
 
     def close(self) -> None:
-        """Finish the requests under way, and remove the sockets' files."""
+        """Finish the current requests, and remove the sockets' files."""
         own = [
             endpoint.path for endpoint in self._endpoints if endpoint.path and not endpoint.unlinked
         ]

@@ -1,8 +1,8 @@
 """The request loop: take requests from the endpoints, and answer them or hand them to workers.
 
-Quick requests are answered by the loop itself, the others by worker threads, a fixed number for
-each cost class, so that a slow disk delays no discover. Everything here belongs to one thread, but
-for what `publish` and the workers hand over.
+The loop answers quick requests itself, worker threads the others, a fixed number for each cost
+class, so that a slow disk delays no discover. Everything here belongs to one thread, except for the
+results that `publish` and the workers hand over.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ _WORKERS: Mapping[Cost, int] = {
     "slow": 2,
     # Filtered queries: apart from the slow ones, so that an evaluation of minutes delays none.
     "heavy": 2,
-    # One walk at a time: it takes minutes and is seldom wanted.
+    # One walk at a time: it takes minutes and is seldom requested.
     "walking": 1,
     # These do nothing but wait, for the writer or for a model.
     "waiting": 16,
@@ -223,7 +223,7 @@ class RequestLoop:
         return self._waker.fileno()
 
     def tick(self, timeout_s: float) -> None:
-        """Wait up to `timeout_s` seconds for requests and answer those there are."""
+        """Wait up to `timeout_s` seconds for requests and answer those that came."""
         ready = dict(self._poller.poll(int(timeout_s * 1000)))
         if self._woken.fileno() in ready:
             with contextlib.suppress(BlockingIOError):
@@ -242,7 +242,7 @@ class RequestLoop:
                 self._receive(endpoint)
 
     def close(self) -> None:
-        """Finish what is being answered, within a moment, then close the sockets."""
+        """Finish the current answers, within a moment, then close the sockets."""
         for task in self._pools.clear():
             task.reply(wire.pack_error(task.request.id, _STOPPING))
         deadline = time.monotonic() + _FINISHED_WITHIN_S
@@ -257,7 +257,7 @@ class RequestLoop:
         self._waker.close()
 
     def _send_pending(self) -> None:
-        """Send the replies of workers and the events that wait."""
+        """Send the replies of workers and the waiting events."""
         while not self._done.empty():
             self._finish(*self._done.get())
         while not self._unsent.empty():
@@ -313,18 +313,18 @@ class RequestLoop:
         self._pools.add(pool, task)
 
     def _find_documents(self, caller: Caller, request: wire.Request, scope: Scope) -> Any:
-        """Return what the caller has registered; None where the request is not about that."""
+        """Return the documents registered by the caller; None if the request needs none."""
         endpoint, now = caller.endpoint, self.requested_at
         sender = Sender(endpoint.address, caller.route[0], caller.descriptor, scope.client)
         if request.op not in WITH_DOCUMENTS:
             self._documents.note_request(sender, now)
             return None
-        # Descriptors are used again: what ended before this request came is forgotten first.
+        # Descriptors are reused: first forget connections that ended before this request came.
         self._forget_documents(endpoint)
         return self._documents.find(sender, now) if endpoint.is_connected(caller) else None
 
     def _forget_documents(self, endpoint: Endpoint) -> None:
-        """Forget what was registered on connections that have ended."""
+        """Forget the documents registered on connections that have ended."""
         for descriptor in endpoint.count_connections():
             self._documents.end_connection(endpoint.address, descriptor)
 

@@ -168,7 +168,7 @@ def discover(engine: QueryEngine, args: Args) -> Any:
 
 
 def name_unread(engine: QueryEngine, answer: Selection, asked: Collection[str]) -> Selection:
-    """Return an answer without hits with the corpora that are still being read, and from where."""
+    """Return an answer without hits, with the corpora that are still being read, and from where."""
     held = engine.snapshot.corpora
     roots = {
         name: [root.path for root in corpus.source.roots()]
@@ -207,7 +207,7 @@ def _count_answer(engine: QueryEngine, answer: Selection, query: Query, laps: La
 
 
 def log_slow_query(answer: Selection, query: Query, laps: Laps) -> None:
-    """Log a slow query by its stages, not by its words: logs hold no text of a client's."""
+    """Log a slow query by its stages, not by its words: logs contain no text of a client."""
     stages = ", ".join(f"{name} {lap.ms:.1f}" for name, lap in laps.list_stages())
     size = f"{format_count(len(query.text), 'character')}, {query.mode}"
     log.warning("slow query: %.1f ms for %s: %s", answer.took_ms, size, stages)
@@ -215,7 +215,7 @@ def log_slow_query(answer: Selection, query: Query, laps: Laps) -> None:
 
 @serves("explain", "slow", access.allow_query_and_item, front=True)
 def explain(engine: QueryEngine, args: Args) -> Any:
-    """Return what each stage of a query did, and to its owner what was learned of an item."""
+    """Return the results of each stage of a query, and to its owner what was learned of an item."""
     with record_laps() as laps:
         place = args.get("place", "")
         asked = parse_query({**args, "place": place or ""})
@@ -265,7 +265,7 @@ def disclose(
 
 @serves("artifacts", "slow", access.allow_listing)
 def artifacts(engine: Engine, args: Args) -> Any:
-    """Return a page of what is held."""
+    """Return a page of the artifacts."""
     held_in, _, artifact_id = args["after"].partition("/")
     under = args["under"].rstrip("/")
     page = ArtifactPage(args["corpus"] or "", under, (held_in, artifact_id), args["limit"])
@@ -296,7 +296,7 @@ def find_session(args: Args) -> ClientSession:
 
 @serves("impressions", "quick", access.allow_references, front=True)
 def impressions(engine: QueryEngine, client: str, session: str, references: list[Any]) -> Any:
-    """Note what a session was shown; return all that it was."""
+    """Note the items shown to a session; return all that it was shown."""
     own, references = ClientSession(client, session), [str(each) for each in references]
     parts = engine.state.parts.values()
     known = dict.fromkeys((*engine.snapshot.corpora, *(part.part_of for part in parts)))
@@ -308,7 +308,7 @@ def impressions(engine: QueryEngine, client: str, session: str, references: list
 
 @serves("progress", "quick", access.allow, access.check_own_progress)
 def progress(engine: Engine, job: int) -> Any:
-    """Return how far a job is."""
+    """Return the progress of a job."""
     return engine.progress(job).to_dict()
 
 
@@ -336,7 +336,7 @@ def preview(engine: Engine, name: str, kind: str, roots: list[Any]) -> CorpusPre
 
 @serves("rm", "slow", access.refuse_configuration)
 def rm(engine: Engine, name: str) -> Any:
-    """Take a corpus out of the configuration; return the numbers of the jobs."""
+    """Remove a corpus from the configuration; return the numbers of the jobs."""
     return engine.host.remove(name)
 
 
@@ -348,7 +348,7 @@ def reload(engine: QueryEngine) -> Any:
 
 @serves("wait", "waiting", access.allow, front=True)
 def wait(engine: QueryEngine, generation: int, wait_ms: float) -> Any:
-    """Wait for a generation; return the one there is, and whether that was reached."""
+    """Wait for a generation; return the current one, and whether it was reached."""
     check_wait(wait_ms)
     served = engine.wait(generation, wait_ms / 1e3)
     return WaitResult(served, served >= generation)

@@ -52,7 +52,7 @@ from irdaemon.serve.operations import SERVED, Cost, ServedOp
 
 # Limits: the size of a request and its reply, and requests a second, by the [serve] section.
 
-# So much of a second's allowance may come at once.
+# The share of a second's allowance that may come at once.
 _BURST_S = 10.0
 _BUCKETS_KEPT = 4_096
 
@@ -107,7 +107,7 @@ class Rates:
             self._forget_idle(now)
 
     def _forget_idle(self, now: float) -> None:
-        """Drop what is full again; of connections that all are busy, the half that came first."""
+        """Drop the full buckets; if all connections are busy, the half that came first."""
         busy = {who: held for who, held in self._buckets.items() if now - held[1] < _BURST_S}
         kept = list(busy.items())[-_BUCKETS_KEPT // 2 :]
         self._buckets = dict(kept)
@@ -118,9 +118,9 @@ log = logging.getLogger(__name__)
 for addon in load_addons().values():
     for module in addon.operations:
         import_module(module)
-# Those of irclient.ops that there are, in its order.
+# The operations of irclient.ops that are served, in its order.
 OPS: Mapping[str, ServedOp] = {name: SERVED[name] for name in ops.OPS if name in SERVED}
-# Operations on what a client registered on its connection.
+# Operations on the documents that a client registered on its connection.
 WITH_DOCUMENTS = frozenset(("discover_in", "register_docs", "drop_docs"))
 # Arguments that name artifacts, and those that depend on where the client is.
 _REFERENCES = frozenset(("references", "reference", "item"))
@@ -198,9 +198,9 @@ def fill_args(name: str, args: Args, client: str = "", documents: Any = None) ->
 
 
 def _resolve_place(engine: QueryEngine, args: dict[str, Any]) -> None:
-    """Look at the place of a request where it was never seen.
+    """Look at the place of a request if it was never seen.
 
-    It is dropped for a client that may not give one. See `choose_cost`. Raises QueryError.
+    The place is dropped for a client that may not give one. See `choose_cost`. Raises QueryError.
     """
     if engine.remote or args[LIMITED]:
         # A reference to what a project has is then not found.
@@ -210,9 +210,9 @@ def _resolve_place(engine: QueryEngine, args: dict[str, Any]) -> None:
 
 
 def narrow_args(scope: Scope, op: ServedOp, args: Args, corpora: Collection[str]) -> Args:
-    """Return the arguments with which a client's operation may run, of the corpora there are.
+    """Return the arguments with which a client's operation may run on the existing corpora.
 
-    Raises Denied for what it may not do, NotFound for a corpus that it may not see.
+    Raises Denied for an operation it may not run, NotFound for a corpus that it may not see.
     """
     if not scope.has_projects:
         check_filter(scope, args)
@@ -221,7 +221,7 @@ def narrow_args(scope: Scope, op: ServedOp, args: Args, corpora: Collection[str]
 
 
 def filter_result(scope: Scope, op: ServedOp, result: Any) -> Any:
-    """Return what of a result a client may see, as plain data. Raises NotFound."""
+    """Return the part of a result that a client may see, as plain data. Raises NotFound."""
     plain = plain_data(result)
     return plain if scope.has_projects or op.filter is None else op.filter(scope, plain)
 
@@ -257,7 +257,7 @@ def _find_op(engine: QueryEngine, request: wire.Request) -> ServedOp:
 
 
 def _refuse_protocol(engine: QueryEngine, request: wire.Request) -> None:
-    """Raise ProtocolError for a request of another protocol, which the status then tells of.
+    """Raise ProtocolError for a request of another protocol, which the status then reports.
 
     A hook shows no error: it would be silent for ever.
     """
@@ -269,7 +269,7 @@ def _refuse_protocol(engine: QueryEngine, request: wire.Request) -> None:
 
 
 def choose_front_cost(request: wire.Request) -> Cost:
-    """Return the cost class of a request to a front end: what asks a backend waits for that."""
+    """Return the cost class of a request to a front end: requests to a backend wait for it."""
     op, found = OPS.get(request.op), choose_cost(request)
     if op is None or not op.front:
         return "quick"

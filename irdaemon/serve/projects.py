@@ -1,6 +1,6 @@
-"""The operations about projects: which one is here, which are known, and what is read for them.
+"""The operations about projects: the one at a place, the known ones, and what is read for them.
 
-They are this user's own: no other client may ask them.
+They are this user's own: no other client may call them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NONE_READ = "no project is read: [projects] enabled is false"
 
 @serves("here", "slow", access.refuse_others)
 def here(engine: Engine, place: str) -> Here:
-    """Return the project that a place lies in, and what of it is indexed."""
+    """Return the project that a place lies in, and how much of it is indexed."""
     projects = engine.state.projects
     place = clean_place(place)
     if projects.settings is None:
@@ -74,13 +74,13 @@ def _list_parts(engine: Engine, parts: Mapping[str, str]) -> Iterator[dict[str, 
 
 
 def _list_found_notes(engine: Engine, parts: Mapping[str, str]) -> list[str]:
-    """Return what is to be said of how the dependencies were found, as of the last scan."""
+    """Return the notes on how the dependencies were found, as of the last scan."""
     part = engine.state.parts.get(parts.get(PACKAGES, ""))
     return list(getattr(part.source, "notes", ())) if part else []
 
 
 def _list_problems(engine: Engine, parts: Mapping[str, str]) -> list[str]:
-    """Return what could not be read, and what was refused."""
+    """Return the entries that could not be read, and those that were refused."""
     told: list[str] = []
     with engine.state.open_reading() as ledger:
         for corpus, name in parts.items():
@@ -93,7 +93,7 @@ def _list_problems(engine: Engine, parts: Mapping[str, str]) -> list[str]:
 
 @serves("projects", "slow", access.refuse_others)
 def projects(engine: Engine, listed: bool) -> list[ProjectRow]:
-    """Return the projects that are known; with `listed`, also those that sessions name."""
+    """Return the known projects; with `listed`, also those that sessions name."""
     known = engine.state.projects.list_known()
     with engine.state.open_reading() as ledger:
         rows = [_describe(engine, ledger, each) for each in known]
@@ -133,7 +133,7 @@ def _list_places(ledger: Ledger, since: float) -> list[str]:
 
 
 def _read_time(stamp: str) -> float:
-    """Return when a file was changed, by the stamp of its entry; 0 where that does not tell."""
+    """Return when a file was changed, by the stamp of its entry; 0 if the stamp does not tell."""
     parts = stamp.split("-")
     return int(parts[1]) / 1e9 if len(parts) > 1 and parts[1].isdigit() else 0.0
 
@@ -174,7 +174,7 @@ def add_project(engine: Engine, path: str) -> ProjectRow:
 
 @serves("forget_project", "slow", access.refuse_others)
 def forget_project(engine: Engine, path: str) -> ProjectRow:
-    """Forget all that is held of a project; return what that was."""
+    """Forget all the data of a project; return a description of it."""
     state, place = engine.state, clean_place(path)
     found = (known for top in list_upward(place) if (known := state.projects.get(top)))
     if (known := next(found, None)) is None:
@@ -216,7 +216,7 @@ def _list_read(engine: Engine, ledger: Ledger, known: KnownProject) -> Iterator[
 
 
 def _list_outside(ledger: Ledger, name: str, project: Project) -> list[str]:
-    """Return the directories of installed packages that lie out of a project."""
+    """Return the directories of installed packages that lie outside a project."""
     pointers = (pointer for *_, pointer, _ in ledger.artifacts.list_all([name]) if pointer)
     outside = [path for path in pointers if not is_within(path, project.root)]
     return sorted({os.path.dirname(path) for path in outside})

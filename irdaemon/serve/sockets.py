@@ -26,7 +26,7 @@ def _remove(path: str) -> None:
 
 
 def clear_socket(path: str) -> None:
-    """Remove a socket that no process listens at. Raises AlreadyRunning where one does."""
+    """Remove a socket that no process listens at. Raises AlreadyRunning if one does."""
     probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     probe.settimeout(1)
     try:
