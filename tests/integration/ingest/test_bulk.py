@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[3]
 TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4xY7zA0cD3fG6"
 
 
-MANY, FEWEST = 120, 60
+MANY, FEWEST = 300, 60
 
 
 @pytest.fixture(autouse=True)
