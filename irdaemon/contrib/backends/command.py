@@ -1,4 +1,4 @@
-"""`irdaemon backend`: look after the engines that corpora are copied into."""
+"""`irdaemon backend`: manage the backends that corpora are copied into."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def manage_backends(options: argparse.Namespace) -> int:
 
 
 def _open_admins(options: argparse.Namespace) -> Iterator[tuple[str, BackendAdmin]]:
-    """Yield what each backend is looked after with, by how it is shown. Raises ConfigError."""
+    """Yield the admin of each backend, by display name. Raises ConfigError."""
     from irdaemon.contrib.backends.making import make_admin
 
     config = load_config(options.config)
@@ -83,20 +83,20 @@ def _open_admins(options: argparse.Namespace) -> Iterator[tuple[str, BackendAdmi
 
 @manage_backends.action("check", *_OPTIONS)
 def _check_hosts(name: str, admin: BackendAdmin) -> tuple[bool, dict[str, Any]]:
-    """Look at every host."""
+    """Check every host."""
     state = admin.check()
     return state.ok, {"backend": name, "ok": state.ok, "hosts": [asdict(h) for h in state.hosts]}
 
 
 @manage_backends.action("migrate", *_OPTIONS)
 def _migrate_tables(name: str, admin: BackendAdmin) -> tuple[bool, dict[str, Any]]:
-    """Make its tables, or bring them up to date."""
+    """Create the tables or bring them up to date."""
     return True, {"backend": name, "format": admin.migrate()}
 
 
 @manage_backends.action("stats", *_OPTIONS)
 def _measure_corpora(name: str, admin: BackendAdmin) -> tuple[bool, dict[str, Any]]:
-    """Print what each corpus takes."""
+    """Print the size of each corpus."""
     return True, {"backend": name, "corpora": [asdict(each) for each in admin.measure_corpora()]}
 
 

@@ -1,4 +1,4 @@
-"""Copying corpora into backends, from when one of them has a backend."""
+"""Copy corpora into backends, starting when the first corpus gets a backend."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TICK_S = 1.0
 
 
 class CopyWork(Background):
-    """Copy every second, and when something was published; give up the leases at the end."""
+    """Copy every second, and after each publication; release the leases on closing."""
 
     name, failure = "copies", "a copy failed; it will be retried"
     stops_within_s = 1.5
@@ -30,24 +30,24 @@ class CopyWork(Background):
         self._replication: Replication | None = None
 
     def is_needed(self) -> bool:
-        """Return whether a corpus has a backend; without one nothing of it is imported."""
+        """Return whether any corpus has a backend; without one no copying code is imported."""
         return any(corpus.backend for corpus in self._engine.corpora.values())
 
     def tick(self) -> float:
-        """Bring the copies level. Raises Unavailable while the ledger cannot be read."""
+        """Update the copies. Raises Unavailable while the ledger cannot be read."""
         if self._replication is None:
             self._replication = _make_replication(self._engine)
         self._replication.tick(time.monotonic())
         return _TICK_S
 
     def close(self) -> None:
-        """Give up the leases."""
+        """Release the leases."""
         if self._replication is not None:
             self._replication.close()
 
 
 def make_background(engine: Engine, config: Config) -> CopyWork:
-    """Return what copies the corpora of an engine."""
+    """Return the background work that copies the corpora of an engine."""
     return CopyWork(engine)
 
 
@@ -60,7 +60,7 @@ def _make_replication(engine: Engine) -> Replication:
 
 
 def name_holder(identity: int) -> str:
-    """Return the lease holder's label: the user, the machine, and which ledger there."""
+    """Return the lease holder's label: the user, the machine and the ledger."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # a uid without a name

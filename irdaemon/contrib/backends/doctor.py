@@ -1,4 +1,4 @@
-"""Check the backends that are configured: whether they answer, and what goes there."""
+"""Check the configured backends: whether they answer, and which corpora are copied to them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ANSWERS_WITHIN_S = 5.0
 
 
 def check(config: Config) -> Iterable[Finding]:
-    """Yield what there is to say of each backend; nothing where none is configured."""
+    """Yield the findings for each backend; none if no backend is configured."""
     for address in config.list_backends():
         names = [
             each.name

@@ -1,7 +1,7 @@
-"""A front end: it answers about corpora that lie in backends, without a ledger and without files.
+"""A front end: it answers about corpora in backends, without a ledger and without files.
 
-It keeps nothing but what it was told last. A query asks the backends themselves, so where one is
-away it is answered `unavailable`, and never that nothing applies.
+It stores nothing but the last state that each backend reported. Every query goes to the backends,
+so if one is down the answer is `unavailable`, never an abstention.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ _HINT = "it is retried every second; irc status says since when"
 
 @dataclass(slots=True)
 class FrontBackend:
-    """A backend: `name` as a person is shown it, and what was heard of it last.
+    """A backend: `name` as shown to people, and the last state that it reported.
 
-    `problem` is why it does not answer, "" where it does, and `since` since when that is so;
-    `heard_at` is when it answered last: Unix seconds, None before the first time.
+    `problem` is why it does not answer, "" if it does, and `since` when that began; `heard_at` is
+    its last answer: Unix seconds, None before the first one.
     """
 
     name: str
@@ -70,7 +70,7 @@ class FrontBackend:
     heard_at: float | None = None
 
     def ask(self, now: float) -> None:
-        """Ask it what it has; where it does not answer keep what it said before."""
+        """Ask the backend for its state; if it does not answer, keep the last one."""
         try:
             with limit_time(_ANSWERS_WITHIN_S, self.name):
                 totals = self.backend.read_totals()
@@ -81,7 +81,7 @@ class FrontBackend:
         self.totals, self.heard_at = totals, now
 
     def _note(self, problem: str, now: float) -> None:
-        """Note how it is, and log it where that is another thing than before."""
+        """Record whether the backend answers, and log a change."""
         if bool(problem) != bool(self.problem) or self.problem == _NOT_ASKED:
             self.since = now
             said = f"does not answer: {problem}" if problem else "answers"
@@ -94,11 +94,11 @@ _MOST_NAMED = 3
 
 
 class BackendStore:
-    """The store of a front end: what its backends hold.
+    """The store of a front end: the corpora in its backends.
 
-    A corpus that several have, as one that is being moved, is read where it belongs by its name.
-    Any thread may read and refresh. `embedders` are names of embedders that corpora may have,
-    beside those that come along.
+    A corpus that several backends have, such as one being moved, is read from the one that its name
+    assigns it to. Any thread may read and refresh. `embedders` are names of embedders that corpora
+    may use in addition to the bundled ones.
     """
 
     def __init__(
@@ -108,13 +108,13 @@ class BackendStore:
         self._backends = {each.name: each for each in backends}
         self._embedders = embedders
         self._vocabularies = Vocabularies()
-        # Why queries cannot be embedded, by the id of an embedder.
+        # Why queries cannot be embedded, by embedder id.
         self._missing: Mapping[str, str] = {}
 
     def refresh(self) -> None:
-        """Learn what the backends have now, and make the embedders of it.
+        """Read the current state of the backends, and make the embedders that it needs.
 
-        It covers all corpora, also where a limited client's request causes it.
+        Covers all corpora, even if a limited client's request triggers it.
         """
         for each in self._backends.values():
             Context().run(each.ask, self._state.clock())
@@ -139,7 +139,7 @@ class BackendStore:
         return make_remote_index(side.backend, totals, self._vocabularies)
 
     def _find_holders(self) -> dict[str, FrontBackend]:
-        """Return which backend has each corpus, by its name."""
+        """Return which backend has each corpus, by the corpus' name."""
         corpora = {corpus for side in self._backends.values() for corpus in side.totals}
         ranked = {corpus: rank_servers(corpus, self._backends) for corpus in sorted(corpora)}
         return {
@@ -148,7 +148,7 @@ class BackendStore:
         }
 
     def _find_missing(self, embedder_id: str) -> str:
-        """Make the embedder of an id; return why it cannot be used, "" where it can."""
+        """Make the embedder of an id; return why it cannot be used, "" if it can."""
         if not embedder_id or embedder_id.startswith(ABSENT):
             return "" if not embedder_id else "its writer has no embedder"
         families = (name for name in (*EMBEDDERS, *FAMILIES) if embedder_id.startswith(name))
@@ -163,20 +163,20 @@ class BackendStore:
     # -- queries ---------------------------------------------------------------------------------
 
     def check_query(self, query: ParsedQuery) -> None:
-        """Raise Unavailable for a query that asks for what only the writer has."""
+        """Raise Unavailable for a query that needs something only the writer has."""
         if query.related:
             raise self.make_refusal("what belongs to a hit")
         self._check_level(query.level)
         self.check_corpora(query.corpora)
 
     def find_exact(self, snapshot: Snapshot, query: ParsedQuery) -> ExactMatches:
-        """Raise Unavailable: the texts are where the ledger is."""
+        """Raise Unavailable: the texts are on the machine with the ledger."""
         raise self.make_refusal("what texts hold to the letter")
 
     def check_corpora(self, names: Sequence[str] = ()) -> None:
-        """Raise Unavailable where a backend that never answered may have one of these.
+        """Raise Unavailable if a backend that never answered may have one of these corpora.
 
-        Without any: of all that there are.
+        Without any corpora: if any backend never answered.
         """
         if names and all(name in self._state.snapshot.corpora for name in names):
             return
@@ -185,9 +185,9 @@ class BackendStore:
                 raise Unavailable(f"{each.name} does not answer: {each.problem}", _HINT)
 
     def catch_up(self, query: ParsedQuery) -> list[str]:
-        """Wait until what was written last is searched; return the corpora of which it may not be.
+        """Wait until the newest generation is searchable; return the corpora where it may not be.
 
-        What was written last is known at the server that is written to.
+        The server that is written to knows the newest generation.
         """
         until = time.monotonic() + query.wait_ms / 1e3
         self.refresh()
@@ -206,7 +206,7 @@ class BackendStore:
         return behind
 
     def wait(self, generation: int, timeout: float) -> int:
-        """Wait, at most `timeout` seconds, for a generation; return the one there is then."""
+        """Wait, at most `timeout` seconds, for a generation; return the one then served."""
         until = time.monotonic() + timeout
         while self._state.snapshot.generation < generation and time.monotonic() < until:
             time.sleep(min(_POLL_S, max(0.0, until - time.monotonic())))
@@ -240,9 +240,9 @@ class BackendStore:
         expand: str = "none",
         place: str | None = "",
     ) -> list[Disclosure]:
-        """Return the payload of artifacts named CORPUS/ID, or CORPUS/NAME, as it was stored.
+        """Return the payload, as stored, of artifacts named CORPUS/ID or CORPUS/NAME.
 
-        No project's part lies in a backend, so the place does not matter.
+        Backends hold no project's part of a corpus, so the location of the client does not matter.
         """
         check_level(level)
         self._check_level(level)
@@ -284,9 +284,9 @@ class BackendStore:
     # -- how it is -------------------------------------------------------------------------------
 
     def status(self, profile: bool = False) -> dict[str, Any]:
-        """Return how the process, its backends and their corpora are.
+        """Return the status of the process, its backends and their corpora.
 
-        A front end has no queue, no ledger and nothing that it watches.
+        A front end has no queue, no ledger and no watched files.
         """
         holders, process = self._find_holders(), self._state.host.describe_process()
         return {
@@ -304,7 +304,7 @@ class BackendStore:
         }
 
     def info(self, name: str) -> dict[str, Any]:
-        """Return the status of a corpus with what it can be queried for. Raises NotFound."""
+        """Return the status of a corpus and the fields to query it by. Raises NotFound."""
         self.check_corpora([name])
         index, side = self._state.snapshot.corpora.get(name), self._find_holders().get(name)
         if index is None or side is None:
@@ -322,7 +322,7 @@ class BackendStore:
         }
 
     def _describe(self, side: FrontBackend, totals: Totals) -> dict[str, Any]:
-        """Return how a corpus is, by what its backend said of it last."""
+        """Describe a corpus from the last state that its backend reported."""
         missing = self._missing.get(totals.embedder, "")
         pending = totals.n_records - totals.n_embedded
         if totals.last_reconcile is None and not totals.by_hand:
@@ -359,7 +359,7 @@ class BackendStore:
         }
 
     def _judge(self, holders: Mapping[str, FrontBackend], refused: bool) -> Health:
-        """Judge a front end by whether its backends answer, and queries can be embedded."""
+        """Judge the health of a front end: do its backends answer, can queries be embedded."""
         corpora = []
         for name, side in holders.items():
             missing = self._missing.get(side.totals[name].embedder, "")
@@ -378,7 +378,7 @@ class BackendStore:
         return Health(level, tuple(corpora), (), ())
 
     def make_refusal(self, what: str) -> Unavailable:
-        """Return the error of what only the daemon that writes a corpus can do, naming it."""
+        """Return the error for work that only the daemon writing a corpus can do, naming it."""
         holders = self._find_holders().items()
         writers = list(dict.fromkeys(side.totals[name].holder for name, side in holders))
         more = ", ..." if len(writers) > _MOST_NAMED else ""
@@ -390,9 +390,9 @@ class BackendStore:
 
 
 class FrontEngine(QueryEngine):
-    """Answer queries about what backends hold. Any thread may use it; `refresh` is called by one.
+    """Answer queries about corpora in backends. Any thread may use it; one thread calls `refresh`.
 
-    `backends` are by the names that a person is shown; for `embedders` see BackendStore.
+    `backends` are by the names shown to people; for `embedders` see BackendStore.
     """
 
     remote = True
@@ -413,7 +413,7 @@ class FrontEngine(QueryEngine):
         self.refresh = self.store.refresh
 
     def narrow_query(self, query: ParsedQuery, offering: bool) -> tuple[Snapshot, ParsedQuery]:
-        """Return what a query is answered from. Raises Unavailable for what only the writer has."""
+        """Return the state that answers a query. Raises Unavailable for writer-only requests."""
         self.store.check_query(query)
         return super().narrow_query(query, offering)
 
@@ -421,10 +421,10 @@ class FrontEngine(QueryEngine):
     def open_scope(
         self, operation: str, front: bool, corpora: Collection[str] | None
     ) -> Iterator[None]:
-        """Have backends give nothing of other corpora to what runs inside, None: of all.
+        """Limit what backends return, for the block, to these corpora; None: no limit.
 
-        Raises Unavailable, naming who writes, for an operation that a front end has not, and for a
-        corpus that may be in a backend which was never reached.
+        Raises Unavailable, naming the writer, for an operation that a front end lacks, and for a
+        corpus that may be in a backend that was never reached.
         """
         if not front:
             raise self.store.make_refusal(operation)
@@ -436,16 +436,16 @@ class FrontEngine(QueryEngine):
                 raise
 
 
-# Disclose what a backend holds, where neither the ledger nor the files of a corpus are.
+# Disclose artifacts stored in a backend, without access to the ledger or the files of a corpus.
 #
-# A body is the text as it was indexed, and says so; nothing is read at that moment. What travels
-# with an artifact besides is with its files only.
+# A body is the text as it was indexed, and is marked so; no file is read. Files that come with an
+# artifact exist only where its files are.
 
 AS_INDEXED = "as_indexed"
 
 
 def resolve_stored(index: CorpusIndex, wanted: str) -> str:
-    """Return the id of the artifact of a corpus elsewhere that an id, or a name, means.
+    """Return the id of the artifact, in a corpus in a backend, that an id or a name means.
 
     Raises NotFound, QueryError for a name that means several, Unavailable.
     """

@@ -1,7 +1,7 @@
-"""The process of a front end: it serves what backends hold, and keeps no file but its locks.
+"""The process of a front end: it serves corpora in backends, and has no files but its locks.
 
-Threads: the main one serves, one asks the backends every second what they have. Any number of such
-processes may run over one backend, and any may be killed.
+Threads: the main thread serves; another asks the backends for their state every second. Any number
+of such processes may use one backend, and any may be killed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from irdaemon.serve.sockets import AlreadyRunning
 log = logging.getLogger(__name__)
 
 _TICK_S = 1.0
-# The first answer of a backend is waited for before the front end says that it is ready.
+# Wait this long for the first answer of a backend before reporting that the front end is ready.
 _FIRST_S = 5.0
 
 
@@ -47,7 +47,7 @@ class RefreshThread(TickThread):
         self._engine = engine
 
     def tick(self, now: float) -> None:
-        """Ask the backends, and give back what is not used."""
+        """Ask the backends for their state, and release unused memory."""
         try:
             self._engine.refresh()
             self._engine.unload_idle()
@@ -56,7 +56,7 @@ class RefreshThread(TickThread):
 
 
 class FrontProcess:
-    """All parts of a front end's process. It is its engine's host."""
+    """All parts of a front end's process. It is the host of its engine."""
 
     def __init__(self, path: str | None, socket: str):
         self._path, self._socket = path, socket
@@ -76,7 +76,7 @@ class FrontProcess:
         self._listener = Listener(self._loop, config, socket)
 
     def describe_process(self) -> Mapping[str, Any]:
-        """Return what the status reports of this process."""
+        """Return this process' part of the status."""
         facts = describe_process(self._started, self._socket, self._config.path)
         return (
             facts
@@ -85,7 +85,7 @@ class FrontProcess:
         )
 
     def reload(self) -> list[int]:
-        """Read again who may ask for what, and how much; other changes need a restart."""
+        """Reload the clients' permissions and limits; other changes need a restart."""
         try:
             config = load_config(self._path)
             self._loop.rules = make_rules(config)
@@ -96,7 +96,7 @@ class FrontProcess:
         return []
 
     def run(self) -> bool:
-        """Serve until asked to stop; return False where another process took this one's place."""
+        """Serve until asked to stop; return False if another process has replaced this one."""
         with self._signals.receive(self._loop.wakeup_fd):
             try:
                 self._refresh.start()

@@ -1,4 +1,4 @@
-"""The engines that an index may lie in, by the schemes of their URLs."""
+"""Make backends: the engines that can hold an index, by the schemes of their URLs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from irdaemon.config.checking import ConfigError
 from irdaemon.contrib.backends.state import BackendAdmin
 from irdaemon.index.backend import CopyTarget, IndexBackend, IndexDelta, Totals
 
-# Corpora on several servers, each on one of them: the one with the highest hash of both names.
+# Corpora are spread over several servers: each goes to the one with the highest hash of both names.
 #
-# A server that is added takes over about one corpus in n, and the others stay where they are.
-# Until its writer has sent it whole to its new place, a corpus is read where it was.
+# A new server takes over about one corpus in n; the others stay. Until its writer has sent a corpus
+# whole to its new server, it is read from the old one.
 
 
 def rank_servers(corpus: str, servers: Iterable[str]) -> list[str]:
-    """Return the names of servers, that which a corpus belongs to first."""
+    """Return the names of servers, the one that a corpus belongs to first."""
 
     def weight(server: str) -> bytes:
         return blake2b(f"{server}\0{corpus}".encode()).digest()
@@ -31,9 +31,9 @@ def rank_servers(corpus: str, servers: Iterable[str]) -> list[str]:
 
 
 class PlacedBackend:
-    """Write each corpus to one of several servers, given by names that stay the same.
+    """Write each corpus to one of several servers, identified by stable names.
 
-    Front ends read each server by itself.
+    Front ends read each server separately.
     """
 
     def __init__(self, servers: Mapping[str, IndexBackend]):
@@ -44,7 +44,7 @@ class PlacedBackend:
         return f"PlacedBackend({', '.join(self.servers)})"
 
     def read_totals(self) -> Mapping[str, Totals]:
-        """Return what is known of every corpus there is, by name."""
+        """Return the facts about every corpus, by name."""
         every = {name: server.read_totals() for name, server in self.servers.items()}
         corpora = dict.fromkeys(corpus for found in every.values() for corpus in found)
         self._lies_on = {
@@ -58,7 +58,7 @@ class PlacedBackend:
         return self._find_present(corpus).count_frequencies(corpus, terms)
 
     def list_row_numbers(self, corpus: str) -> Iterable[int]:
-        """Yield the row numbers of the artifacts there are, ascending."""
+        """Yield the row numbers of the stored artifacts, ascending."""
         return self._find_present(corpus).list_row_numbers(corpus)
 
     def list_unembedded(self, corpus: str) -> Iterable[bytes]:
@@ -70,13 +70,13 @@ class PlacedBackend:
         return self._find_own(corpus).take_lease(corpus, holder)
 
     def release(self, corpus: str, holder: str) -> None:
-        """Give up the lease of a corpus."""
+        """Release the lease of a corpus."""
         self._find_own(corpus).release(corpus, holder)
 
     def apply(self, delta: IndexDelta) -> int:
         """Apply a delta on the server that the corpus belongs to, in one transaction.
 
-        One that was sent whole there is removed from where it was.
+        A corpus that was sent whole there is then removed from its old server.
         """
         corpus = delta.totals.corpus
         generation = self._find_own(corpus).apply(delta)
@@ -106,11 +106,11 @@ class PlacedBackend:
         return self.servers[self._place(corpus)]
 
     def _find_present(self, corpus: str) -> IndexBackend:
-        """Return the server that has a corpus, by what `read_totals` found last."""
+        """Return the server that has a corpus, according to the last `read_totals`."""
         return self.servers[self._lies_on.get(corpus, self._place(corpus))]
 
 
-# By scheme: the module that makes it, imported when one is configured, and the extra it needs.
+# By scheme: the module of the engine, imported only if one is configured, and its extra.
 _ENGINES: Mapping[str, tuple[str, str]] = {
     "postgresql": ("irdaemon.contrib.backends.postgres", "postgres"),
     "postgres": ("irdaemon.contrib.backends.postgres", "postgres"),
@@ -119,17 +119,17 @@ _ENGINES: Mapping[str, tuple[str, str]] = {
 
 
 def make_backend(url: str, password_env: str = "") -> IndexBackend:
-    """Return the backend of a URL; nothing is asked of a server yet.
+    """Return the backend of a URL, without asking the server anything yet.
 
-    The password may be in the variable of the environment that `password_env` names. Raises
-    ConfigError, which does not show a password.
+    The password may be in the environment variable that `password_env` names. Raises ConfigError,
+    which does not show a password.
     """
     backend: IndexBackend = load_engine(url).make(url, _read_password(url, password_env))
     return backend
 
 
 def open_backend(address: BackendAddress) -> CopyTarget:
-    """Return what corpora are copied into by the configuration: one server, or several.
+    """Return the configured backend of corpora: one server, or several.
 
     Raises ConfigError.
     """
@@ -138,7 +138,7 @@ def open_backend(address: BackendAddress) -> CopyTarget:
 
 
 def make_admin(url: str, password_env: str = "") -> BackendAdmin:
-    """Return what the backend of a URL is looked after with, as for `make_backend`."""
+    """Return the admin of the backend of a URL, as for `make_backend`."""
     admin: BackendAdmin = load_engine(url).make_admin(url, _read_password(url, password_env))
     return admin
 
@@ -153,7 +153,7 @@ def _read_password(url: str, variable: str) -> str | None:
 
 
 def load_engine(url: str) -> Any:
-    """Return the module for the scheme of a URL, with `make` and `make_admin` of URL and password.
+    """Return the module for a URL's scheme, with `make` and `make_admin` of URL and password.
 
     Raises ConfigError.
     """

@@ -1,4 +1,4 @@
-"""What is known here of the copies of corpora."""
+"""The state of the copies of corpora, as known to this process."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ CopyLevel = Literal["level", "sending", "refused", "degraded"]
 
 @dataclass(frozen=True, slots=True)
 class CopyFacts(Plain):
-    """What is known here of the copy of a corpus at `backend`.
+    """The state of the copy of a corpus at `backend`.
 
-    `state` is `level`, `sending`, `refused` where another daemon writes it, or `degraded` where it
-    cannot be written; `reason` says why, and `since`, in Unix seconds, since when it is not level.
-    `generation` is that of the copy, 0 where it is not known, `holder` who has the lease.
+    `state` is `level`, `sending`, `refused` (another daemon writes it) or `degraded` (it cannot be
+    written); `reason` says why, and `since` when it was last level, in Unix seconds. `generation`
+    is that of the copy, 0 if unknown; `holder` has the lease.
     """
 
     backend: str
@@ -32,21 +32,21 @@ class CopyFacts(Plain):
 
 
 class KnownCopy(NamedTuple):
-    """How a copy is, and the index that it is level with, if any."""
+    """The state of a copy, and the index that it is level with, if any."""
 
     facts: CopyFacts
     level_with: CorpusIndex | None
 
 
 class CopyObserver(Observer):
-    """How the copies are that backends have: `copies` by corpus, replaced as a whole."""
+    """Observe the copies in backends: `copies` by corpus, replaced as a whole."""
 
     def __init__(self, state: State):
         self._state = state
         self.copies: Mapping[str, KnownCopy] = {}
 
     def describe_corpus(self, index: CorpusIndex) -> Mapping[str, Any]:
-        """Return how the copy of a corpus is, and for how long it is not level."""
+        """Return the state of the copy of a corpus, and for how long it has not been level."""
         known = self.copies.get(index.corpus)
         if known is None:
             return {}

@@ -1,8 +1,8 @@
-"""A corpus that lies in a backend: an index without rows, and the parts of it that queries need.
+"""A corpus in a backend: an index without rows, and the parts of it that queries need.
 
-A part is an index of some hundred records with the statistics of the whole. What a query finds in
-it, it finds in the whole, in the same order and with the same scores: the part holds the top of
-both legs, and everything called by name.
+A part is an index of a few hundred records with the statistics of the whole. A query finds the same
+in the part as in the whole, in the same order and with the same scores: the part holds the top of
+both legs, and every artifact called by name.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from irdaemon.index.names import Names
 from irdaemon.index.rows import Rows, list_symbol_words
 from irdaemon.ledger import Ledger
 
-# Deltas: what a backend lacks of a corpus, told from the index in memory that is to be copied.
+# Deltas: what a backend lacks of a corpus, computed from the index in memory.
 #
-# Nothing is noted in the ledger of what was sent. A backend says itself which artifacts it has and
-# of which generation, so that what was lost on the way, on either side, is sent again.
+# The ledger does not record what was sent. The backend itself reports which artifacts of which
+# generation it has, so anything lost on the way, on either side, is sent again.
 
 
 @dataclass(frozen=True, slots=True)
 class CopyOrigin:
-    """Where a corpus comes from: its kind and recipe, its ledger's identity, and who writes it."""
+    """The origin of a corpus: its kind and recipe, its ledger's identity, and its writer."""
 
     kind: str
     recipe: str
@@ -55,11 +55,11 @@ class CopyOrigin:
 
 @dataclass(frozen=True, slots=True)
 class CopyState:
-    """What a backend has of a corpus that the next delta depends on.
+    """The state of a backend's copy that the next delta depends on.
 
-    `numbers` are the row numbers of its artifacts, ascending, `df` counts by term id, `waiting` has
-    the digests of the records without a vector. `generation` is 0 where it has nothing that a delta
-    could follow.
+    `numbers` are the row numbers of its artifacts, ascending, `df` the record counts by term id,
+    `waiting` has the digests of the records without a vector. `generation` is 0 if it has nothing
+    that a delta could follow.
     """
 
     generation: int = 0
@@ -70,10 +70,10 @@ class CopyState:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Where what a backend stores beside the index comes from.
+    """The source of the texts that a backend stores in addition to the index.
 
-    `find_words` gives the words of term ids; `read` the text that is disclosed of an artifact by
-    its id, its digest, and when it was indexed.
+    `find_words` returns the words of term ids; `read` returns the text disclosed for an artifact
+    id, its digest, and when it was indexed.
     """
 
     ledger: Ledger
@@ -82,7 +82,7 @@ class Texts:
 
 
 def make_totals(index: CorpusIndex, origin: CopyOrigin, generation: int) -> Totals:
-    """Return what is to be known of an index that lies in memory."""
+    """Return the facts about an index in memory."""
     return Totals(
         corpus=index.corpus,
         kind=origin.kind,
@@ -111,9 +111,10 @@ def make_totals(index: CorpusIndex, origin: CopyOrigin, generation: int) -> Tota
 def ask_held(
     backend: CopyTarget, index: CorpusIndex, origin: CopyOrigin, n_terms: int
 ) -> CopyState:
-    """Ask a backend what it has of a corpus; nothing, where that is of another ledger or space.
+    """Ask a backend for its state of a corpus; empty if that is of another ledger or space.
 
-    `n_terms` is how many term ids the ledger has given out, those of words that went among them.
+    `n_terms` is the number of term ids that the ledger has ever assigned, including those of
+    deleted words.
     """
     there = backend.read_totals().get(index.corpus)
     wanted = (origin.ledger, index.embedder, index.rows.vectors.buffer.shape[1])
@@ -130,7 +131,7 @@ def ask_held(
 
 
 def make_copy_state(index: CorpusIndex, generation: int) -> CopyState:
-    """Return what a backend has once it is level with an index."""
+    """Return the state of a backend's copy once it is level with an index."""
     rows = index.rows
     waiting = np.flatnonzero(rows.present & ~rows.embedded).tolist()
     digests = frozenset(rows.shown[position].digest for position in waiting)
@@ -140,9 +141,9 @@ def make_copy_state(index: CorpusIndex, generation: int) -> CopyState:
 def make_delta(
     index: CorpusIndex, held: CopyState, totals: Totals, fence: int, texts: Texts
 ) -> IndexDelta:
-    """Return what takes a backend from what it has to an index in memory, with its texts.
+    """Return the delta from a backend's state to an index in memory, with its texts.
 
-    A corpus of which it has nothing is sent whole.
+    A corpus that the backend has nothing of is sent whole.
     """
     numbers = _list_numbers(index)
     came = np.setdiff1d(numbers, held.numbers, assume_unique=True)
@@ -167,7 +168,7 @@ def _list_numbers(index: CorpusIndex) -> NDArray[np.int64]:
 
 
 def _compare_counts(before: NDArray[np.int64], now: NDArray[np.int64]) -> dict[int, int]:
-    """Return the new count of each term whose count is another."""
+    """Return the new count of each term whose count has changed."""
     size = max(len(before), len(now))
     one, other = (np.pad(each, (0, size - len(each))) for each in (before, now))
     changed = np.flatnonzero(one != other)
@@ -175,14 +176,14 @@ def _compare_counts(before: NDArray[np.int64], now: NDArray[np.int64]) -> dict[i
 
 
 def _list_name_terms(index: CorpusIndex, numbers: NDArray[np.int64]) -> set[int]:
-    """Return the term ids of artifacts' names, which no record may hold."""
+    """Return the term ids of artifacts' names, which may be in no record."""
     names = index.rows.names
     places, _ = names.locate_rows(np.searchsorted(index.rows.numbers.array, numbers))
     return set(names.values[0].array[places].tolist())
 
 
 def _list_late_vectors(index: CorpusIndex, held: CopyState) -> dict[bytes, bytes]:
-    """Return the vectors of records that a backend has without one, by digest."""
+    """Return the vectors of records that the backend has without one, by digest."""
     if not held.waiting:
         return {}
     rows = index.rows
@@ -238,21 +239,21 @@ class _Records(Iterable[SentRecord]):
         return rows.vectors.array[at].tobytes() if rows.embedded[at] else None
 
 
-# Words kept of one ledger: a dictionary of as many takes some 20 MB.
+# The number of words cached per ledger: a dictionary of this size takes about 20 MB.
 _MOST_WORDS = 200_000
 
 
 @dataclass(slots=True)
 class Vocabularies:
-    """The words of ledgers that queries and their parts had to do with, by the ledgers' identity.
+    """The words of ledgers used by queries and their parts, by the ledgers' identity.
 
-    Indexes of one ledger share a dictionary, as term ids are the ledger's.
+    Indexes of one ledger share a dictionary, as term ids belong to the ledger.
     """
 
     _by_ledger: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def get(self, ledger: str) -> dict[str, int]:
-        """Return the dictionary of a ledger, which grows; a new one where it became large."""
+        """Return the dictionary of a ledger, which grows; a new one once it is too large."""
         known = self._by_ledger.setdefault(ledger, {})
         if len(known) > _MOST_WORDS:
             known = self._by_ledger[ledger] = {}
@@ -261,9 +262,9 @@ class Vocabularies:
 
 @dataclass(frozen=True, slots=True)
 class RemoteCorpus:
-    """Where a corpus lies, for an index that has no rows of it.
+    """The location of a corpus, for an index that has none of its rows.
 
-    `including` are artifacts, by id, that every part has for any query.
+    `including` are artifacts, by id, that every part includes for any query.
     """
 
     backend: IndexBackend
@@ -272,7 +273,7 @@ class RemoteCorpus:
     including: tuple[str, ...] = ()
 
     def include_artifacts(self, artifact_ids: tuple[str, ...]) -> RemoteCorpus:
-        """Return the same corpus, with these artifacts in every part for any query."""
+        """Return the same corpus with these artifacts in the part that any query gets."""
         return replace(self, including=artifact_ids)
 
     def fetch_part(self, wanted: Wanted) -> CorpusIndex:
@@ -288,7 +289,7 @@ class RemoteCorpus:
         return replace(_build_part(found, rows, df, vocabulary), elsewhere=self)
 
     def _count_missing(self, rows: Rows, known: Mapping[int, int]) -> Mapping[int, int]:
-        """Return the frequencies of the terms of names and symbols that are not known."""
+        """Return the frequencies of the terms of names and symbols that are not known yet."""
         ids = {*rows.names.values[0].array.tolist(), *rows.symbols.values[0].array.tolist()}
         missing = ids - known.keys()
         return self.backend.count_frequencies(self.totals.corpus, missing) if missing else {}
@@ -300,18 +301,18 @@ class RemoteCorpus:
         return 0 if term is None else self.backend.count_frequencies(corpus, [term]).get(term, 0)
 
     def list_words_like(self, initials: Collection[str], lengths: range) -> Iterable[str]:
-        """Return the words that begin with one of the letters and have a length."""
+        """Return the words of a length that begin with one of the letters."""
         return self.backend.list_words_like(self.totals.corpus, initials, lengths)
 
     def rank(self, wanted: Wanted, leg: str, score: float) -> int:
-        """Return which place a score has among all records in a leg, from 1."""
+        """Return the rank of a score among all records in a leg, from 1."""
         return self.backend.rank(self.totals.corpus, wanted, leg, score) + 1
 
 
 def make_remote_index(
     backend: IndexBackend, totals: Totals, vocabularies: Vocabularies
 ) -> CorpusIndex:
-    """Return the index of a corpus that lies in a backend, as of one generation."""
+    """Return the index of a corpus in a backend, as of one generation."""
     rows = Rows.make_empty(totals.dim)
     empty = _make_index(rows, Lexical.from_rows(rows), totals, totals.n_records)
     return replace(
@@ -337,7 +338,7 @@ def _build_part(
     totals, length = found.totals, len(rows.present)
     counts = np.zeros(max(df, default=-1) + 1, np.int64)
     counts[list(df)] = list(df.values())
-    # The postings of the wanted terms, by id ascending.
+    # The postings of the requested terms, by ascending id.
     wanted = np.array(sorted(found.words.values()), np.int32)
     ids, records, values = make_postings(rows, 0, length, totals.mean_length)
     kept = np.isin(ids, wanted)

@@ -1,8 +1,8 @@
-"""Replication: bring the copies that backends have of corpora level with what is served here.
+"""Replication: keep the copies of corpora in backends level with the served state.
 
-No query waits for it. A copy has one writer, who holds a lease that is renewed while it lasts and
-whose fence goes with every delta. What a backend has it says itself, so that what was lost on the
-way, on either side, is sent again, and nothing twice; what cannot be made to follow is sent whole.
+No query waits for it. A copy has one writer, which holds a lease that is renewed while it runs; the
+lease's fence goes with every delta. The backend itself reports what it has, so anything lost on the
+way, on either side, is sent again, and nothing twice; a copy that cannot follow is sent whole.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 _RENEWED_EVERY_S = 5.0
 _REFUSED_FOR_S = 15.0
 _FIRST_RETRY_S, _LAST_RETRY_S = 1.0, 30.0
-# How long a backend may take to answer, and how many artifacts it takes in a second at least.
+# How long a backend may take to answer, and the minimum of artifacts that it takes in a second.
 _ANSWERS_WITHIN_S, _ARTIFACTS_A_SECOND = 15.0, 50
 _CLOSED_WITHIN_S = 1.0
 
@@ -50,7 +50,7 @@ Open = Callable[[BackendAddress], CopyTarget]
 
 @dataclass(slots=True)
 class _Copy:
-    """One copy under way. Times are of the monotonic clock."""
+    """One copy in progress. Times are of the monotonic clock."""
 
     corpus: str
     address: BackendAddress
@@ -66,10 +66,10 @@ class _Copy:
 
 @dataclass(slots=True)
 class Replication:
-    """Copy what a state serves into the backends of its corpora; belongs to one thread.
+    """Copy the served state into the backends of its corpora; belongs to one thread.
 
     `holder` names the writer, in leases and to processes that are refused one; `open_backend` makes
-    the client of a backend, which connects when it is needed.
+    the client of a backend, which connects on first use.
     """
 
     state: State
@@ -80,7 +80,7 @@ class Replication:
     _backends: dict[BackendAddress, CopyTarget] = field(default_factory=dict)
 
     def tick(self, now: float) -> None:
-        """Renew leases, and bring every copy level that is not, unless it is to be tried later."""
+        """Renew leases, and update every copy that is not level, unless its retry is due later."""
         served = self.state.served
         self._select_copies(served.corpora)
         for copy in self._copies.values():
@@ -92,7 +92,7 @@ class Replication:
         self._publish()
 
     def close(self) -> None:
-        """Give up the leases, where that is quickly done, and the connections."""
+        """Release the leases, if that is quick, and close the connections."""
         with limit_time(_CLOSED_WITHIN_S, "a backend"):
             for copy in self._copies.values():
                 self._release(copy)
@@ -101,16 +101,16 @@ class Replication:
 
     def _release(self, copy: _Copy) -> None:
         if copy.fence:
-            with contextlib.suppress(IRError):  # it lapses by itself
+            with contextlib.suppress(IRError):  # it expires anyway
                 self._get_backend(copy).release(copy.corpus, self.holder)
 
     # -- which copies there are ------------------------------------------------------------------
 
     def _select_copies(self, corpora: Mapping[str, Corpus]) -> None:
-        """Begin copies that are wanted now, and end the others.
+        """Begin the copies that are wanted now, and end the others.
 
-        What was written here and is to be copied nowhere any more is removed. What is to be copied
-        to another address stays, as that may be another name for the same server.
+        A copy written here that is no longer wanted anywhere is removed. If the corpus is to be
+        copied to another address, the old copy stays, as both may be names of the same server.
         """
         wanted = {name: c.backend for name, c in corpora.items() if c.backend is not None}
         for name, copy in tuple(self._copies.items()):
@@ -127,15 +127,15 @@ class Replication:
                 self._copies[name] = _Copy(name, address, CopyFacts(address.shown))
 
     def _get_backend(self, copy: _Copy) -> CopyTarget:
-        """Return the backend of a copy. Raises ConfigError where it cannot be used."""
+        """Return the backend of a copy. Raises ConfigError if it cannot be used."""
         if copy.address not in self._backends:
             self._backends[copy.address] = self.open_backend(copy.address)
         return self._backends[copy.address]
 
     def _drop(self, copy: _Copy) -> None:
-        """Remove a copy that this daemon wrote and that is not to be there any more."""
+        """Remove a copy that this daemon wrote and that is no longer wanted."""
         backend = self._get_backend(copy)
-        # It may be another's now, or gone.
+        # Another daemon may have taken it, or it may be deleted.
         with self._limit_time(copy), contextlib.suppress(LeaseLost, NotFound):
             backend.drop(copy.corpus, backend.take_lease(copy.corpus, self.holder))
             backend.release(copy.corpus, self.holder)
@@ -145,7 +145,7 @@ class Replication:
     # -- one copy --------------------------------------------------------------------------------
 
     def _try(self, copy: _Copy, work: Callable[[], object], now: float) -> None:
-        """Do a piece of work; note what stops it, and when to try again."""
+        """Do a piece of work; record any error, and when to try again."""
         try:
             work()
         except LeaseLost as error:
@@ -161,12 +161,12 @@ class Replication:
             log.warning("the copy of %s cannot be written: %s", copy.corpus, error.message)
         self._note(copy, state, error.message)
         copy.failures, copy.retry_at = copy.failures + 1, retry_at
-        # What came of it is not known: ask again.
+        # The outcome is unknown: ask again.
         copy.held = copy.sent = None
         copy.renewed_at = float("-inf")
 
     def _update(self, copy: _Copy, served: Served, now: float) -> None:
-        """Renew the lease of a copy, and send what it lacks."""
+        """Renew the lease of a copy, and send the missing changes."""
         if now - copy.renewed_at >= _RENEWED_EVERY_S:
             with self._limit_time(copy):
                 copy.fence = self._get_backend(copy).take_lease(copy.corpus, self.holder)
@@ -187,12 +187,12 @@ class Replication:
         copy.facts = CopyFacts(copy.address.shown, "level", generation, self.holder)
 
     def _note(self, copy: _Copy, state: CopyLevel, reason: str = "", holder: str = "") -> None:
-        """Note how a copy is that is not level, and since when."""
+        """Record the state of a copy that is not level, and since when."""
         since = copy.facts.since if copy.facts.since is not None else self.state.clock()
         copy.facts = replace(copy.facts, state=state, reason=reason, holder=holder, since=since)
 
     def _send(self, copy: _Copy, served: Served, ledger: Ledger) -> int:
-        """Send what a backend lacks, if anything; return the generation that it has then."""
+        """Send the changes that a backend lacks, if any; return the generation that it then has."""
         corpus, index = served.corpora[copy.corpus], served.snapshot.corpora[copy.corpus]
         origin = CopyOrigin(corpus.kind, corpus.recipe, str(ledger.read_identity()), self.holder)
         space = (origin.ledger, index.embedder, index.rows.vectors.buffer.shape[1])
@@ -204,7 +204,7 @@ class Replication:
                     copy.space = space
                     return held.generation
         copy.space = space
-        # After a crash what is served may be newer under the number that it had before.
+        # After a crash, the served state may be newer than an earlier one of the same number.
         generation = max(served.snapshot.generation, held.generation + 1)
         totals = make_totals(index, origin, generation)
         texts = Texts(ledger, ledger.terms.find_words, partial(_read_text, ledger, corpus))
@@ -219,7 +219,7 @@ class Replication:
         return limit_time(_ANSWERS_WITHIN_S, copy.address.shown)
 
     def _publish(self) -> None:
-        """Let the status say how the copies are."""
+        """Publish the state of the copies, for the status."""
         CopyObserver.find_in(self.state.addons).copies = {
             name: KnownCopy(copy.facts, copy.sent) for name, copy in self._copies.items()
         }
@@ -232,7 +232,7 @@ def _has_rows(ledger: Ledger, index: CorpusIndex) -> bool:
 
 
 def _is_level(backend: CopyTarget, index: CorpusIndex, held: CopyState, origin: CopyOrigin) -> bool:
-    """Return whether a backend that has rows of an index has all of it already."""
+    """Return whether a backend with rows of an index already has all of it."""
     own, there = make_copy_state(index, held.generation), backend.read_totals().get(index.corpus)
     return (
         there is not None
@@ -248,9 +248,9 @@ def _list_compared(totals: Totals) -> tuple[object, ...]:
 
 
 def _read_text(ledger: Ledger, corpus: Corpus, artifact_id: str) -> tuple[str, str, float]:
-    """Return the text that is disclosed of an artifact now, its digest, and when it was indexed."""
+    """Return an artifact's text as disclosed now, its digest, and when it was indexed."""
     stored = ledger.artifacts.get(corpus.name, artifact_id)
-    if stored is None:  # it went meanwhile, and the next delta says so
+    if stored is None:  # it was deleted meanwhile, and the next delta says so
         return "", "", 0.0
     body = stored.body
     if body is None:

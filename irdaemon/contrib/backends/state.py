@@ -1,4 +1,4 @@
-"""What engines share: the scope of a request, an operator's view, and totals as plain data."""
+"""Shared by the engines: the scope of a request, an operator's view, and totals as plain data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import msgpack
 from irdaemon.index.backend import StoredText, Totals
 from irdaemon.types import Floor
 
-# Items in one statement or request.
+# The number of items in one statement or request.
 _BATCH = 500
 
 
@@ -32,7 +32,7 @@ def dump_totals(totals: Totals) -> dict[str, Any]:
 
 
 def load_totals(plain: Mapping[str, Any]) -> Totals:
-    """Return the totals that were dumped; what this version does not know is left out."""
+    """Load totals that were dumped, ignoring fields that this version does not know."""
     known = {each.name: plain[each.name] for each in fields(Totals) if each.name in plain}
     known["floors"] = {mode: Floor.from_dict(each) for mode, each in known["floors"].items()}
     known["fields"] = {name: tuple(values) for name, values in known["fields"].items()}
@@ -41,14 +41,14 @@ def load_totals(plain: Mapping[str, Any]) -> Totals:
 
 
 def unpack_bytes(data: bytes) -> Any:
-    """Return packed data, whatever its texts hold; sequences come as lists."""
+    """Return packed data, with invalid Unicode in its texts kept; sequences come as lists."""
     return msgpack.unpackb(data, unicode_errors="surrogatepass", strict_map_key=False)
 
 
 def make_stored_text(
     row: Sequence[Any], text: tuple[str, str, float], records: Sequence[Mapping[str, Any]]
 ) -> StoredText:
-    """Return the text of an artifact by its row as `ledger.index_rows` gives it.
+    """Return the text of an artifact from its row, as in `ledger.index_rows`.
 
     `text` is its body and digest, and when it was indexed.
     """
@@ -57,7 +57,7 @@ def make_stored_text(
 
 
 def make_stored_record(row: Sequence[Any], label: Sequence[str], text: str) -> dict[str, Any]:
-    """Return a record as `ledger.artifacts.list_records` gives it, by its row of `index_rows`."""
+    """Return a record as in `ledger.artifacts.list_records`, from its row in `index_rows`."""
     _, kind, surface_index, _, metadata, *_ = row
     return {
         "record_id": label[0],
@@ -69,13 +69,13 @@ def make_stored_record(row: Sequence[Any], label: Sequence[str], text: str) -> d
     }
 
 
-# Which corpora the client of this request may see, for engines that check it themselves.
+# The corpora that the client of this request may see, for engines that enforce it themselves.
 _scope: ContextVar[frozenset[str] | None] = ContextVar("scope", default=None)
 
 
 @contextlib.contextmanager
 def limit_scope(corpora: Collection[str]) -> Iterator[None]:
-    """Have backends give nothing of any corpus but these while the work inside goes on."""
+    """Limit what backends return, for the block, to these corpora."""
     before = _scope.set(frozenset(corpora))
     try:
         yield
@@ -90,7 +90,7 @@ def get_scope() -> frozenset[str] | None:
 
 @dataclass(frozen=True, slots=True)
 class CheckLine:
-    """One thing that was looked at: whether it is as it should be, and what to do if not."""
+    """One check: whether it passed, and what to do if not."""
 
     ok: bool
     text: str
@@ -99,7 +99,7 @@ class CheckLine:
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """What was found on one host; `writable` is whether it is one that takes writes."""
+    """The findings on one host; `writable` is whether it takes writes."""
 
     host: str
     lines: tuple[CheckLine, ...]
@@ -108,23 +108,23 @@ class HostState:
 
 @dataclass(frozen=True, slots=True)
 class BackendState:
-    """What was found on all hosts of a backend."""
+    """The findings on all hosts of a backend."""
 
     server: str
     hosts: tuple[HostState, ...]
 
     @property
     def ok(self) -> bool:
-        """Return whether all is as it should be."""
+        """Return whether every check passed."""
         return all(line.ok for host in self.hosts for line in host.lines)
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusSize:
-    """What a corpus takes: rows, and bytes on the server; `changed` in Unix seconds.
+    """The size of a corpus: rows, and bytes on the server; `changed` in Unix seconds.
 
-    `postings` is what the server estimates; it and the bytes are 0 where the server tells nothing
-    of them. `graph` is whether its vectors are in one.
+    `postings` is the server's estimate; it and the bytes are 0 if the server does not report them.
+    `graph` is whether the vectors are in a graph.
     """
 
     corpus: str
@@ -141,22 +141,22 @@ class CorpusSize:
     def from_totals(
         cls, totals: Totals, changed: float, graph: bool, postings: int = 0, size: int = 0
     ) -> CorpusSize:
-        """Return the size of a corpus with these totals."""
+        """Build the size of a corpus from its totals."""
         rows = totals.n_artifacts, totals.n_records, totals.n_embedded
         return cls(totals.corpus, totals.generation, *rows, postings, size, graph, changed)
 
 
 class BackendAdmin(Protocol):
-    """The work of an operator of a backend. Every method raises Unavailable."""
+    """The operator's interface to a backend. Every method raises Unavailable."""
 
     def check(self) -> BackendState:
-        """Look at every host: whether it answers, and can be searched and written."""
+        """Check every host: whether it answers, and can be searched and written."""
         ...
 
     def migrate(self) -> int:
-        """Make what the server needs, or bring it to the present format; return that."""
+        """Create what the server needs, or bring it to the present format; return the format."""
         ...
 
     def measure_corpora(self) -> tuple[CorpusSize, ...]:
-        """Return what each corpus takes."""
+        """Return the size of each corpus."""
         ...

@@ -1,4 +1,4 @@
-"""The index in PostgreSQL with pgvector, for any number of processes."""
+"""The index in PostgreSQL with pgvector, shared by any number of processes."""
 
 from __future__ import annotations
 
@@ -58,26 +58,26 @@ from irdaemon.index.backend import Found, IndexBackend, IndexDelta, StoredText, 
 
 Result = TypeVar("Result")
 
-# From this number of vectors on they are searched through a graph, where there is no filter.
+# With this many vectors and more, unfiltered queries search through a graph.
 HNSW_ABOVE = 50_000
-# The most that a request waits for the server.
+# The longest time that a request waits for the server.
 _READ_S = 30.0
 _POLLED_S = (0.005, 0.1)
 _TRIES = 3
 
 
 def make(url: str, password: str | None) -> IndexBackend:
-    """Return the backend of a URL; `password` takes the place of the one in it."""
+    """Return the backend of a URL; `password` replaces the URL's own."""
     return PostgresBackend(Server.parse_url(url, password))
 
 
 def make_admin(url: str, password: str | None) -> BackendAdmin:
-    """Return what a backend is looked after with."""
+    """Return the admin of a backend."""
     return PostgresAdmin(Server.parse_url(url, password))
 
 
 class PostgresBackend:
-    """Keep corpora in a PostgreSQL, written through its primary and read from any standby."""
+    """Store corpora in PostgreSQL, written through its primary and read from any standby."""
 
     def __init__(self, server: Server, hnsw_above: int = HNSW_ABOVE):
         self.server = server
@@ -94,7 +94,7 @@ class PostgresBackend:
     # -- searching -----------------------------------------------------------------------------
 
     def read_totals(self) -> Mapping[str, Totals]:
-        """Return what is known of every corpus in the request's scope, in the order they came."""
+        """Return the facts about every corpus in the request's scope, oldest first."""
         statement = "SELECT corpus, totals FROM irdaemon.corpora ORDER BY place"
 
         def select(connection: Connection) -> list[Any]:
@@ -105,7 +105,7 @@ class PostgresBackend:
         return {corpus: load_totals(unpack_bytes(data)) for corpus, data in rows}
 
     def find_candidates(self, corpus: str, wanted: Wanted) -> Found:
-        """Return the records of a corpus that a query needs."""
+        """Return the records that a query needs from a corpus."""
 
         def find(connection: Connection) -> Found:
             return find_records(connection, corpus, wanted, self._values, self._hnsw_above)
@@ -138,7 +138,7 @@ class PostgresBackend:
     def list_words_like(
         self, corpus: str, initials: Collection[str], lengths: range
     ) -> Collection[str]:
-        """Return the words that records of a corpus hold, by their first letter and length."""
+        """Return the words in records of a corpus, by their first letter and length."""
         rows = self._select(
             corpus,
             "SELECT w.word FROM irdaemon.words AS w JOIN irdaemon.frequencies AS f"
@@ -155,7 +155,7 @@ class PostgresBackend:
         return [decode_text(word) for (word,) in rows]
 
     def rank(self, corpus: str, wanted: Wanted, leg: str, score: float) -> int:
-        """Count the records that a leg (dense or lexical) scores above `score`, without filters."""
+        """Count the records that a leg (dense or lexical) scores above `score`, unfiltered."""
         return self._read(lambda c: count_above(c, corpus, wanted, leg, score))
 
     def read_texts(self, corpus: str, artifact_ids: Collection[str]) -> Mapping[str, StoredText]:
@@ -185,7 +185,7 @@ class PostgresBackend:
         return {row[1]: make_stored_text(row, text, records[row[0]]) for row, text in found}
 
     def wait(self, corpus: str, generation: int, timeout_s: float) -> int:
-        """Wait until a corpus can be searched at a generation; return the one there is then."""
+        """Wait until a generation of a corpus can be searched; return the one then served."""
         until, pause_s = time.monotonic() + timeout_s, _POLLED_S[0]
         while True:
             present = self._read(partial(_read_generation, corpus=corpus))
@@ -196,7 +196,7 @@ class PostgresBackend:
             pause_s = min(2 * pause_s, _POLLED_S[1])
 
     def read_newest_generation(self, corpus: str) -> int:
-        """Return the generation that the primary has."""
+        """Return the generation at the primary."""
         return self._write(partial(_read_generation, corpus=corpus))
 
     # -- writing -------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ class PostgresBackend:
         return fence
 
     def release(self, corpus: str, holder: str) -> None:
-        """Give up the lease of a corpus."""
+        """Release the lease of a corpus."""
         fence = self._fences.pop(corpus, None)
         if fence is not None:
             self._write(partial(release_lease, corpus=corpus, holder=holder, fence=fence))
@@ -255,28 +255,28 @@ class PostgresBackend:
 
 
 def _read_generation(connection: Connection, corpus: str) -> int:
-    """Return the generation of a corpus; 0 for one that is not there."""
+    """Return the generation of a corpus; 0 for an unknown corpus."""
     statement = "SELECT generation FROM irdaemon.corpora WHERE corpus = %s"
     with read_state(connection):
         row = connection.execute(statement, (corpus,)).fetchone()
     return int(row[0]) if row else 0
 
 
-# What is done to a backend by hand: making its tables, looking at its state.
+# Administer a backend: create its tables, check its state.
 
-# The state of one host, and what corpora take there.
+# The state of one host, and the size of its corpora.
 
 _STATE_PATIENCE_S = 10.0
-# From which on a search through a graph goes on until a filter has let enough through.
+# From this version on, a graph search continues until enough results pass the filter.
 _GOOD_PGVECTOR = (0, 8)
 _LEAST_PGVECTOR = (0, 5)
 _LEAST_SERVER = 140_000
-# A standby that is further behind is worth a word.
+# A standby that lags further behind is reported.
 _LAG_S = 30.0
 
 
 def check_host(server: Server) -> HostState:
-    """Return the state of a server of one host."""
+    """Return the state of a server with one host."""
     connections = Connections(server, ("any",))
     try:
         connection = connections.open(time.monotonic() + _STATE_PATIENCE_S)
@@ -364,14 +364,14 @@ def _check_lag(connection: Connection) -> CheckLine:
 
 
 def read_format(connection: Connection) -> int:
-    """Return the format of a server's tables; 0 where there are none."""
+    """Return the format of a server's tables; 0 without tables."""
     if fetch_value(connection, "SELECT to_regclass('irdaemon.format')") is None:
         return 0
     return int(fetch_value(connection, "SELECT number FROM irdaemon.format"))
 
 
 def measure_corpora(connection: Connection) -> tuple[CorpusSize, ...]:
-    """Return what each corpus takes."""
+    """Return the size of each corpus."""
     with connection.transaction():
         connection.execute("SELECT set_config('irdaemon.corpora', %s, true)", (EVERY_CORPUS,))
         rows = connection.execute(
@@ -392,7 +392,7 @@ def measure_corpora(connection: Connection) -> tuple[CorpusSize, ...]:
 READER, WRITER = "irdaemon_reader", "irdaemon_writer"
 
 _PATIENCE_S = 600.0
-# The schema that pgvector lies in.
+# The schema of pgvector.
 _VECTOR_SCHEMA = (
     "SELECT n.nspname FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace"
     " WHERE extname = 'vector'"
@@ -400,14 +400,14 @@ _VECTOR_SCHEMA = (
 
 
 class PostgresAdmin:
-    """The work of an owner on the tables of a backend."""
+    """The owner's work on the tables of a backend."""
 
     def __init__(self, server: Server):
         self._server = server
         self._connections = Connections(server, ("read-write",))
 
     def check(self) -> BackendState:
-        """Look at every host of the URL: whether it answers, and can be searched and written."""
+        """Check every host of the URL: whether it answers, and can be searched and written."""
         hosts = [check_host(host) for host in self._server.list_hosts()]
         if len(hosts) > 1 and not any(host.writable for host in hosts):
             lines = CheckLine(False, "no host accepts writes", "promote a standby")
@@ -415,7 +415,7 @@ class PostgresAdmin:
         return BackendState(str(self._server), tuple(hosts))
 
     def measure_corpora(self) -> tuple[CorpusSize, ...]:
-        """Return what each corpus takes. Raises Unavailable."""
+        """Return the size of each corpus. Raises Unavailable."""
         try:
             return self._connections.run(measure_corpora, _PATIENCE_S)
         finally:
@@ -424,8 +424,8 @@ class PostgresAdmin:
     def migrate(self, roles: Sequence[tuple[str, bool]] = ((READER, False), (WRITER, True))) -> int:
         """Bring the tables to the present format, in one transaction; return it.
 
-        Roles are given by name and whether they write; one that is not there is made. Raises
-        Unavailable for tables of a later format, and without the right.
+        `roles` maps names to whether they may write; missing roles are created. Raises Unavailable
+        for tables of a later format, and without the privileges.
         """
         try:
             connection = self._connections.open(time.monotonic() + _PATIENCE_S)

@@ -1,4 +1,4 @@
-"""The codes of values that filters look at: given when a value first comes, never given again."""
+"""Codes of the values that filters compare: assigned when a value first occurs, never reused."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from irdaemon.contrib.backends.postgres.packing import SpaceTables, decode_text, encode_text
 
-# A value by its field and a digest of it.
+# Find a value by its field and a digest of the value.
 Key = tuple[int, bytes]
 
-# Codes remembered within one transaction; more are asked for again.
+# The number of codes cached within one transaction; others are looked up again.
 _REMEMBERED = 300_000
 # The name of field 0, the kind of a surface.
 KIND = ""
 
 
 class Coder:
-    """Give the values of one space their codes, and count how many records have each."""
+    """Assign codes to the values of one space, and count how many records have each."""
 
     def __init__(self, space: SpaceTables):
         self._space = space
@@ -63,7 +63,7 @@ class Coder:
         return codes
 
     def forget(self, gone: Sequence[tuple[int, int]]) -> None:
-        """Count the values of records that go no more: those from one number to another."""
+        """Uncount the values of deleted records, from one number to another."""
         self._unused += self._space.run(
             "UPDATE {table} AS v SET uses = v.uses - gone.n FROM ("
             "  SELECT (place - 1)::int AS field, code, count(*) AS n"
@@ -81,7 +81,7 @@ class Coder:
         )
 
     def finish(self) -> None:
-        """Write what was counted; values that no record has any more are removed."""
+        """Write the counts, and remove values that no record has any more."""
         self._count()
         space = self._space
         if self._unused:
@@ -106,7 +106,7 @@ class Coder:
         return field
 
     def _look_up(self, keys: set[Key]) -> set[Key]:
-        """Learn the codes of those that have one; return the others."""
+        """Look up the existing codes of values; return the values without one."""
         if not keys:
             return keys
         fields, digests = [field for field, _ in keys], [digest for _, digest in keys]

@@ -1,4 +1,4 @@
-"""Connections to one PostgreSQL, for any thread, bounded in time; errors say what to do next."""
+"""Connections to one PostgreSQL, for any thread, with timeouts and errors that say what to do."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from irdaemon.runtime.deadline import make_too_late, time_left
 Connection = psycopg.Connection[tuple[Any, ...]]
 Result = TypeVar("Result")
 
-# A server that is there answers a connection within this.
+# A reachable server accepts a connection within this time.
 _CONNECT_S = 3
-# For this long after a failure others get the same error, instead of waiting for it.
+# For this long after a failure other requests get the same error at once.
 _FAILED_FOR_S = 1.0
-# Of several hosts one that failed is asked last for so long.
+# A host that failed is tried last for this long.
 _DOWN_FOR_S = 5.0
-# Idle connections kept, and after how long each is made again, so that load spreads over servers.
+# The number of idle connections to keep, and their maximum age, so that load spreads over servers.
 _KEPT_IDLE = 16
 _KEPT_FOR_S = 300.0
 _TRIES = 3
-# In which a server shows by TCP that it is there, while a statement takes its time.
+# A server that runs a long statement must acknowledge by TCP within this time.
 _TCP = {
     "keepalives_idle": "10",
     "keepalives_interval": "3",
@@ -48,7 +48,7 @@ class Silent(psycopg.OperationalError):
 class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
     """A connection whose every wait for the server ends at `until`, of time.monotonic.
 
-    None is longer than `patience_s`.
+    No wait takes longer than `patience_s`.
     """
 
     until = float("inf")
@@ -56,7 +56,7 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
     made = 0.0
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
-        """Wait for the server. Raises Silent where it takes too long."""
+        """Wait for the server. Raises Silent if it takes too long."""
         end = min(self.until, time.monotonic() + self.patience_s)
         left = max(0.0, end - time.monotonic())
         try:
@@ -69,7 +69,7 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
 
 @contextlib.contextmanager
 def wait_longer(connection: Connection, patience_s: float) -> Iterator[None]:
-    """Let each statement inside take so long."""
+    """Let each statement in the block take this long."""
     bounded = cast(BoundedConnection, connection)
     before, bounded.patience_s = bounded.patience_s, patience_s
     try:
@@ -80,19 +80,19 @@ def wait_longer(connection: Connection, patience_s: float) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A database by its connection parameters, and how it is shown: without a password."""
+    """A database by its connection parameters, and its name for display, without a password."""
 
     parameters: Mapping[str, Any]
 
     @classmethod
     def parse_url(cls, url: str, password: str | None = None) -> Server:
-        """Read a URL. Raises ConfigError, which shows nothing of it."""
+        """Parse a URL. Raises ConfigError, which shows nothing of it."""
         try:
             parameters = conninfo_to_dict(url)
         except psycopg.ProgrammingError:
             parameters = {"port": "none"}
         ports = str(parameters.get("port") or "").split(",")
-        # Where a password has signs that end it, its rest is taken for something else.
+        # Delimiters in a password end it early, and its rest is parsed as another part.
         odd = any(port and not port.isdigit() for port in ports)
         if odd or set("@/") & set(str(parameters.get("dbname") or "")):
             raise ConfigError(
@@ -103,13 +103,13 @@ class Server:
         return cls({**parameters, "password": password} if password is not None else parameters)
 
     def list_hosts(self) -> list[Server]:
-        """Return a server of each host."""
+        """Return a server for each host."""
         plain = {k: v for k, v in self.parameters.items() if k not in ("host", "port")}
         each = ({"host": host, "port": port} for host, port in self._list_places())
         return [Server({**plain, **{k: v for k, v in own.items() if v}}) for own in each]
 
     def _list_places(self) -> list[tuple[str, str]]:
-        """Return host and port of each host, "" for those that are not named."""
+        """Return host and port of each host, "" for those not given."""
         hosts, ports = (str(self.parameters.get(k) or "").split(",") for k in ("host", "port"))
         return list(zip(hosts, ports * len(hosts) if len(ports) == 1 else ports, strict=False))
 
@@ -126,9 +126,8 @@ class Server:
 class Connections:
     """Connections to a server of one or several hosts.
 
-    `kinds` are the kinds of session that are looked for, the best first, by the names that libpq
-    has for them (`target_session_attrs`). Of several hosts any will do, but for one that is known
-    to be down.
+    `kinds` are the kinds of session to look for, the best first, named as by libpq
+    (`target_session_attrs`). Any of several hosts will do, except one known to be down.
     """
 
     def __init__(self, server: Server, kinds: Sequence[str]):
@@ -139,10 +138,10 @@ class Connections:
         self._failed: tuple[float, IRError] | None = None
 
     def run(self, work: Callable[[Connection], Result], limit_s: float = float("inf")) -> Result:
-        """Return what `work` does with a connection, within `limit_s` and the request's time.
+        """Return the result of `work` on a connection, within `limit_s` and the request's time.
 
-        It is done again, from its beginning, where the connection turns out to be dead or the
-        server asks for that: so it is something that may be done twice. Raises Unavailable.
+        `work` is repeated from the beginning if the connection turns out to be dead or the server
+        asks for a retry, so it must be safe to repeat. Raises Unavailable.
         """
         until = time.monotonic() + min(limit_s, time_left())
         tries = 0
@@ -166,7 +165,7 @@ class Connections:
                 return result
 
     def open(self, until: float) -> BoundedConnection:
-        """Return a new connection, before anything about its schema is known."""
+        """Return a new connection, before any check of its schema."""
         errors: dict[str, psycopg.Error] = {}
         for host, kind in self._list_attempts():
             if errors and time.monotonic() >= until:
@@ -181,12 +180,12 @@ class Connections:
         raise next(iter(errors.values()))
 
     def close(self) -> None:
-        """Close those that are idle."""
+        """Close the idle connections."""
         while self._idle:
             self._idle.pop().close()
 
     def explain(self, error: psycopg.Error) -> IRError:
-        """Return the error for one of psycopg, with what to do next."""
+        """Return our error for one of psycopg, with what to do next."""
         if isinstance(error, (Silent, psycopg.errors.QueryCanceled)) and time_left() <= 0:
             return make_too_late()
         said = " ".join(str(error).split()) or type(error).__name__
@@ -196,7 +195,7 @@ class Connections:
         return Unavailable(f"{self.server}: {said}", "")
 
     def explain_connecting(self, error: psycopg.Error) -> IRError:
-        """Return the error for a connection that could not be made."""
+        """Return the error for a failed connection attempt."""
         if time_left() <= 0:
             return make_too_late()
         if error.sqlstate:
@@ -237,7 +236,7 @@ class Connections:
         return connection, True
 
     def _remember(self, error: IRError) -> IRError:
-        """Remember a failure, which others get for a while; return it."""
+        """Remember a failure, which other requests get for a while; return it."""
         self._failed = (time.monotonic() + _FAILED_FOR_S, error)
         return error
 
@@ -250,7 +249,7 @@ class Connections:
 
 
 def _connect(host: Server, kind: str, until: float) -> BoundedConnection:
-    """Return a connection to one host. libpq counts in seconds, from two on."""
+    """Connect to one host. libpq's timeouts are whole seconds, at least two."""
     left = min(until - time.monotonic(), _CONNECT_S)
     wanted = {"target_session_attrs": kind, "connect_timeout": str(max(2, math.ceil(left)))}
     connection = BoundedConnection.connect(
@@ -263,13 +262,13 @@ def _connect(host: Server, kind: str, until: float) -> BoundedConnection:
 
 
 def fetch_value(connection: Connection, statement: str, values: Any = None) -> Any:
-    """Return the first column of the first row that a statement gives, None without any."""
+    """Return the first column of a statement's first row, None without rows."""
     row = connection.execute(statement.encode(), values).fetchone()
     return row[0] if row else None
 
 
 def check_format(connection: Connection, server: Server) -> None:
-    """Raise Unavailable where a server's tables are not there, too old or too new."""
+    """Raise Unavailable if a server's tables are missing, too old or too new."""
     try:
         row = connection.execute("SELECT number, least FROM irdaemon.format").fetchone()
     except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
@@ -290,7 +289,7 @@ def check_format(connection: Connection, server: Server) -> None:
 
 
 _E = psycopg.errors
-# With these a transaction may succeed when it is done again.
+# After these errors a transaction may succeed if repeated.
 _PASSING = (_E.SerializationFailure, _E.DeadlockDetected)
 _ADVICE: tuple[tuple[tuple[type[psycopg.Error], ...], str, str], ...] = (
     (

@@ -1,6 +1,6 @@
-"""How things are written into columns: texts and rows as bytes, and COPY's binary form.
+"""Encode values for columns: texts and rows as bytes, and COPY's binary form.
 
-PostgreSQL's text holds neither NUL nor halves of surrogate pairs, which what is indexed may have.
+PostgreSQL's text type holds neither NUL nor lone surrogates, which indexed texts may contain.
 """
 
 from __future__ import annotations
@@ -17,41 +17,41 @@ from psycopg import sql
 
 from irdaemon.contrib.backends.postgres.connections import Connection
 
-# Of COPY's binary form: signature, flags, and an extension of no length; and its end.
+# COPY's binary form: signature, flags and an empty extension; and the trailer.
 COPY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 COPY_END = b"\xff\xff"
 
 _INT4_OID = 23
-# A record's number is its artifact's, shifted by so much, plus its surface's.
+# A record's number is its artifact's, shifted by this many bits, plus its surface's.
 SURFACE_BITS = 20
 
 
 def pack(value: Any) -> bytes:
-    """Return a value as msgpack, whatever its texts hold; `unpack_bytes` reads it."""
+    """Return a value as msgpack, with lone surrogates in texts; `unpack_bytes` reads it."""
     data: bytes = msgpack.packb(value, unicode_errors="surrogatepass")
     return data
 
 
 def encode_text(text: str) -> bytes:
-    """Return a text as UTF-8, halves of surrogate pairs included."""
+    """Return a text as UTF-8, including lone surrogates."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def decode_text(data: bytes) -> str:
-    """Return the text that `encode_text` was given."""
+    """Return the text that `encode_text` encoded."""
     return bytes(data).decode("utf-8", "surrogatepass")
 
 
 def hash_id(artifact_id: str) -> int:
-    """Return a number for an id; others seldom share it."""
+    """Return a number for an id; collisions are rare."""
     digest = blake2b(encode_text(artifact_id), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 
 
 def encode_rows(columns: Sequence[tuple[str, Any]]) -> bytes:
-    """Return rows in COPY's binary form: of each column its type ("i4", "f4") and its values.
+    """Return rows in COPY's binary form, given each column's type ("i4", "f4") and values.
 
-    Of a two-dimensional column of i4 each row is an array, of f4 a vector of pgvector's.
+    Each row of a two-dimensional i4 column is an array, of an f4 column a pgvector vector.
     """
     arrays = [(kind, np.asarray(values)) for kind, values in columns]
     size = max(array.shape[0] if array.ndim else 0 for _, array in arrays)
@@ -62,7 +62,7 @@ def encode_rows(columns: Sequence[tuple[str, Any]]) -> bytes:
         layout += [(f"size{at}", ">i4"), *((f"{name}{at}", form) for name, form, _ in head)]
         content |= {f"{name}{at}": value for name, _, value in head}
         shape = array.shape[1:]
-        if kind == "i4" and array.ndim == 2:  # each item with its own size
+        if kind == "i4" and array.ndim == 2:  # each item preceded by its size
             layout.append((f"value{at}", np.dtype([("size", ">i4"), ("item", ">i4")]), shape))
         else:
             layout.append((f"value{at}", f">{kind}", shape))
@@ -80,7 +80,7 @@ def encode_rows(columns: Sequence[tuple[str, Any]]) -> bytes:
 
 
 def _encode_head(kind: str, array: NDArray[Any]) -> list[tuple[str, str, int]]:
-    """Return what stands before the items of an array, or of a vector: name, type and value."""
+    """Return the header of an array or vector, before its items: name, type and value."""
     if array.ndim < 2:
         return []
     if kind == "f4":
@@ -96,12 +96,12 @@ def _encode_head(kind: str, array: NDArray[Any]) -> list[tuple[str, str, int]]:
     ]
 
 
-# The space that a delta is written into, and the tables of it.
+# The space that a delta is written to, and its tables.
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceTables:
-    """Where the rows of a corpus lie. `made` is whether this transaction makes it."""
+    """The tables of the rows of a corpus. `made` is whether this transaction creates the space."""
 
     connection: Connection
     number: int
@@ -109,18 +109,18 @@ class SpaceTables:
     made: bool
 
     def name_part(self, table: str) -> sql.Identifier:
-        """Return its own part of a table, which takes COPY."""
+        """Return the name of this space's partition of a table, which accepts COPY."""
         return sql.Identifier("irdaemon", f"{table}_{self.number}")
 
     def run(self, statement: str, table: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Run a statement on a `{table}` of this space; return its rows, if it gives any."""
-        # A part that is being made is not attached to its table yet.
+        """Run a statement on a `{table}` of this space; return its rows, if any."""
+        # A new partition is not attached to its table yet.
         name = self.name_part(table) if self.made else sql.Identifier("irdaemon", table)
         done = self.connection.execute(sql.SQL(statement).format(table=name), values)
         return done.fetchall() if done.description else []
 
     def copy_columns(self, table: str, names: str, columns: Sequence[tuple[str, Any]]) -> None:
-        """Add rows that are numbers, column by column (see `encode_rows`)."""
+        """Add rows of numbers, column by column (see `encode_rows`)."""
         size = len(columns[0][1])
         if size:
             data = encode_rows([("i4", [self.number] * size), *columns])
@@ -139,7 +139,7 @@ class SpaceTables:
                 copy.write_row((self.number, *row))
 
     def _copy(self, table: str, names: str) -> sql.Composed:
-        # What is made in this transaction needs no vacuum to be read without looking each row up.
+        # FREEZE: rows of a new partition can be read without a vacuum or visibility checks.
         options = "FORMAT BINARY, FREEZE" if self.made else "FORMAT BINARY"
         text = f"COPY {{}} (space, {names}) FROM STDIN ({options})"
         return sql.SQL(text).format(self.name_part(table))

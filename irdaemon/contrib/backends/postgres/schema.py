@@ -1,15 +1,15 @@
-"""The tables of a backend in PostgreSQL, as migrations: ordered texts, each run once.
+"""The tables of a backend in PostgreSQL, as migrations: ordered scripts, each run once.
 
-All that are due run in one transaction. What is partitioned has a partition for each `space`: the
-rows of one corpus as it was sent whole. A corpus that is sent whole again gets a new space, which
-takes the place of the old one by one update. Texts that PostgreSQL cannot hold as text (with NUL,
-say) lie in msgpack, or as UTF-8 in bytea.
+All pending migrations run in one transaction. Partitioned tables have a partition for each `space`:
+the rows of one corpus as it was sent whole. A corpus that is sent whole again gets a new space,
+which replaces the old one by a single update. Texts that PostgreSQL cannot hold as text (with NUL,
+say) are stored as msgpack, or as UTF-8 in bytea.
 """
 
 from __future__ import annotations
 
-# A program that knows formats up to N works with a server of format N + 1 as long as `least` of
-# that format is not above N: so servers are migrated first, and programs one by one after that.
+# A program that knows formats up to N works with a server of format N + 1 if `least` of that format
+# is not above N: so migrate servers first, then upgrade programs one at a time.
 _CREATE = """
 CREATE SCHEMA irdaemon;
 -- `vectors` is the schema that pgvector lies in.
@@ -204,8 +204,8 @@ BEGIN
 END $policies$;
 """
 
-# What those who read may do, and those who write. Both are given rows of corpora in the scope of
-# the transaction only, by the policies above. The owner and a superuser are not bound by them.
+# The privileges of readers and of writers. The policies above limit both to corpora in the scope of
+# the transaction. They do not bind the owner or a superuser.
 READ = """
 GRANT USAGE ON SCHEMA irdaemon TO {role};
 GRANT SELECT ON irdaemon.format, irdaemon.corpora, irdaemon.words, irdaemon.artifacts,
@@ -230,5 +230,5 @@ REVOKE EXECUTE ON FUNCTION irdaemon.create_space, irdaemon.finish_space, irdaemo
 MIGRATIONS = (_CREATE + _POLICIES + _FUNCTIONS_FOR_WRITERS,)
 # The present format of the tables.
 FORMAT = len(MIGRATIONS)
-# The lowest format that a program must know up to, to work with the present tables.
+# The lowest format that a program must support to work with the present tables.
 LEAST = 1

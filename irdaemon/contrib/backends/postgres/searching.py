@@ -1,8 +1,8 @@
-"""The part of a corpus that a query needs: three exchanges with the server, in one view of it.
+"""Fetch the part of a corpus that a query needs: three round trips, in one view of the server.
 
-Both legs are one statement, with the filter inside. Sums in another order differ in the last
-digits, so a leg gives a few more than are wanted: all that may belong to its top. The scores
-themselves are made from the records, as of any index.
+Both legs are one statement, including the filter. Sums in another order differ in the last digits,
+so a leg returns a few more records than needed: all that may belong to its top. The scores
+themselves are computed from the records, as in any index.
 """
 
 from __future__ import annotations
@@ -30,17 +30,16 @@ from irdaemon.contrib.backends.state import get_scope, load_totals, unpack_bytes
 from irdaemon.index.backend import Found, Totals, Wanted
 from irdaemon.index.columns import Column, mask_column
 
-# Of pgvector's binary form: dimension, and two bytes that are not used.
+# The header of pgvector's binary form: the dimension, and two unused bytes.
 _VECTOR_HEAD = 4
 
-# Sums of 32-bit numbers differ by less than this share of them, those of 64-bit ones by less
-# than the other.
+# Relative error of sums of 32-bit numbers in another order, and of 64-bit ones.
 _SHARE = 1e-5
 _EXACT_SHARE = 1e-6
 _DISTANCE = 1e-5
-# This many vectors come beyond those wanted, for ties, before ties are asked for separately.
+# Fetch this many extra vectors for ties, before asking for ties separately.
 _TIED = 100
-# What a search through a graph looks at; pgvector's most is 1,000.
+# The candidates that a graph search examines; pgvector's maximum is 1,000.
 _EF_SEARCH = 200
 _MOST_EF_SEARCH = 1_000
 
@@ -157,7 +156,7 @@ def count_above(connection: Connection, corpus: str, wanted: Wanted, leg: str, s
 def _rank_legs(
     view: CorpusView, wanted: Wanted, condition: sql.Composable | None, hnsw_above: int
 ) -> list[tuple[int, int, float]]:
-    """Return what the statement of the legs selects: which part a row is of, number and score."""
+    """Return the rows of the legs' statement: the part that a row belongs to, number and score."""
     graph = condition is None and view.totals.n_embedded >= hnsw_above
     near = Nearness.plan(view, wanted, graph=graph)
     while True:
@@ -170,7 +169,7 @@ def _rank_legs(
 
 
 def _list_bm25_values(view: CorpusView, wanted: Wanted) -> dict[str, Any]:
-    """Return the values that `_SCORED` is asked with."""
+    """Return the parameters of `_SCORED`."""
     terms = [view.words[word] for word in wanted.ranked if word in view.words]
     df = np.array([view.df[term] for term in terms], np.float64)
     idfs = np.log1p((view.totals.n_records - df + 0.5) / (df + 0.5))
@@ -186,7 +185,7 @@ def _list_bm25_values(view: CorpusView, wanted: Wanted) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Nearness:
-    """How the nearest vectors are asked for: how many, through a graph or not, or how near."""
+    """How to ask for the nearest vectors: how many, with or without a graph, or how near."""
 
     distance: sql.Composable | None
     values: Mapping[str, Any]
@@ -196,7 +195,7 @@ class Nearness:
 
     @classmethod
     def plan(cls, view: CorpusView, wanted: Wanted, graph: bool) -> Nearness:
-        """Return how the query's vector is asked for first."""
+        """Plan the first request for the query's vector."""
         if wanted.vector is None or not view.totals.dim:
             return cls(None, {"nearest": 0, "vector": None})
         graph = graph and 2 * wanted.depth <= _MOST_EF_SEARCH
@@ -209,7 +208,7 @@ class Nearness:
         )
 
     def widen(self, distances: Sequence[float], depth: int) -> Nearness | None:
-        """Return how to ask for all that belong to the top, where these may not be all."""
+        """Return how to ask for the whole top, if these results may not be all of it."""
         if self.distance is None or self.least is not None:
             return None
         if self.graph:
@@ -223,7 +222,7 @@ class Nearness:
 
 
 def _make_distance(view: CorpusView, dim: int | None = None) -> sql.Composable:
-    """Return the distance to the vector asked for: the negative inner product.
+    """Return the distance to the query's vector: the negative inner product.
 
     With `dim`, in the form that the graph indexes.
     """
@@ -237,7 +236,7 @@ def _make_distance(view: CorpusView, dim: int | None = None) -> sql.Composable:
 
 
 def _format_vector(vector: NDArray[np.float32]) -> str:
-    """Return a vector as pgvector reads it."""
+    """Return a vector in pgvector's text form."""
     return f"[{','.join(map(repr, vector.tolist()))}]"
 
 
@@ -297,18 +296,18 @@ def _make_statement(near: Nearness, condition: sql.Composable | None) -> sql.Com
 
 # One state of a corpus, as a transaction sees it.
 
-# Filters as conditions of SQL: on the codes of values, by the predicates of any other filter.
+# Filters as SQL conditions: on the codes of values, with the predicates of any other filter.
 #
-# A condition on a field is tried on the field's distinct values here, which gives the codes that
-# meet it. The server compares codes only, so that what a filter means is written once. Values are
-# kept between queries; of what came since only that is read.
+# A condition on a field is evaluated here on the field's distinct values, which gives the codes
+# that meet it. The server only compares codes, so the meaning of a filter is implemented once.
+# Values are cached between queries; only new ones are read.
 
 
 @dataclass(frozen=True, slots=True)
 class FieldValues:
     """The distinct values of a field: `codes[i]` is the code of the column's ith record.
 
-    The first is that of a missing value, 0. `last` is the highest code that is known.
+    The first is that of a missing value, 0. `last` is the highest known code.
     """
 
     column: Column = field(default_factory=lambda: Column(np.zeros(1, np.int32)))
@@ -316,8 +315,8 @@ class FieldValues:
     last: int = 0
 
     def add_rows(self, rows: list[tuple[int, bytes]]) -> FieldValues:
-        """Return a copy with more values, ascending by code."""
-        # Other threads may be reading this one, or adding the same to it.
+        """Return a copy with more values, by ascending code."""
+        # Other threads may be reading this one, or adding the same values to it.
         old = self.column
         column = Column(old.codes, [*old.values], {**old.code_of}, [*old.compound])
         more = [column.encode_value(unpack_bytes(value)) for _, value in rows]
@@ -326,7 +325,7 @@ class FieldValues:
         return FieldValues(grown, codes, codes[-1])
 
 
-# The values of fields, by number, of the space of a corpus.
+# The values of fields, by number, in the space of a corpus.
 KeptValues = dict[str, tuple[int, dict[int, FieldValues]]]
 
 
@@ -340,7 +339,7 @@ class SpaceFields:
     kept: dict[int, FieldValues]
 
     def make_condition(self, where: Mapping[str, Any], kinds: frozenset[str]) -> sql.Composable:
-        """Return the condition on `codes` of a valid filter, and of kinds that count."""
+        """Return the condition on `codes` for a valid filter and the wanted kinds."""
         parts = [self._make_part(name, condition) for name, condition in where.items()]
         if kinds:
             parts.append(self._test_field(KIND, {"$in": sorted(kinds)}))
@@ -388,16 +387,16 @@ def _join(parts: list[sql.Composable], word: str, nothing: str) -> sql.Composabl
     return sql.SQL("({})").format(sql.SQL(f" {word} ").join(parts))
 
 
-# The settings of a reading transaction: how long it may take, and whose corpora it may see.
+# The settings of a reading transaction: its time limit, and the corpora that it may see.
 
-# The server gives up a little after the client, which says it better.
+# The server times out a little after the client, whose error is better.
 _LATER_MS = 200
 _MOST_MS = 60_000
 
 EVERY_CORPUS = "*"
 
 
-# A column of the row of a corpus.
+# A column of a corpus' row.
 OF_CORPUS = "(SELECT {} FROM irdaemon.corpora WHERE corpus = %(corpus)s)"
 
 
@@ -405,7 +404,7 @@ def begin_reading(connection: Connection) -> None:
     """Begin a transaction that reads one state of the server, in the scope of this request."""
     corpora, left_s = get_scope(), getattr(connection, "until", 0.0) - time.monotonic()
     left_ms = int(min(max(left_s, 0) * 1000 + _LATER_MS, _MOST_MS))
-    # No corpus has an empty name: an empty scope is one that nothing is in.
+    # No corpus has an empty name: an empty scope contains nothing.
     scope = EVERY_CORPUS if corpora is None else ",".join(sorted(corpora))
     connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     connection.execute(
@@ -417,7 +416,7 @@ def begin_reading(connection: Connection) -> None:
 
 @contextlib.contextmanager
 def read_state(connection: Connection) -> Iterator[None]:
-    """Do the work inside in one transaction that sees one state of the server."""
+    """Run the block in one transaction that sees one state of the server."""
     with connection.pipeline():
         begin_reading(connection)
     yield
@@ -442,7 +441,7 @@ def _make_not_found(corpus: str) -> NotFound:
 
 
 class SpaceGone(Exception):
-    """The space was removed while it was read: the corpus lies in another by now."""
+    """The space was removed while it was being read: the corpus is in another one now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,7 +458,7 @@ class CorpusView:
 
 
 def open_view(connection: Connection, corpus: str, words: Sequence[str]) -> CorpusView:
-    """Begin a transaction that sees one state of a corpus; return what is known of it."""
+    """Begin a transaction that sees one state of a corpus; return that state."""
     values = {"corpus": corpus, "words": [encode_text(word) for word in words]}
     with connection.pipeline():
         begin_reading(connection)

@@ -1,4 +1,4 @@
-"""What changes a corpus: each delta in one transaction, with the generation that it makes."""
+"""Change a corpus: each delta in one transaction, with the generation that it makes."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from irdaemon.index.backend import (
 from irdaemon.index.rows import hash_name
 from irdaemon.source.asset_types import FIELD, find_asset_type
 
-# The artifacts and records of a delta, copied into a space part by part: some hundred of each are
-# held in memory at a time.
+# Copy the artifacts and records of a delta into a space in parts, with a few hundred of each in
+# memory at a time.
 
 
 def copy_streams(
@@ -111,7 +111,7 @@ def _copy_records(
 
 
 def _pack_text(record: SentRecord) -> bytes:
-    """Return a record's id and granularity, and its text without the beginning that its row has."""
+    """Return a record's id, granularity and text without the beginning that its row has."""
     rest = record.text.removeprefix(record.row[3])
     return pack((*record.label, rest, record.text.startswith(record.row[3])))
 
@@ -139,10 +139,10 @@ def _copy_postings(
     )
 
 
-# Who may write a corpus: a row for each, with a fence that grows whenever another takes it.
+# The writer of a corpus: one row each, with a fence that grows whenever another writer takes it.
 #
-# Time is the server's. A lease that was not renewed in time may be taken by another, and the next
-# write of the former holder is refused, however long it was away.
+# Time is the server's. A lease that was not renewed in time may be taken by another writer, and the
+# next write of the former holder is refused, however long it was away.
 
 LEASE_S = 15
 
@@ -150,8 +150,8 @@ LEASE_S = 15
 def take_lease(connection: Connection, corpus: str, holder: str, fence: int | None) -> int:
     """Take or renew the lease of a corpus; return its fence.
 
-    `fence` is the one that this process had. A holder of the same name without one is the same
-    program, started again: it takes the lease, and the fence grows. Raises LeaseLost.
+    `fence` is the one that this process had. A holder of the same name without a fence is the same
+    program, restarted: it takes the lease, and the fence grows. Raises LeaseLost.
     """
     until = f"clock_timestamp() + interval '{LEASE_S} seconds'"
     taken = fetch_value(
@@ -172,7 +172,7 @@ def take_lease(connection: Connection, corpus: str, holder: str, fence: int | No
 
 
 def release_lease(connection: Connection, corpus: str, holder: str, fence: int) -> None:
-    """Give up a lease, if it is still the one with this fence."""
+    """Release a lease if it still has this fence."""
     connection.execute(
         "UPDATE irdaemon.leases SET until = '-infinity'"
         " WHERE corpus = %s AND holder = %s AND fence = %s",
@@ -181,9 +181,9 @@ def release_lease(connection: Connection, corpus: str, holder: str, fence: int) 
 
 
 def check_fence(connection: Connection, corpus: str, fence: int, *, hold: bool = False) -> None:
-    """Raise LeaseLost where a fence is not the newest.
+    """Raise LeaseLost if a fence is not the newest.
 
-    With `hold` none is given out before the transaction ends.
+    With `hold`, no other fence can be issued before the transaction ends.
     """
     asked = f"SELECT fence FROM irdaemon.leases WHERE corpus = %s{' FOR SHARE' if hold else ''}"
     if fetch_value(connection, asked, (corpus,)) != fence:
@@ -208,15 +208,15 @@ def _make_lease_lost(connection: Connection, corpus: str) -> LeaseLost:
     )
 
 
-# The smaller parts of a delta: what went, vectors that came late, words and their counts.
+# The smaller parts of a delta: deletions, late vectors, words and their counts.
 #
-# What nothing holds any more is removed in the same transaction, words among it.
+# Anything that is no longer referenced is removed in the same transaction, including words.
 
 _AT_ONCE = 1_000
 _WORDS_AT_ONCE = 10_000
-# Of a form, which begins with `=`, what follows it counts (see `index.FORM`).
+# A form begins with `=`; what follows is the word that counts (see `index.FORM`).
 _FORM = "="
-# Where its terms are in the row of a record.
+# The index of the terms in the row of a record.
 _TERMS = 5
 
 
@@ -280,7 +280,7 @@ def add_late_vectors(space: SpaceTables, vectors: Mapping[bytes, bytes]) -> None
 
 
 def add_words(connection: Connection, ledger: int, words: Mapping[str, int]) -> None:
-    """Add the words of a ledger that are not there yet."""
+    """Add the words of a ledger that are missing."""
     for some in split_batches(words.items(), _WORDS_AT_ONCE):
         plain = [word.removeprefix(_FORM) or word for word, _ in some]
         connection.execute(
@@ -298,7 +298,7 @@ def add_words(connection: Connection, ledger: int, words: Mapping[str, int]) -> 
 
 
 def count_terms(space: SpaceTables, df: Mapping[int, int]) -> None:
-    """Note how many records hold each of some terms."""
+    """Store how many records hold each of some terms."""
     if not space.made:
         space.run(
             "DELETE FROM {table} WHERE space = %s AND term = ANY (%s::int[])",
@@ -311,9 +311,9 @@ def count_terms(space: SpaceTables, df: Mapping[int, int]) -> None:
 
 
 def erase_words(connection: Connection, ledger: int, terms: Sequence[int] | None) -> None:
-    """Remove words that no record and no name of the ledger's corpora holds, of all for None.
+    """Remove words that no record or name of the ledger's corpora holds; None: check all words.
 
-    Then ledgers without corpora go, too, with all their words.
+    Then also remove ledgers without corpora, with all their words.
     """
     if not (terms is None or terms):
         return
@@ -336,7 +336,7 @@ def erase_words(connection: Connection, ledger: int, terms: Sequence[int] | None
 
 # The channel that announces a new generation.
 CHANNEL = "irdaemon"
-# How long those that search may have to wait for an old space to go; else it goes another time.
+# The longest time that searches may wait for an old space to be dropped; else retry later.
 _LOCK_MS = 2_000
 # Building the graph of a million vectors takes minutes.
 _BUILD_S = 3_600.0
@@ -345,7 +345,7 @@ _OLD = "SELECT space FROM irdaemon.spaces WHERE space NOT IN (SELECT space FROM 
 
 @contextlib.contextmanager
 def write_transaction(connection: Connection) -> Iterator[None]:
-    """Do the work inside in one transaction, which sees all corpora."""
+    """Run the block in one transaction, which sees all corpora."""
     with connection.transaction():
         connection.execute(
             "SELECT set_config('irdaemon.corpora', '*', true), set_config('jit', 'off', true)"
@@ -395,7 +395,7 @@ def drop_corpus(connection: Connection, corpus: str, fence: int) -> None:
 
 
 def tidy(connection: Connection, hnsw_above: int) -> None:
-    """Remove spaces that are no longer searched, and index the vectors of those that grew."""
+    """Remove spaces that are no longer searched, and index the vectors of spaces that grew."""
     with write_transaction(connection):
         old = connection.execute(_OLD).fetchall()
     for (space,) in old:
@@ -418,7 +418,7 @@ def _index_what_grew(connection: Connection, hnsw_above: int) -> None:
 
 
 def _lock_ledger(connection: Connection, identity: str) -> int:
-    """Return the number of a ledger, whose corpora no other transaction changes meanwhile."""
+    """Return the number of a ledger and lock its corpora against other transactions."""
     connection.execute(
         "INSERT INTO irdaemon.ledgers (identity) VALUES (%s) ON CONFLICT DO NOTHING", (identity,)
     )
@@ -463,7 +463,7 @@ def _is_large(totals: Totals, hnsw_above: int) -> bool:
 
 
 def _note(space: SpaceTables, delta: IndexDelta, ledger: int) -> None:
-    """Make this the space in which the corpus is searched, as of the delta's generation."""
+    """Make this the space that the corpus is searched in, as of the delta's generation."""
     totals = delta.totals
     space.connection.execute(
         "INSERT INTO irdaemon.corpora (corpus, space, ledger, generation, n_embedded, totals)"

@@ -1,6 +1,6 @@
 """Corpora in Qdrant, for any number of processes: `irdaemon[qdrant]`.
 
-docs/backends.md says what Qdrant gives of what a backend promises, and what not.
+docs/backends.md says which of a backend's guarantees Qdrant gives, and which not.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ def make(url: str, password: str | None) -> IndexBackend:
 
 
 def make_admin(url: str, password: str | None) -> BackendAdmin:
-    """Return what a backend is looked after with."""
+    """Return the admin of a backend."""
     return QdrantAdmin(open_server(url, password or ""))
 
 
 class QdrantBackend:
-    """Keep corpora in Qdrant (see `IndexBackend`)."""
+    """Store corpora in Qdrant (see `IndexBackend`)."""
 
     def __init__(self, server: QdrantServer, clock: Callable[[], float] = time.time):
         self._server = server
@@ -78,12 +78,12 @@ class QdrantBackend:
     # -- searching -----------------------------------------------------------------------------
 
     def read_totals(self) -> Mapping[str, Totals]:
-        """Return what is known of every corpus there is, by name."""
+        """Return the facts about every corpus, by name."""
         there = (each for each in self._states.list_all() if each.totals and _is_seen(each.corpus))
         return {state.corpus: state.load_totals() for state in there}
 
     def find_candidates(self, corpus: str, wanted: Wanted) -> Found:
-        """Return the records of a corpus that a query needs."""
+        """Return the records that a query needs from a corpus."""
         return self._search(corpus, lambda search: search.find(wanted))
 
     def find_term_ids(self, corpus: str, words: Collection[str]) -> Mapping[str, int]:
@@ -97,15 +97,15 @@ class QdrantBackend:
     def list_words_like(
         self, corpus: str, initials: Collection[str], lengths: range
     ) -> Collection[str]:
-        """Return the words of a corpus' ledger that begin with one of the letters, of a length."""
+        """Return the words of a length in a corpus' ledger that begin with one of the letters."""
         return self._search(corpus, lambda search: search.list_words_like(initials, lengths))
 
     def rank(self, corpus: str, wanted: Wanted, leg: str, score: float) -> int:
-        """Count the records that a leg scores above `score`, without filters."""
+        """Count the records that a leg scores above `score`, unfiltered."""
         return self._search(corpus, lambda search: search.rank(wanted, leg, score))
 
     def _search(self, corpus: str, ask: Callable[[CorpusSearch], T]) -> T:
-        """Return what a search gives of one state: it is asked again where that has changed."""
+        """Return the result of a search on one state, repeated if the state changes meanwhile."""
         if not _is_seen(corpus):
             raise make_not_found(corpus)
         state = self._states.get_known(corpus)
@@ -130,7 +130,7 @@ class QdrantBackend:
         return self._search(corpus, read)
 
     def wait(self, corpus: str, generation: int, timeout_s: float) -> int:
-        """Wait until a corpus can be searched at a generation; return the one there is then."""
+        """Wait until a generation of a corpus can be searched; return the one then served."""
         until = time.monotonic() + timeout_s
         while (
             there := self.read_newest_generation(corpus)
@@ -139,7 +139,7 @@ class QdrantBackend:
         return there
 
     def read_newest_generation(self, corpus: str) -> int:
-        """Return the generation that was written last, which every reader has then."""
+        """Return the generation written last, which every reader can then search."""
         return self._states.get_known(corpus).generation
 
     # -- writing -------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ class QdrantBackend:
         return self._states.take_lease(corpus, holder)
 
     def release(self, corpus: str, holder: str) -> None:
-        """Give up the lease of a corpus."""
+        """Release the lease of a corpus."""
         self._states.release(corpus, holder)
 
     def apply(self, delta: IndexDelta) -> int:
@@ -161,7 +161,7 @@ class QdrantBackend:
         CorpusWriter(self._server, self._states, corpus).drop(fence)
 
     def list_row_numbers(self, corpus: str) -> Iterable[int]:
-        """Return the row numbers of the artifacts there are, ascending."""
+        """Return the row numbers of the stored artifacts, ascending."""
         state = self._states.get_known(corpus)
         which = require_all(state.match_visible(), match_value("what", "artifact"))
         points = self._server.scroll(BESIDE, corpus, which, ["number"])
@@ -198,21 +198,21 @@ def _read_text(artifact: Mapping[str, Any], records: Iterable[Mapping[str, Any]]
     )
 
 
-# What is done to a backend in Qdrant by hand: looking at its state, making it ready.
+# Administer a backend in Qdrant: check its state, prepare it.
 
-# The first that inserts points only where there are none.
+# The first version that can insert points only if they do not exist.
 LEAST_VERSION = (1, 17)
 
 
 class QdrantAdmin:
-    """The work of an operator of corpora in Qdrant."""
+    """The operator's interface to corpora in Qdrant."""
 
     def __init__(self, server: QdrantServer):
         self._server = server
         self._states = States(server)
 
     def check(self) -> BackendState:
-        """Look at the server: whether it answers, and can be searched and written."""
+        """Check the server: whether it answers, and can be searched and written."""
         lines = [self._check_version()]
         if self._server.placing.sharded:
             lines.append(self._check_cluster())
@@ -221,15 +221,15 @@ class QdrantAdmin:
         return BackendState(self._server.name, (host,))
 
     def migrate(self) -> int:
-        """Make the collection of states, where it is not there; return the format.
+        """Create the collection of states if it is missing; return the format.
 
-        What a corpus needs is made when it is sent. Raises Unavailable.
+        The collections and shards of a corpus are created when it is sent. Raises Unavailable.
         """
         self._server.make_states()
         return FORMAT
 
     def measure_corpora(self) -> tuple[CorpusSize, ...]:
-        """Return what each corpus takes; the server does not tell bytes and postings, which are 0.
+        """Return the size of each corpus; bytes and postings, unknown to the server, are 0.
 
         Raises Unavailable.
         """
@@ -261,20 +261,20 @@ class QdrantAdmin:
         return CheckLine(True, format_count(len(there), "corpus"))
 
 
-# What a query needs of a corpus in Qdrant: the records near the top of either leg, whole.
+# Fetch the part of a corpus in Qdrant that a query needs: the records near the top of either leg.
 #
-# Qdrant ranks by stored weights, which were made with the mean length there was then and are
-# rounded otherwise than here. So each leg asks for more than it needs, until what was left out
-# cannot belong to the top by any rounding or change of the mean; the exact scores come from the
-# stored counts.
+# Qdrant ranks by stored weights, which were computed with an earlier mean length and are rounded
+# differently. So each leg asks for more than it needs, until no omitted record can belong to the
+# top under any rounding or change of the mean; the exact scores are computed from the stored
+# counts.
 
 # Filters as Qdrant's conditions, with the meaning of `discovery.where`.
 #
-# Equality is asked of codes that records carry for the values of their fields and for the items of
-# lists. Any other condition is tried on the distinct values there are of the field, and becomes
-# the codes of those that meet it; so what meets a filter is the same as in memory.
+# Equality compares codes that records carry for the values of their fields and for the items of
+# lists. Any other condition is evaluated on the field's distinct values, and becomes the codes of
+# those that meet it; so a filter matches the same records as in memory.
 
-# Give the distinct values of a field.
+# Returns the distinct values of a field.
 ListValues = Callable[[str], Sequence[Any]]
 
 _SCALARS = (str, int, float, bool, type(None))
@@ -282,7 +282,7 @@ _NOTHING = models.HasIdCondition(has_id=[])
 
 
 def make_filter(where: Mapping[str, Any], surfaces: frozenset[str], values: ListValues) -> Any:
-    """Return a valid filter and kinds of surfaces as one of Qdrant; None without either."""
+    """Return a valid filter and kinds of surfaces as a Qdrant filter; None without either."""
     parts = [_make_part(name, condition, values) for name, condition in where.items()]
     if surfaces:
         parts.append(match_any("kind", sorted(surfaces)))
@@ -328,10 +328,11 @@ def _list_codes(name: str, condition: Mapping[str, Any], values: Sequence[Any]) 
     return [hash_value(name, column.values[at]) for at in np.flatnonzero(mask).tolist() if at]
 
 
-# By how much sums of 32-bit scores may differ by the order of addition, and others at least do.
+# How much sums of 32-bit scores may differ by the order of addition, and the least difference
+# between distinct scores.
 _ROUNDING = 1e-5
 _ANOTHER = 1e-6
-# Up to this number records are compared one by one, as in memory: exactly.
+# Up to this number records are compared one by one, exactly, as in memory.
 _EXACT = 50_000
 _EF_SEARCH = 200
 _AT_ONCE = 1_000
@@ -340,7 +341,7 @@ _NO_ROWS = Lexical.from_rows(Rows.make_empty(0))
 
 @dataclass(frozen=True, slots=True)
 class _Leg:
-    """A ranking to ask for. `bounds` are the least and most by which its scores may be wrong."""
+    """A ranking to request. `bounds` are the least and greatest factors of error of its scores."""
 
     query: Any
     using: str
@@ -350,7 +351,7 @@ class _Leg:
 
 @dataclass(frozen=True, slots=True)
 class _Terms:
-    """The terms of a query, by word, and how many records hold each; absent is 0."""
+    """The term ids of a query, by word, and how many records hold each; absent means 0."""
 
     ids: Mapping[str, int]
     df: Mapping[int, int]
@@ -369,7 +370,7 @@ class CorpusSearch:
 
     @property
     def collection(self) -> str:
-        """Return the collection of its records."""
+        """Return the name of the collection of its records."""
         return name_records(self.totals.dim)
 
     # -- statistics ------------------------------------------------------------------------------
@@ -391,7 +392,7 @@ class CorpusSearch:
         return {term: df for term, (_, df) in newest.items() if df}
 
     def list_words_like(self, initials: Collection[str], lengths: range) -> list[str]:
-        """Return the words that begin with one of the letters and have a length."""
+        """Return the words of a length that begin with one of the letters."""
         length = match_range("length", gte=lengths.start, lt=lengths.stop)
         points = self._scroll_side("word", match_any("initial", sorted(initials)), length)
         return [point.payload["word"] for point in points]
@@ -408,7 +409,7 @@ class CorpusSearch:
     # -- records ---------------------------------------------------------------------------------
 
     def find(self, wanted: Wanted) -> Found:
-        """Return the records that a query needs; of one state where that is still the same."""
+        """Return the records that a query needs, and check that the state is still the same."""
         terms = self._look_up((*wanted.ranked, *wanted.others))
         visible = self.state.match_visible()
         asked = make_filter(wanted.where, wanted.surfaces, self.list_values)
@@ -434,7 +435,7 @@ class CorpusSearch:
 
     def _count(self, which: Any) -> int:
         reading = self.server.list_read_options(self.state.corpus)
-        reading.pop("consistency", None)  # of counting the server knows none
+        reading.pop("consistency", None)  # counting has no such parameter
         counted = self.server.client.count(
             collection_name=self.collection, count_filter=which, exact=True, **reading
         )
@@ -455,7 +456,7 @@ class CorpusSearch:
         return points
 
     def _find_named(self, wanted: Wanted, which: Any) -> set[Any]:
-        """Return the ids of the records of what is called by name, and of what is asked for."""
+        """Return the ids of the records of artifacts called by name, and of those to include."""
         asked = []
         if wanted.names:
             asked.append(require_all(which, match_any("called", wanted.names)))
@@ -497,7 +498,7 @@ class CorpusSearch:
                 filter=which,
                 limit=limit,
                 with_payload=with_payload,
-                # The local mode is exact, and knows no parameters.
+                # The local mode is exact and takes no parameters.
                 params=models.SearchParams(exact=leg.exact, hnsw_ef=max(_EF_SEARCH, limit))
                 if sharded
                 else None,
@@ -529,10 +530,10 @@ class CorpusSearch:
         return _Leg(query, SPARSE, self._bound_scores(wanted), True)
 
     def _bound_scores(self, wanted: Wanted) -> tuple[float, float]:
-        """Return by how much less and more a record may score than Qdrant says.
+        """Return the factors by which a record's score may be below and above Qdrant's.
 
-        A weight changes by no more than the mean length does. For other numbers of BM25 than the
-        weights were made with nothing is known: all that match are fetched.
+        A weight changes by no more than the mean length does. With other BM25 parameters than the
+        weights were computed with there is no bound: all matching records are fetched.
         """
         if (wanted.k1, wanted.b) != (K1, B):
             return 0.0, 1.0
@@ -540,7 +541,7 @@ class CorpusSearch:
         return min(1.0, mean / self.state.most_mean), max(1.0, mean / self.state.least_mean)
 
     def rank(self, wanted: Wanted, leg: str, score: float) -> int:
-        """Count the records that score above another in a leg, without filters."""
+        """Count the records that score higher in a leg, unfiltered."""
         terms, dense = self._look_up(wanted.ranked), leg == "dense"
         asked = self._ask_dense(wanted) if dense else self._ask_lexical(wanted, terms)
         if asked is None:
@@ -556,7 +557,7 @@ class CorpusSearch:
         return int((self._score(points, wanted, terms) > score + _ANOTHER).sum())
 
     def _score(self, points: Sequence[Any], wanted: Wanted, terms: _Terms) -> NDArray[np.float32]:
-        """Return the exact BM25 of records by the mean length of the whole corpus."""
+        """Return the exact BM25 scores of records, with the mean length of the whole corpus."""
         rows = Rows.build([], [unpack(point.payload["record"]) for point in points], 0, {})
         df = np.zeros(max(terms.df, default=-1) + 1, np.int64)
         df[list(terms.df)] = list(terms.df.values())
@@ -567,7 +568,7 @@ class CorpusSearch:
 
 
 def _is_complete(points: Sequence[Any], depth: int, bounds: tuple[float, float]) -> bool:
-    """Return whether what a ranking left out is neither among the first `depth` nor ties."""
+    """Return whether no omitted record is among the first `depth` or ties with them."""
     least, most = bounds
     wanted = points[depth - 1].score
     return bool(points[-1].score * most < wanted * least - _ROUNDING * max(abs(wanted), 1.0))

@@ -1,13 +1,13 @@
-"""What holds of a corpus in Qdrant: its lease, its generation, and which points are part of it.
+"""The state of a corpus in Qdrant: its lease, its generation, and which points are part of it.
 
-Qdrant has no transaction over several requests. So points are never changed: each carries the
-number of the attempt to write it, numbers that are given out once and grow, and one point, the
-state, says up to which attempt all is whole. It is changed by conditional updates: the payload is
-set where it still has the marks that were read. Points of an attempt that did not end, however late
-they arrive, are of a number that the state has as failed, or not yet, and no reader sees them.
+Qdrant has no transactions over several requests. So points are never changed: each carries the
+number of the attempt that wrote it (numbers grow and are never reused), and one point, the state,
+says up to which attempt everything is complete. Conditional updates change it: the payload is set
+only if it still has the mark that was read. Points of an unfinished attempt, however late they
+arrive, have a number that the state lists as failed, or has not reached, and no reader sees them.
 
-A reader reads the state, searches what is of it, and reads the state again: where that is another
-it begins again, as what was replaced is deleted after a state is written.
+A reader reads the state, searches its points, and reads the state again: if it has changed, the
+reader starts over, as replaced points are deleted after a new state is written.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from irdaemon.contrib.backends.qdrant.server import BESIDE, STATES, QdrantServer
 from irdaemon.contrib.backends.state import dump_totals, load_totals, split_batches
 from irdaemon.index.backend import IndexDelta, LeaseLost, OutOfStep, Totals
 
-# The number of failed attempts that are remembered.
+# The number of failed attempts to remember.
 MOST_FAILED = 100
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusState:
-    """The point that tells of a corpus.
+    """The point that holds the state of a corpus.
 
-    `made` is when it was first written (Unix seconds), by which corpora are ordered. `fence`,
-    `holder` and `until` are the lease's; `mark` is another after each change of it. `begun` is the
-    last attempt there was, `committed` the last that is part of the corpus, `failed` those before
-    it that are not, `epoch` the one that sent the corpus whole. `gone` are row numbers of artifacts
-    that went with the last attempt and may not be deleted yet, `replaced` is whether points before
-    the epoch may not be. `changed` is when the generation was made.
-    `least_mean` and `most_mean` are the mean lengths that the stored weights were made with.
-    `totals` is empty for a corpus that is not there.
+    `made` is when it was first written (Unix seconds), which orders corpora. `fence`, `holder` and
+    `until` are the lease's; `mark` is new after each change of the state. `begun` is the last
+    attempt started, `committed` the last that is part of the corpus, `failed` earlier ones that are
+    not, `epoch` the one that sent the corpus whole. `gone` are row numbers of artifacts that the
+    last attempt deleted and whose points may still exist, `replaced` is whether points before the
+    epoch may still exist. `changed` is when the generation was made. `least_mean` and `most_mean`
+    are the range of mean lengths that the stored weights were computed with. `totals` is empty for
+    a missing corpus.
     """
 
     corpus: str
@@ -81,7 +81,7 @@ class CorpusState:
         return cls(**{**known, **lists})
 
     def to_payload(self) -> dict[str, Any]:
-        """Return it as it is stored."""
+        """Return the state as it is stored."""
         return {**asdict(self), "failed": list(self.failed), "gone": list(self.gone)}
 
     def load_totals(self) -> Totals:
@@ -89,11 +89,11 @@ class CorpusState:
         return load_totals(unpack(self.totals))
 
     def list_unfinished(self) -> tuple[int, ...]:
-        """Return the attempts that failed, those that were begun last among them."""
+        """Return the failed attempts, including those started last."""
         return (*self.failed, *range(self.committed + 1, self.begun + 1))[-MOST_FAILED:]
 
     def match_visible(self) -> Any:
-        """Return the filter that lets through what is part of the corpus."""
+        """Return the filter that lets through the points that are part of the corpus."""
         left_out = [match_any("attempt", self.failed)] if self.failed else []
         if self.gone:
             before = match_range("attempt", lt=self.committed)
@@ -115,20 +115,20 @@ def match_any(key: str, values: Any) -> Any:
 def match_range(
     key: str, *, gte: int | None = None, lte: int | None = None, lt: int | None = None
 ) -> Any:
-    """Return the condition that the number in a payload lies in a range."""
+    """Return the condition that the number in a payload is in a range."""
     return models.FieldCondition(key=key, range=models.Range(gte=gte, lte=lte, lt=lt))
 
 
 def require_all(one: Any, *others: Any) -> Any:
-    """Return the filter that asks for a filter and for further conditions."""
+    """Return the filter that requires a filter and further conditions."""
     return models.Filter(must=[*others, one])
 
 
-# The states of corpora in Qdrant: read, and changed where they are still what was read.
+# The states of corpora in Qdrant: read them, and change them if they are still as read.
 #
-# A conditional update is one request: the payload of the point is set where the point has the mark
-# that was read, and read back. Requests to one shard are done one after another, on every copy in
-# the same order (`ordering` strong), so of two that read the same mark one finds it gone.
+# A conditional update is one request: the payload of the point is set if the point has the mark
+# that was read, and then read back. Requests to one shard run one after another, in the same order
+# on every copy (`ordering` strong), so of two that read the same mark one finds it changed.
 
 LEASE_S = 15.0
 _TRIES = 3
@@ -143,7 +143,7 @@ class States:
     _made: bool = False
 
     def list_all(self) -> list[CorpusState]:
-        """Return the state of every corpus there is, or was, the oldest first."""
+        """Return the state of every present or deleted corpus, the oldest first."""
         self._make()
         points, _ = self.server.client.scroll(
             collection_name=STATES, limit=10_000, **self.server.list_state_options()
@@ -152,7 +152,7 @@ class States:
         return sorted(states, key=lambda state: (state.made, state.corpus))
 
     def get(self, corpus: str) -> CorpusState:
-        """Return the state of a corpus, an empty one where it never was there."""
+        """Return the state of a corpus, an empty one if it never existed."""
         self._make()
         points = self.server.client.retrieve(
             collection_name=STATES,
@@ -177,7 +177,7 @@ class States:
     # -- conditional updates ---------------------------------------------------------------------
 
     def change(self, before: CorpusState, after: CorpusState) -> bool:
-        """Put a state in place of the one that was read; return whether that was still there."""
+        """Replace the state that was read; return False if it had changed."""
         after = replace(after, mark=uuid.uuid4().hex)
         payload, identity = after.to_payload(), _make_state_id(after.corpus)
         ordering, client = models.WriteOrdering.STRONG, self.server.client
@@ -190,7 +190,7 @@ class States:
                 update_mode=models.UpdateMode.INSERT_ONLY,
             )
         else:
-            # Totals, and what went, can be large: only what changed is sent.
+            # Totals and deletions can be large: send only what changed.
             old = before.to_payload()
             marked = match_value("mark", before.mark)
             client.set_payload(
@@ -203,9 +203,9 @@ class States:
         return self.get(after.corpus).mark == after.mark
 
     def advance(self, before: CorpusState, changed: Mapping[str, Any]) -> CorpusState:
-        """Change what a writer may while it has the lease; return the state afterwards.
+        """Change the fields that a writer with the lease may change; return the new state.
 
-        The lease may be renewed meanwhile. Raises LeaseLost where it is another's.
+        The lease may be renewed meanwhile. Raises LeaseLost if another writer has it.
         """
         for _ in range(_TRIES):
             there = self.get(before.corpus)
@@ -232,7 +232,7 @@ class States:
         raise _make_lease_lost(self.get(corpus))
 
     def release(self, corpus: str, holder: str) -> None:
-        """Give up the lease of a corpus, where it is still the holder's."""
+        """Release the lease of a corpus if it is still the holder's."""
         there = self.get(corpus)
         if there.holder == holder:
             self.change(there, replace(there, until=0.0))
@@ -246,7 +246,7 @@ class States:
 
 
 def make_not_found(corpus: str) -> NotFound:
-    """Return the error for a corpus that is not there."""
+    """Return the error for an unknown corpus."""
     return NotFound(f"unknown corpus {corpus!r}", "irc status lists the corpora")
 
 
@@ -263,16 +263,16 @@ def _make_state_id(corpus: str) -> str:
 
 # A delta in Qdrant: many requests, of which a reader sees all or nothing.
 #
-# Points first, the state last, deletions after it. A delta whose sending failed is sent again as
-# another attempt; what the first one left is deleted then.
+# Points first, then the state, then deletions. A delta that failed is sent again as another
+# attempt, which deletes the points of the first.
 
-# Numbers in one filter.
+# The most numbers in one filter.
 _NAMED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusWriter:
-    """What writes one corpus."""
+    """The writer of one corpus."""
 
     server: QdrantServer
     states: States
@@ -297,7 +297,7 @@ class CorpusWriter:
         return delta.totals.generation
 
     def drop(self, fence: int) -> None:
-        """Remove the corpus; its lease stays."""
+        """Remove the corpus, but not its lease."""
         there = self.states.get_own(self.corpus, fence)
         self.states.advance(there, {"totals": "", "generation": 0, "gone": ()})
         if there.totals:
@@ -307,7 +307,7 @@ class CorpusWriter:
     # -- the steps of a delta --------------------------------------------------------------------
 
     def _begin(self, there: CorpusState) -> CorpusState:
-        """Take the number of an attempt, and delete what failed ones and the last one left."""
+        """Start an attempt, and delete the points that failed and earlier attempts left."""
         failed = there.list_unfinished()
         begun = self.states.advance(there, {"begun": there.begun + 1, "failed": failed})
         if there.totals and (there.gone or there.replaced or failed != there.failed):
@@ -328,9 +328,9 @@ class CorpusWriter:
         put(BESIDE, corpus, make_count_points(delta, attempt))
 
     def _send_vectors(self, delta: IndexDelta, there: CorpusState) -> None:
-        """Give earlier records the vectors they lacked.
+        """Add the vectors that earlier records lacked.
 
-        In place: a reader may see some of them before the state tells of it, and scores those
+        In place: a reader may see some of them before the state changes, and then scores those
         records as it will afterwards.
         """
         collection = name_records(delta.totals.dim)

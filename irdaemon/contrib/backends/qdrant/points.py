@@ -1,7 +1,7 @@
-"""What is stored in Qdrant: how records, texts, words and counts are points, and how they are read.
+"""Points in Qdrant: how records, texts, words and counts are encoded as points and decoded.
 
-Every point names its corpus and the attempt that wrote it (see `corpus_state`). Rows travel as
-packed bytes in base64, as JSON has none; beside them stands what is filtered by.
+Every point names its corpus and the attempt that wrote it (see `corpus_state`). Rows are packed
+bytes in base64, as JSON has no bytes; the values to filter by are stored next to them.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from irdaemon.index.rows import Rows, hash_name
 
 DENSE, SPARSE = "dense", "lexical"
 AT_ONCE = 500
-# Of how points are made: another needs corpora to be sent whole.
+# The version of the encoding of points: after a change corpora must be sent whole.
 FORMAT = 1
 
 _SPACE = uuid.UUID("8a0e8f36-5f4b-4a0b-9b0f-3f6f0c6d1c55")
 
 
 def make_point_id(*parts: Any) -> str:
-    """Return the id of a point, the same for the same parts."""
+    """Return the id of a point; the same parts give the same id."""
     return str(uuid.uuid5(_SPACE, "\0".join(map(str, parts))))
 
 
 def pack(value: Any) -> str:
-    """Return plain data, bytes among it, as text."""
+    """Return plain data, including bytes, as text."""
     return b64encode(msgpack.packb(value)).decode()
 
 
 def unpack(text: str) -> Any:
-    """Return the data that `pack` was given; sequences come as lists."""
+    """Return the data that `pack` packed; sequences come as lists."""
     return msgpack.unpackb(b64decode(text), strict_map_key=False)
 
 
@@ -50,9 +50,9 @@ def unpack(text: str) -> Any:
 
 
 def hash_value(name: str, value: Any, place: str = "whole") -> int:
-    """Return a number for the value of a field; equal values have the same.
+    """Return a number for the value of a field; equal values have the same number.
 
-    `place` is "item" for one of the items of a field's list.
+    `place` is "item" for an item of a list in the field.
     """
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # 1 and 1.0 are equal
@@ -73,9 +73,9 @@ def hash_fields(values: Mapping[str, Any]) -> list[int]:
 def make_record_batches(
     delta: IndexDelta, attempt: int
 ) -> Iterator[tuple[list[Any], Mapping[str, Any]]]:
-    """Yield the points of a delta's records, some hundred at a time, with their fields' values.
+    """Yield the points of a delta's records, a few hundred at a time, with their fields' values.
 
-    These are by field and code, as `make_value_points` takes them.
+    The values are by field and code, as `make_value_points` takes them.
     """
     corpus, dim = delta.totals.corpus, delta.totals.dim
     for batch in split_batches(_pair_owners(delta.artifacts, delta.records), AT_ONCE):
@@ -106,7 +106,7 @@ def make_record_batches(
 def _pair_owners(
     artifacts: Iterable[SentArtifact], records: Iterable[SentRecord]
 ) -> Iterator[tuple[SentArtifact, SentRecord]]:
-    """Yield each record with its artifact; both come in the order of row numbers."""
+    """Yield each record with its artifact; both are ordered by row number."""
     owners = iter(artifacts)
     owner: SentArtifact | None = None
     for record in records:
@@ -116,14 +116,14 @@ def _pair_owners(
 
 
 def _read_fields(columns: Columns, position: int) -> dict[str, Any]:
-    """Return the fields of a record, its artifact's among them."""
+    """Return the fields of a record, including its artifact's."""
     named = ((name, columns.get_column(name)) for name in columns.list_names())
     coded = ((name, column, int(column.codes[position])) for name, column in named)
     return {name: column.values[code] for name, column, code in coded if code}
 
 
 def _weigh_terms(rows: Rows, mean: float) -> list[Any]:
-    """Return for each record the weights of its terms: all of BM25 but idf."""
+    """Return the term weights of each record: BM25 without idf."""
     terms, owners, weights = make_postings(rows, 0, len(rows.present), mean)
     ends = np.searchsorted(owners, np.arange(len(rows.present) + 1))
     return [
@@ -178,14 +178,14 @@ def make_artifact_points(delta: IndexDelta, attempt: int) -> Iterator[Any]:
 
 
 def make_count_points(delta: IndexDelta, attempt: int) -> Iterator[Any]:
-    """Yield the points of how many records hold a term."""
+    """Yield the points that store how many records hold a term."""
     for term, df in delta.df.items():
         payload = {"term": term, "df": df}
         yield _make_point(delta.totals.corpus, attempt, ("df", term), payload)
 
 
 def make_word_points(corpus: str, epoch: int, words: Mapping[str, int]) -> Iterator[Any]:
-    """Yield the points of words, which every writer makes the same."""
+    """Yield the points of words, which are the same from every writer."""
     for word, term in words.items():
         plain = word.removeprefix("=")
         payload = {"word": word, "term": term, "initial": plain[:1], "length": len(plain)}
@@ -193,7 +193,7 @@ def make_word_points(corpus: str, epoch: int, words: Mapping[str, int]) -> Itera
 
 
 def make_value_points(corpus: str, epoch: int, values: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the points of the values of fields, which every writer makes the same."""
+    """Yield the points of the values of fields, which are the same from every writer."""
     for key, value in values.items():
         payload = {"field": key.partition("\0")[0], "value": pack(value)}
         yield _make_point(corpus, epoch, ("value", key), payload)
@@ -202,6 +202,6 @@ def make_value_points(corpus: str, epoch: int, values: Mapping[str, Any]) -> Ite
 def _make_point(
     corpus: str, attempt: int, key: tuple[str, object], payload: Mapping[str, Any]
 ) -> Any:
-    """Return a point without vectors; `key` says what it is, and which of those."""
+    """Return a point without vectors; `key` holds its type and its key within that type."""
     own = {"corpus": corpus, "attempt": attempt, "what": key[0], **payload}
     return models.PointStruct(id=make_point_id(corpus, attempt, *key), vector={}, payload=own)

@@ -1,8 +1,8 @@
 """A Qdrant server, or the client's local mode: collections, requests and their errors.
 
-There is a collection of the states of corpora, one of what stands beside records (texts, words,
-counts, values of fields), and one of the records of each dimension of vectors. But for the first
-each corpus has a shard key of its own, so a query asks the shards of its corpus alone.
+There is one collection of the states of corpora, one of texts, words, counts and values of fields,
+and one of records for each dimension of vectors. Except in the first, each corpus has its own shard
+key, so a query reaches only the shards of its corpus.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _INDEXED = {
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """How collections are placed: whether at all (`sharded`), and over how many nodes.
+    """The placement of collections: whether they are `sharded`, and over how many nodes.
 
     A write is done when `write_consistency_factor` of a shard's `replication_factor` copies have
     it; each corpus has `shards` shards.
@@ -75,7 +75,7 @@ class GuardedClient:
 
 
 class QdrantServer:
-    """A client, and the placing and consistency that go with each request."""
+    """A client, and the placement and consistency that each request needs."""
 
     def __init__(self, client: Any, name: str, placing: Placing | None = None):
         self.client: Any = GuardedClient(client, name)
@@ -84,11 +84,11 @@ class QdrantServer:
         self._made: set[tuple[str, str]] = set()
 
     def make_states(self) -> None:
-        """Make the collection of states, where it is not there."""
+        """Create the collection of states if it is missing."""
         self._make(STATES, {}, {}, None)
 
     def make_room(self, corpus: str, dim: int) -> None:
-        """Make the collections and shards that a corpus needs, where they are not there."""
+        """Create the collections and shards that a corpus needs if they are missing."""
         dense = {DENSE: models.VectorParams(size=dim, distance=models.Distance.DOT)} if dim else {}
         self._make_shards(BESIDE, corpus, {}, {})
         self._make_shards(name_records(dim), corpus, dense, {SPARSE: models.SparseVectorParams()})
@@ -130,27 +130,27 @@ class QdrantServer:
     # -- writing ---------------------------------------------------------------------------------
 
     def put(self, collection: str, corpus: str, points: Iterable[Any]) -> None:
-        """Write points, and return when they can be found."""
+        """Write points, and return when they can be searched."""
         for batch in split_batches(points, AT_ONCE):
             self.client.upsert(
                 collection_name=collection, points=batch, **self.list_write_options(corpus)
             )
 
     def delete(self, collection: str, corpus: str, which: Any) -> None:
-        """Delete the points that meet a filter."""
+        """Delete the points that match a filter."""
         selector = models.FilterSelector(filter=which)
         self.client.delete(
             collection_name=collection, points_selector=selector, **self.list_write_options(corpus)
         )
 
     def list_write_options(self, corpus: str) -> dict[str, Any]:
-        """Return the arguments of a request that writes to a corpus; it ends when all is found."""
+        """Return the options of a request that writes to a corpus and waits for the result."""
         return {"wait": True, **self._list_key(corpus)}
 
     # -- reading ---------------------------------------------------------------------------------
 
     def scroll(self, collection: str, corpus: str, which: Any, wanted: Any = True) -> Iterator[Any]:
-        """Yield the points that meet a filter, unordered; `wanted` names keys of payloads."""
+        """Yield the points that match a filter, unordered; `wanted` names keys of payloads."""
         offset = None
         while True:
             points, offset = self.client.scroll(
@@ -166,7 +166,7 @@ class QdrantServer:
                 return
 
     def list_read_options(self, corpus: str) -> dict[str, Any]:
-        """Return the arguments of a request that reads a corpus: key, consistency, deadline."""
+        """Return the options of a request that reads a corpus: key, consistency, timeout."""
         if not self.placing.sharded:
             return self._list_timeout()
         all_written = self.placing.write_consistency_factor >= self.placing.replication_factor
@@ -174,7 +174,7 @@ class QdrantServer:
         return {**self._list_key(corpus), "consistency": consistency, **self._list_timeout()}
 
     def list_state_options(self) -> dict[str, Any]:
-        """Return the arguments of a request that reads states."""
+        """Return the options of a request that reads states."""
         if not self.placing.sharded:
             return {}
         return {"consistency": models.ReadConsistencyType.MAJORITY, **self._list_timeout()}
@@ -188,12 +188,12 @@ class QdrantServer:
 
 
 def name_records(dim: int) -> str:
-    """Return the collection of records with vectors of a dimension."""
+    """Return the collection of the records with vectors of a dimension."""
     return f"irdaemon_records_{dim}"
 
 
 def open_server(url: str, password: str = "") -> QdrantServer:
-    """Return the server that a URL names; nothing is asked of it. Raises ConfigError.
+    """Return the server that a URL names, without connecting yet. Raises ConfigError.
 
     `qdrant://host:port`, with `replication_factor`, `write_consistency_factor`, `shards` and `tls`
     as parameters; `qdrant:///directory` and `qdrant://:memory:` are the client's local mode.
@@ -207,7 +207,7 @@ def open_server(url: str, password: str = "") -> QdrantServer:
         return QdrantServer(QdrantClient(**place), name, Placing(sharded=False))
     address = f"{'https' if given.pop('tls', '0') == '1' else 'http'}://{host}"
     placing = _read_placing(name, given)
-    with warnings.catch_warnings():  # of a key that is sent in clear: the URL says so
+    with warnings.catch_warnings():  # its warning about an unencrypted key: the URL shows that
         warnings.simplefilter("ignore", UserWarning)
         client = QdrantClient(
             url=address, api_key=password or None, timeout=_CONNECT_S, check_compatibility=False
